@@ -1,0 +1,15 @@
+//! The words every other crate speaks: units, geometry, addresses, and the configuration of a drive.
+//!
+//! Nothing here simulates, reads a clock or knows a workload. A quantity has a newtype
+//! ([`Nanos`], [`Bytes`], [`Sectors`], [`Lpn`], [`Ppn`]) so that a latency cannot be passed where a size
+//! is meant; a choice is an enum; a drive is one [`DeviceConfig`].
+
+pub mod address;
+pub mod config;
+pub mod geometry;
+pub mod units;
+
+pub use address::{BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn};
+pub use config::DeviceConfig;
+pub use geometry::Geometry;
+pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

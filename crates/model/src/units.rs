@@ -1,0 +1,213 @@
+//! Units: one newtype per quantity, with only the arithmetic that makes sense for it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+
+/// Bytes in one logical sector, the unit of host addresses in every trace format we read.
+pub const SECTOR_BYTES: u64 = 512;
+
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        #[repr(transparent)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// Nothing of it.
+            pub const ZERO: Self = Self(0);
+            /// More than any run reaches.
+            pub const MAX: Self = Self(u64::MAX);
+
+            /// The bare number.
+            #[inline]
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+
+            /// The difference, or zero where `other` is larger.
+            #[inline]
+            pub const fn saturating_sub(self, other: Self) -> Self {
+                Self(self.0.saturating_sub(other.0))
+            }
+
+            /// The sum, or `None` past the 64-bit range.
+            #[inline]
+            pub const fn checked_add(self, other: Self) -> Option<Self> {
+                match self.0.checked_add(other.0) {
+                    Some(sum) => Some(Self(sum)),
+                    None => None,
+                }
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl AddAssign for $name {
+            #[inline]
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+            #[inline]
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+
+        impl SubAssign for $name {
+            #[inline]
+            fn sub_assign(&mut self, other: Self) {
+                self.0 -= other.0;
+            }
+        }
+
+        impl Mul<u64> for $name {
+            type Output = Self;
+            #[inline]
+            fn mul(self, factor: u64) -> Self {
+                Self(self.0 * factor)
+            }
+        }
+
+        impl std::iter::Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
+                items.fold(Self::ZERO, Add::add)
+            }
+        }
+    };
+}
+
+quantity!(
+    /// Simulated time or a duration, in nanoseconds. 64 bits reach 584 years.
+    Nanos
+);
+quantity!(
+    /// A size in bytes.
+    Bytes
+);
+quantity!(
+    /// A size or a host address in 512-byte sectors.
+    Sectors
+);
+
+impl Nanos {
+    /// A duration of whole microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * 1_000)
+    }
+
+    /// A duration of whole milliseconds.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms * 1_000_000)
+    }
+
+    /// As floating-point seconds, for rates.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Bytes {
+    /// `n` binary kilobytes.
+    pub const fn from_kib(n: u64) -> Self {
+        Self(n << 10)
+    }
+
+    /// `n` binary megabytes.
+    pub const fn from_mib(n: u64) -> Self {
+        Self(n << 20)
+    }
+
+    /// `n` binary gigabytes.
+    pub const fn from_gib(n: u64) -> Self {
+        Self(n << 30)
+    }
+
+    /// Whole sectors that fit.
+    pub const fn sectors_floor(self) -> Sectors {
+        Sectors(self.0 / SECTOR_BYTES)
+    }
+}
+
+impl Sectors {
+    /// The same length in bytes.
+    pub const fn bytes(self) -> Bytes {
+        Bytes(self.0 * SECTOR_BYTES)
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0 as f64;
+        match self.0 {
+            0..1_000 => write!(f, "{} ns", self.0),
+            1_000..1_000_000 => write!(f, "{:.2} us", ns / 1e3),
+            1_000_000..1_000_000_000 => write!(f, "{:.2} ms", ns / 1e6),
+            _ => write!(f, "{:.3} s", ns / 1e9),
+        }
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+        if self.0 < 1024 {
+            return write!(f, "{} B", self.0);
+        }
+        let step = (self.0.ilog2() / 10).min(UNITS.len() as u32);
+        let value = self.0 as f64 / (1u64 << (10 * step)) as f64;
+        let unit = UNITS[step as usize - 1];
+        if self.0.is_multiple_of(1 << (10 * step)) {
+            write!(f, "{value:.0} {unit}")
+        } else {
+            write!(f, "{value:.2} {unit}")
+        }
+    }
+}
+
+impl fmt::Display for Sectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} sectors", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_print_as_a_person_would_write_them() {
+        assert_eq!(Bytes(512).to_string(), "512 B");
+        assert_eq!(Bytes::from_kib(16).to_string(), "16 KiB");
+        assert_eq!(Bytes::from_gib(512).to_string(), "512 GiB");
+        assert_eq!(Bytes(1_500_000).to_string(), "1.43 MiB");
+        assert_eq!(Bytes::MAX.to_string(), "16384.00 PiB");
+    }
+
+    #[test]
+    fn durations_print_with_a_fitting_unit() {
+        assert_eq!(Nanos(999).to_string(), "999 ns");
+        assert_eq!(Nanos(88_898).to_string(), "88.90 us");
+        assert_eq!(Nanos::from_ms(3).to_string(), "3.00 ms");
+    }
+
+    #[test]
+    fn sectors_and_bytes_agree() {
+        assert_eq!(Sectors(8).bytes(), Bytes::from_kib(4));
+        assert_eq!(Bytes(4095).sectors_floor(), Sectors(7));
+    }
+}
