@@ -442,12 +442,21 @@ pub struct Compat {
     pub free_mapping_writes: bool,
     /// Garbage collection starts below ten free blocks per plane however small the plane.
     pub gc_reserve_ten: bool,
-    /// Static wear levelling compares block numbers instead of erase counts.
-    pub wear_by_block_number: bool,
+    /// Static wear levelling never starts.
+    pub no_static_wear_leveling: bool,
+    /// Each tenant takes its three write frontiers of every plane at the start.
+    pub eager_frontiers: bool,
+    /// Tenants that share the mapping cache have a full-sized one each.
+    pub cmt_private_copies: bool,
+    /// A page read into the data cache is found by what the flash stores as its owner: nothing for pages
+    /// that were never programmed.
+    pub read_fill_by_flash_owner: bool,
     /// Pages read into the data cache are marked dirty and charged twice.
     pub read_fill_dirty: bool,
     /// The destage set forgets the write that clears it as well.
     pub destage_forgets_all: bool,
+    /// A tenant's space begins right behind the one before, even in the middle of a page.
+    pub unaligned_tenants: bool,
     /// Request sizes wrap at 65,536 sectors.
     pub wrap_request_size: bool,
 }
@@ -461,9 +470,13 @@ impl Compat {
         read_allocates: true,
         free_mapping_writes: true,
         gc_reserve_ten: true,
-        wear_by_block_number: true,
+        no_static_wear_leveling: true,
+        eager_frontiers: true,
+        cmt_private_copies: true,
+        read_fill_by_flash_owner: true,
         read_fill_dirty: true,
         destage_forgets_all: true,
+        unaligned_tenants: true,
         wrap_request_size: true,
     };
 }

@@ -1,0 +1,301 @@
+//! Erase blocks of one plane: write frontiers, the pool of free blocks, valid and invalid pages, wear.
+//!
+//! A plane materialises what was written: block records up to the highest block ever opened, page records
+//! (16 B: the logical page and its written sectors) while a block holds data. Blocks never opened are one
+//! counter. They are handed out in order of their number, before any recycled block: they are the least worn.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Sectors of one page that hold host data, one bit each.
+pub type SectorMask = u64;
+
+/// What a write frontier is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Host data.
+    Data = 0,
+    /// Translation pages.
+    Translation = 1,
+    /// Pages moved by garbage collection.
+    Moved = 2,
+}
+
+/// Frontiers each tenant has in a plane.
+pub(crate) const STREAMS: usize = 3;
+
+/// Where a block is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockState {
+    Free,
+    /// The write frontier of somebody.
+    Open,
+    Full,
+    /// Its valid pages are being moved, then it is erased.
+    Collecting,
+}
+
+const INVALID: u64 = u64::MAX;
+const PROGRAMMED: u64 = 1 << 63;
+
+/// One written page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageRecord {
+    owner: u64,
+    pub sectors: SectorMask,
+}
+
+impl PageRecord {
+    /// The page-table entry (or translation page) it holds; `None` once overwritten.
+    pub fn owner(&self) -> Option<u64> {
+        (self.owner != INVALID).then_some(self.owner & !PROGRAMMED)
+    }
+
+    /// The program has finished, so the flash really holds it.
+    pub fn is_programmed(&self) -> bool {
+        self.owner != INVALID && self.owner & PROGRAMMED != 0
+    }
+}
+
+/// One erase block that was opened at least once.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub pages: Vec<PageRecord>,
+    pub erases: u32,
+    /// Programs on their way; a block with any is no victim.
+    pub programs: u32,
+    pub tenant: u16,
+    pub stream: Stream,
+    /// Fill number: blocks in the order in which they became full.
+    pub filled_at: u64,
+}
+
+/// A write frontier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frontier {
+    /// `NO_BLOCK` until first used.
+    block: u32,
+    next: u32,
+}
+
+const NO_BLOCK: u32 = u32::MAX;
+
+/// A page just given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub block: u32,
+    pub page: u32,
+    /// The block is full now.
+    pub filled: bool,
+}
+
+pub(crate) struct Plane {
+    pub blocks: Vec<Block>,
+    pub states: Vec<BlockState>,
+    /// Invalid pages of each block, apart from the records so that victim selection scans 4 B a block.
+    pub invalid: Vec<u32>,
+    blocks_total: u32,
+    pages_per_block: u32,
+    /// First block never opened.
+    fresh: u32,
+    recycled: BinaryHeap<Reverse<(u32, u64, u32)>>,
+    recycled_seq: u64,
+    frontiers: Vec<Frontier>,
+    fills: u64,
+    pub collecting: u32,
+    pub valid: u64,
+    pub erases: u64,
+    /// Page records of erased blocks, kept for the next block opened.
+    spare: Vec<Vec<PageRecord>>,
+}
+
+impl Plane {
+    pub fn new(blocks: u32, pages_per_block: u32, tenants: usize) -> Self {
+        Self {
+            blocks: Vec::new(),
+            states: Vec::new(),
+            invalid: Vec::new(),
+            blocks_total: blocks,
+            pages_per_block,
+            fresh: 0,
+            recycled: BinaryHeap::new(),
+            recycled_seq: 0,
+            frontiers: vec![Frontier { block: NO_BLOCK, next: 0 }; tenants * STREAMS],
+            fills: 0,
+            collecting: 0,
+            valid: 0,
+            erases: 0,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Blocks that hold nothing and are nobody's frontier.
+    #[inline]
+    pub fn free_blocks(&self) -> u32 {
+        self.blocks_total - self.fresh + self.recycled.len() as u32
+    }
+
+    /// Whether the frontier can take a page without a new block.
+    #[inline]
+    pub fn has_room(&self, tenant: usize, stream: Stream) -> bool {
+        self.frontiers[tenant * STREAMS + stream as usize].block != NO_BLOCK
+    }
+
+    /// Gives the frontier its block now; `false` without a free one.
+    pub fn open_frontier(&mut self, tenant: usize, stream: Stream) -> bool {
+        let block = if self.fresh < self.blocks_total {
+            self.fresh += 1;
+            self.blocks.push(Block {
+                pages: Vec::new(),
+                erases: 0,
+                programs: 0,
+                tenant: 0,
+                stream,
+                filled_at: 0,
+            });
+            self.states.push(BlockState::Free);
+            self.invalid.push(0);
+            self.fresh - 1
+        } else if let Some(Reverse((_, _, block))) = self.recycled.pop() {
+            block
+        } else {
+            return false;
+        };
+        let index = block as usize;
+        debug_assert_eq!(self.states[index], BlockState::Free);
+        self.states[index] = BlockState::Open;
+        self.blocks[index].tenant = tenant as u16;
+        self.blocks[index].stream = stream;
+        self.frontiers[tenant * STREAMS + stream as usize] = Frontier { block, next: 0 };
+        true
+    }
+
+    /// Writes the next page of a frontier. The caller has made sure that there is room.
+    #[inline]
+    pub fn append(
+        &mut self,
+        tenant: usize,
+        stream: Stream,
+        owner: u64,
+        sectors: SectorMask,
+    ) -> Slot {
+        let frontier = &mut self.frontiers[tenant * STREAMS + stream as usize];
+        let (block, page) = (frontier.block, frontier.next);
+        frontier.next += 1;
+        let filled = frontier.next == self.pages_per_block;
+        if filled {
+            frontier.block = NO_BLOCK;
+        }
+        let record = &mut self.blocks[block as usize];
+        if page == 0 && record.pages.capacity() == 0 {
+            record.pages = self.spare.pop().unwrap_or_default();
+            record.pages.reserve_exact(self.pages_per_block as usize);
+        }
+        record.pages.push(PageRecord { owner, sectors });
+        record.programs += 1;
+        self.valid += 1;
+        if filled {
+            record.filled_at = self.fills;
+            self.fills += 1;
+            self.states[block as usize] = BlockState::Full;
+        }
+        Slot { block, page, filled }
+    }
+
+    /// The content of a page does not matter any more.
+    #[inline]
+    pub fn invalidate(&mut self, block: u32, page: u32) {
+        let record = &mut self.blocks[block as usize].pages[page as usize];
+        debug_assert_ne!(record.owner, INVALID);
+        record.owner = INVALID;
+        self.invalid[block as usize] += 1;
+        self.valid -= 1;
+    }
+
+    /// A program has finished.
+    #[inline]
+    pub fn programmed(&mut self, block: u32, page: u32) {
+        let block = &mut self.blocks[block as usize];
+        block.programs -= 1;
+        let record = &mut block.pages[page as usize];
+        if record.owner != INVALID {
+            record.owner |= PROGRAMMED;
+        }
+    }
+
+    /// Names the owner of a page that was written before its owner was sure.
+    pub fn set_owner(&mut self, block: u32, page: u32, owner: u64) {
+        self.blocks[block as usize].pages[page as usize].owner = owner;
+    }
+
+    #[inline]
+    pub fn page(&self, block: u32, page: u32) -> &PageRecord {
+        &self.blocks[block as usize].pages[page as usize]
+    }
+
+    /// Back to the pool. `level` orders the pool by wear; without it, first erased is first used.
+    pub fn recycle(&mut self, block: u32, level: bool) {
+        let index = block as usize;
+        debug_assert_eq!(self.states[index], BlockState::Collecting);
+        let record = &mut self.blocks[index];
+        debug_assert_eq!(record.pages.iter().filter(|p| p.owner().is_some()).count(), 0);
+        debug_assert_eq!(record.programs, 0);
+        let mut pages = std::mem::take(&mut record.pages);
+        pages.clear();
+        self.spare.push(pages);
+        record.erases += 1;
+        let wear = if level { record.erases } else { 0 };
+        self.invalid[index] = 0;
+        self.states[index] = BlockState::Free;
+        self.recycled.push(Reverse((wear, self.recycled_seq, block)));
+        self.recycled_seq += 1;
+        self.collecting -= 1;
+        self.erases += 1;
+    }
+
+    /// Marks a victim.
+    pub fn start_collecting(&mut self, block: u32) {
+        debug_assert_eq!(self.states[block as usize], BlockState::Full);
+        self.states[block as usize] = BlockState::Collecting;
+        self.collecting += 1;
+    }
+
+    /// Blocks never opened.
+    pub fn fresh_blocks(&self) -> u32 {
+        self.blocks_total - self.fresh
+    }
+
+    /// How many blocks have become full so far: the plane's own measure of time.
+    pub fn fills(&self) -> u64 {
+        self.fills
+    }
+
+    /// Heap bytes of page and block records.
+    pub fn memory_bytes(&self) -> u64 {
+        let pages: usize = self.blocks.iter().map(|b| b.pages.capacity()).sum();
+        let spare: usize = self.spare.iter().map(Vec::capacity).sum();
+        ((pages + spare) * size_of::<PageRecord>()
+            + self.blocks.capacity() * (size_of::<Block>() + size_of::<BlockState>() + 4)
+            + self.frontiers.len() * size_of::<Frontier>()) as u64
+    }
+
+    /// Free, open, full and collecting blocks are all blocks; valid pages are counted right.
+    /// Walks every record: for tests.
+    pub fn check(&self) {
+        let count = |state| self.states.iter().filter(|s| **s == state).count() as u32;
+        let free = count(BlockState::Free) + self.fresh_blocks();
+        assert_eq!(free, self.free_blocks());
+        assert_eq!(count(BlockState::Collecting), self.collecting);
+        let open = self.frontiers.iter().filter(|f| f.block != NO_BLOCK).count() as u32;
+        assert_eq!(count(BlockState::Open), open);
+        let all = free + open + count(BlockState::Full) + self.collecting;
+        assert_eq!(all, self.blocks_total);
+        let mut valid = 0;
+        for (block, invalid) in self.blocks.iter().zip(&self.invalid) {
+            let live = block.pages.iter().filter(|p| p.owner().is_some()).count();
+            assert_eq!(block.pages.len() - live, *invalid as usize);
+            valid += live as u64;
+        }
+        assert_eq!(valid, self.valid);
+    }
+}

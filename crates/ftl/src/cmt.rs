@@ -1,0 +1,310 @@
+//! The cached mapping table: which logical pages have their mapping in DRAM, which translation pages are on
+//! their way in or out, and who waits for them.
+//!
+//! Exact LRU over single mappings, as MQSim has it. The mappings themselves are in the page table: an entry
+//! that left the cache was written to its translation page in the same moment, so there is one truth; the
+//! cache decides only what an access costs. A cached page's slot number stands beside its page-table entry.
+
+use crate::layout::Phys;
+
+const NIL: u32 = u32::MAX;
+
+/// A list of numbers in arrival order, linked through [`Nodes`].
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    head: u32,
+    tail: u32,
+}
+
+const EMPTY: Chain = Chain { head: NIL, tail: NIL };
+
+#[derive(Default)]
+struct Nodes {
+    values: Vec<(u64, u32)>,
+    free: Vec<u32>,
+}
+
+impl Nodes {
+    fn push(&mut self, chain: &mut Chain, value: u64) {
+        let node = match self.free.pop() {
+            Some(node) => {
+                self.values[node as usize] = (value, NIL);
+                node
+            }
+            None => {
+                self.values.push((value, NIL));
+                self.values.len() as u32 - 1
+            }
+        };
+        if chain.tail == NIL {
+            chain.head = node;
+        } else {
+            self.values[chain.tail as usize].1 = node;
+        }
+        chain.tail = node;
+    }
+
+    fn pop(&mut self, chain: &mut Chain) -> Option<u64> {
+        if chain.head == NIL {
+            return None;
+        }
+        let (value, next) = self.values[chain.head as usize];
+        self.free.push(chain.head);
+        chain.head = next;
+        if next == NIL {
+            chain.tail = NIL;
+        }
+        Some(value)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    page: u64,
+    newer: u32,
+    older: u32,
+    waiting: bool,
+    dirty: bool,
+    reads: Chain,
+    writes: Chain,
+}
+
+/// The cache of one tenant, or of all.
+pub(crate) struct MappingCache {
+    capacity: u32,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    newest: u32,
+    oldest: u32,
+    tokens: Nodes,
+}
+
+impl MappingCache {
+    pub fn new(capacity: u32) -> Self {
+        Self {
+            capacity: capacity.max(1),
+            slots: Vec::new(),
+            free: Vec::new(),
+            newest: NIL,
+            oldest: NIL,
+            tokens: Nodes::default(),
+        }
+    }
+
+    pub fn is_full(&self) -> bool {
+        (self.slots.len() - self.free.len()) as u32 >= self.capacity
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let (newer, older) = (self.slots[slot as usize].newer, self.slots[slot as usize].older);
+        match newer {
+            NIL => self.newest = older,
+            _ => self.slots[newer as usize].older = older,
+        }
+        match older {
+            NIL => self.oldest = newer,
+            _ => self.slots[older as usize].newer = newer,
+        }
+    }
+
+    fn link_newest(&mut self, slot: u32) {
+        let newest = self.newest;
+        self.slots[slot as usize].newer = NIL;
+        self.slots[slot as usize].older = newest;
+        match newest {
+            NIL => self.oldest = slot,
+            _ => self.slots[newest as usize].newer = slot,
+        }
+        self.newest = slot;
+    }
+
+    /// Used just now.
+    #[inline]
+    pub fn touch(&mut self, slot: u32) {
+        if self.newest != slot {
+            self.unlink(slot);
+            self.link_newest(slot);
+        }
+    }
+
+    /// A new slot, waiting for its mapping. The caller has made room.
+    pub fn reserve(&mut self, page: u64) -> u32 {
+        let slot = Slot {
+            page,
+            newer: NIL,
+            older: NIL,
+            waiting: true,
+            dirty: false,
+            reads: EMPTY,
+            writes: EMPTY,
+        };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = slot;
+                index
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.link_newest(index);
+        index
+    }
+
+    /// Drops the mapping used longest ago that nobody waits for; its page and whether it was dirty.
+    pub fn evict(&mut self) -> Option<(u64, bool)> {
+        let mut slot = self.oldest;
+        while slot != NIL && self.slots[slot as usize].waiting {
+            slot = self.slots[slot as usize].newer;
+        }
+        if slot == NIL {
+            return None;
+        }
+        self.remove(slot);
+        let record = &self.slots[slot as usize];
+        Some((record.page, record.dirty))
+    }
+
+    /// Drops one mapping.
+    pub fn remove(&mut self, slot: u32) {
+        self.unlink(slot);
+        self.free.push(slot);
+    }
+
+    pub fn is_waiting(&self, slot: u32) -> bool {
+        self.slots[slot as usize].waiting
+    }
+
+    pub fn is_dirty(&self, slot: u32) -> bool {
+        self.slots[slot as usize].dirty
+    }
+
+    pub fn set_dirty(&mut self, slot: u32, dirty: bool) {
+        self.slots[slot as usize].dirty = dirty;
+    }
+
+    /// The mapping is there.
+    pub fn set_ready(&mut self, slot: u32) {
+        self.slots[slot as usize].waiting = false;
+    }
+
+    /// `token` wants to hear when the mapping is there.
+    pub fn wait(&mut self, slot: u32, token: u32, is_write: bool) {
+        let record = &mut self.slots[slot as usize];
+        let chain = if is_write { &mut record.writes } else { &mut record.reads };
+        self.tokens.push(chain, token.into());
+    }
+
+    /// Takes everybody who waits: reads first, each in the order of arrival.
+    pub fn take_waiters(&mut self, slot: u32, out: &mut Vec<u32>) {
+        let record = &mut self.slots[slot as usize];
+        while let Some(token) = self.tokens.pop(&mut record.reads) {
+            out.push(token as u32);
+        }
+        while let Some(token) = self.tokens.pop(&mut record.writes) {
+            out.push(token as u32);
+        }
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        (self.slots.capacity() * size_of::<Slot>()) as u64
+    }
+}
+
+/// One translation page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TranslationPage {
+    phys: u64,
+    /// Program operations on their way; while there is one the content is in DRAM.
+    pub departing: u32,
+    arriving: Chain,
+}
+
+/// All translation pages of the drive.
+#[derive(Default)]
+pub(crate) struct TranslationPages {
+    pages: Vec<TranslationPage>,
+    arrivals: Nodes,
+}
+
+impl TranslationPages {
+    pub fn new(count: u64) -> Self {
+        let page = TranslationPage { phys: 0, departing: 0, arriving: EMPTY };
+        Self { pages: vec![page; count as usize], arrivals: Nodes::default() }
+    }
+
+    pub fn phys(&self, page: u64) -> Option<Phys> {
+        self.pages[page as usize].phys.checked_sub(1).map(Phys)
+    }
+
+    pub fn set_phys(&mut self, page: u64, phys: Phys) {
+        self.pages[page as usize].phys = phys.0 + 1;
+    }
+
+    pub fn departing(&self, page: u64) -> bool {
+        self.pages[page as usize].departing > 0
+    }
+
+    pub fn depart(&mut self, page: u64) {
+        self.pages[page as usize].departing += 1;
+    }
+
+    pub fn departed(&mut self, page: u64) {
+        self.pages[page as usize].departing -= 1;
+    }
+
+    /// Whether a read of the page is on its way.
+    pub fn is_arriving(&self, page: u64) -> bool {
+        self.pages[page as usize].arriving.head != NIL
+    }
+
+    /// When the page arrives, the mapping of `wanted` is to be cached.
+    pub fn arrive(&mut self, page: u64, wanted: u64) {
+        self.arrivals.push(&mut self.pages[page as usize].arriving, wanted);
+    }
+
+    /// The next mapping that was wanted of a page that has arrived.
+    pub fn next_arrival(&mut self, page: u64) -> Option<u64> {
+        self.arrivals.pop(&mut self.pages[page as usize].arriving)
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        (self.pages.capacity() * size_of::<TranslationPage>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mapping_used_longest_ago_leaves_first_unless_somebody_waits_for_it() {
+        let mut cache = MappingCache::new(3);
+        let slots: Vec<u32> = (10..13).map(|page| cache.reserve(page)).collect();
+        assert!(cache.is_full());
+        assert_eq!(cache.evict(), None);
+        cache.set_ready(slots[0]);
+        cache.set_ready(slots[1]);
+        cache.set_dirty(slots[1], true);
+        cache.touch(slots[0]);
+        assert_eq!(cache.evict(), Some((11, true)));
+        assert_eq!(cache.evict(), Some((10, false)));
+        assert_eq!(cache.evict(), None);
+    }
+
+    #[test]
+    fn waiters_come_back_reads_first_in_their_order() {
+        let mut cache = MappingCache::new(1);
+        let slot = cache.reserve(0);
+        for (token, is_write) in [(1, true), (2, false), (3, true), (4, false)] {
+            cache.wait(slot, token, is_write);
+        }
+        let mut tokens = Vec::new();
+        cache.take_waiters(slot, &mut tokens);
+        assert_eq!(tokens, [2, 4, 1, 3]);
+        tokens.clear();
+        cache.take_waiters(slot, &mut tokens);
+        assert!(tokens.is_empty());
+    }
+}

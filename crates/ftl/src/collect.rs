@@ -1,0 +1,125 @@
+//! Garbage collection and wear levelling, step by step: name a victim, move its pages, erase it.
+//!
+//! A move takes effect when its program has ended ([`Ftl::commit_move`]) and is dropped if the host has
+//! rewritten or trimmed the page meanwhile, so nobody ever waits for a page that is being moved.
+
+use crate::block::{BlockState, Stream};
+use crate::ftl::{Ftl, Placed};
+use crate::layout::{BlockRef, Phys};
+use ssdtune_model::PlaneId;
+
+/// Owner of a page whose move has not been committed.
+const IN_FLIGHT: u64 = (1 << 62) - 1;
+
+impl Ftl {
+    /// The block a plane should collect now, if it should; the caller moves its pages and erases it.
+    pub fn next_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
+        let record = &mut self.planes[plane.index()];
+        if record.free_blocks() >= self.config.threshold
+            || record.collecting >= self.config.concurrent
+        {
+            return None;
+        }
+        let block = self.rules.choose(record, &mut self.rng)?;
+        record.start_collecting(block);
+        self.counters.collections += 1;
+        Some(BlockRef { plane: plane.0, block })
+    }
+
+    /// The block to move for the sake of wear: the least erased full one, when it is far behind.
+    pub fn next_wear_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
+        let gap = self.config.static_wear?;
+        let record = &mut self.planes[plane.index()];
+        if record.collecting > 0 || record.free_blocks() <= self.config.reserve {
+            return None;
+        }
+        let most = record.blocks.iter().map(|block| block.erases).max()?;
+        let cold = |&block: &usize| {
+            record.states[block] == BlockState::Full && record.blocks[block].programs == 0
+        };
+        let block = (0..record.blocks.len())
+            .filter(cold)
+            .min_by_key(|&block| (record.blocks[block].erases, record.blocks[block].filled_at))?;
+        if most - record.blocks[block].erases < gap {
+            return None;
+        }
+        record.start_collecting(block as u32);
+        self.counters.wear_collections += 1;
+        Some(BlockRef { plane: plane.0, block: block as u32 })
+    }
+
+    /// Whether collection in a plane goes before the host.
+    pub fn is_urgent(&self, plane: PlaneId) -> bool {
+        self.planes[plane.index()].free_blocks() < self.config.hard_threshold
+    }
+
+    /// Valid pages of a victim, in the order of their offsets.
+    pub fn victim_pages(&self, victim: BlockRef) -> impl Iterator<Item = Phys> + '_ {
+        let block = &self.planes[victim.plane as usize].blocks[victim.block as usize];
+        (block.pages.iter().enumerate())
+            .filter(|(_, page)| page.owner().is_some())
+            .map(move |(page, _)| self.layout.pack(victim, page as u32))
+    }
+
+    /// The tenant whose data a block holds.
+    pub fn block_tenant(&self, block: BlockRef) -> usize {
+        self.planes[block.plane as usize].blocks[block.block as usize].tenant.into()
+    }
+
+    /// A place in the same plane for a page just read from a victim; `None` if it is invalid by now.
+    pub fn place_move(&mut self, from: Phys) -> Option<Placed> {
+        let at = self.layout.block(from);
+        let record = &self.planes[at.plane as usize];
+        let page = record.page(at.block, self.layout.page(from));
+        if page.owner().is_none() {
+            self.counters.moves_dropped += 1;
+            return None;
+        }
+        let sectors = page.sectors;
+        let tenant = record.blocks[at.block as usize].tenant.into();
+        let stream = match record.blocks[at.block as usize].stream {
+            Stream::Translation => Stream::Translation,
+            Stream::Data | Stream::Moved => Stream::Moved,
+        };
+        self.counters.moved_pages += 1;
+        Some(self.append(tenant, stream, PlaneId(at.plane), IN_FLIGHT, sectors))
+    }
+
+    /// The program of a moved page has ended: the logical page is there from now on, unless the host was
+    /// faster.
+    pub fn commit_move(&mut self, from: Phys, to: Phys) {
+        let (source, target) = (self.layout.block(from), self.layout.block(to));
+        let (from_page, to_page) = (self.layout.page(from), self.layout.page(to));
+        let plane = &mut self.planes[source.plane as usize];
+        let stream = plane.blocks[source.block as usize].stream;
+        let tenant = plane.blocks[source.block as usize].tenant.into();
+        let Some(owner) = plane.page(source.block, from_page).owner() else {
+            plane.programmed(target.block, to_page);
+            plane.invalidate(target.block, to_page);
+            self.counters.moves_dropped += 1;
+            return;
+        };
+        plane.invalidate(source.block, from_page);
+        plane.set_owner(target.block, to_page, owner);
+        plane.programmed(target.block, to_page);
+        if stream == Stream::Translation {
+            if !self.caches.is_empty() {
+                self.translation.set_phys(owner, to);
+            }
+        } else {
+            let entry = self.table.entry(owner);
+            self.table.set_phys(entry, to);
+            self.dirty_mapping(tenant, entry);
+        }
+    }
+
+    /// A victim is erased and free again.
+    pub fn erase_done(&mut self, block: BlockRef) {
+        self.planes[block.plane as usize].recycle(block.block, self.config.dynamic_wear);
+    }
+
+    pub(crate) fn moves_in_flight(&self) -> u64 {
+        let pages = self.planes.iter().flat_map(|plane| &plane.blocks).flat_map(|b| &b.pages);
+        pages.filter(|page| page.owner() == Some(IN_FLIGHT)).count() as u64
+    }
+}

@@ -1,0 +1,192 @@
+//! Accesses to mappings when the table does not fit into DRAM.
+
+use crate::block::Stream;
+use crate::ftl::{Ftl, MappingAccess, Placed, WriteBack};
+use crate::layout::Phys;
+use crate::page_table::EntryRef;
+use ssdtune_model::PlaneId;
+
+impl Ftl {
+    /// Whether every mapping is in DRAM at no cost.
+    #[inline]
+    pub fn is_ideal(&self) -> bool {
+        self.caches.is_empty()
+    }
+
+    #[inline]
+    fn cache_of(&self, tenant: usize) -> usize {
+        if self.caches.len() == 1 { 0 } else { tenant }
+    }
+
+    fn tenant_of_page(&self, page: u64) -> usize {
+        self.tenants.iter().rposition(|tenant| tenant.base <= page).unwrap_or(0)
+    }
+
+    fn translation_page(&self, tenant: usize, page: u64) -> u64 {
+        let lpn = page - self.tenants[tenant].base;
+        self.translation_base(tenant) + lpn / self.entries_per_page
+    }
+
+    /// Looks for a mapping. A miss may push others out: the write-back comes first, if there is one.
+    pub fn access_mapping(
+        &mut self,
+        tenant: usize,
+        lpn: u64,
+        at: EntryRef,
+        is_write: bool,
+    ) -> (MappingAccess, Option<WriteBack>) {
+        let cache = self.cache_of(tenant);
+        if let Some(slot) = self.table.side(at)
+            && !self.caches[cache].is_waiting(slot)
+        {
+            self.caches[cache].touch(slot);
+            self.counters.mapping_hits += 1;
+            return (MappingAccess::Hit, None);
+        }
+        if is_write {
+            self.counters.mapping_misses_write += 1;
+        } else {
+            self.counters.mapping_misses_read += 1;
+        }
+        let owner = self.tenants[tenant].base + lpn;
+        let page = self.translation_page(tenant, owner);
+        if self.table.side(at).is_some() {
+            return (MappingAccess::Awaited, None);
+        }
+        // The order matters: what pushes an entry out may itself start a read of the page looked for.
+        let Some(phys) = self.translation.phys(page) else {
+            let writeback = self.cache_mapping(tenant, owner, at, true);
+            self.counters.mapping_misses_free += 1;
+            return (MappingAccess::Resident, writeback);
+        };
+        if self.translation.is_arriving(page) {
+            let writeback = self.cache_mapping(tenant, owner, at, false);
+            self.translation.arrive(page, owner);
+            return (MappingAccess::Awaited, writeback);
+        }
+        if self.translation.departing(page) {
+            let writeback = self.cache_mapping(tenant, owner, at, true);
+            self.counters.mapping_misses_free += 1;
+            return (MappingAccess::Resident, writeback);
+        }
+        let writeback = self.cache_mapping(tenant, owner, at, false);
+        self.translation.arrive(page, owner);
+        let phys = self.translation.phys(page).unwrap_or(phys);
+        (MappingAccess::Load { page, phys }, writeback)
+    }
+
+    /// `token` waits for the mapping of an entry that is [`MappingAccess::Awaited`] or being loaded.
+    pub fn await_mapping(&mut self, tenant: usize, at: EntryRef, token: u32, is_write: bool) {
+        let cache = self.cache_of(tenant);
+        if let Some(slot) = self.table.side(at) {
+            self.caches[cache].wait(slot, token, is_write);
+        }
+    }
+
+    /// A translation page was read: collects the tokens that waited for any of its mappings.
+    pub fn mapping_arrived(&mut self, page: u64, tokens: &mut Vec<u32>) {
+        while let Some(owner) = self.translation.next_arrival(page) {
+            let cache = self.cache_of(self.tenant_of_page(owner));
+            let Some(slot) = self.table.find(owner).and_then(|at| self.table.side(at)) else {
+                continue;
+            };
+            if self.caches[cache].is_waiting(slot) {
+                self.caches[cache].set_ready(slot);
+                self.caches[cache].take_waiters(slot, tokens);
+            }
+        }
+    }
+
+    /// A translation page was programmed at its new place.
+    pub fn mapping_written(&mut self, page: u64, phys: Phys) {
+        self.translation.departed(page);
+        self.program_done(phys);
+    }
+
+    /// The mapping of an entry has changed.
+    #[inline]
+    pub(crate) fn dirty_mapping(&mut self, tenant: usize, at: EntryRef) {
+        if self.caches.is_empty() {
+            return;
+        }
+        let cache = self.cache_of(tenant);
+        if let Some(slot) = self.table.side(at) {
+            self.caches[cache].set_dirty(slot, true);
+        }
+    }
+
+    /// Takes a slot for an entry, pushing another out if need be.
+    fn cache_mapping(
+        &mut self,
+        tenant: usize,
+        owner: u64,
+        at: EntryRef,
+        ready: bool,
+    ) -> Option<WriteBack> {
+        let cache = self.cache_of(tenant);
+        let mut writeback = None;
+        if self.caches[cache].is_full()
+            && let Some((evicted, dirty)) = self.caches[cache].evict()
+        {
+            let entry = self.table.entry(evicted);
+            self.table.set_side(entry, None);
+            if dirty {
+                writeback = Some(self.write_back(evicted));
+            }
+        }
+        let slot = self.caches[cache].reserve(owner);
+        if ready {
+            self.caches[cache].set_ready(slot);
+        }
+        self.table.set_side(at, Some(slot));
+        writeback
+    }
+
+    /// Writes the translation page of an evicted mapping, with all other dirty mappings it holds.
+    fn write_back(&mut self, evicted: u64) -> WriteBack {
+        let tenant = self.tenant_of_page(evicted);
+        let cache = self.cache_of(tenant);
+        let page = self.translation_page(tenant, evicted);
+        let base = self.tenants[tenant].base;
+        let index = page - self.translation_base(tenant);
+        let first = index * self.entries_per_page;
+        let last = (first + self.entries_per_page).min(self.tenant_pages(tenant));
+        let mut clean_sectors = 0u64;
+        for lpn in first..last {
+            let Some(slot) = self.table.find(base + lpn).and_then(|at| self.table.side(at)) else {
+                continue;
+            };
+            if self.caches[cache].is_waiting(slot) {
+                continue;
+            }
+            if self.caches[cache].is_dirty(slot) {
+                self.caches[cache].set_dirty(slot, false);
+                self.caches[cache].touch(slot);
+            } else {
+                clean_sectors |= 1 << (((lpn - first) * self.entry_bytes) / 512).min(63);
+            }
+        }
+        let merge = self.translation.phys(page).map(|old| {
+            self.translation.arrive(page, evicted);
+            let bytes = if self.config.free_mapping_writes {
+                clean_sectors.count_ones() * 512
+            } else {
+                self.geometry.page_bytes
+            };
+            let place = self.layout.block(old);
+            self.planes[place.plane as usize].invalidate(place.block, self.layout.page(old));
+            (old, bytes)
+        });
+        let placed = self.append_translation(tenant, page, index);
+        self.translation.set_phys(page, placed.phys);
+        self.translation.depart(page);
+        self.counters.mapping_writebacks += 1;
+        WriteBack { page, merge, placed }
+    }
+
+    /// Places a translation page; `index` is its number within the tenant.
+    pub(crate) fn append_translation(&mut self, tenant: usize, page: u64, index: u64) -> Placed {
+        let plane = self.tenants[tenant].static_plane(index);
+        self.append(tenant, Stream::Translation, PlaneId(plane.0), page, self.config.full_mask)
+    }
+}

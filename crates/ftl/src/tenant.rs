@@ -1,0 +1,197 @@
+//! Tenants: which planes each may use, how much logical space that gives it, and the static plane order.
+//!
+//! A plane listed by k tenants gives each the k-th part of its visible pages. Logical page numbers of all
+//! tenants share one page table: each starts at its own multiple of a leaf.
+
+use crate::error::FtlError;
+use ssdtune_model::config::PlaneOrder;
+use ssdtune_model::geometry::PlaneAddr;
+use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, PlaneId};
+
+/// The places a tenant may use; each list names ids in ascending order without repetition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Channels.
+    pub channels: Vec<u32>,
+    /// Chips on each channel.
+    pub chips: Vec<u32>,
+    /// Dies in each chip.
+    pub dies: Vec<u32>,
+    /// Planes in each die.
+    pub planes: Vec<u32>,
+}
+
+impl Places {
+    /// The whole drive.
+    pub fn all(geometry: &Geometry) -> Self {
+        Self {
+            channels: (0..geometry.channels).collect(),
+            chips: (0..geometry.chips_per_channel).collect(),
+            dies: (0..geometry.dies_per_chip).collect(),
+            planes: (0..geometry.planes_per_die).collect(),
+        }
+    }
+
+    /// Sorted, without repetition, and inside the geometry.
+    pub(crate) fn check(&self, tenant: usize, geometry: &Geometry) -> Result<Self, FtlError> {
+        let list = |ids: &[u32], level: &'static str, count: u32| {
+            let mut ids = ids.to_vec();
+            ids.sort_unstable();
+            ids.dedup();
+            match ids.last() {
+                Some(&id) if id < count => Ok(ids),
+                last => {
+                    let id = last.copied().unwrap_or(0);
+                    Err(FtlError::NoSuchPlace { tenant, level, id, count })
+                }
+            }
+        };
+        Ok(Self {
+            channels: list(&self.channels, "channel", geometry.channels)?,
+            chips: list(&self.chips, "chip", geometry.chips_per_channel)?,
+            dies: list(&self.dies, "die", geometry.dies_per_chip)?,
+            planes: list(&self.planes, "plane", geometry.planes_per_die)?,
+        })
+    }
+
+    /// The planes in the order a static placement walks through them.
+    pub(crate) fn in_order(&self, order: PlaneOrder, geometry: &Geometry) -> Vec<PlaneId> {
+        let ids = |letter: u8| match letter {
+            b'C' => &self.channels,
+            b'W' => &self.chips,
+            b'D' => &self.dies,
+            _ => &self.planes,
+        };
+        let letters = order.name().as_bytes();
+        let count: usize = letters.iter().map(|&l| ids(l).len()).product();
+        (0..count)
+            .map(|mut rest| {
+                let mut at = PlaneAddr {
+                    channel: ChannelId(0),
+                    chip: ChipId(0),
+                    die: DieId(0),
+                    plane: 0,
+                };
+                for &letter in letters {
+                    let list = ids(letter);
+                    let id = list[rest % list.len()];
+                    rest /= list.len();
+                    match letter {
+                        b'C' => at.channel = ChannelId(id),
+                        b'W' => at.chip = ChipId(id),
+                        b'D' => at.die = DieId(id),
+                        _ => at.plane = id,
+                    }
+                }
+                geometry.plane_id(at)
+            })
+            .collect()
+    }
+}
+
+/// A tenant as the FTL keeps it.
+#[derive(Clone, Debug)]
+pub(crate) struct Tenant {
+    /// First entry of its part of the page table.
+    pub base: u64,
+    /// Sectors it sees.
+    pub sectors: u64,
+    /// Its planes in static order.
+    pub planes: Vec<PlaneId>,
+    /// `planes.len() - 1` where that is a mask.
+    mask: Option<u32>,
+    /// Writes go to the plane with the least work instead.
+    pub dynamic: bool,
+}
+
+impl Tenant {
+    pub fn new(base: u64, sectors: u64, planes: Vec<PlaneId>, dynamic: bool) -> Self {
+        let count = planes.len() as u32;
+        let mask = count.is_power_of_two().then(|| count - 1);
+        Self { base, sectors, planes, mask, dynamic }
+    }
+
+    /// The plane of a logical page in static order.
+    #[inline]
+    pub fn static_plane(&self, lpn: u64) -> PlaneId {
+        let index = match self.mask {
+            Some(mask) => (lpn as u32 & mask) as usize,
+            None => match u32::try_from(lpn) {
+                Ok(lpn) => (lpn % self.planes.len() as u32) as usize,
+                Err(_) => (lpn % self.planes.len() as u64) as usize,
+            },
+        };
+        self.planes[index]
+    }
+}
+
+/// Sectors each tenant sees: of every plane it lists, the visible part over the number of its sharers.
+pub(crate) fn visible_sectors(
+    places: &[Places],
+    geometry: &Geometry,
+    overprovisioning: f64,
+) -> Vec<u64> {
+    let mut sharers = vec![0u32; geometry.planes() as usize];
+    let planes: Vec<Vec<PlaneId>> =
+        places.iter().map(|p| p.in_order(PlaneOrder::Cwdp, geometry)).collect();
+    for plane in planes.iter().flatten() {
+        sharers[plane.index()] += 1;
+    }
+    let sectors = (geometry.pages_per_plane() * u64::from(geometry.sectors_per_page())) as f64;
+    let share = |plane: &PlaneId| {
+        (sectors * (1.0 - overprovisioning) / f64::from(sharers[plane.index()])) as u64
+    };
+    planes.iter().map(|list| list.iter().map(share).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: Geometry = Geometry {
+        channels: 2,
+        chips_per_channel: 3,
+        dies_per_chip: 2,
+        planes_per_die: 2,
+        blocks_per_plane: 8,
+        pages_per_block: 4,
+        page_bytes: 4096,
+    };
+
+    #[test]
+    fn every_order_visits_each_plane_once_and_its_first_letter_moves_first() {
+        for &order in PlaneOrder::ALL {
+            let planes = Places::all(&DRIVE).in_order(order, &DRIVE);
+            let mut seen: Vec<u32> = planes.iter().map(|p| p.0).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..24).collect::<Vec<_>>(), "{order}");
+            let (a, b) = (DRIVE.plane_addr(planes[0]), DRIVE.plane_addr(planes[1]));
+            let moved = match order.name().as_bytes()[0] {
+                b'C' => b.channel.0 - a.channel.0,
+                b'W' => b.chip.0 - a.chip.0,
+                b'D' => b.die.0 - a.die.0,
+                _ => b.plane - a.plane,
+            };
+            assert_eq!(moved, 1, "{order}");
+        }
+    }
+
+    #[test]
+    fn sharers_split_a_plane() {
+        let half = Places { channels: vec![0], ..Places::all(&DRIVE) };
+        let all = Places::all(&DRIVE);
+        let sectors = visible_sectors(&[half, all], &DRIVE, 0.0);
+        // 24 planes of 32 pages of 8 sectors: channel 0 is shared, channel 1 is not.
+        assert_eq!(sectors, [12 * 128, 12 * 128 + 12 * 256]);
+    }
+
+    #[test]
+    fn unknown_places_are_named() {
+        let bad = Places { chips: vec![0, 3], ..Places::all(&DRIVE) };
+        let error = bad.check(1, &DRIVE).unwrap_err();
+        assert_eq!(
+            error,
+            FtlError::NoSuchPlace { tenant: 1, level: "chip", id: 3, count: 3 }
+        );
+    }
+}

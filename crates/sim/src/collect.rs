@@ -1,0 +1,130 @@
+//! Garbage collection and wear levelling in time: a victim's pages are read, programmed elsewhere in the
+//! plane, and then the block is erased. What is moved and when it takes effect is the FTL's; what waits for
+//! what is decided here.
+
+use crate::simulator::Core;
+use crate::tx::{Class, NIL, Purpose, Tx};
+use ssdtune_ftl::BlockRef;
+use ssdtune_model::PlaneId;
+
+/// A victim on its way to the free pool.
+pub(crate) struct Job {
+    victim: BlockRef,
+    /// Pages not moved yet.
+    left: u32,
+    erase: u32,
+}
+
+impl Core {
+    /// Starts collecting a victim if the plane needs it.
+    pub(crate) fn collect(&mut self, plane: PlaneId) {
+        if let Some(victim) = self.ftl.next_victim(plane) {
+            self.start_job(victim);
+        }
+    }
+
+    fn start_job(&mut self, victim: BlockRef) {
+        let entry = self.ftl.entry(0, 0);
+        let mut pages = std::mem::take(&mut self.victim_pages);
+        pages.extend(self.ftl.victim_pages(victim));
+        let at = self.layout.pack(victim, 0);
+        let erase = self.txs.insert(Tx::new(Class::Erase, Purpose::Erase, at, entry));
+        self.settle(erase, at);
+        let job = self.jobs.insert(Job { victim, left: pages.len() as u32, erase });
+        self.txs[erase].link = job;
+        self.txs[erase].blocked = !pages.is_empty();
+        for &page in &pages {
+            let mut tx = Tx::new(Class::GcRead, Purpose::Move, page, entry);
+            tx.link = job;
+            tx.sectors = self.page_sectors as u16;
+            let tx = self.txs.insert(tx);
+            self.settle(tx, page);
+            self.staged.push(tx);
+        }
+        pages.clear();
+        self.victim_pages = pages;
+        self.staged.push(erase);
+        self.schedule_unless_open();
+    }
+
+    /// A page of a victim was read: it gets its new place, unless the host has overwritten it.
+    pub(crate) fn move_read(&mut self, tx: u32) {
+        let from = self.txs[tx].phys;
+        let job = self.txs[tx].link;
+        let Some(placed) = self.ftl.place_move(from) else {
+            self.drop_tx(tx);
+            self.moved(job);
+            return;
+        };
+        let record = &mut self.txs[tx];
+        record.class = Class::GcWrite;
+        record.what = from.to_bits();
+        self.settle(tx, placed.phys);
+        self.staged.push(tx);
+        self.schedule_unless_open();
+        self.after_placing(placed);
+    }
+
+    /// A moved page is programmed.
+    pub(crate) fn move_written(&mut self, tx: u32) {
+        let record = &self.txs[tx];
+        let (from, to, job) = (ssdtune_ftl::Phys::from_bits(record.what), record.phys, record.link);
+        self.ftl.commit_move(from, to);
+        self.drop_tx(tx);
+        self.moved(job);
+    }
+
+    fn moved(&mut self, job: u32) {
+        self.jobs[job].left -= 1;
+        if self.jobs[job].left == 0 {
+            let erase = self.jobs[job].erase;
+            self.txs[erase].blocked = false;
+        }
+    }
+
+    /// A victim is erased.
+    pub(crate) fn erased(&mut self, tx: u32) {
+        let job = self.txs[tx].link;
+        let victim = self.jobs[job].victim;
+        debug_assert_eq!(self.jobs[job].left, 0);
+        self.jobs.remove(job);
+        self.drop_tx(tx);
+        self.ftl.erase_done(victim);
+        let plane = PlaneId(victim.plane);
+        if let Some(cold) = self.ftl.next_wear_victim(plane) {
+            self.start_job(cold);
+        }
+        self.release_held(plane);
+        if !self.collect_when_full_only || self.ftl.must_hold(0, plane) {
+            self.collect(plane);
+        }
+    }
+
+    /// Copyback: the pages a die has just read go to their new places without leaving it. Returns the head
+    /// of those that are still wanted.
+    pub(crate) fn copy_back(&mut self, list: u32) -> u32 {
+        let (mut head, mut last) = (NIL, NIL);
+        let mut at = list;
+        while at != NIL {
+            let next = self.txs[at].next;
+            self.txs[at].next = NIL;
+            let (from, job) = (self.txs[at].phys, self.txs[at].link);
+            if let Some(placed) = self.ftl.place_move(from) {
+                self.txs[at].class = Class::GcWrite;
+                self.txs[at].what = from.to_bits();
+                self.settle(at, placed.phys);
+                match last {
+                    NIL => head = at,
+                    _ => self.txs[last].next = at,
+                }
+                last = at;
+                self.after_placing(placed);
+            } else {
+                self.drop_tx(at);
+                self.moved(job);
+            }
+            at = next;
+        }
+        head
+    }
+}

@@ -1,0 +1,139 @@
+//! The event queue: what happens next, and in what order among equals.
+//!
+//! Order is (time, time of registration, sequence). Two events of one instant run in the order in which
+//! their causes started them, so an event may be registered before its cause's time has come (a message
+//! behind a silent one on a link) and still takes its right place.
+//!
+//! Every server (a link direction, the DRAM, a channel, a die, a stream of arrivals) has at most one event
+//! pending. So the queue stays small, mostly under ten entries: a sorted array, next event last, beats a
+//! heap. Short delays, the common ones, insert near the end. Measured at 3 entries: 3 ns a push; at 256
+//! entries a die's end moves 4 KiB, about 80 ns, once in nine events.
+
+use ssdtune_model::Nanos;
+
+/// Number of a server, below [`ServerId::LIMIT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServerId(pub u32);
+
+impl ServerId {
+    /// Servers that fit into a key.
+    pub const LIMIT: u32 = 1 << 14;
+}
+
+const SERVER_BITS: u32 = 14;
+const SEQUENCE_BITS: u32 = 16;
+const REGISTERED_MASK: u64 = (1 << (64 - SERVER_BITS - SEQUENCE_BITS)) - 1;
+
+#[derive(Default)]
+pub(crate) struct EventQueue {
+    /// Keys in descending order.
+    keys: Vec<u128>,
+    now: u64,
+    sequence: u64,
+    processed: u64,
+}
+
+impl EventQueue {
+    pub fn now(&self) -> Nanos {
+        Nanos(self.now)
+    }
+
+    /// Events taken so far.
+    pub fn processed(&self) -> u64 {
+        self.processed
+    }
+
+    /// The event of `server` falls at `at`, caused now.
+    #[inline]
+    pub fn push(&mut self, at: Nanos, server: ServerId) {
+        self.push_caused(at, Nanos(self.now), server);
+    }
+
+    /// Likewise, caused at another time, now or later.
+    #[inline]
+    pub fn push_caused(&mut self, at: Nanos, caused: Nanos, server: ServerId) {
+        debug_assert!(at.0 >= self.now, "an event in the past");
+        let low = ((caused.0 & REGISTERED_MASK) << (SERVER_BITS + SEQUENCE_BITS))
+            | ((self.sequence & ((1 << SEQUENCE_BITS) - 1)) << SERVER_BITS)
+            | u64::from(server.0);
+        self.sequence += 1;
+        let key = (u128::from(at.0) << 64) | u128::from(low);
+        let mut index = self.keys.len();
+        if index > 24 && self.keys[index - 8] < key {
+            index = self.keys.partition_point(|&other| other > key);
+        } else {
+            while index > 0 && self.keys[index - 1] < key {
+                index -= 1;
+            }
+        }
+        self.keys.insert(index, key);
+    }
+
+    /// When the next event falls.
+    #[inline]
+    pub fn next_at(&self) -> Option<Nanos> {
+        self.keys.last().map(|key| Nanos((key >> 64) as u64))
+    }
+
+    /// Takes the next event and moves time to it.
+    #[inline]
+    pub fn pop(&mut self) -> Option<ServerId> {
+        let key = self.keys.pop()?;
+        let at = (key >> 64) as u64;
+        if at != self.now {
+            self.now = at;
+            self.sequence = 0;
+        }
+        self.processed += 1;
+        Some(ServerId(key as u32 & (ServerId::LIMIT - 1)))
+    }
+
+    /// Moves time forward where nothing happens.
+    pub fn advance(&mut self, to: Nanos) {
+        if to.0 > self.now && self.next_at().is_none_or(|next| next >= to) {
+            self.now = to.0;
+            self.sequence = 0;
+        }
+    }
+
+    /// Takes back the pending event of a server.
+    pub fn cancel(&mut self, server: ServerId) {
+        self.keys.retain(|key| *key as u32 & (ServerId::LIMIT - 1) != server.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_run_in_the_order_of_their_causes() {
+        let mut queue = EventQueue::default();
+        queue.push_caused(Nanos(50), Nanos(20), ServerId(1));
+        queue.push(Nanos(50), ServerId(2));
+        queue.push(Nanos(50), ServerId(3));
+        queue.push(Nanos(10), ServerId(4));
+        assert_eq!(queue.pop(), Some(ServerId(4)));
+        queue.push(Nanos(50), ServerId(5));
+        let order: Vec<u32> = std::iter::from_fn(|| queue.pop()).map(|s| s.0).collect();
+        assert_eq!(order, [2, 3, 5, 1]);
+        assert_eq!(queue.now(), Nanos(50));
+    }
+
+    #[test]
+    fn many_events_come_out_sorted() {
+        let mut queue = EventQueue::default();
+        let mut state = 12345u64;
+        for server in 0..2000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            queue.push(Nanos(state >> 50), ServerId(server));
+        }
+        let mut last = (Nanos(0), 0);
+        while let Some(at) = queue.next_at() {
+            let server = queue.pop().unwrap().0;
+            assert!((at, server) > last || at > last.0 || last == (Nanos(0), 0));
+            last = (at, server);
+        }
+        assert_eq!(queue.processed(), 2000);
+    }
+}

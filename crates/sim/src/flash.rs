@@ -1,0 +1,260 @@
+//! The flash array as the scheduler sees it: channels, scheduling units, dies, and the queues before them.
+//!
+//! A unit takes commands only when all its dies are idle. ssdtune's unit is one die, so dies work
+//! independently; MQSim's is the chip (`compat.chip_idle_batches`), whose idle dies get a batch of commands
+//! back to back. Everything else is the same for both.
+
+use crate::event::ServerId;
+use crate::tx::{CLASSES, Class, NIL, Slab, Tx};
+use ssdtune_model::{DeviceConfig, Geometry, Nanos, PlaneId};
+use std::collections::VecDeque;
+
+/// Transactions of one class that wait for one die, oldest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    pub head: u32,
+    pub tail: u32,
+}
+
+const EMPTY: Queue = Queue { head: NIL, tail: NIL };
+
+impl Queue {
+    #[inline]
+    fn push(&mut self, txs: &mut Slab<Tx>, tx: u32) {
+        txs[tx].next = NIL;
+        txs[tx].prev = self.tail;
+        match self.tail {
+            NIL => self.head = tx,
+            tail => txs[tail].next = tx,
+        }
+        self.tail = tx;
+    }
+
+    #[inline]
+    fn remove(&mut self, txs: &mut Slab<Tx>, tx: u32) {
+        let (prev, next) = (txs[tx].prev, txs[tx].next);
+        match prev {
+            NIL => self.head = next,
+            _ => txs[prev].next = next,
+        }
+        match next {
+            NIL => self.tail = prev,
+            _ => txs[next].prev = prev,
+        }
+    }
+}
+
+/// Priority classes of user queues.
+pub(crate) const PRIORITIES: usize = 4;
+/// Queues of a die: user reads and writes for each priority, the other classes once.
+const QUEUES: usize = 2 * PRIORITIES + CLASSES - 2;
+
+#[inline]
+fn queue_index(class: Class, priority: u8) -> usize {
+    match class {
+        Class::UserRead => priority as usize,
+        Class::UserWrite => PRIORITIES + priority as usize,
+        other => 2 * PRIORITIES + other as usize - 2,
+    }
+}
+
+/// What a die is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DieState {
+    Idle,
+    /// Its command is on the channel, or waits for the channel within a batch.
+    Command,
+    /// The array works; the end is pending.
+    Busy,
+    /// Read data wait for the channel or are on it.
+    DataOut,
+}
+
+pub(crate) struct Die {
+    pub server: ServerId,
+    pub state: DieState,
+    /// Transactions of the running command, linked by `next`.
+    pub txs: u32,
+    pub class: Class,
+    /// Time its command takes on the channel.
+    pub command: Nanos,
+    /// When the array will be done.
+    pub ends: Nanos,
+    /// Time the array has worked.
+    pub busy: Nanos,
+    queues: [Queue; QUEUES],
+    /// A command that gave way to another one.
+    pub suspended: Option<Suspended>,
+}
+
+/// An interrupted program or erase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspended {
+    pub txs: u32,
+    pub class: Class,
+    pub remaining: Nanos,
+}
+
+pub(crate) struct Unit {
+    pub channel: u32,
+    pub first_die: u32,
+    pub dies: u32,
+    /// Transactions that wait.
+    pub queued: u32,
+    /// Of each class.
+    pub waiting: [u32; CLASSES],
+    /// Dies with a command, an operation or data to be fetched.
+    pub busy_dies: u32,
+    /// Weighted round robin among priorities, for reads and for writes.
+    pub turns: [u8; 2],
+}
+
+/// What a channel carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// A command (and the data of a program) to a die.
+    Command(u32),
+    /// Data of one page out of a die.
+    Data(u32),
+}
+
+pub(crate) struct Channel {
+    pub server: ServerId,
+    pub current: Option<Transfer>,
+    /// Dies of the running batch whose commands come next.
+    pub batch: VecDeque<u32>,
+    /// Read data ready in a die: mapping, user, collection.
+    pub data_out: [VecDeque<u32>; 3],
+    pub first_unit: u32,
+    pub units: u32,
+    /// Unit that is asked first.
+    pub turn: u32,
+    /// Transactions that wait on this channel's units.
+    pub queued: u32,
+    pub busy: Nanos,
+}
+
+pub(crate) struct FlashArray {
+    pub channels: Vec<Channel>,
+    pub units: Vec<Unit>,
+    pub dies: Vec<Die>,
+    /// Place of each plane: unit, die in the unit, plane in the die.
+    places: Vec<(u32, u16, u16)>,
+    seq: u32,
+    pub planes_per_die: u32,
+}
+
+impl FlashArray {
+    /// `first_server` is the number of the first channel; dies follow the channels.
+    pub fn new(config: &DeviceConfig, geometry: &Geometry, first_server: u32) -> Self {
+        let dies_per_chip = geometry.dies_per_chip;
+        let (units_per_chip, dies_per_unit) =
+            if config.compat.chip_idle_batches { (1, dies_per_chip) } else { (dies_per_chip, 1) };
+        let units_per_channel = geometry.chips_per_channel * units_per_chip;
+        let channels = (0..geometry.channels)
+            .map(|channel| Channel {
+                server: ServerId(first_server + channel),
+                current: None,
+                batch: VecDeque::new(),
+                data_out: Default::default(),
+                first_unit: channel * units_per_channel,
+                units: units_per_channel,
+                turn: 0,
+                queued: 0,
+                busy: Nanos::ZERO,
+            })
+            .collect();
+        let units = (0..geometry.channels * units_per_channel)
+            .map(|unit| Unit {
+                channel: unit / units_per_channel,
+                first_die: unit * dies_per_unit,
+                dies: dies_per_unit,
+                queued: 0,
+                waiting: [0; CLASSES],
+                busy_dies: 0,
+                turns: [0; 2],
+            })
+            .collect();
+        let dies = (0..geometry.dies() as u32)
+            .map(|die| Die {
+                server: ServerId(first_server + geometry.channels + die),
+                state: DieState::Idle,
+                txs: NIL,
+                class: Class::UserRead,
+                command: Nanos::ZERO,
+                ends: Nanos::ZERO,
+                busy: Nanos::ZERO,
+                queues: [EMPTY; QUEUES],
+                suspended: None,
+            })
+            .collect();
+        let places = (0..geometry.planes() as u32)
+            .map(|plane| {
+                let die = plane / geometry.planes_per_die;
+                let in_die = (plane % geometry.planes_per_die) as u16;
+                (die / dies_per_unit, (die % dies_per_unit) as u16, in_die)
+            })
+            .collect();
+        let planes_per_die = geometry.planes_per_die;
+        Self { channels, units, dies, places, seq: 0, planes_per_die }
+    }
+
+    /// Unit, die in the unit and plane in the die.
+    #[inline]
+    pub fn place(&self, plane: PlaneId) -> (u32, u16, u16) {
+        self.places[plane.index()]
+    }
+
+    /// A transaction whose place is known waits from now on.
+    #[inline]
+    pub fn enqueue(&mut self, txs: &mut Slab<Tx>, tx: u32) {
+        self.seq = self.seq.wrapping_add(1);
+        let record = &mut txs[tx];
+        record.seq = self.seq;
+        let unit = &mut self.units[record.unit as usize];
+        unit.queued += 1;
+        unit.waiting[record.class as usize] += 1;
+        self.channels[unit.channel as usize].queued += 1;
+        let die = (unit.first_die + u32::from(record.die)) as usize;
+        let queue = queue_index(record.class, record.priority);
+        self.dies[die].queues[queue].push(txs, tx);
+    }
+
+    /// Takes a transaction out of its queue.
+    #[inline]
+    pub fn dequeue(&mut self, txs: &mut Slab<Tx>, tx: u32) {
+        let record = &txs[tx];
+        let unit = &mut self.units[record.unit as usize];
+        unit.queued -= 1;
+        unit.waiting[record.class as usize] -= 1;
+        self.channels[unit.channel as usize].queued -= 1;
+        let die = (unit.first_die + u32::from(record.die)) as usize;
+        let queue = queue_index(record.class, record.priority);
+        self.dies[die].queues[queue].remove(txs, tx);
+    }
+
+    /// First transaction of a class and priority that waits for a die.
+    #[inline]
+    pub fn first(&self, die: u32, class: Class, priority: u8) -> u32 {
+        self.dies[die as usize].queues[queue_index(class, priority)].head
+    }
+
+    /// The oldest transaction of a class and priority in a unit.
+    #[inline]
+    pub fn oldest(&self, txs: &Slab<Tx>, unit: u32, class: Class, priority: u8) -> u32 {
+        let unit = &self.units[unit as usize];
+        let queue = queue_index(class, priority);
+        if unit.dies == 1 {
+            return self.dies[unit.first_die as usize].queues[queue].head;
+        }
+        let dies = &self.dies[unit.first_die as usize..(unit.first_die + unit.dies) as usize];
+        let mut oldest = NIL;
+        for head in dies.iter().map(|die| die.queues[queue].head).filter(|&head| head != NIL) {
+            // Sequence numbers wrap; ages within a queue differ by far less than half their range.
+            if oldest == NIL || (txs[head].seq.wrapping_sub(txs[oldest].seq) as i32) < 0 {
+                oldest = head;
+            }
+        }
+        oldest
+    }
+}

@@ -1,0 +1,316 @@
+//! Which transactions become a command, and when.
+//!
+//! A channel that is idle asks its units in turn; a unit that is idle takes reads, else programs, else
+//! erases, one command for each of its dies. A command gathers transactions of one die in distinct planes:
+//! the first whatever its page, further ones with the page offset of the oldest transaction of the queue.
+//! Mapping reads go before everything; collection before or after the host, as its urgency says.
+
+use crate::flash::{DieState, PRIORITIES, Transfer};
+use crate::simulator::Core;
+use crate::tx::{Class, NIL};
+use ssdtune_model::Nanos;
+use ssdtune_model::config::{Scheduler, SuspensionSupport};
+
+/// Where commands are gathered from: a class and its priority.
+type Source = (Class, u8);
+
+/// Commands of a priority served in one round.
+const WEIGHTS: [u8; PRIORITIES] = [0, 4, 2, 1];
+
+impl Core {
+    /// Puts the staged transactions into their queues and tries the channels they belong to.
+    pub(crate) fn schedule(&mut self) {
+        let mut staged = std::mem::take(&mut self.staged);
+        for &tx in &staged {
+            self.flash.enqueue(&mut self.txs, tx);
+            let unit = self.txs[tx].unit;
+            self.touched.push(self.flash.units[unit as usize].channel);
+        }
+        staged.clear();
+        self.staged = staged;
+        let mut touched = std::mem::take(&mut self.touched);
+        if touched.len() > 1 {
+            touched.sort_unstable();
+            touched.dedup();
+        }
+        for &channel in &touched {
+            if self.flash.channels[channel as usize].current.is_none() {
+                self.try_channel(channel);
+            }
+        }
+        touched.clear();
+        self.touched = touched;
+    }
+
+    /// Asks the units of an idle channel in turn until one takes the channel.
+    pub(crate) fn try_channel(&mut self, channel: u32) {
+        let record = &self.flash.channels[channel as usize];
+        if record.queued == 0 {
+            return;
+        }
+        let (first, units) = (record.first_unit, record.units);
+        let mut turn = record.turn;
+        for _ in 0..units {
+            let unit = first + turn;
+            turn = if turn + 1 == units { 0 } else { turn + 1 };
+            if self.flash.units[unit as usize].queued > 0 {
+                self.serve_unit(unit);
+                if self.flash.channels[channel as usize].current.is_some() {
+                    break;
+                }
+            }
+        }
+        self.flash.channels[channel as usize].turn = turn;
+    }
+
+    fn serve_unit(&mut self, unit: u32) {
+        let idle = self.flash.units[unit as usize].busy_dies == 0;
+        if !idle && self.suspension == SuspensionSupport::None {
+            return;
+        }
+        if !self.serve_reads(unit, idle) && !self.serve_programs(unit, idle) && idle {
+            self.serve_erases(unit);
+        }
+    }
+
+    fn collection_is_urgent(&self, unit: u32) -> bool {
+        if !self.preemptible {
+            return true;
+        }
+        let unit = &self.flash.units[unit as usize];
+        let planes = self.flash.planes_per_die;
+        let first = unit.first_die * planes;
+        (first..first + unit.dies * planes)
+            .any(|plane| self.ftl.is_urgent(ssdtune_model::PlaneId(plane)))
+    }
+
+    /// The priority whose turn it is among those that wait; none waits: `None`.
+    fn next_priority(&mut self, unit: u32, class: Class) -> Option<u8> {
+        let waits = |core: &Self, priority: u8| {
+            core.flash.oldest(&core.txs, unit, class, priority) != NIL
+        };
+        if self.flash.units[unit as usize].waiting[class as usize] == 0 {
+            return None;
+        }
+        if self.scheduler == Scheduler::OutOfOrder || waits(self, 0) {
+            return Some(0);
+        }
+        // High, medium and low share by weight: 4 commands, 2, 1.
+        let lane = (class == Class::UserWrite) as usize;
+        let total: u8 = WEIGHTS.iter().sum();
+        for _ in 0..total {
+            let turn = self.flash.units[unit as usize].turns[lane];
+            self.flash.units[unit as usize].turns[lane] = (turn + 1) % total;
+            let priority = if turn < 4 { 1 } else if turn < 6 { 2 } else { 3 };
+            if waits(self, priority) {
+                return Some(priority);
+            }
+        }
+        (1..PRIORITIES as u8).find(|&priority| waits(self, priority))
+    }
+
+    fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
+        let waiting = self.flash.units[unit as usize].waiting;
+        let count = |class: Class| waiting[class as usize];
+        let (first, second): (Source, Option<Class>);
+        if count(Class::MappingRead) > 0 {
+            let gc_first = count(Class::GcRead) > 0 && self.collection_is_urgent(unit);
+            first = (Class::MappingRead, 0);
+            second = Some(if gc_first { Class::GcRead } else { Class::UserRead });
+        } else if count(Class::GcRead) + count(Class::GcWrite) + count(Class::Erase) > 0
+            && self.collection_is_urgent(unit)
+        {
+            if count(Class::GcRead) == 0 {
+                return false;
+            }
+            first = (Class::GcRead, 0);
+            second = Some(Class::UserRead);
+        } else if count(Class::UserRead) > 0 {
+            let Some(priority) = self.next_priority(unit, Class::UserRead) else { return false };
+            first = (Class::UserRead, priority);
+            second = Some(Class::GcRead);
+        } else if count(Class::UserWrite) > 0 || count(Class::GcRead) == 0 {
+            return false;
+        } else {
+            first = (Class::GcRead, 0);
+            second = None;
+        }
+        if !idle && !self.may_suspend(unit, first) {
+            return false;
+        }
+        self.issue_batch(unit, first, second);
+        true
+    }
+
+    fn serve_programs(&mut self, unit: u32, idle: bool) -> bool {
+        let waiting = self.flash.units[unit as usize].waiting;
+        let count = |class: Class| waiting[class as usize];
+        let (first, second): (Source, Option<Class>);
+        if count(Class::MappingWrite) > 0 && !self.free_mapping_writes {
+            first = (Class::MappingWrite, 0);
+            second = Some(Class::UserWrite);
+        } else if count(Class::GcWrite) + count(Class::Erase) > 0 && self.collection_is_urgent(unit)
+        {
+            if count(Class::GcWrite) == 0 {
+                return false;
+            }
+            first = (Class::GcWrite, 0);
+            second = Some(Class::UserWrite);
+        } else if count(Class::UserWrite) > 0 {
+            let Some(priority) = self.next_priority(unit, Class::UserWrite) else { return false };
+            first = (Class::UserWrite, priority);
+            second = Some(Class::GcWrite);
+        } else if count(Class::GcWrite) > 0 {
+            first = (Class::GcWrite, 0);
+            second = None;
+        } else {
+            return false;
+        }
+        if !idle && !self.may_suspend(unit, first) {
+            return false;
+        }
+        self.issue_batch(unit, first, second);
+        true
+    }
+
+    fn serve_erases(&mut self, unit: u32) {
+        if self.flash.units[unit as usize].waiting[Class::Erase as usize] > 0 {
+            self.issue_batch(unit, (Class::Erase, 0), None);
+        }
+    }
+
+    /// One command for each idle die of the unit that has something ready, the die of the oldest first.
+    fn issue_batch(&mut self, unit: u32, first: Source, second: Option<Class>) {
+        let oldest = self.flash.oldest(&self.txs, unit, first.0, first.1);
+        if oldest == NIL {
+            return;
+        }
+        let page = self.txs[oldest].page;
+        let start = u32::from(self.txs[oldest].die);
+        let dies = self.flash.units[unit as usize].dies;
+        let first_die = self.flash.units[unit as usize].first_die;
+        for step in 0..dies {
+            let in_unit = if start + step < dies { start + step } else { start + step - dies };
+            let die = first_die + in_unit;
+            let mut list = NIL;
+            let mut planes = 0u64;
+            let mut count = 0;
+            self.gather(die, first, page, &mut list, &mut planes, &mut count);
+            if let Some(class) = second
+                && count < self.flash.planes_per_die
+            {
+                let priorities = match class {
+                    Class::UserRead | Class::UserWrite => self.priorities,
+                    _ => 1,
+                };
+                for priority in 0..priorities {
+                    self.gather(die, (class, priority), page, &mut list, &mut planes, &mut count);
+                }
+            }
+            if count > 0 {
+                self.issue(unit, die, list, count);
+            }
+        }
+    }
+
+    /// Takes what fits into a command out of one queue of a die.
+    fn gather(
+        &mut self,
+        die: u32,
+        source: Source,
+        page: u32,
+        list: &mut u32,
+        planes: &mut u64,
+        count: &mut u32,
+    ) {
+        let mut at = self.flash.first(die, source.0, source.1);
+        let mut last = *list;
+        while last != NIL && self.txs[last].next != NIL {
+            last = self.txs[last].next;
+        }
+        while at != NIL && *count < self.flash.planes_per_die {
+            let tx = &self.txs[at];
+            let next = tx.next;
+            let bit = 1u64 << tx.plane;
+            let fits = *planes & bit == 0
+                && !tx.blocked
+                && (*count == 0 || tx.page == page || source.0 == Class::Erase);
+            if fits && !(source.0 == Class::Erase && self.is_being_read(at)) {
+                self.flash.dequeue(&mut self.txs, at);
+                self.txs[at].next = NIL;
+                match last {
+                    NIL => *list = at,
+                    _ => self.txs[last].next = at,
+                }
+                last = at;
+                *planes |= bit;
+                *count += 1;
+            }
+            at = next;
+        }
+    }
+
+    /// Whether reads still wait for a block that is to be erased.
+    fn is_being_read(&self, erase: u32) -> bool {
+        let tx = &self.txs[erase];
+        let block = self.layout.block(tx.phys);
+        let die = self.flash.units[tx.unit as usize].first_die + u32::from(tx.die);
+        let reads = (0..self.priorities).map(|p| (Class::UserRead, p));
+        reads.chain([(Class::MappingRead, 0)]).any(|(class, priority)| {
+            let mut at = self.flash.first(die, class, priority);
+            while at != NIL {
+                if self.layout.block(self.txs[at].phys) == block {
+                    return true;
+                }
+                at = self.txs[at].next;
+            }
+            false
+        })
+    }
+
+    /// Sends one command to a die: at once, or behind the commands of its batch.
+    fn issue(&mut self, unit: u32, die: u32, list: u32, count: u32) {
+        let class = self.txs[list].class;
+        let planes = count as usize;
+        let command = match class {
+            Class::UserRead | Class::MappingRead | Class::GcRead => {
+                self.stats.flash.count_read(class, count);
+                self.timing.read_command[planes]
+            }
+            Class::UserWrite | Class::MappingWrite | Class::GcWrite => {
+                self.stats.flash.count_program(class, count);
+                let mut time = self.timing.program_command[planes];
+                let mut at = list;
+                while at != NIL {
+                    time += self.timing.transfer(self.txs[at].sectors.into());
+                    at = self.txs[at].next;
+                }
+                time
+            }
+            Class::Erase => {
+                self.stats.flash.count_erase(count);
+                self.timing.erase_command[planes]
+            }
+        };
+        let suspend = self.suspend_for(unit, die);
+        let record = &mut self.flash.dies[die as usize];
+        record.txs = list;
+        record.class = class;
+        record.command = command + suspend;
+        record.state = DieState::Command;
+        self.flash.units[unit as usize].busy_dies += 1;
+        let channel = self.flash.units[unit as usize].channel as usize;
+        if self.flash.channels[channel].current.is_none() {
+            self.start_transfer(channel, Transfer::Command(die), command + suspend);
+        } else {
+            self.flash.channels[channel].batch.push_back(die);
+        }
+    }
+
+    pub(crate) fn start_transfer(&mut self, channel: usize, transfer: Transfer, takes: Nanos) {
+        let record = &mut self.flash.channels[channel];
+        record.current = Some(transfer);
+        record.busy += takes;
+        self.events.push(self.events.now() + takes, record.server);
+    }
+}

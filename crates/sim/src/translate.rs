@@ -1,0 +1,245 @@
+//! From logical to physical: translation, placement, and everything that may have to wait for it.
+
+use crate::flash::FlashArray;
+use crate::simulator::Core;
+use crate::tx::{Class, NIL, Purpose, Tx};
+use ssdtune_ftl::{Load, MappingAccess, Phys, Placed, WriteBack};
+use ssdtune_model::PlaneId;
+
+/// What became of a transaction that wanted its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Translated {
+    Placed,
+    /// For its mapping, or for its plane to be collected.
+    Waits,
+    /// A read of a page that holds nothing.
+    Unwritten,
+}
+
+/// Backlog of planes for dynamic placement: what waits for their units.
+struct Backlog<'a>(&'a FlashArray);
+
+impl Load for Backlog<'_> {
+    fn backlog(&self, plane: PlaneId) -> u64 {
+        let (unit, _, _) = self.0.place(plane);
+        let unit = &self.0.units[unit as usize];
+        u64::from(unit.queued) + u64::from(unit.busy_dies)
+    }
+}
+
+impl Core {
+    /// Finds places for the transactions of a list, then queues those that have one.
+    pub(crate) fn dispatch(&mut self, mut list: Vec<u32>) {
+        let mut ready = 0;
+        for index in 0..list.len() {
+            let tx = list[index];
+            match self.translate(tx) {
+                Translated::Placed => {
+                    list[ready] = tx;
+                    ready += 1;
+                }
+                Translated::Waits => {}
+                Translated::Unwritten => self.unwritten(tx),
+            }
+        }
+        for &tx in &list[..ready] {
+            self.stage(tx);
+        }
+        if ready > 0 {
+            self.schedule_unless_open();
+        }
+        self.give_list(list);
+    }
+
+    fn stage(&mut self, tx: u32) {
+        self.staged.push(tx);
+        if self.txs[tx].class == Class::UserWrite && self.txs[tx].blocked {
+            self.staged.push(self.txs[tx].link);
+        }
+    }
+
+    pub(crate) fn schedule_unless_open(&mut self) {
+        if self.open == 0 {
+            self.schedule();
+        }
+    }
+
+    fn unwritten(&mut self, tx: u32) {
+        self.stats.unwritten_reads += 1;
+        let request = self.txs[tx].request;
+        self.drop_tx(tx);
+        self.part_done(request);
+    }
+
+    #[inline]
+    fn translate(&mut self, tx: u32) -> Translated {
+        if self.ftl.is_ideal() {
+            return self.place(tx);
+        }
+        let record = &self.txs[tx];
+        let (tenant, lpn, entry) = (record.tenant as usize, record.what, record.entry);
+        let is_write = record.class == Class::UserWrite;
+        let (access, writeback) = self.ftl.access_mapping(tenant, lpn, entry, is_write);
+        if let Some(writeback) = writeback {
+            self.write_back_mapping(writeback);
+        }
+        match access {
+            MappingAccess::Hit | MappingAccess::Resident => return self.place(tx),
+            MappingAccess::Awaited => {}
+            MappingAccess::Load { page, phys } => {
+                let mut load = Tx::new(Class::MappingRead, Purpose::MappingLoad, phys, entry);
+                load.what = page;
+                load.sectors = 1;
+                let load = self.txs.insert(load);
+                self.settle(load, phys);
+                self.stats.flash.mapping_reads += 1;
+                self.staged.push(load);
+                self.schedule_unless_open();
+            }
+        }
+        self.ftl.await_mapping(tenant, entry, tx, is_write);
+        Translated::Waits
+    }
+
+    /// The transaction's flash address is known: its unit, die, plane and page.
+    #[inline]
+    pub(crate) fn settle(&mut self, tx: u32, phys: Phys) {
+        let (unit, die, plane) = self.flash.place(self.layout.plane(phys));
+        let record = &mut self.txs[tx];
+        record.phys = phys;
+        record.unit = unit;
+        record.die = die;
+        record.plane = plane;
+        record.page = self.layout.page(phys);
+    }
+
+    /// The mapping is at hand.
+    #[inline]
+    fn place(&mut self, tx: u32) -> Translated {
+        let record = &self.txs[tx];
+        let (tenant, lpn, entry, mask) =
+            (record.tenant as usize, record.what, record.entry, record.mask);
+        if record.class == Class::UserRead {
+            let phys = match self.ftl.phys(entry) {
+                Some(phys) => phys,
+                None if self.read_allocates => {
+                    self.stats.unwritten_reads += 1;
+                    let placed = self.ftl.place_read(tenant, lpn, entry, mask);
+                    self.after_placing(placed);
+                    placed.phys
+                }
+                None => return Translated::Unwritten,
+            };
+            self.settle(tx, phys);
+            return Translated::Placed;
+        }
+        let plane = self.plane_for_write(tenant, lpn);
+        if self.ftl.must_hold(tenant, plane) {
+            self.held[plane.index()].push_back(tx);
+            self.stats.held_writes += 1;
+            self.collect(plane);
+            return Translated::Waits;
+        }
+        self.place_write(tx, plane);
+        Translated::Placed
+    }
+
+    fn plane_for_write(&mut self, tenant: usize, lpn: u64) -> PlaneId {
+        if !self.any_dynamic {
+            return self.ftl.static_plane(tenant, lpn);
+        }
+        self.ftl.plane_for_write(tenant, lpn, &Backlog(&self.flash))
+    }
+
+    fn place_write(&mut self, tx: u32, plane: PlaneId) {
+        let record = &self.txs[tx];
+        let (tenant, lpn, entry, mask) =
+            (record.tenant as usize, record.what, record.entry, record.mask);
+        let plan = self.ftl.place_write(tenant, lpn, entry, plane, mask);
+        self.settle(tx, plan.placed.phys);
+        if let Some((old, missing)) = plan.merge {
+            let mut merge = Tx::new(Class::UserRead, Purpose::Merge, old, entry);
+            merge.what = lpn;
+            merge.link = tx;
+            merge.tenant = tenant as u16;
+            merge.sectors = missing.count_ones() as u16;
+            merge.mask = missing;
+            merge.priority = self.internal_priority;
+            let merge = self.txs.insert(merge);
+            self.settle(merge, old);
+            self.txs[tx].blocked = true;
+            self.txs[tx].link = merge;
+            self.stats.merge_reads += 1;
+        }
+        self.after_placing(plan.placed);
+    }
+
+    /// A free block was taken: the plane may have to collect.
+    pub(crate) fn after_placing(&mut self, placed: Placed) {
+        if placed.opened {
+            self.collect(self.layout.plane(placed.phys));
+        }
+    }
+
+    fn write_back_mapping(&mut self, writeback: WriteBack) {
+        let entry = self.ftl.entry(0, 0);
+        let mut store = NIL;
+        if !self.free_mapping_writes {
+            let phys = writeback.placed.phys;
+            let mut tx = Tx::new(Class::MappingWrite, Purpose::MappingStore, phys, entry);
+            tx.what = writeback.page;
+            tx.sectors = self.page_sectors as u16;
+            tx.blocked = writeback.merge.is_some();
+            store = self.txs.insert(tx);
+            self.settle(store, phys);
+        }
+        self.after_placing(writeback.placed);
+        if let Some((old, bytes)) = writeback.merge {
+            let mut tx = Tx::new(Class::MappingRead, Purpose::MappingMerge, old, entry);
+            tx.what = writeback.page;
+            tx.link = store;
+            tx.sectors = (bytes / 512) as u16;
+            let merge = self.txs.insert(tx);
+            self.settle(merge, old);
+            self.stats.flash.mapping_reads += 1;
+            self.staged.push(merge);
+        }
+        if store != NIL {
+            self.staged.push(store);
+        }
+        self.schedule_unless_open();
+    }
+
+    /// A translation page was read: everybody who waited for one of its mappings goes on.
+    pub(crate) fn mapping_read_done(&mut self, page: u64) {
+        let mut tokens = self.take_list();
+        self.ftl.mapping_arrived(page, &mut tokens);
+        self.open += 1;
+        for index in 0..tokens.len() {
+            let tx = tokens[index];
+            match self.place(tx) {
+                Translated::Placed => self.stage(tx),
+                Translated::Waits => {}
+                Translated::Unwritten => self.unwritten(tx),
+            }
+        }
+        self.open -= 1;
+        self.give_list(tokens);
+        self.schedule_unless_open();
+    }
+
+    /// Writes that were held go on as long as their plane has room.
+    pub(crate) fn release_held(&mut self, plane: PlaneId) {
+        self.open += 1;
+        while let Some(&tx) = self.held[plane.index()].front() {
+            if self.ftl.must_hold(self.txs[tx].tenant as usize, plane) {
+                break;
+            }
+            self.held[plane.index()].pop_front();
+            self.place_write(tx, plane);
+            self.stage(tx);
+        }
+        self.open -= 1;
+        self.schedule_unless_open();
+    }
+}
