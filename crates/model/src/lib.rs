@@ -9,7 +9,9 @@ pub mod config;
 pub mod geometry;
 pub mod units;
 
-pub use address::{BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn};
+pub use address::{
+    BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn,
+};
 pub use config::DeviceConfig;
 pub use geometry::Geometry;
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};
