@@ -11,6 +11,7 @@ mod context;
 mod interrupt;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod outcome;
+mod table;
 
 use clap::Parser;
 use std::process::ExitCode;
