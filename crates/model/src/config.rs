@@ -26,6 +26,30 @@ macro_rules! choice {
             pub const fn mqsim_name(self) -> &'static str {
                 match self { $(Self::$variant => $mqsim,)+ }
             }
+
+            /// Each value's name here and in MQSim, in the order of [`ALL`](Self::ALL).
+            pub const NAMES: &[(&str, &str)] = &[$(($text, $mqsim),)+];
+
+            /// The value of that name in ssdtune's own files.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+
+            /// The value of that name in MQSim's XML.
+            pub fn from_mqsim_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| !name.is_empty() && value.mqsim_name() == name)
+            }
+        }
+
+        impl crate::catalogue::Field for $name {
+            fn value(&self) -> crate::catalogue::Value {
+                crate::catalogue::Value::Name(self.name())
+            }
+
+            fn assign(&mut self, value: crate::catalogue::Value) -> bool {
+                let crate::catalogue::Value::Name(name) = value else { return false };
+                Self::from_name(name).map(|value| *self = value).is_some()
+            }
         }
 
         impl std::fmt::Display for $name {

@@ -5,11 +5,20 @@
 //! is meant; a choice is an enum; a drive is one [`DeviceConfig`].
 
 pub mod address;
+pub mod catalogue;
+pub mod check;
 pub mod config;
+pub mod fault;
 pub mod geometry;
+pub mod ledger;
 pub mod units;
 
-pub use address::{BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn};
+pub use address::{
+    BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn,
+};
+pub use catalogue::set;
+pub use check::CheckedConfig;
 pub use config::DeviceConfig;
+pub use fault::{Fault, Faults, Problem};
 pub use geometry::Geometry;
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

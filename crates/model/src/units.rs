@@ -83,6 +83,13 @@ macro_rules! quantity {
             }
         }
 
+        impl From<$name> for u64 {
+            #[inline]
+            fn from(quantity: $name) -> Self {
+                quantity.0
+            }
+        }
+
         impl std::iter::Sum for $name {
             fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
                 items.fold(Self::ZERO, Add::add)

@@ -1,0 +1,144 @@
+//! Rows of mapping, placement, garbage collection and wear levelling.
+
+use super::Candidates::{Fixed, Ints, Reals, Steps};
+use super::{Group, Section, Unit, Value, only, row};
+use crate::config::{Allocation, DeviceConfig, GcPolicy, PlaneOrder, Sharing};
+
+const MIB: u64 = 1 << 20;
+
+fn needs_cmt(config: &DeviceConfig) -> Option<&'static str> {
+    config.mapping.ideal.then_some("mapping.ideal holds the whole table in DRAM")
+}
+
+/// Mapping and placement.
+pub(super) const MAPPING: Section = Section {
+    name: "mapping",
+    title: "The mapping table and where written pages go",
+    rows: &[
+        only!("mapping.granularity", "page", "PAGE_LEVEL")
+            .mqsim(Group::Device, &["Address_Mapping"])
+            .says("What one mapping entry covers."),
+        row!("mapping.ideal", mapping.ideal)
+            .mqsim(Group::Device, &["Ideal_Mapping_Table"])
+            .says("Hold the whole mapping table in DRAM, at no cost."),
+        row!("mapping.cmt_capacity_bytes", mapping.cmt_capacity)
+            .ints(1_024, 1 << 40)
+            .continuous()
+            .unit(Unit::Bytes)
+            .candidates(
+                Steps { from: 64 * MIB, to: 512 * MIB, by: 64 * MIB },
+                Steps { from: 64 * MIB, to: 2_048 * MIB, by: 64 * MIB },
+            )
+            .mqsim(Group::Device, &["CMT_Capacity"])
+            .unless(needs_cmt)
+            .says("DRAM for the cached mapping table."),
+        row!("mapping.cmt_sharing", mapping.cmt_sharing)
+            .names(Sharing::NAMES)
+            .mqsim(Group::Device, &["CMT_Sharing_Mode"])
+            .unless(needs_cmt)
+            .says("Whether tenants share the cached mapping table or have equal parts of it."),
+        row!("mapping.plane_order", mapping.plane_order)
+            .names(PlaneOrder::NAMES)
+            .all()
+            .mqsim(Group::Device, &["Plane_Allocation_Scheme"])
+            .says("Levels (channel, way, die, plane) that consecutive logical pages walk through, fastest first."),
+        row!("mapping.allocation", mapping.allocation)
+            .names(Allocation::NAMES)
+            .candidates(Fixed, super::Candidates::All)
+            .says("Who chooses the plane of a written page: its number, the load, or one of both per tenant."),
+        row!("mapping.overprovisioning", mapping.overprovisioning)
+            .reals(0.0, 0.95)
+            .candidates(Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]), Reals(&[0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4]))
+            .mqsim(Group::Device, &["Overprovisioning_Ratio"])
+            .says("Share of the raw capacity that the host does not see."),
+    ],
+};
+
+fn needs_preemption(config: &DeviceConfig) -> Option<&'static str> {
+    (!config.gc.preemptible).then_some("gc.preemptible is false")
+}
+
+fn needs_soft_zone(config: &DeviceConfig) -> Option<&'static str> {
+    (config.gc.hard_threshold >= config.gc.threshold)
+        .then_some("gc.hard_threshold is not below gc.threshold, so collection is never soft")
+}
+
+fn needs_d_choices(config: &DeviceConfig) -> Option<&'static str> {
+    (config.gc.policy != GcPolicy::Rga).then_some("gc.policy is not d-choices")
+}
+
+fn needs_window(config: &DeviceConfig) -> Option<&'static str> {
+    (config.gc.policy != GcPolicy::WindowedGreedy).then_some("gc.policy is not windowed-greedy")
+}
+
+/// Garbage collection.
+pub(super) const GC: Section = Section {
+    name: "gc",
+    title: "Garbage collection",
+    rows: &[
+        row!("gc.policy", gc.policy)
+            .names(GcPolicy::NAMES)
+            .all()
+            .mqsim(Group::Device, &["GC_Block_Selection_Policy"])
+            .absent(Value::Name("d-choices"))
+            .says("Which block is collected."),
+        row!("gc.threshold", gc.threshold)
+            .between(0.0, 1.0)
+            .candidates(Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]), Reals(&[0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]))
+            .mqsim(Group::Device, &["GC_Exec_Threshold"])
+            .says("A plane collects when fewer than this share of its blocks are free."),
+        row!("gc.hard_threshold", gc.hard_threshold)
+            .between(0.0, 1.0)
+            .candidates(Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]), Reals(&[0.005, 0.01, 0.02, 0.05, 0.1]))
+            .mqsim(Group::Device, &["GC_Hard_Threshold"])
+            .unless(needs_preemption)
+            .says("Below this share of free blocks collection goes before the host even when it is pre-emptible."),
+        row!("gc.preemptible", gc.preemptible)
+            .all()
+            .mqsim(Group::Device, &["Preemptible_GC_Enabled"])
+            .absent(Value::Bool(true))
+            .unless(needs_soft_zone)
+            .says("Let the host go before collection until the hard threshold is reached."),
+        row!("gc.copyback", gc.copyback)
+            .all()
+            .mqsim(Group::Device, &["Use_Copyback_for_GC"])
+            .says("Move pages inside their plane without a trip over the channel."),
+        row!("gc.choices", gc.choices)
+            .ints(0, 1 << 20)
+            .candidates(Fixed, Ints(&[2, 4, 8, 16, 32]))
+            .unless(needs_d_choices)
+            .says("Blocks the d-choices policy draws; 0 takes the binary logarithm of the blocks per plane."),
+        row!("gc.window", gc.window)
+            .ints(0, 1 << 20)
+            .candidates(Fixed, Ints(&[8, 16, 32, 64, 128]))
+            .unless(needs_window)
+            .says("Oldest blocks the windowed greedy policy looks at; 0 takes an eighth of the blocks per plane."),
+    ],
+};
+
+fn needs_static_leveling(config: &DeviceConfig) -> Option<&'static str> {
+    (!config.wear.static_leveling).then_some("wear.static_leveling is false")
+}
+
+/// Wear levelling.
+pub(super) const WEAR: Section = Section {
+    name: "wear",
+    title: "Wear levelling",
+    rows: &[
+        row!("wear.dynamic_leveling", wear.dynamic_leveling)
+            .all()
+            .mqsim(Group::Device, &["Dynamic_Wearleveling_Enabled"])
+            .says("Take the least-erased free block as the next to write."),
+        row!("wear.static_leveling", wear.static_leveling)
+            .all()
+            .mqsim(Group::Device, &["Static_Wearleveling_Enabled"])
+            .says("Move cold blocks when erase counts have drifted apart."),
+        row!("wear.static_threshold", wear.static_threshold)
+            .ints(1, 1_000_000_000)
+            .candidates(Steps { from: 50, to: 100, by: 10 }, Steps { from: 10, to: 200, by: 10 })
+            .unit(Unit::Other("erases"))
+            .mqsim(Group::Device, &["Static_Wearleveling_Threshold"])
+            .unless(needs_static_leveling)
+            .says("How far erase counts may drift apart before cold blocks are moved."),
+    ],
+};

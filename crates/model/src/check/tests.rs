@@ -1,0 +1,76 @@
+use super::*;
+
+fn faults_of(change: impl FnOnce(&mut DeviceConfig)) -> Vec<String> {
+    let mut config = DeviceConfig::default();
+    change(&mut config);
+    let faults = config.check().err().unwrap_or_default();
+    faults.0.iter().map(|fault| fault.key.clone()).collect()
+}
+
+#[test]
+fn the_default_drive_is_sound() {
+    assert_eq!(faults_of(|_| ()), [""; 0]);
+}
+
+#[test]
+fn all_faults_are_named_at_once() {
+    let faults = faults_of(|config| {
+        config.gc.threshold = f64::NAN;
+        config.bus.channels = 0;
+        config.flash.page_bytes = 1000;
+    });
+    assert_eq!(faults, ["gc.threshold", "bus.channels", "flash.page_bytes"]);
+}
+
+#[test]
+fn values_that_do_not_go_together_are_faults() {
+    let faults = faults_of(|config| {
+        config.mapping.overprovisioning = 0.0;
+        config.gc.window = 5000;
+        config.flash.read_latency[2].0 = 0;
+        config.cache.dram_burst_bytes = 4096;
+        config.cache.dram_row_bytes = 1024;
+        config.cache.capacity.0 = 100;
+    });
+    let expected = [
+        "mapping.overprovisioning",
+        "gc.window",
+        "flash.page_read_latency_msb_ns",
+        "cache.dram_burst_bytes",
+        "cache.capacity_bytes",
+    ];
+    assert_eq!(faults, expected);
+}
+
+#[test]
+fn a_page_type_that_the_cells_lack_may_take_no_time() {
+    assert_eq!(faults_of(|config| config.flash.read_latency[1].0 = 0), [""; 0]);
+}
+
+#[test]
+fn the_largest_legal_counts_are_a_fault_and_no_overflow() {
+    let largest = |config: &mut DeviceConfig| {
+        config.bus.channels = 1_024;
+        config.bus.chips_per_channel = 1_024;
+        config.flash.dies_per_chip = 256;
+        config.flash.planes_per_die = 256;
+        config.flash.blocks_per_plane = 1 << 20;
+        config.flash.pages_per_block = 1 << 16;
+        config.flash.page_bytes = 32_768;
+    };
+    assert_eq!(faults_of(largest), ["bus.channels"]);
+    let faults = faults_of(|config| {
+        largest(config);
+        config.flash.dies_per_chip = 1;
+        config.flash.planes_per_die = 1;
+    });
+    assert_eq!(faults, ["flash.blocks_per_plane"]);
+}
+
+#[test]
+fn inert_settings_are_found_among_those_asked_about() {
+    let config = DeviceConfig::default();
+    let advice = config.inert(["host.sata_processing_delay_ns", "bus.channels"]);
+    assert_eq!(advice.len(), 1);
+    assert_eq!(advice[0].key, "host.sata_processing_delay_ns");
+}

@@ -1,0 +1,149 @@
+//! Where a drive's capacity goes, and how much memory it asks for: the drive's own DRAM and the simulator's.
+
+use crate::config::DeviceConfig;
+use crate::units::Bytes;
+use serde::Serialize;
+
+/// Blocks of each plane that stand open for writing: host data, moved data, translation pages.
+pub const FRONTIERS: u32 = 3;
+
+/// Bytes of one mapping entry in the drive's DRAM (MQSim's figure as well).
+const MAPPING_ENTRY_BYTES: u64 = 8;
+/// The simulator's memory for one block, whether written or not.
+const SIM_BLOCK_BYTES: u64 = 32;
+/// The simulator's memory for one written page: a place, a reverse entry and a valid bit.
+const SIM_PAGE_BYTES: u64 = 17;
+
+/// Where the raw capacity goes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ledger {
+    /// All flash pages.
+    pub raw_bytes: Bytes,
+    /// What the host sees.
+    pub visible_bytes: Bytes,
+    /// The rest.
+    pub overprovisioned_bytes: Bytes,
+    /// The part of the rest that collection keeps free.
+    pub gc_reserve_bytes: Bytes,
+    /// The part of the rest in open blocks.
+    pub frontier_bytes: Bytes,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Blocks of a plane that the host's data never fill.
+    pub spare_blocks_per_plane: f64,
+    /// Free blocks of a plane below which it collects.
+    pub gc_reserve_blocks_per_plane: u32,
+    /// Channels, chips, dies, planes, blocks and pages in all.
+    pub totals: Totals,
+}
+
+/// How many of each level a drive has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// Chips.
+    pub chips: u64,
+    /// Dies.
+    pub dies: u64,
+    /// Planes.
+    pub planes: u64,
+    /// Erase blocks.
+    pub blocks: u64,
+    /// Pages.
+    pub pages: u64,
+}
+
+/// Memory that a drive and its simulation need.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// DRAM on the drive: data cache and mapping table.
+    pub drive_dram_bytes: Bytes,
+    /// The whole mapping table, 8 bytes for each visible page.
+    pub mapping_table_bytes: Bytes,
+    /// Simulating the drive empty: an estimate.
+    pub simulation_empty_bytes: Bytes,
+    /// Simulating it with every visible page written by the workload: an estimate.
+    pub simulation_full_bytes: Bytes,
+}
+
+impl Ledger {
+    /// The ledger of a configuration whose single values are legal.
+    pub fn of(config: &DeviceConfig) -> Self {
+        let at = config.geometry();
+        let blocks = at.blocks_per_plane;
+        let visible = f64::from(blocks) * (1.0 - config.mapping.overprovisioning);
+        let plane_bytes = at.pages_per_plane() * u64::from(at.page_bytes);
+        // Pages are whole: the visible share is rounded down in each plane.
+        let visible_pages = at.pages_per_plane() as f64 * (1.0 - config.mapping.overprovisioning);
+        let visible_bytes = visible_pages as u64 * u64::from(at.page_bytes) * at.planes();
+        let reserve = (config.gc.threshold * f64::from(blocks)) as u32;
+        let reserve = reserve.max(if config.compat.gc_reserve_ten { 10 } else { 1 });
+        let block_bytes = plane_bytes / u64::from(blocks.max(1)) * at.planes();
+        let raw = at.raw_capacity();
+        Self {
+            raw_bytes: raw,
+            visible_bytes: Bytes(visible_bytes),
+            overprovisioned_bytes: raw.saturating_sub(Bytes(visible_bytes)),
+            gc_reserve_bytes: Bytes(block_bytes * u64::from(reserve)),
+            frontier_bytes: Bytes(block_bytes * u64::from(FRONTIERS)),
+            blocks_per_plane: blocks,
+            spare_blocks_per_plane: f64::from(blocks) - visible,
+            gc_reserve_blocks_per_plane: reserve,
+            totals: Totals {
+                chips: at.chips(),
+                dies: at.dies(),
+                planes: at.planes(),
+                blocks: at.blocks(),
+                pages: at.pages(),
+            },
+        }
+    }
+
+    /// Spare blocks a plane needs to keep its reserve and its frontiers while the drive is full.
+    pub fn needed_blocks_per_plane(&self) -> f64 {
+        f64::from(self.gc_reserve_blocks_per_plane + FRONTIERS)
+    }
+}
+
+impl Memory {
+    /// The estimate for a configuration whose single values are legal.
+    pub fn of(config: &DeviceConfig) -> Self {
+        let ledger = Ledger::of(config);
+        let visible_pages = ledger.visible_bytes.0 / u64::from(config.flash.page_bytes.max(1));
+        let table = Bytes(visible_pages * MAPPING_ENTRY_BYTES);
+        let cached = if config.mapping.ideal { table } else { config.mapping.cmt_capacity };
+        let empty = ledger.totals.blocks * SIM_BLOCK_BYTES;
+        Self {
+            drive_dram_bytes: config.cache.capacity + cached,
+            mapping_table_bytes: table,
+            simulation_empty_bytes: Bytes(empty),
+            simulation_full_bytes: Bytes(empty + visible_pages * SIM_PAGE_BYTES),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_the_default_drive_add_up() {
+        let config = DeviceConfig::default();
+        let ledger = Ledger::of(&config);
+        assert_eq!(ledger.raw_bytes, Bytes::from_gib(512));
+        assert_eq!(ledger.visible_bytes + ledger.overprovisioned_bytes, ledger.raw_bytes);
+        // 7 % of 2,048 blocks, and 5 % of them kept free, of 128 planes with 2 MiB blocks.
+        assert!((ledger.spare_blocks_per_plane - 143.36).abs() < 1e-9);
+        assert_eq!(ledger.gc_reserve_blocks_per_plane, 102);
+        assert_eq!(ledger.frontier_bytes, Bytes::from_mib(3 * 2 * 128));
+    }
+
+    #[test]
+    fn an_ideal_table_needs_eight_bytes_for_each_visible_page() {
+        let mut config = DeviceConfig::default();
+        config.mapping.ideal = true;
+        config.mapping.overprovisioning = 0.5;
+        let memory = Memory::of(&config);
+        assert_eq!(memory.mapping_table_bytes, Bytes::from_mib(256));
+        assert_eq!(memory.drive_dram_bytes, Bytes::from_mib(512));
+    }
+}

@@ -1,0 +1,33 @@
+//! The subcommands, one file each. To add one: a file here with its `clap` arguments and a `run`, and a
+//! variant in [`Command`].
+
+mod completions;
+mod config;
+mod man;
+
+use crate::context::Context;
+use crate::outcome::Outcome;
+use clap::Subcommand;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check, show, convert and compare drive configurations.
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Print the completion script of a shell.
+    Completions(completions::Args),
+    /// Write the manual pages, one for each subcommand, into a directory.
+    Man(man::Args),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self, context: &Context) -> Outcome {
+        match self {
+            Self::Config(command) => command.run(context),
+            Self::Completions(args) => completions::run(&args, context),
+            Self::Man(args) => man::run(&args, context),
+        }
+    }
+}

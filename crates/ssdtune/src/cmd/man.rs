@@ -1,0 +1,26 @@
+//! `ssdtune man DIR`: the manual pages, generated from the command line's definition.
+
+use crate::cli::Cli;
+use crate::context::Context;
+use crate::outcome::Outcome;
+use anyhow::Context as _;
+use clap::CommandFactory;
+use std::path::PathBuf;
+
+/// Arguments of `ssdtune man`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The directory; made if it does not exist.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+/// Writes `ssdtune.1`, `ssdtune-config.1` and so on.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let at = args.directory.display();
+    std::fs::create_dir_all(&args.directory).with_context(|| format!("cannot make {at}"))?;
+    clap_mangen::generate_to(Cli::command(), &args.directory)
+        .with_context(|| format!("cannot write the manual pages into {at}"))?;
+    context.note(format_args!("manual pages written to {at}"));
+    Ok(())
+}

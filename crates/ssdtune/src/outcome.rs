@@ -1,0 +1,141 @@
+//! How a run ends: the exit codes, and the error type that maps to them.
+//!
+//! A subcommand returns [`Outcome`]. Library errors become a [`Failure`] where the command knows what they
+//! mean: [`Failure::input`] for a file that is not what it should be, [`Failure::usage`] for arguments that
+//! clap cannot judge, `?` (by `From`) for everything that went wrong on the way.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+/// What a subcommand returns.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// The epilogue of `--help`.
+pub(crate) const EXIT_CODES: &str = "Exit codes:
+  0    done
+  1    the work failed
+  2    the command line is wrong
+  3    an input file is wrong
+  130  interrupted";
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The work failed: a full disk, a check that did not hold.
+    Work(anyhow::Error),
+    /// The command line asks for something that does not exist or contradicts itself.
+    Usage(anyhow::Error),
+    /// A file handed in is not what it should be.
+    Input(anyhow::Error),
+    /// The findings are already printed; only the exit code is left to give.
+    Reported(u8),
+    /// Ctrl-C or a termination signal, after finished results were kept.
+    Interrupted,
+    /// The reader of our output went away, which is its right.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// A file or a value in it is wrong.
+    pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {
+        Self::Input(error.into())
+    }
+
+    /// An argument is wrong.
+    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self::Usage(error.into())
+    }
+
+    /// The process exit code.
+    pub(crate) const fn code(&self) -> u8 {
+        match self {
+            Self::BrokenPipe => 0,
+            Self::Work(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Input(_) => 3,
+            Self::Reported(code) => *code,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Work(error.into()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(ErrorKind::BrokenPipe) => Self::BrokenPipe,
+            _ => Self::Work(error.into()),
+        }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        match error.downcast::<io::Error>() {
+            Ok(io) => io.into(),
+            Err(other) => Self::Work(other),
+        }
+    }
+}
+
+/// Tells the user on standard error and gives the exit code.
+pub(crate) fn report(outcome: Outcome) -> ExitCode {
+    let Err(failure) = outcome else { return ExitCode::SUCCESS };
+    let message = match &failure {
+        Failure::Work(error) | Failure::Usage(error) | Failure::Input(error) => chain(error),
+        Failure::Interrupted => "interrupted".to_owned(),
+        Failure::BrokenPipe | Failure::Reported(_) => String::new(),
+    };
+    if !message.is_empty() {
+        let red = anstyle::AnsiColor::Red.on_default().bold();
+        anstream::eprintln!("{red}error:{red:#} {message}");
+    }
+    ExitCode::from(failure.code())
+}
+
+/// An error and its causes, each on a line of its own.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        let _ = write!(text, "\n  cause: {cause}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_as_documented() {
+        let any = || anyhow::anyhow!("x");
+        for (failure, code) in [
+            (Failure::BrokenPipe, 0),
+            (Failure::Work(any()), 1),
+            (Failure::Usage(any()), 2),
+            (Failure::Input(any()), 3),
+            (Failure::Interrupted, 130),
+        ] {
+            assert_eq!(failure.code(), code);
+            assert!(EXIT_CODES.lines().any(|line| line.trim().starts_with(&code.to_string())));
+        }
+    }
+
+    #[test]
+    fn a_reader_that_leaves_is_no_error_however_the_write_was_wrapped() {
+        let pipe = || io::Error::from(ErrorKind::BrokenPipe);
+        assert_eq!(Failure::from(pipe()).code(), 0);
+        assert_eq!(Failure::from(serde_json::Error::io(pipe())).code(), 0);
+        assert_eq!(Failure::from(anyhow::Error::from(pipe())).code(), 0);
+        assert_eq!(Failure::from(io::Error::from(ErrorKind::StorageFull)).code(), 1);
+    }
+}
