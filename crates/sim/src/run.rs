@@ -87,10 +87,13 @@ impl Simulator {
                 (self.add_inbox(stream.tenant, depth), stream.requests, false)
             })
             .collect();
-        for &(inbox, _, _) in &sources {
-            if self.core.inboxes[inbox].depth.is_some() {
+        // The stream named last starts first: so do MQSim's, and it decides between equal times.
+        for (inbox, requests, ended) in sources.iter_mut().rev() {
+            *ended = self.refill(*inbox, requests.as_mut());
+            if self.core.inboxes[*inbox].depth.is_some() {
                 // Closed loops start at the first nanosecond.
-                self.core.events.push(self.core.now() + Nanos(1), crate::event::ServerId(inbox as u32));
+                let first = self.core.now() + Nanos(1);
+                self.core.events.push(first, crate::event::ServerId(*inbox as u32));
             }
         }
         loop {
