@@ -75,7 +75,11 @@ impl Simulator {
     }
 
     /// Runs streams to their ends. `keep_going` is asked every few thousand events.
-    pub fn run(&mut self, streams: Vec<Stream>, mut keep_going: impl FnMut(&Self) -> bool) -> Outcome {
+    pub fn run(
+        &mut self,
+        streams: Vec<Stream>,
+        mut keep_going: impl FnMut(&Self) -> bool,
+    ) -> Outcome {
         let mut sources: Vec<_> = streams
             .into_iter()
             .take(STREAMS_MAX as usize)
@@ -96,6 +100,7 @@ impl Simulator {
                 self.core.events.push(first, crate::event::ServerId(*inbox as u32));
             }
         }
+        self.core.sources_known = true;
         loop {
             for (inbox, requests, ended) in &mut sources {
                 if !*ended {
@@ -110,9 +115,11 @@ impl Simulator {
                 }
             }
             if !more {
+                self.core.sources_known = false;
                 return self.outcome();
             }
             if !keep_going(self) {
+                self.core.sources_known = false;
                 return Outcome::Interrupted;
             }
         }
