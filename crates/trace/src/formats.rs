@@ -209,7 +209,7 @@ macro_rules! with_parser {
             Format::Fiu => { let $parser = fiu::Fiu { unit_ns }; $body }
             Format::Diskmon => { let $parser = diskmon::Diskmon { unit_ns }; $body }
             Format::Blkreplay => {
-                let $parser = blkreplay::Blkreplay { unit_ns, past_header: false };
+                let $parser = blkreplay::Blkreplay { unit_ns, past_preamble: false };
                 $body
             }
             Format::Mobile => { let $parser = mobile::Mobile { unit_ns }; $body }

@@ -7,10 +7,13 @@ pub mod detect;
 pub mod error;
 pub mod formats;
 mod input;
+pub mod merge;
 mod order;
 pub mod reader;
 pub mod request;
 mod text;
+pub mod transform;
+pub mod writer;
 
 pub use error::TraceError;
 pub use formats::Format;

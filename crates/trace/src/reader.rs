@@ -178,6 +178,8 @@ pub struct ReadOptions {
     pub capacity: Option<Sectors>,
     /// Count times from the first request (else they stay as in the trace).
     pub rebase: bool,
+    /// A trace without requests is no error.
+    pub allow_empty: bool,
     /// Size of the input buffer, and so the longest line.
     pub max_line_bytes: usize,
     /// Bytes per compressed byte beyond which a stream is taken for a bomb.
@@ -197,6 +199,7 @@ impl Default for ReadOptions {
             max_gap: Nanos(366 * 86_400 * 1_000_000_000),
             capacity: None,
             rebase: true,
+            allow_empty: false,
             max_line_bytes: 256 << 10,
             max_expansion: 1_000,
         }
@@ -226,6 +229,7 @@ pub struct TraceReader {
     orderer: Orderer,
     batch: Batch,
     decoded_all: bool,
+    allow_empty: bool,
 }
 
 /// Opens the trace at `path`.
@@ -282,6 +286,7 @@ impl TraceReader {
             orderer: Orderer::new(options.reorder_window, options.max_gap, options.rebase),
             batch: Batch::default(),
             decoded_all: false,
+            allow_empty: options.allow_empty,
             input,
         })
     }
@@ -353,7 +358,7 @@ impl TraceReader {
         if let Some((device, known)) = self.context.devices.missing() {
             return Err(TraceError::UnknownDevice { path: path(), device, known });
         }
-        if self.context.stats.requests > 0 {
+        if self.context.stats.requests > 0 || self.allow_empty {
             return Ok(());
         }
         let detail = match &self.context.stats.first_skipped {

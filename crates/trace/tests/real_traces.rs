@@ -70,9 +70,10 @@ fn measure(requests: &[Request]) -> Measured {
     m
 }
 
-/// Whether `value` prints as `expected` with the table's decimals, within one unit of the last.
+/// Whether `value` is `expected` within one unit of the last decimal: the table rounds up here and down there.
 fn near(value: f64, expected: f64, decimals: i32) -> bool {
-    (value - expected).abs() <= 0.5001 * 10f64.powi(-decimals) + 1e-9
+    let tolerance = if decimals == 0 { 0.5 } else { 10f64.powi(-decimals) };
+    (value - expected).abs() <= tolerance + 1e-9
 }
 
 fn check(expected: &Expected) {
@@ -86,11 +87,12 @@ fn check(expected: &Expected) {
     assert_eq!(requests.first().map(|r| r.at.0), Some(0));
     let m = measure(&requests);
     let rows = requests.len();
-    assert_eq!(rows, expected.rows, "rows of {}", expected.file);
+    let data = requests.iter().filter(|r| matches!(r.op, Op::Read | Op::Write)).count();
+    assert_eq!(data, expected.rows, "rows of {}", expected.file);
     let duration_s = requests[rows - 1].at.0 as f64 / 1e9;
-    let decimals = if expected.duration_s.fract() == 0.0 { 0 } else { 2 };
+    let whole = expected.duration_s.fract() == 0.0;
     let figures = [
-        ("duration", duration_s, expected.duration_s, decimals),
+        ("duration", duration_s, expected.duration_s, if whole { 0 } else { 2 }),
         ("read %", 100.0 * m.reads as f64 / rows as f64, expected.read_percent, 1),
         ("mean KiB", (m.read + m.written) as f64 / 1024.0 / rows as f64, expected.mean_kib, 1),
         ("GB written", m.written as f64 / 1e9, expected.written_gb, 2),
@@ -150,7 +152,7 @@ samples! {
 fn strict_reading_stops_at_the_junk_before_a_trace() {
     let Some(dir) = traces_dir() else { return };
     let mut trace = open(dir.join("fiu_mail_cheetah_10k.blkparse.xz"), &ReadOptions::default()).expect("opens");
-    let error = trace.read_all().expect_err("junk in line 1").to_string();
+    let error = trace.read_all().map(|all| all.len()).expect_err("junk in line 1").to_string();
     assert!(error.contains("line 1") && error.contains("--lenient"), "{error}");
 }
 
@@ -158,16 +160,16 @@ fn strict_reading_stops_at_the_junk_before_a_trace() {
 fn strict_reading_stops_at_a_time_stamp_forty_years_off() {
     let Some(dir) = traces_dir() else { return };
     let mut trace = open(dir.join("ycsb_blkparse_ext4.txt.xz"), &ReadOptions::default()).expect("opens");
-    let error = trace.read_all().expect_err("a damaged time stamp").to_string();
+    let error = trace.read_all().map(|all| all.len()).expect_err("a damaged time stamp").to_string();
     assert!(error.contains("line ") && error.contains("--max-gap"), "{error}");
 }
 
 #[test]
 fn out_of_order_rows_beyond_the_window_name_their_line() {
     let Some(dir) = traces_dir() else { return };
-    let options = ReadOptions { reorder_window: 1, ..ReadOptions::default() };
+    let options = ReadOptions { reorder_window: 1, max_line_bytes: 512, ..ReadOptions::default() };
     let mut trace = open(dir.join("caffeine_systor17-traces-sample.csv"), &options).expect("opens");
-    let error = trace.read_all().expect_err("rows stand in order of completion").to_string();
+    let error = trace.read_all().map(|all| all.len()).expect_err("rows are in order of completion").to_string();
     assert!(error.contains("line ") && error.contains("--reorder-window"), "{error}");
 }
 
@@ -184,6 +186,6 @@ fn one_volume_of_a_trace_of_many() {
     assert!(two.iter().all(|r| r.tenant.0 == 0) && !two.is_empty());
     let only = Devices::Only(vec!["77".into()]);
     let mut trace = open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
-    let error = trace.read_all().expect_err("no such device").to_string();
+    let error = trace.read_all().map(|all| all.len()).expect_err("no such device").to_string();
     assert!(error.contains("`77`") && error.contains("0, 1, 2"), "{error}");
 }

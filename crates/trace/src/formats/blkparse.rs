@@ -20,6 +20,9 @@ pub(crate) struct Blkparse {
 /// What the flags of the kernel's `rwbs` say: an F first is a flush before the data, which is a flush alone
 /// where no data follow; then D, W or R.
 pub(crate) fn op_of_flags(flags: &[u8], sectors: u64) -> Option<Op> {
+    if !flags.iter().all(u8::is_ascii_uppercase) {
+        return None;
+    }
     let (flush, rest) = match flags {
         [b'F', rest @ ..] => (true, rest),
         rest => (false, rest),

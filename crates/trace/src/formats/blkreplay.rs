@@ -10,7 +10,7 @@ use crate::text::{Fault, Fields};
 
 pub(crate) struct Blkreplay {
     pub(crate) unit_ns: u64,
-    pub(crate) past_header: bool,
+    pub(crate) past_preamble: bool,
 }
 
 fn separator(fields: &mut Fields, expected: &'static str) -> Result<(), Fault> {
@@ -39,13 +39,12 @@ impl LineParser for Blkreplay {
             b"D" => Op::Trim,
             _ => return Err(Fault::new(Problem::UnknownOp, "R, RA, W or D", column)),
         };
-        self.past_header = true;
+        self.past_preamble = true;
         context.request(at, op, lba, size, b"")
     }
 
-    fn is_header(&mut self, line: &[u8]) -> bool {
-        let preamble = !self.past_header;
-        self.past_header |= line.trim_ascii_start().starts_with(b"start");
-        preamble
+    /// Everything before the first row: the licence, remarks, and one or more header lines.
+    fn is_header(&mut self, _line: &[u8]) -> bool {
+        !self.past_preamble
     }
 }
