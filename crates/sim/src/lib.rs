@@ -24,5 +24,5 @@ mod tx;
 pub use report::{OpMetrics, Report, TenantMetrics};
 pub use run::{Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};
-pub use stats::{FlashCommands, LatencySummary};
 pub use ssdtune_ftl::Places;
+pub use stats::{FlashCommands, LatencySummary};

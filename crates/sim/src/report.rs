@@ -113,9 +113,7 @@ impl Report {
         };
         let counters = core.ftl.counters();
         let host = stats.flash.pages_programmed_host;
-        let all = host
-            + stats.flash.pages_programmed_moved
-            + stats.flash.pages_programmed_mapping;
+        let all = host + stats.flash.pages_programmed_moved + stats.flash.pages_programmed_mapping;
         Self {
             schema: SCHEMA,
             device: simulator.config().name.clone(),

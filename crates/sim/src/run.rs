@@ -75,7 +75,11 @@ impl Simulator {
     }
 
     /// Runs streams to their ends. `keep_going` is asked every few thousand events.
-    pub fn run(&mut self, streams: Vec<Stream>, mut keep_going: impl FnMut(&Self) -> bool) -> Outcome {
+    pub fn run(
+        &mut self,
+        streams: Vec<Stream>,
+        mut keep_going: impl FnMut(&Self) -> bool,
+    ) -> Outcome {
         let mut sources: Vec<_> = streams
             .into_iter()
             .take(STREAMS_MAX as usize)
@@ -90,7 +94,9 @@ impl Simulator {
         for &(inbox, _, _) in &sources {
             if self.core.inboxes[inbox].depth.is_some() {
                 // Closed loops start at the first nanosecond.
-                self.core.events.push(self.core.now() + Nanos(1), crate::event::ServerId(inbox as u32));
+                self.core
+                    .events
+                    .push(self.core.now() + Nanos(1), crate::event::ServerId(inbox as u32));
             }
         }
         loop {

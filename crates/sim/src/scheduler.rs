@@ -86,9 +86,8 @@ impl Core {
 
     /// The priority whose turn it is among those that wait; none waits: `None`.
     fn next_priority(&mut self, unit: u32, class: Class) -> Option<u8> {
-        let waits = |core: &Self, priority: u8| {
-            core.flash.oldest(&core.txs, unit, class, priority) != NIL
-        };
+        let waits =
+            |core: &Self, priority: u8| core.flash.oldest(&core.txs, unit, class, priority) != NIL;
         if self.flash.units[unit as usize].waiting[class as usize] == 0 {
             return None;
         }
@@ -101,7 +100,13 @@ impl Core {
         for _ in 0..total {
             let turn = self.flash.units[unit as usize].turns[lane];
             self.flash.units[unit as usize].turns[lane] = (turn + 1) % total;
-            let priority = if turn < 4 { 1 } else if turn < 6 { 2 } else { 3 };
+            let priority = if turn < 4 {
+                1
+            } else if turn < 6 {
+                2
+            } else {
+                3
+            };
             if waits(self, priority) {
                 return Some(priority);
             }

@@ -221,15 +221,16 @@ impl Core {
         let ftl = Ftl::new(config, &specs)?;
         let page_sectors = geometry.sectors_per_page();
         let spaces = tenant_spaces(&ftl, tenants.len(), page_sectors, config);
-        let partitions =
-            if config.cache.sharing == Sharing::Shared { 1 } else { tenants.len() };
+        let partitions = if config.cache.sharing == Sharing::Shared { 1 } else { tenants.len() };
         let cache_pages =
             config.cache.capacity.0 / u64::from(geometry.page_bytes) / partitions as u64;
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
-        let queue = || HostQueue::new(
-            config.host.queue_depth,
-            if is_sata { u32::MAX } else { config.host.queue_fetch_size },
-        );
+        let queue = || {
+            HostQueue::new(
+                config.host.queue_depth,
+                if is_sata { u32::MAX } else { config.host.queue_fetch_size },
+            )
+        };
         Ok(Self {
             events: EventQueue::default(),
             link: LinkTiming::new(config),
@@ -248,7 +249,9 @@ impl Core {
                 submit: Pipe::new(ServerId(SATA_IN)),
                 complete: Pipe::new(ServerId(SATA_OUT)),
             }),
-            queues: (0..queue_count(config.host.interface, tenants.len())).map(|_| queue()).collect(),
+            queues: (0..queue_count(config.host.interface, tenants.len()))
+                .map(|_| queue())
+                .collect(),
             inboxes: Vec::new(),
             reqs: Slab::new(),
             txs: Slab::new(),

@@ -76,7 +76,8 @@ impl Latencies {
         let sum: u128 = parts.clone().map(|part| part.sum).sum();
         let min = parts.clone().map(|part| part.min).min().unwrap_or(0);
         let max = parts.clone().map(|part| part.max).max().unwrap_or(0);
-        let mut exact: Vec<u64> = parts.clone().filter_map(|p| p.exact.as_ref()).flatten().copied().collect();
+        let mut exact: Vec<u64> =
+            parts.clone().filter_map(|p| p.exact.as_ref()).flatten().copied().collect();
         let at: Box<dyn FnMut(f64) -> u64> = if exact.is_empty() {
             let mut all = Histogram::<u64>::new_with_bounds(1, LATENCY_MAX_NS, 3)
                 .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
