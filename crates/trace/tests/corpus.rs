@@ -71,7 +71,7 @@ fn seeds_mean_what_their_formats_say() {
     );
     assert_eq!(
         seed("systor17", "seed"),
-        [(0, Write, 8_965_968_975, 8, 1), (2_000_000, Read, 397_399_216, 64, 0)]
+        [(0, Write, 8_965_968_975, 8, 1), (2_002_000, Read, 397_399_216, 64, 0)]
     );
     assert_eq!(
         seed("spc", "seed"),
