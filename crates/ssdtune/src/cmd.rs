@@ -4,6 +4,7 @@
 mod completions;
 mod config;
 mod man;
+mod trace;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -15,6 +16,9 @@ pub(crate) enum Command {
     /// Check, show, convert and compare drive configurations.
     #[command(subcommand)]
     Config(config::Command),
+    /// Describe, generate and model traces.
+    #[command(subcommand)]
+    Trace(trace::Command),
     /// Print the completion script of a shell.
     Completions(completions::Args),
     /// Write the manual pages, one for each subcommand, into a directory.
@@ -26,6 +30,7 @@ impl Command {
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Config(command) => command.run(context),
+            Self::Trace(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
         }

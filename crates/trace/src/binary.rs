@@ -70,7 +70,8 @@ impl Header {
             let offset = bytes.len() as u64;
             return Err(TraceError::Truncated { path: path(), offset, what: "the header" });
         }
-        let corrupt = |what: &str| TraceError::Corrupt { path: path(), offset: 0, what: what.into() };
+        let corrupt =
+            |what: &str| TraceError::Corrupt { path: path(), offset: 0, what: what.into() };
         if bytes[..8] != MAGIC {
             return Err(corrupt("the magic number is not that of a .ssdt trace"));
         }

@@ -164,7 +164,11 @@ pub struct Concat {
 
 impl Concat {
     /// Concatenates `sources`, each counting from 0.
-    pub fn new(sources: Vec<Box<dyn Source>>, rule: Tenants, gap: Nanos) -> Result<Self, TraceError> {
+    pub fn new(
+        sources: Vec<Box<dyn Source>>,
+        rule: Tenants,
+        gap: Nanos,
+    ) -> Result<Self, TraceError> {
         check_count(sources.len())?;
         let map = TenantMap::new(rule, sources.len());
         Ok(Self { sources, current: 0, map, gap, shift: Nanos::ZERO, last: Nanos::ZERO })
@@ -218,7 +222,10 @@ pub fn blktrace_files(dir: &Path) -> Result<Vec<PathBuf>, TraceError> {
 
 /// Opens the per-CPU files of one blktrace and merges them. Their clocks are one, so times are taken as they are
 /// and counted from the first request of all.
-pub fn open_blktrace(paths: &[PathBuf], options: &ReadOptions) -> Result<Rebased<Merge>, TraceError> {
+pub fn open_blktrace(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+) -> Result<Rebased<Merge>, TraceError> {
     let event = match options.event {
         Event::Auto => common_event(paths)?,
         event => event,
@@ -246,7 +253,9 @@ fn common_event(paths: &[PathBuf]) -> Result<Event, TraceError> {
     for path in paths {
         let io_error = |source| TraceError::Io { path: path.clone(), doing: "reading", source };
         let mut first = Vec::new();
-        File::open(path).and_then(|f| f.take(64 << 10).read_to_end(&mut first)).map_err(io_error)?;
+        File::open(path)
+            .and_then(|f| f.take(64 << 10).read_to_end(&mut first))
+            .map_err(io_error)?;
         match blktrace::default_action(&first) {
             b'D' if !first.is_empty() => return Ok(Event::Issue),
             b'Q' => best = Event::Queue,

@@ -381,8 +381,7 @@ impl Source for TraceReader {
                 return Ok(n);
             }
             self.batch.clear(self.decoder.by_line());
-            let more =
-                self.decoder.decode(&mut self.input, &mut self.context, &mut self.batch)?;
+            let more = self.decoder.decode(&mut self.input, &mut self.context, &mut self.batch)?;
             self.decoded_all = !more;
             self.order()?;
             let n = self.orderer.release(false, out);

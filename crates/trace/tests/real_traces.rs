@@ -13,7 +13,9 @@ fn traces_dir() -> Option<PathBuf> {
     if dir.is_dir() {
         return Some(dir);
     }
-    println!("skipped: no folder of real traces (set SSDTUNE_SHARED to the folder that holds `traces`)");
+    println!(
+        "skipped: no folder of real traces (set SSDTUNE_SHARED to the folder that holds `traces`)"
+    );
     assert!(std::env::var("CI").as_deref() != Ok("true"), "the real traces must be present in CI");
     None
 }
@@ -98,14 +100,23 @@ fn check(expected: &Expected) {
         ("GB written", m.written as f64 / 1e9, expected.written_gb, 2),
         ("GB read", m.read as f64 / 1e9, expected.read_gb, 2),
         ("pages", m.pages as f64, expected.pages as f64, 0),
-        ("overwrite x", m.page_writes as f64 / m.pages_written.max(1) as f64, expected.overwrite, 2),
+        (
+            "overwrite x",
+            m.page_writes as f64 / m.pages_written.max(1) as f64,
+            expected.overwrite,
+            2,
+        ),
     ];
     for (name, measured, table, decimals) in figures {
         // A trace without writes has no overwrite factor.
         if name == "overwrite x" && m.page_writes == 0 {
             continue;
         }
-        assert!(near(measured, table, decimals), "{}: {name} {measured}, not {table}", expected.file);
+        assert!(
+            near(measured, table, decimals),
+            "{}: {name} {measured}, not {table}",
+            expected.file
+        );
     }
 }
 
@@ -151,7 +162,8 @@ samples! {
 #[test]
 fn strict_reading_stops_at_the_junk_before_a_trace() {
     let Some(dir) = traces_dir() else { return };
-    let mut trace = open(dir.join("fiu_mail_cheetah_10k.blkparse.xz"), &ReadOptions::default()).expect("opens");
+    let mut trace =
+        open(dir.join("fiu_mail_cheetah_10k.blkparse.xz"), &ReadOptions::default()).expect("opens");
     let error = trace.read_all().map(|all| all.len()).expect_err("junk in line 1").to_string();
     assert!(error.contains("line 1") && error.contains("--lenient"), "{error}");
 }
@@ -159,8 +171,10 @@ fn strict_reading_stops_at_the_junk_before_a_trace() {
 #[test]
 fn strict_reading_stops_at_a_time_stamp_forty_years_off() {
     let Some(dir) = traces_dir() else { return };
-    let mut trace = open(dir.join("ycsb_blkparse_ext4.txt.xz"), &ReadOptions::default()).expect("opens");
-    let error = trace.read_all().map(|all| all.len()).expect_err("a damaged time stamp").to_string();
+    let mut trace =
+        open(dir.join("ycsb_blkparse_ext4.txt.xz"), &ReadOptions::default()).expect("opens");
+    let error =
+        trace.read_all().map(|all| all.len()).expect_err("a damaged time stamp").to_string();
     assert!(error.contains("line ") && error.contains("--max-gap"), "{error}");
 }
 
@@ -169,7 +183,11 @@ fn out_of_order_rows_beyond_the_window_name_their_line() {
     let Some(dir) = traces_dir() else { return };
     let options = ReadOptions { reorder_window: 1, max_line_bytes: 512, ..ReadOptions::default() };
     let mut trace = open(dir.join("caffeine_systor17-traces-sample.csv"), &options).expect("opens");
-    let error = trace.read_all().map(|all| all.len()).expect_err("rows are in order of completion").to_string();
+    let error = trace
+        .read_all()
+        .map(|all| all.len())
+        .expect_err("rows are in order of completion")
+        .to_string();
     assert!(error.contains("line ") && error.contains("--reorder-window"), "{error}");
 }
 
@@ -179,13 +197,15 @@ fn one_volume_of_a_trace_of_many() {
     let path = dir.join("mqsim_wsrch-small.trace.xz");
     let all = open(&path, &ReadOptions::default()).and_then(|mut t| t.read_all()).expect("reads");
     let only = Devices::Only(vec!["2".into()]);
-    let mut trace = open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
+    let mut trace =
+        open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
     let mut two = Vec::new();
     while trace.fill(&mut two).expect("reads") > 0 {}
     assert_eq!(two.len() as u64 + trace.stats().deselected, all.len() as u64);
     assert!(two.iter().all(|r| r.tenant.0 == 0) && !two.is_empty());
     let only = Devices::Only(vec!["77".into()]);
-    let mut trace = open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
+    let mut trace =
+        open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
     let error = trace.read_all().map(|all| all.len()).expect_err("no such device").to_string();
     assert!(error.contains("`77`") && error.contains("0, 1, 2"), "{error}");
 }

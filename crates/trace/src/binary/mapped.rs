@@ -1,7 +1,7 @@
 //! Reads `.ssdt` through a memory map: no copy between the page cache and the decoder.
 
-use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header, NAMES_MAGIC};
 use super::pack::read_u32;
+use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header, NAMES_MAGIC};
 use crate::error::TraceError;
 use crate::reader::Source;
 use crate::request::Request;
@@ -77,7 +77,9 @@ fn names(map: &[u8], header: &Header, path: &Path) -> Result<Vec<String>, TraceE
         what: what.into(),
     };
     if body[..4] != NAMES_MAGIC || crc32fast::hash(body) != read_u32(crc, 0) {
-        return Err(corrupt("the names of the devices do not hold their checksum, or the file was cut short"));
+        return Err(corrupt(
+            "the names of the devices do not hold their checksum, or the file was cut short",
+        ));
     }
     let mut rest = &body[8..];
     let mut names = Vec::new();
@@ -103,7 +105,8 @@ impl Source for MappedTrace {
             offset: self.map.len() as u64,
             what: "a block",
         };
-        let header = self.map.get(self.next..self.next + BLOCK_HEADER_BYTES).ok_or_else(truncated)?;
+        let header =
+            self.map.get(self.next..self.next + BLOCK_HEADER_BYTES).ok_or_else(truncated)?;
         let block = BlockHeader::decode(header).map_err(|what| self.corrupt(what))?;
         let from = self.next + BLOCK_HEADER_BYTES;
         let payload = self.map.get(from..from + block.payload_bytes).ok_or_else(truncated)?;

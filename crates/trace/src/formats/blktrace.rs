@@ -148,7 +148,8 @@ impl Decoder for Blktrace {
                 });
             }
             let Some(big_endian) = byte_order(bytes) else {
-                let fault = Fault::new(Problem::BadMagic, "a blktrace record (magic 0x65617407)", 0);
+                let fault =
+                    Fault::new(Problem::BadMagic, "a blktrace record (magic 0x65617407)", 0);
                 let found = printable(&bytes[..4]);
                 context.fault(record_fault(path(input), offset, fault, found, context.format))?;
                 // Records are aligned to nothing: look for the next magic number byte by byte.
@@ -165,7 +166,13 @@ impl Decoder for Blktrace {
                 Ok(None) => {}
                 Err(fault) => {
                     let found = printable(&bytes[..RECORD_BYTES]);
-                    context.fault(record_fault(path(input), offset, fault, found, context.format))?;
+                    context.fault(record_fault(
+                        path(input),
+                        offset,
+                        fault,
+                        found,
+                        context.format,
+                    ))?;
                 }
             }
             self.step_over(input, size)?;

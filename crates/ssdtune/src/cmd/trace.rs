@@ -1,0 +1,36 @@
+//! `ssdtune trace …`: traces as files, and the workload models that stand in for them.
+
+mod fit;
+mod generate;
+mod info;
+mod input;
+mod models;
+
+use crate::context::Context;
+use crate::outcome::Outcome;
+use clap::Subcommand;
+
+/// What to do with traces.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Describe traces: counts, sizes, footprint, overwriting, order, arrivals, reuse, skew.
+    Info(info::Args),
+    /// Generate a trace from a workload model.
+    Generate(generate::Args),
+    /// Fit a workload model to a trace.
+    Fit(fit::Args),
+    /// List the bundled workload models.
+    Models(models::Args),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self, context: &Context) -> Outcome {
+        match self {
+            Self::Info(args) => info::run(&args, context),
+            Self::Generate(args) => generate::run(&args, context),
+            Self::Fit(args) => fit::run(&args, context),
+            Self::Models(args) => models::run(&args, context),
+        }
+    }
+}
