@@ -292,7 +292,7 @@ impl<S: Source> Source for Rebased<S> {
         let n = self.source.fill(out)?;
         if n > 0 {
             let origin = *self.origin.get_or_insert(out[before].at);
-            out[before..].iter_mut().for_each(|r| r.at = r.at - origin);
+            out[before..].iter_mut().for_each(|r| r.at -= origin);
         }
         Ok(n)
     }

@@ -68,7 +68,7 @@ impl Transform for Cut {
             }
             self.left -= 1;
             self.done = self.left == 0;
-            r.at = r.at - self.time.start;
+            r.at -= self.time.start;
             true
         });
         Ok(())
