@@ -104,7 +104,7 @@ fn convert_goes_to_xml_and_back_and_edits_toml_in_place() {
         keys.clone().all(|key| key.is_some_and(|key| key.starts_with("compat."))),
         "{switches}"
     );
-    let switches = json(&["config", "params", "compat"]);
+    let all = json(&["config", "params", "compat"]);
     assert_eq!(Some(keys.count()), all.as_array().map(Vec::len));
 
     let edit =
