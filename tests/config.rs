@@ -104,7 +104,8 @@ fn convert_goes_to_xml_and_back_and_edits_toml_in_place() {
         keys.clone().all(|key| key.is_some_and(|key| key.starts_with("compat."))),
         "{switches}"
     );
-    assert_eq!(keys.count(), 10);
+    let all = json(&["config", "params", "compat"]);
+    assert_eq!(Some(keys.count()), all.as_array().map(Vec::len));
 
     let edit =
         ["config", "convert", "intel-750", "--to", "toml", "--set", "Flash_Channel_Count=16"];
