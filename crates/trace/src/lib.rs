@@ -13,6 +13,7 @@ pub mod reader;
 pub mod request;
 mod text;
 pub mod transform;
+pub mod workload;
 pub mod writer;
 
 pub use error::TraceError;
