@@ -1,6 +1,9 @@
 //! Generation, window features and description, in requests per second on one core.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use ssdtune_trace::Request;
+use ssdtune_trace::describe::describe;
+use ssdtune_trace::features::autoblox::{Standardiser, windows};
 use ssdtune_trace::workload::{Generator, Seed, parse};
 use std::hint::black_box;
 
@@ -71,5 +74,36 @@ fn generation(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, generation);
+fn oltp_trace() -> Vec<Request> {
+    let model = parse(OLTP, "bench").expect("a legal model");
+    Generator::new(&model, Seed::default())
+        .expect("a legal model")
+        .take(REQUESTS as usize)
+        .collect()
+}
+
+fn window_features(criterion: &mut Criterion) {
+    let trace = oltp_trace();
+    let mut group = criterion.benchmark_group("features");
+    group.throughput(Throughput::Elements(REQUESTS));
+    group.bench_function("autoblox windows, standardised", |bencher| {
+        bencher.iter(|| {
+            let mut matrix = windows(black_box(&trace));
+            Standardiser::fit(&matrix).apply(&mut matrix);
+            black_box(matrix)
+        });
+    });
+    group.finish();
+}
+
+fn description(criterion: &mut Criterion) {
+    let trace = oltp_trace();
+    let mut group = criterion.benchmark_group("describe");
+    group.throughput(Throughput::Elements(REQUESTS));
+    group.sample_size(20);
+    group.bench_function("oltp", |bencher| bencher.iter(|| describe(black_box(&trace))));
+    group.finish();
+}
+
+criterion_group!(benches, generation, window_features, description);
 criterion_main!(benches);

@@ -3,8 +3,10 @@
 pub mod binary;
 pub mod compress;
 mod decode;
+pub mod describe;
 pub mod detect;
 pub mod error;
+pub mod features;
 pub mod formats;
 mod input;
 pub mod merge;

@@ -29,8 +29,11 @@ pub use bundled::{bundled, names};
 pub use check::{Fault, ModelError};
 pub use generate::Generator;
 pub use model::{
-    Access, Arrival, Model, Phase, PhaseLength, Recent, Runs, SizeRange, Skew, Stride, Tenant, Totals,
-    Variant,
+    Access, Arrival, Model, Phase, PhaseLength, Recent, Runs, SizeRange, Skew, Stride, Tenant,
+    Totals, Variant,
 };
 pub use read::parse;
 pub use seed::{Seed, SeedSet};
+
+#[cfg(test)]
+mod tests;

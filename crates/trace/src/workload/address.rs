@@ -1,6 +1,6 @@
 //! Where requests of one operation go: repeats, runs, strides, and fresh draws by skew or walk.
 
-use super::dist::{Alias, Feistel, Zipf, below, threshold};
+use super::dist::{Alias, Feistel, Zipf, below, half_threshold, threshold};
 use super::model::{Access, Recent, RecentOf, SizeRange, Skew};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
@@ -44,8 +44,7 @@ impl Ring {
         let doubling = ((bits >> 32) * doublings) >> 32;
         let span = 1u64 << doubling;
         let back = (span >> 1) + (bits & (span.div_ceil(2) - 1));
-        (back < self.pushed)
-            .then(|| self.extents[((self.pushed - 1 - back) & self.mask) as usize])
+        (back < self.pushed).then(|| self.extents[((self.pushed - 1 - back) & self.mask) as usize])
     }
 }
 
@@ -153,13 +152,14 @@ impl Chain {
                 share / (length * fresh)
             }
         };
-        let stay = |(share, length): (f64, f64)| if share >= 1.0 { 1.0 } else { 1.0 - 1.0 / length };
+        let stay =
+            |(share, length): (f64, f64)| if share >= 1.0 { 1.0 } else { 1.0 - 1.0 / length };
         let start_run = start(run);
         Self {
-            start_run: threshold(start_run),
-            start_stride: threshold(start_run + start(stride)),
-            stay_run: threshold(stay(run)),
-            stay_stride: threshold(stay(stride)),
+            start_run: half_threshold(start_run),
+            start_stride: half_threshold(start_run + start(stride)),
+            stay_run: half_threshold(stay(run)),
+            stay_stride: half_threshold(stay(stride)),
             distance: access.stride.map_or(0, |s| s.distance.0 / SECTOR_BYTES),
         }
     }
@@ -191,7 +191,9 @@ impl Place {
             turn: Turn { per_draw: (drift / 1e6 * TURN_ONE) as u64, position: 0 },
             walk: threshold(access.walk_share),
             walked: 0,
-            recent: access.recent.map(|Recent { share, window, of }| (threshold(share), window, of)),
+            recent: access
+                .recent
+                .map(|Recent { share, window, of }| (half_threshold(share), window, of)),
             cursors: vec![cursor; streams],
             chain: Chain::new(access),
         }
@@ -205,8 +207,10 @@ impl Place {
         size_rng: &mut Pcg64,
         place_rng: &mut Pcg64,
     ) -> Extent {
+        // One number decides twice, by its halves: shares are exact to 2^-32.
+        let decision = place_rng.next_u64();
         if let Some((share, window, of)) = self.recent
-            && place_rng.next_u64() < share
+            && (decision >> 32) < share
             && let Some(extent) = rings[of as usize].draw(place_rng, window)
         {
             return extent;
@@ -217,7 +221,7 @@ impl Place {
             n => below(place_rng, n as u64) as usize,
         };
         let cursor = self.cursors[which];
-        let mode = self.next_mode(cursor.mode, place_rng);
+        let mode = self.next_mode(cursor.mode, decision & 0xffff_ffff);
         let wanted = match mode {
             Mode::Run => cursor.end,
             Mode::Stride => cursor.start + self.chain.distance,
@@ -229,12 +233,11 @@ impl Place {
     }
 
     #[inline]
-    fn next_mode(&self, mode: Mode, rng: &mut Pcg64) -> Mode {
+    fn next_mode(&self, mode: Mode, draw: u64) -> Mode {
         let chain = &self.chain;
         if chain.start_stride == 0 {
             return Mode::Fresh;
         }
-        let draw = rng.next_u64();
         match mode {
             Mode::Run if draw < chain.stay_run => Mode::Run,
             Mode::Stride if draw < chain.stay_stride => Mode::Stride,

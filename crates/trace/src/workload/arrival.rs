@@ -42,7 +42,8 @@ impl Clock {
                 Self::Hyperexponential { first: threshold(p), means_ns }
             }
             &Arrival::Bursty { burst_share, burst_factor, burst_s, .. } => {
-                let quiet_factor = ((1.0 - burst_share * burst_factor) / (1.0 - burst_share)).max(0.0);
+                let quiet_factor =
+                    ((1.0 - burst_share * burst_factor) / (1.0 - burst_share)).max(0.0);
                 let stay_burst = burst_s * 1e9;
                 let stay_ns = [stay_burst * (1.0 - burst_share) / burst_share, stay_burst];
                 let state = usize::from(rng.next_u64() < threshold(burst_share));
@@ -139,9 +140,15 @@ mod tests {
         let (mean, variation) = moments(Arrival::Fixed(rate));
         assert_eq!((mean, variation.abs() < 1e-9), (1e5, true));
         let (mean, variation) = moments(Arrival::Poisson(rate));
-        assert!((mean / 1e5 - 1.0).abs() < 0.01 && (variation - 1.0).abs() < 0.02, "{mean} {variation}");
+        assert!(
+            (mean / 1e5 - 1.0).abs() < 0.01 && (variation - 1.0).abs() < 0.02,
+            "{mean} {variation}"
+        );
         let (mean, variation) = moments(Arrival::Hyperexponential { rate, gap_variation: 3.0 });
-        assert!((mean / 1e5 - 1.0).abs() < 0.02 && (variation / 9.0 - 1.0).abs() < 0.05, "{mean} {variation}");
+        assert!(
+            (mean / 1e5 - 1.0).abs() < 0.02 && (variation / 9.0 - 1.0).abs() < 0.05,
+            "{mean} {variation}"
+        );
         let bursty = Arrival::Bursty { rate, burst_share: 0.1, burst_factor: 6.0, burst_s: 0.01 };
         let (mean, variation) = moments(bursty);
         assert!((mean / 1e5 - 1.0).abs() < 0.05 && variation > 1.5, "{mean} {variation}");
@@ -167,7 +174,8 @@ mod tests {
         let share = long.iter().filter(|&&l| l).count() as f64 / long.len() as f64;
         assert!((share - 0.25).abs() < 0.01, "{share}");
         // P(same class) = rho + (1 - rho) (p^2 + q^2)
-        let same = long.windows(2).filter(|w| w[0] == w[1]).count() as f64 / (long.len() - 1) as f64;
+        let same =
+            long.windows(2).filter(|w| w[0] == w[1]).count() as f64 / (long.len() - 1) as f64;
         assert!((same - (0.8 + 0.2 * 0.625)).abs() < 0.01, "{same}");
     }
 }

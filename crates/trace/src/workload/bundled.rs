@@ -11,8 +11,7 @@ macro_rules! texts {
 }
 
 /// Sorted by name, for the binary search; a test compares the list with the folder.
-static TEXTS: &[(&str, &str)] = texts![
-];
+static TEXTS: &[(&str, &str)] = texts![];
 
 /// Alias and name, sorted by alias; a test compares them with what the models say.
 static ALIASES: &[(&str, &str)] = &[];

@@ -1,8 +1,8 @@
 //! Checks: every rule a model must keep, all faults at once.
 
 use super::model::{
-    Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Recent, Runs, SizeRange, Skew, Stride,
-    Tenant,
+    Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Recent, Runs, SizeRange, Skew,
+    Stride, Tenant,
 };
 use ssdtune_model::SECTOR_BYTES;
 use std::collections::BTreeSet;
@@ -93,7 +93,9 @@ impl Faults {
     }
 
     fn share(&mut self, value: f64, key: String) {
-        self.demand((0.0..=1.0).contains(&value), key, || format!("{value} is not a share in 0..=1"));
+        self.demand((0.0..=1.0).contains(&value), key, || {
+            format!("{value} is not a share in 0..=1")
+        });
     }
 
     fn positive(&mut self, value: f64, key: String) {
@@ -143,8 +145,11 @@ impl Faults {
     /// A variant must be a legal model too; only asked once the model itself is.
     fn varied(&mut self, model: &Model) {
         for (index, variant) in model.variants.iter().enumerate() {
-            let faults =
-                model.variant(&variant.name).map(|m| check(&m)).and_then(Result::err).map(|e| e.faults);
+            let faults = model
+                .variant(&variant.name)
+                .map(|m| check(&m))
+                .and_then(Result::err)
+                .map(|e| e.faults);
             for fault in faults.into_iter().flatten() {
                 let message = format!("makes `{}` illegal: {}", fault.key, fault.message);
                 self.say(format!("variant[{index}]"), message);
@@ -237,9 +242,11 @@ impl Faults {
             self.demand(ordered, format!("{key}gaps[{index}]"), || {
                 format!("{} to {} ns is not a range from 0 up", gap.from_ns, gap.to_ns)
             });
-            self.demand((0.0..1e18).contains(&gap.share), format!("{key}gaps[{index}].share"), || {
-                format!("{} is not a weight of 0 or more", gap.share)
-            });
+            self.demand(
+                (0.0..1e18).contains(&gap.share),
+                format!("{key}gaps[{index}].share"),
+                || format!("{} is not a weight of 0 or more", gap.share),
+            );
         }
         let mean: f64 = gaps.iter().map(|g| g.share * (g.from_ns + g.to_ns)).sum();
         self.demand(mean > 0.0, format!("{key}gaps"), || {
@@ -288,7 +295,9 @@ impl Faults {
         });
         let stepped = whole(step) && to.saturating_sub(from).is_multiple_of(step);
         self.demand(stepped, key.clone(), || {
-            format!("steps of {step} bytes do not lead from {from} to {to}: give a `step` that does")
+            format!(
+                "steps of {step} bytes do not lead from {from} to {to}: give a `step` that does"
+            )
         });
         self.demand((0.0..1e18).contains(&size.share), key, || {
             format!("share {} is not a weight of 0 or more", size.share)
@@ -307,7 +316,9 @@ impl Faults {
         });
         let whole = region.is_multiple_of(SECTOR_BYTES) && access.offset.0.is_multiple_of(align);
         self.demand(whole, format!("{key}working_set"), || {
-            format!("working sets must be multiples of {SECTOR_BYTES}, offsets of the alignment {align}")
+            format!(
+                "working sets must be multiples of {SECTOR_BYTES}, offsets of the alignment {align}"
+            )
         });
         let end = access.offset.0.checked_add(region).filter(|&end| end <= 1 << 62);
         self.demand(end.is_some(), format!("{key}working_set"), || "ends beyond 2^62 bytes".into());

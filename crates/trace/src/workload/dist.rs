@@ -11,6 +11,11 @@ pub(crate) fn threshold(probability: f64) -> u64 {
     (probability * 18_446_744_073_709_551_616.0) as u64
 }
 
+/// The same for half of such a number; a probability of 1 never misses.
+pub(crate) fn half_threshold(probability: f64) -> u64 {
+    (probability * 4_294_967_296.0) as u64
+}
+
 /// A uniform number below `n`, from one 64-bit draw (the bias is below n / 2^64).
 #[inline]
 pub(crate) fn below(rng: &mut Pcg64, n: u64) -> u64 {
@@ -44,10 +49,17 @@ impl Alias {
     /// An index, with the probability of its weight. The high half of the product picks a slot, the low half its side.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Pcg64) -> usize {
+        self.draw_with_rest(rng).0
+    }
+
+    /// The index, and the low half of the product. Its lower bits took no part in the choice (a cut decides by the
+    /// upper ones), so they serve as a second uniform number for free.
+    #[inline]
+    fn draw_with_rest(&self, rng: &mut Pcg64) -> (usize, u64) {
         let product = u128::from(rng.next_u64()) * self.slots.len() as u128;
-        let index = (product >> 64) as usize;
+        let (index, rest) = ((product >> 64) as usize, product as u64);
         let (cut, alias) = self.slots[index];
-        if (product as u64) < cut { index } else { alias as usize }
+        (std::hint::select_unpredictable(rest < cut, index, alias as usize), rest)
     }
 }
 
@@ -75,8 +87,10 @@ impl Zipf {
 
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Pcg64) -> u64 {
-        let (start, len) = self.spans[self.buckets.draw(rng)];
-        if len == 1 { start } else { start + below(rng, len) }
+        let (bucket, rest) = self.buckets.draw_with_rest(rng);
+        let (start, len) = self.spans[bucket];
+        // 44 free bits: a place in a bucket of up to 2^31 ranks is uniform to 2^-13 of a rank.
+        start + ((u128::from(rest << 20) * u128::from(len)) >> 64) as u64
     }
 }
 
@@ -120,20 +134,29 @@ pub(crate) fn zipf_distinct(n: u64, theta: f64, draws: f64) -> f64 {
         .sum()
 }
 
-/// A keyed permutation of 0..n: a four-round Feistel network on the next even power of two, cycle-walked.
+/// A keyed permutation of 0..n: a four-round Feistel network on the next power of two, cycle-walked.
 ///
-/// The domain is below 4 n, so a step takes under four evaluations on average, mostly under two.
+/// The domain is below 2 n, so an image takes under two evaluations on average, one if n is a power of two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Feistel {
     n: u64,
-    half_bits: u32,
+    low_bits: u32,
+    low_mask: u64,
+    high_mask: u64,
     keys: [u64; 4],
 }
 
 impl Feistel {
     pub(crate) fn new(n: u64, rng: &mut Pcg64) -> Self {
-        let bits = 64 - n.saturating_sub(1).leading_zeros();
-        Self { n, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.next_u64()) }
+        let bits = (64 - n.saturating_sub(1).leading_zeros()).max(2);
+        let low_bits = bits / 2;
+        Self {
+            n,
+            low_bits,
+            low_mask: (1 << low_bits) - 1,
+            high_mask: (1 << (bits - low_bits)) - 1,
+            keys: std::array::from_fn(|_| rng.next_u64()),
+        }
     }
 
     /// The image of `x`, which must be below n.
@@ -141,22 +164,23 @@ impl Feistel {
     pub(crate) fn permute(&self, mut x: u64) -> u64 {
         debug_assert!(x < self.n);
         loop {
-            x = self.round(x);
+            x = self.rounds(x);
             if x < self.n {
                 return x;
             }
         }
     }
 
+    /// The two halves, of unlike width when the bits are odd, take turns in changing each other.
     #[inline]
-    fn round(&self, x: u64) -> u64 {
-        let mask = (1u64 << self.half_bits) - 1;
-        let (mut left, mut right) = (x >> self.half_bits, x & mask);
-        for key in self.keys {
-            let hash = (right ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            (left, right) = (right, left ^ (hash >> (64 - self.half_bits)));
-        }
-        (left << self.half_bits) | right
+    fn rounds(&self, x: u64) -> u64 {
+        let (mut high, mut low) = (x >> self.low_bits, x & self.low_mask);
+        let hash = |half: u64, key: u64| (half ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        high ^= hash(low, self.keys[0]) & self.high_mask;
+        low ^= hash(high, self.keys[1]) & self.low_mask;
+        high ^= hash(low, self.keys[2]) & self.high_mask;
+        low ^= hash(high, self.keys[3]) & self.low_mask;
+        (high << self.low_bits) | low
     }
 }
 

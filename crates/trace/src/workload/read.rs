@@ -7,9 +7,7 @@ mod access;
 mod table;
 
 use super::check::{Fault, ModelError, check, phase_key, tenant_key};
-use super::model::{
-    Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Tenant, Variant,
-};
+use super::model::{Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Tenant, Variant};
 use table::{Context, Table};
 
 /// Reads a model. `origin` names the file in errors.

@@ -14,7 +14,8 @@ impl Model {
         model.description = format!("{} (variant {name})", model.description);
         for phase in model.tenants.iter_mut().flat_map(|tenant| &mut tenant.phases) {
             scale_arrival(&mut phase.arrival, variant.rate);
-            for access in [&mut phase.read, &mut phase.write, &mut phase.trim].into_iter().flatten() {
+            for access in [&mut phase.read, &mut phase.write, &mut phase.trim].into_iter().flatten()
+            {
                 scale_access(access, &variant);
             }
         }

@@ -59,9 +59,7 @@ fn read_skew(skew: &mut Table<'_, '_>) -> Skew {
     let kind = skew.choice("kind", &["uniform", "zipf", "hot-cold"]);
     let mut drift = || skew.optional_float("drift_cells_per_million").unwrap_or(0.0);
     match kind.as_deref() {
-        Some("zipf") => {
-            Skew::Zipf { drift: drift(), theta: skew.float("theta").unwrap_or(0.0) }
-        }
+        Some("zipf") => Skew::Zipf { drift: drift(), theta: skew.float("theta").unwrap_or(0.0) },
         Some("hot-cold") => Skew::HotCold {
             drift: drift(),
             hot_space: skew.float("hot_space").unwrap_or(0.5),

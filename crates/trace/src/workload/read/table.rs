@@ -44,7 +44,11 @@ pub(crate) struct Table<'c, 't> {
 }
 
 impl<'c, 't> Table<'c, 't> {
-    pub(crate) fn new(context: &'c mut Context<'t>, table: &'c dyn TableLike, path: String) -> Self {
+    pub(crate) fn new(
+        context: &'c mut Context<'t>,
+        table: &'c dyn TableLike,
+        path: String,
+    ) -> Self {
         for (key, item) in table.iter() {
             let span = table.key(key).and_then(|key| key.span()).or_else(|| item.span());
             if let Some(span) = span {
@@ -275,7 +279,8 @@ fn shown(item: &Item) -> String {
 /// "4096", "4 KiB", "1.5GiB". Decimal units are refused: they would be misread by a factor nobody notices.
 pub(crate) fn bytes_from(text: &str) -> Option<Bytes> {
     let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    let split =
+        text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let shift = match unit.trim() {
         "" | "B" => 0,
@@ -297,9 +302,13 @@ mod tests {
 
     #[test]
     fn sizes_carry_binary_units_only() {
-        for (text, bytes) in
-            [("4096", 4096), ("4 KiB", 4096), ("1.5GiB", 3 << 29), ("2TiB", 2 << 40), ("512 B", 512)]
-        {
+        for (text, bytes) in [
+            ("4096", 4096),
+            ("4 KiB", 4096),
+            ("1.5GiB", 3 << 29),
+            ("2TiB", 2 << 40),
+            ("512 B", 512),
+        ] {
             assert_eq!(bytes_from(text), Some(Bytes(bytes)), "{text}");
         }
         for text in ["4 kB", "4KB", "-1", "", "1.0001 B", "1e99 TiB", "GiB"] {
