@@ -199,9 +199,19 @@ impl Describer {
     fn push_access(&mut self, request: &Request, op: usize, bytes: u64) {
         let end = request.lba.0.saturating_add(u64::from(request.sectors));
         self.aligned += u64::from((request.lba.0 | end).is_multiple_of(PAGE_SECTORS));
-        self.address_end = self.address_end.max(end);
         self.sizes[op].saturating_record(bytes);
         self.sequences[op].push(request.tenant, request.lba.0, request.sectors);
+        let (first, last) = self.push_footprint(request);
+        for page in first..=last.min(first.saturating_add(SAMPLED_PAGES_MAX - 1)) {
+            self.shards.push(page_key(request.tenant, page));
+        }
+    }
+
+    /// Only the footprint and the overwrite factor of a read or write: its first and last page.
+    pub(crate) fn push_footprint(&mut self, request: &Request) -> (u64, u64) {
+        let op = usize::from(request.op == Op::Write);
+        let end = request.lba.0.saturating_add(u64::from(request.sectors));
+        self.address_end = self.address_end.max(end);
         let (first, last) = (request.lba.0 / PAGE_SECTORS, (end - 1) / PAGE_SECTORS);
         let (from, to) = (page_key(request.tenant, first), page_key(request.tenant, last));
         if from <= to {
@@ -210,9 +220,7 @@ impl Describer {
         if request.op == Op::Write {
             self.page_writes += last - first + 1;
         }
-        for page in first..=last.min(first + SAMPLED_PAGES_MAX - 1) {
-            self.shards.push(page_key(request.tenant, page));
-        }
+        (first, last)
     }
 
     /// The result so far.

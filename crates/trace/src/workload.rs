@@ -9,24 +9,27 @@
 //!
 //! Addresses are bytes in a compact space that starts at zero, times are nanoseconds from the first
 //! request. Generation costs about 30 ns and no allocation per request; a model's state is its reuse
-//! windows plus 128 KB per skewed access pattern.
+//! windows plus about 30 KB per skewed access pattern.
 //!
 //! Left out: dependencies between requests (streams are open-loop) and correlation of size with time.
 
-pub mod address;
-pub mod arrival;
+mod address;
+mod arrival;
 pub mod bundled;
 pub mod check;
-pub mod dist;
+mod dist;
+pub mod distance;
+pub mod fit;
 pub mod generate;
 pub mod model;
 pub mod read;
 pub mod seed;
-pub mod variant;
-pub mod write;
+mod variant;
+mod write;
 
 pub use bundled::{bundled, names};
 pub use check::{Fault, ModelError};
+pub use fit::fit;
 pub use generate::Generator;
 pub use model::{
     Access, Arrival, Model, Phase, PhaseLength, Recent, Runs, SizeRange, Skew, Stride, Tenant,

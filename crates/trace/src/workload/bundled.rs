@@ -11,10 +11,80 @@ macro_rules! texts {
 }
 
 /// Sorted by name, for the binary search; a test compares the list with the folder.
-static TEXTS: &[(&str, &str)] = texts![];
+static TEXTS: &[(&str, &str)] = texts![
+    "batch-analytics",
+    "cloud-storage",
+    "database",
+    "fiu",
+    "hdfs",
+    "kvstore",
+    "leveldb",
+    "livemaps",
+    "lpm-fileserver",
+    "lpm-linkbench",
+    "lpm-random-read",
+    "lpm-random-write",
+    "lpm-sequential-read",
+    "lpm-sequential-write",
+    "lpm-tpcc",
+    "lpm-varmail",
+    "lpm-webserver",
+    "lpm-ycsb-a",
+    "lpm-ycsb-b",
+    "lpm-ycsb-c",
+    "lpm-ycsb-d",
+    "lpm-ycsb-e",
+    "lpm-ycsb-f",
+    "mds_0",
+    "mds_1",
+    "mysql",
+    "prn_1",
+    "proj_0",
+    "proj_1",
+    "prxy_0",
+    "radiusauth",
+    "recomm",
+    "rsrch_0",
+    "src_1",
+    "stg_1",
+    "systor_lun0",
+    "systor_lun1",
+    "systor_lun3",
+    "ts_0",
+    "usr_1",
+    "usr_2",
+    "vdi",
+    "wdev_0",
+    "web_2",
+    "websearch",
+];
 
 /// Alias and name, sorted by alias; a test compares them with what the models say.
-static ALIASES: &[(&str, &str)] = &[];
+static ALIASES: &[(&str, &str)] = &[
+    ("adspay", "recomm"),
+    ("lpm-fs", "lpm-fileserver"),
+    ("lpm-lb", "lpm-linkbench"),
+    ("lpm-rr", "lpm-random-read"),
+    ("lpm-rw", "lpm-random-write"),
+    ("lpm-sr", "lpm-sequential-read"),
+    ("lpm-sw", "lpm-sequential-write"),
+    ("lpm-tc", "lpm-tpcc"),
+    ("lpm-vm", "lpm-varmail"),
+    ("lpm-ws", "lpm-webserver"),
+    ("lpm-ya", "lpm-ycsb-a"),
+    ("lpm-yb", "lpm-ycsb-b"),
+    ("lpm-yc", "lpm-ycsb-c"),
+    ("lpm-yd", "lpm-ycsb-d"),
+    ("lpm-ye", "lpm-ycsb-e"),
+    ("lpm-yf", "lpm-ycsb-f"),
+    ("lun0", "systor_lun0"),
+    ("lun1", "systor_lun1"),
+    ("lun3", "systor_lun3"),
+    ("mapreduce", "batch-analytics"),
+    ("tpcc", "database"),
+    ("tpch", "mysql"),
+    ("ycsb", "kvstore"),
+];
 
 /// The names of the bundled models, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -57,3 +127,6 @@ fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> &'n str {
 fn unknown(message: String) -> ModelError {
     ModelError { origin: None, faults: vec![Fault { key: String::new(), line: None, message }] }
 }
+
+#[cfg(test)]
+mod tests;
