@@ -16,7 +16,7 @@ pub(crate) enum Command {
     /// Check, show, convert and compare drive configurations.
     #[command(subcommand)]
     Config(config::Command),
-    /// Read, convert and inspect block-I/O traces.
+    /// Read, convert, describe, generate and model block-I/O traces.
     #[command(subcommand)]
     Trace(trace::Command),
     /// Print the completion script of a shell.

@@ -133,21 +133,6 @@ fn weight((start, len): (u64, u64), theta: f64) -> f64 {
     }
 }
 
-/// How many distinct ranks `draws` Zipf draws out of `n` are expected to touch.
-pub(crate) fn zipf_distinct(n: u64, theta: f64, draws: f64) -> f64 {
-    let spans = spans(n);
-    let weights: Vec<f64> = spans.iter().map(|&span| weight(span, theta)).collect();
-    let total: f64 = weights.iter().sum();
-    spans
-        .iter()
-        .zip(&weights)
-        .map(|(&(_, len), w)| {
-            let p = w / total / len as f64;
-            len as f64 * -f64::exp_m1(draws * f64::ln_1p(-p.min(1.0 - 1e-15)))
-        })
-        .sum()
-}
-
 /// A keyed permutation of 0..n: a four-round Feistel network on the next power of two, cycle-walked.
 ///
 /// The domain is below 2 n, so an image takes under two evaluations on average, one if n is a power of two.
@@ -267,16 +252,6 @@ mod tests {
             let shares: Vec<f64> = used.iter().map(|&bin| shares[bin]).collect();
             assert!(chi_square_sigmas(&counts, &shares).abs() < 5.0, "theta {theta}: {counts:?}");
         }
-    }
-
-    #[test]
-    fn expected_distinct_ranks_agree_with_the_direct_sum() {
-        let (n, theta, draws) = (5_000u64, 0.9, 7_000.0);
-        let weights: Vec<f64> = (1..=n).map(|k| (k as f64).powf(-theta)).collect();
-        let total: f64 = weights.iter().sum();
-        let direct: f64 = weights.iter().map(|w| 1.0 - (1.0 - w / total).powf(draws)).sum();
-        let fast = zipf_distinct(n, theta, draws);
-        assert!((fast / direct - 1.0).abs() < 1e-3, "{fast} against {direct}");
     }
 
     proptest! {

@@ -89,6 +89,14 @@ fn text_survives_a_round_trip() {
 }
 
 #[test]
+fn the_example_of_the_documentation_is_legal() {
+    let page = include_str!("../../../../docs/workload-models.md");
+    let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let model = parse(example, "docs").unwrap_or_else(|error| panic!("{error}"));
+    assert!(model.variant("footprint-half").is_some());
+}
+
+#[test]
 fn every_fault_is_listed_with_its_line_and_the_nearest_key() {
     let text = "name = \"t\"\nrequests = 10\n[arrival]\nproces = \"poisson\"\nrate_requests_per_s = 5\n\
                 [read]\nshare = \"much\"\nsize = [{ bytes = \"4 kB\" }]\nworking_set = \"1 GiB\"\nzzz = 1\n";

@@ -1,0 +1,90 @@
+//! `ssdtune trace fit`: a workload model from a trace.
+
+use super::input::{ReadFlags, warn_of_skipped};
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use serde::Serialize;
+use ssdtune_trace::workload::distance::Distance;
+use ssdtune_trace::workload::{Model, fit};
+use ssdtune_trace::{Request, Source};
+use std::path::PathBuf;
+
+/// A fit holds the trace in memory, 24 bytes a request; a longer one is cut here.
+const REQUESTS_MAX: usize = 16_000_000;
+
+/// Arguments of `ssdtune trace fit`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A trace, compressed or not; of a long one the first 16 million requests.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    #[command(flatten)]
+    read: ReadFlags,
+
+    /// The model; printed without it.
+    #[arg(short, long, value_name = "FILE.toml")]
+    output: Option<PathBuf>,
+
+    /// Name of the model; without it that of the trace's file.
+    #[arg(long)]
+    name: Option<String>,
+
+    /// Say how far the model's stream is from the trace, aspect by aspect.
+    #[arg(long)]
+    report: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    requests: usize,
+    distance: Distance,
+    model: Model,
+}
+
+/// Fits and writes.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let requests = read(args, context)?;
+    let name = args.name.clone().unwrap_or_else(|| name_of(&args.file));
+    let (model, distance) = fit(&requests, &name).map_err(Failure::input)?;
+    let comment = format!(
+        "Fitted to {} requests of a trace; distance of its stream:\n{distance}",
+        requests.len()
+    );
+    let text = model.to_toml(&comment);
+    if let Some(path) = &args.output {
+        std::fs::write(path, &text)?;
+    }
+    if context.json() {
+        return context.document(&Report { requests: requests.len(), distance, model });
+    }
+    match (&args.output, args.report) {
+        (_, true) => context.line(&distance),
+        (None, false) => context.raw(text.as_bytes()),
+        (Some(_), false) => Ok(()),
+    }
+}
+
+fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
+    let mut reader = args.read.open(&args.file)?;
+    let mut requests = Vec::new();
+    while reader.fill(&mut requests).map_err(Failure::input)? > 0 {
+        if requests.len() > REQUESTS_MAX {
+            requests.truncate(REQUESTS_MAX);
+            context.warn(format!("fitting to the first {REQUESTS_MAX} requests only"));
+            break;
+        }
+    }
+    warn_of_skipped(&args.file, &reader, context);
+    Ok(requests)
+}
+
+/// The file's name up to its first dot, in the letters a model's name may have.
+fn name_of(path: &std::path::Path) -> String {
+    let stem = path.file_name().and_then(|name| name.to_str()).unwrap_or("trace");
+    let stem = stem.split('.').next().unwrap_or("trace").to_ascii_lowercase();
+    let legal =
+        |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' { c } else { '-' };
+    let name: String = stem.chars().map(legal).collect();
+    if name.is_empty() { "trace".into() } else { name }
+}

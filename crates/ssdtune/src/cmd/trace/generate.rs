@@ -1,0 +1,90 @@
+//! `ssdtune trace generate`: a trace from a workload model.
+
+use super::input::model;
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use serde::Serialize;
+use ssdtune_trace::workload::{Generator, Seed, SeedSet};
+use ssdtune_trace::writer::{OutputFormat, TraceWriter};
+use std::path::PathBuf;
+
+/// Requests handed to the writer at once.
+const BATCH: usize = 65_536;
+
+/// Arguments of `ssdtune trace generate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A bundled model (see `ssdtune trace models`), one of its variants (`prxy_0@footprint-half`), or
+    /// a TOML file.
+    #[arg(value_name = "MODEL")]
+    model: String,
+
+    /// How many requests; without it the model's own number.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+
+    /// Which of the three disjoint sets of seeds: training, validation or held-out. --seed picks a
+    /// stream of the set, 0 without it.
+    #[arg(long, value_name = "SET", default_value = "training")]
+    seed_set: SeedSet,
+
+    /// Where to; the name says the format: .ssdt (binary), .csv, .trace (MQSim), the text ones
+    /// also with .gz, .zst, .xz or .bz2.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    seed_set: SeedSet,
+    seed: u64,
+    file: String,
+    requests: u64,
+    dropped: u64,
+    bytes: u64,
+}
+
+/// Generates and writes.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let model = model(&args.model)?;
+    let seed = Seed { set: args.seed_set, index: context.seed().unwrap_or(0) };
+    let mut generator = Generator::new(&model, seed).map_err(Failure::input)?;
+    let format = OutputFormat::of_name(&args.output).map_err(Failure::usage)?;
+    let mut writer = TraceWriter::create(&args.output, format).map_err(work)?;
+    let mut left = args.requests.unwrap_or(model.requests);
+    let mut batch = Vec::with_capacity(BATCH);
+    while left > 0 {
+        let count = left.min(BATCH as u64);
+        batch.clear();
+        batch.extend(generator.by_ref().take(count as usize));
+        writer.write(&batch).map_err(work)?;
+        left -= count;
+    }
+    let names: Vec<String> = model.tenants.iter().map(|tenant| tenant.name.clone()).collect();
+    let summary = writer.finish(0, &names).map_err(work)?;
+    if summary.dropped > 0 {
+        context.warn(format!(
+            "{} trims and flushes left out: MQSim's format has none",
+            summary.dropped
+        ));
+    }
+    let file = args.output.display().to_string();
+    if context.json() {
+        return context.document(&Report {
+            model: model.name,
+            seed_set: seed.set,
+            seed: seed.index,
+            file,
+            requests: summary.requests,
+            dropped: summary.dropped,
+            bytes: summary.bytes,
+        });
+    }
+    context.note(format!("{file}: {} requests, {} bytes", summary.requests, summary.bytes));
+    Ok(())
+}
+
+fn work(error: ssdtune_trace::TraceError) -> Failure {
+    Failure::Work(error.into())
+}

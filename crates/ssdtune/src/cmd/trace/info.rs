@@ -1,0 +1,65 @@
+//! `ssdtune trace info`: what traces are like.
+
+use super::input::{ReadFlags, warn_of_skipped};
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use serde::Serialize;
+use ssdtune_trace::Source;
+use ssdtune_trace::describe::{Describer, Description};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `ssdtune trace info`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Traces, compressed or not.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    read: ReadFlags,
+}
+
+/// One trace in JSON.
+#[derive(Serialize)]
+struct Entry {
+    file: String,
+    format: String,
+    skipped: u64,
+    #[serde(flatten)]
+    description: Description,
+}
+
+/// Describes each file.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let mut entries = Vec::new();
+    for path in &args.files {
+        let entry = describe(path, &args.read, context)?;
+        if context.json() {
+            entries.push(entry);
+            continue;
+        }
+        context.line(format_args!("{:<22} {} ({})", "trace", entry.file, entry.format))?;
+        context.line(&entry.description)?;
+    }
+    if context.json() { context.document(&entries) } else { Ok(()) }
+}
+
+fn describe(path: &Path, read: &ReadFlags, context: &Context) -> Outcome<Entry> {
+    let mut reader = read.open(path)?;
+    let mut describer = Describer::new();
+    let mut batch = Vec::new();
+    loop {
+        batch.clear();
+        if reader.fill(&mut batch).map_err(Failure::input)? == 0 {
+            break;
+        }
+        batch.iter().for_each(|request| describer.push(request));
+    }
+    warn_of_skipped(path, &reader, context);
+    Ok(Entry {
+        file: path.display().to_string(),
+        format: reader.format().name().to_owned(),
+        skipped: reader.stats().skipped,
+        description: describer.finish(),
+    })
+}

@@ -1,0 +1,69 @@
+//! `ssdtune trace models`: the bundled workload models.
+
+use super::input::model;
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use crate::table;
+use serde::Serialize;
+use ssdtune_trace::workload::{Model, names};
+
+/// Arguments of `ssdtune trace models`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print the text of this one, as a start for your own.
+    #[arg(value_name = "MODEL")]
+    model: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    aliases: Vec<String>,
+    variants: Vec<String>,
+    requests: u64,
+    description: String,
+    source: String,
+    guesses: Vec<String>,
+}
+
+/// Lists the models, or prints one.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    if let Some(name) = &args.model {
+        let model = model(name)?;
+        if context.json() {
+            return context.document(&model);
+        }
+        let guesses: Vec<String> = model.guesses.iter().map(|guess| format!("- {guess}")).collect();
+        let comment = format!("Fitted to: {}\n\nGuesses:\n{}", model.source, guesses.join("\n"));
+        return context.raw(model.to_toml(&comment).as_bytes());
+    }
+    let models: Vec<Model> = names()
+        .map(ssdtune_trace::workload::bundled)
+        .collect::<Result<_, _>>()
+        .map_err(Failure::input)?;
+    if context.json() {
+        return context.document(&models.into_iter().map(row).collect::<Vec<_>>());
+    }
+    let mut table = table::new(&["name", "also", "requests", "description"]);
+    for model in models {
+        table.add_row([
+            model.name,
+            model.aliases.join(", "),
+            model.requests.to_string(),
+            model.description,
+        ]);
+    }
+    context.line(table)
+}
+
+fn row(model: Model) -> Row {
+    Row {
+        name: model.name,
+        aliases: model.aliases,
+        variants: model.variants.into_iter().map(|variant| variant.name).collect(),
+        requests: model.requests,
+        description: model.description,
+        source: model.source,
+        guesses: model.guesses,
+    }
+}
