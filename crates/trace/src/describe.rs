@@ -290,7 +290,8 @@ impl Quantiles {
         if histogram.is_empty() {
             return Self::default();
         }
-        let at = |quantile| histogram.value_at_quantile(quantile);
+        // The low end of the bucket: 8192 reads 8192 and not 8199.
+        let at = |quantile| histogram.lowest_equivalent(histogram.value_at_quantile(quantile));
         Self {
             count: histogram.len(),
             mean: histogram.mean(),

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         return context.document(&Report { requests: requests.len(), distance, model });
     }
     match (&args.output, args.report) {
-        (_, true) => context.line(&distance),
+        (_, true) => context.line(distance),
         (None, false) => context.raw(text.as_bytes()),
         (Some(_), false) => Ok(()),
     }

@@ -292,8 +292,7 @@ pub(crate) fn bytes_from(text: &str) -> Option<Bytes> {
     };
     let number: f64 = number.replace('_', "").parse().ok()?;
     let bytes = number * (1u64 << shift) as f64;
-    (bytes.is_finite() && bytes >= 0.0 && bytes < 9e18 && bytes.fract() == 0.0)
-        .then_some(Bytes(bytes as u64))
+    ((0.0..9e18).contains(&bytes) && bytes.fract() == 0.0).then_some(Bytes(bytes as u64))
 }
 
 #[cfg(test)]
