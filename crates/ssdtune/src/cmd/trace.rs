@@ -1,4 +1,4 @@
-//! `ssdtune trace …`: traces as files, and the workload models that stand in for them.
+//! `ssdtune trace …`: block-I/O traces as files, and the workload models that stand in for them.
 
 mod convert;
 mod fit;
@@ -20,16 +20,16 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// Convert, join, cut, filter and remap traces.
     Convert(Box<convert::Args>),
+    /// Fit a workload model to a trace.
+    Fit(fit::Args),
     /// List the trace formats that can be read.
     Formats,
+    /// Generate a trace from a workload model.
+    Generate(generate::Args),
     /// Print the first requests of a trace, as they are understood.
     Head(Box<head::Args>),
     /// Describe traces: counts, sizes, footprint, overwriting, order, arrivals, reuse, skew.
     Info(info::Args),
-    /// Generate a trace from a workload model.
-    Generate(generate::Args),
-    /// Fit a workload model to a trace.
-    Fit(fit::Args),
     /// List the bundled workload models.
     Models(models::Args),
 }
@@ -39,11 +39,11 @@ impl Command {
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Convert(args) => convert::run(&args, context),
+            Self::Fit(args) => fit::run(&args, context),
             Self::Formats => formats::run(context),
+            Self::Generate(args) => generate::run(&args, context),
             Self::Head(args) => head::run(&args, context),
             Self::Info(args) => info::run(&args, context),
-            Self::Generate(args) => generate::run(&args, context),
-            Self::Fit(args) => fit::run(&args, context),
             Self::Models(args) => models::run(&args, context),
         }
     }
