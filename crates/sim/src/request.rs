@@ -67,23 +67,22 @@ impl Core {
         let mut hits = 0;
         while rest > 0 {
             let mut part = self.cut(tenant as usize, &mut cursor, &mut rest);
-            if !self.read_allocates && self.ftl.is_ideal() {
+            let entry = if !self.read_allocates && self.ftl.is_ideal() {
                 // No entry, no data: the mapping answers.
-                match self.ftl.find(tenant as usize, part.lpn) {
-                    Some(entry) => self.read_part(entry, cached, tenant, &mut part, &mut hits),
-                    None => {
-                        self.stats.unwritten_reads += 1;
-                        continue;
-                    }
+                let Some(entry) = self.ftl.find(tenant as usize, part.lpn) else {
+                    self.stats.unwritten_reads += 1;
+                    continue;
                 };
+                entry
             } else {
-                let entry = self.ftl.entry(tenant as usize, part.lpn);
-                self.read_part(entry, cached, tenant, &mut part, &mut hits);
+                self.ftl.entry(tenant as usize, part.lpn)
+            };
+            if cached {
+                self.read_part(entry, tenant, &mut part, &mut hits);
+                if part.sectors == 0 {
+                    continue;
+                }
             }
-            if part.sectors == 0 {
-                continue;
-            }
-            let entry = self.ftl.entry(tenant as usize, part.lpn);
             let mut tx = Tx::new(Class::UserRead, Purpose::Request, Phys::NONE, entry);
             tx.what = part.lpn;
             tx.stamp = stamp;
@@ -115,14 +114,10 @@ impl Core {
     fn read_part(
         &mut self,
         entry: EntryRef,
-        cached: bool,
         tenant: u16,
         part: &mut Part,
         hits: &mut u32,
     ) {
-        if !cached {
-            return;
-        }
         self.stats.cache_lookups += 1;
         if let Mark::Slot(slot) = read_mark(self.ftl.mark(entry)) {
             let cache = self.cache_of(tenant);

@@ -199,6 +199,18 @@ impl Core {
         if oldest == NIL {
             return;
         }
+        let waiting = &self.flash.units[unit as usize].waiting;
+        let others = second.map_or(0, |class| waiting[class as usize]);
+        if waiting[first.0 as usize] == 1 && others == 0 && first.0 != Class::Erase {
+            // Nothing to gather and no other die to look at.
+            if !self.txs[oldest].blocked {
+                let die = self.flash.units[unit as usize].first_die + u32::from(self.txs[oldest].die);
+                self.flash.dequeue(&mut self.txs, oldest);
+                self.txs[oldest].next = NIL;
+                self.issue(unit, die, oldest, 1);
+            }
+            return;
+        }
         let page = self.txs[oldest].page;
         let start = u32::from(self.txs[oldest].die);
         let dies = self.flash.units[unit as usize].dies;
