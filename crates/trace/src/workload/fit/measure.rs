@@ -212,8 +212,8 @@ fn gaps(requests: &[Request]) -> (Vec<GapRange>, f64) {
     (ranges, round(persistence))
 }
 
-/// Windows of the burst fit hold this many requests on average.
-const WINDOW_REQUESTS: f64 = 10.0;
+/// Windows of the burst fit hold this many requests on average. Larger ones lose the many short bursts.
+const WINDOW_REQUESTS: f64 = 4.0;
 
 /// A two-state process read off the numbers of requests in equal windows: above the mean is a burst.
 /// `None` for a stream too short or too even.
@@ -238,13 +238,27 @@ pub(super) fn bursts(requests: &[Request]) -> Option<Arrival> {
     let inside = burst.iter().filter(|&&b| b).count() as f64;
     let bursts = burst.windows(2).filter(|w| w[1] && !w[0]).count().max(1) as f64;
     let carried: f64 = counts.iter().zip(&burst).filter(|(_, b)| **b).map(|(c, _)| c).sum();
-    let burst_share = inside / windows as f64;
-    if inside == 0.0 || burst_share >= 1.0 {
+    if inside == 0.0 || inside >= windows as f64 {
         return None;
     }
-    let burst_factor = (carried / inside / mean).clamp(1.0, 1.0 / burst_share);
+    // The first and last window of a burst are partly quiet: its rate is that of the windows between, and its
+    // share of the time follows from the requests it carries.
+    let interior: Vec<f64> = (1..windows - 1)
+        .filter(|&w| burst[w - 1] && burst[w] && burst[w + 1])
+        .map(|w| counts[w])
+        .collect();
+    let rate_inside = match interior.len() {
+        0 => carried / inside,
+        n => interior.iter().sum::<f64>() / n as f64,
+    };
+    let carried_share = carried / (mean * windows as f64);
+    let burst_factor = (rate_inside / mean).max(1.0);
+    let burst_share = carried_share / burst_factor;
+    if burst_share >= 1.0 {
+        return None;
+    }
     let rate = Rate::Requests(count / duration * 1e9);
-    let burst_s = inside / bursts * window / 1e9;
+    let burst_s = burst_share * windows as f64 / bursts * window / 1e9;
     Some(Arrival::Bursty { rate, burst_share, burst_factor, burst_s })
 }
 
