@@ -184,7 +184,9 @@ impl Ftl {
             base += sectors.div_ceil(sectors_per_page).next_multiple_of(8);
         }
         let switches = Switches::new(config, &geometry);
-        let needed = 3 * specs.len() as u32 + switches.reserve + 1;
+        // An ideal mapping table has no translation pages.
+        let streams = if config.mapping.ideal && !switches.eager_frontiers { 2 } else { 3 };
+        let needed = streams * specs.len() as u32 + switches.reserve + 1;
         if geometry.blocks_per_plane < needed {
             return Err(FtlError::TooFewBlocks { blocks: geometry.blocks_per_plane, needed });
         }
@@ -365,6 +367,17 @@ impl Ftl {
         } else {
             !plane.has_room(tenant, Stream::Data) && plane.free_blocks() <= self.config.reserve
         }
+    }
+
+    /// Whether a page that is not held may be written without taking the space that page moves rely on.
+    pub(crate) fn has_room_unheld(&self, tenant: usize, stream: Stream, plane: PlaneId) -> bool {
+        let record = &self.planes[plane.index()];
+        if self.config.eager_frontiers {
+            return record.free_blocks() > 0 || !record.is_nearly_full(tenant, stream);
+        }
+        // Moves of translation pages share a frontier with their write-backs, so room in it is not enough.
+        record.free_blocks() > self.config.reserve
+            || record.free_blocks() == self.config.reserve && record.has_room(tenant, stream)
     }
 
     /// Places a host write. The plane is the caller's, from [`Ftl::plane_for_write`], and is not held.
