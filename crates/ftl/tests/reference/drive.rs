@@ -217,13 +217,14 @@ impl Reference {
 
     /// Whether a page may be written although nobody can hold it back: one block is left for moves.
     pub fn has_room(&self, plane: u32, tenant: usize, purpose: Purpose) -> bool {
-        let free = self.free_blocks(plane);
         let frontier = self.frontiers.get(&(plane, tenant, purpose));
-        if self.eager {
-            let written = |&block: &u32| self.planes[plane as usize][block as usize].pages.len();
-            return free > 0 || frontier.map_or(0, written) + 1 < self.pages_per_block;
-        }
-        free > 1 || free == 1 && frontier.is_some()
+        let written = |&block: &u32| self.planes[plane as usize][block as usize].pages.len();
+        let opens_none = match self.eager {
+            true => frontier.map_or(0, written) + 1 < self.pages_per_block,
+            false => frontier.is_some(),
+        };
+        let free = self.free_blocks(plane);
+        free > 1 || free == 1 && opens_none
     }
 
     /// Blocks that may be collected.

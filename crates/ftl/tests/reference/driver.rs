@@ -279,11 +279,19 @@ impl Driver {
         } else {
             self.ftl.plane_for_write(tenant, lpn, &RandomLoad(word))
         };
-        if self.ftl.must_hold(tenant, plane) {
+        if self.must_hold(access, plane) {
             self.held[plane.index()].push_back(access);
             self.collect(plane);
         } else {
             self.place_now(access, plane);
+        }
+    }
+
+    fn must_hold(&self, access: Access, plane: PlaneId) -> bool {
+        if access.mask == 0 {
+            self.ftl.must_hold_read(access.tenant, access.lpn)
+        } else {
+            self.ftl.must_hold(access.tenant, plane)
         }
     }
 
@@ -461,7 +469,7 @@ impl Driver {
             self.start_job(cold);
         }
         while let Some(&access) = self.held[plane.index()].front() {
-            if self.ftl.must_hold(access.tenant, plane) {
+            if self.must_hold(access, plane) {
                 break;
             }
             self.held[plane.index()].pop_front();
