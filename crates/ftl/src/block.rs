@@ -141,6 +141,11 @@ impl Plane {
         self.frontiers[tenant * STREAMS + stream as usize].block != NO_BLOCK
     }
 
+    /// Whether the next page fills the frontier's block.
+    pub fn is_nearly_full(&self, tenant: usize, stream: Stream) -> bool {
+        self.frontiers[tenant * STREAMS + stream as usize].next + 1 >= self.pages_per_block
+    }
+
     /// Gives the frontier its block now; `false` without a free one.
     pub fn open_frontier(&mut self, tenant: usize, stream: Stream) -> bool {
         let block = if self.fresh < self.blocks_total {

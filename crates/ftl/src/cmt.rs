@@ -152,18 +152,18 @@ impl MappingCache {
         index
     }
 
-    /// Drops the mapping used longest ago that nobody waits for; its page and whether it was dirty.
-    pub fn evict(&mut self) -> Option<(u64, bool)> {
-        let mut slot = self.oldest;
+    /// The mapping used longest ago that nobody waits for; given one, the next newer such.
+    pub fn evictable(&self, after: Option<u32>) -> Option<u32> {
+        let mut slot = after.map_or(self.oldest, |slot| self.slots[slot as usize].newer);
         while slot != NIL && self.slots[slot as usize].waiting {
             slot = self.slots[slot as usize].newer;
         }
-        if slot == NIL {
-            return None;
-        }
-        self.remove(slot);
-        let record = &self.slots[slot as usize];
-        Some((record.page, record.dirty))
+        (slot != NIL).then_some(slot)
+    }
+
+    /// Whose mapping a slot holds.
+    pub fn page(&self, slot: u32) -> u64 {
+        self.slots[slot as usize].page
     }
 
     /// Drops one mapping.
@@ -283,14 +283,16 @@ mod tests {
         let mut cache = MappingCache::new(3);
         let slots: Vec<u32> = (10..13).map(|page| cache.reserve(page)).collect();
         assert!(cache.is_full());
-        assert_eq!(cache.evict(), None);
+        assert_eq!(cache.evictable(None), None);
         cache.set_ready(slots[0]);
         cache.set_ready(slots[1]);
-        cache.set_dirty(slots[1], true);
         cache.touch(slots[0]);
-        assert_eq!(cache.evict(), Some((11, true)));
-        assert_eq!(cache.evict(), Some((10, false)));
-        assert_eq!(cache.evict(), None);
+        assert_eq!(cache.evictable(None), Some(slots[1]));
+        assert_eq!(cache.evictable(Some(slots[1])), Some(slots[0]));
+        assert_eq!(cache.page(slots[0]), 10);
+        cache.remove(slots[1]);
+        assert_eq!(cache.evictable(None), Some(slots[0]));
+        assert_eq!(cache.evictable(Some(slots[0])), None);
     }
 
     #[test]

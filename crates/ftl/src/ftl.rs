@@ -184,7 +184,9 @@ impl Ftl {
             base += sectors.div_ceil(sectors_per_page).next_multiple_of(8);
         }
         let switches = Switches::new(config, &geometry);
-        let needed = 3 * specs.len() as u32 + switches.reserve + 1;
+        // An ideal mapping table has no translation pages.
+        let streams = if config.mapping.ideal && !switches.eager_frontiers { 2 } else { 3 };
+        let needed = streams * specs.len() as u32 + switches.reserve + 1;
         if geometry.blocks_per_plane < needed {
             return Err(FtlError::TooFewBlocks { blocks: geometry.blocks_per_plane, needed });
         }
@@ -367,6 +369,23 @@ impl Ftl {
         }
     }
 
+    /// Whether a page that is not held may be written without taking the space that page moves rely on.
+    pub(crate) fn has_room_unheld(&self, tenant: usize, stream: Stream, plane: PlaneId) -> bool {
+        let record = &self.planes[plane.index()];
+        let opens_none = if self.config.eager_frontiers {
+            !record.is_nearly_full(tenant, stream)
+        } else {
+            record.has_room(tenant, stream)
+        };
+        // Moves of translation pages share a frontier with their write-backs, so room in it is not enough.
+        record.free_blocks() > 1 || record.free_blocks() == 1 && opens_none
+    }
+
+    /// Whether [`Ftl::place_read`] must wait until the page's plane has been collected.
+    pub fn must_hold_read(&self, tenant: usize, lpn: u64) -> bool {
+        !self.has_room_unheld(tenant, Stream::Data, self.static_plane(tenant, lpn))
+    }
+
     /// Places a host write. The plane is the caller's, from [`Ftl::plane_for_write`], and is not held.
     #[inline]
     pub fn place_write(
@@ -398,7 +417,8 @@ impl Ftl {
         WritePlan { placed, merge }
     }
 
-    /// Gives a page never written a place because it was read (a peculiarity of MQSim).
+    /// Gives a page never written a place because it was read (a peculiarity of MQSim). The caller has asked
+    /// [`Ftl::must_hold_read`].
     pub fn place_read(
         &mut self,
         tenant: usize,
@@ -526,8 +546,11 @@ impl Switches {
         Self {
             threshold: if mqsim { threshold.max(MQSIM_RESERVE) } else { threshold.max(2) },
             hard_threshold: ((config.gc.hard_threshold * blocks) as u32).max(1),
-            // One block must be left for the pages of a victim.
-            reserve: if mqsim { MQSIM_RESERVE } else { 1 },
+            // One block must be left for the pages of a victim, also when a frontier has just been refilled.
+            reserve: match mqsim {
+                true => MQSIM_RESERVE,
+                false => 1 + u32::from(config.compat.eager_frontiers),
+            },
             concurrent: if mqsim { MQSIM_RESERVE } else { 1 },
             dynamic_wear: config.wear.dynamic_leveling,
             static_wear: (config.wear.static_leveling && !config.compat.no_static_wear_leveling)

@@ -126,8 +126,10 @@ impl Ftl {
         let cache = self.cache_of(tenant);
         let mut writeback = None;
         if self.caches[cache].is_full()
-            && let Some((evicted, dirty)) = self.caches[cache].evict()
+            && let Some(slot) = self.next_eviction(cache)
         {
+            let (evicted, dirty) = (self.caches[cache].page(slot), self.caches[cache].is_dirty(slot));
+            self.caches[cache].remove(slot);
             let entry = self.table.entry(evicted);
             self.table.set_side(entry, None);
             if dirty {
@@ -140,6 +142,25 @@ impl Ftl {
         }
         self.table.set_side(at, Some(slot));
         writeback
+    }
+
+    /// The mapping used longest ago that can leave. A write-back cannot be held as host writes are, so a
+    /// dirty mapping stays, and the cache exceeds its size, while its plane has no room for the page.
+    fn next_eviction(&self, cache: usize) -> Option<u32> {
+        let mut found = None;
+        loop {
+            let slot = self.caches[cache].evictable(found)?;
+            if !self.caches[cache].is_dirty(slot) {
+                return Some(slot);
+            }
+            let evicted = self.caches[cache].page(slot);
+            let tenant = self.tenant_of_page(evicted);
+            let index = self.translation_page(tenant, evicted) - self.translation_base(tenant);
+            if self.has_room_unheld(tenant, Stream::Translation, self.static_plane(tenant, index)) {
+                return Some(slot);
+            }
+            found = Some(slot);
+        }
     }
 
     /// Writes the translation page of an evicted mapping, with all other dirty mappings it holds.

@@ -134,11 +134,19 @@ impl Core {
         } else if count(Class::GcRead) + count(Class::GcWrite) + count(Class::Erase) > 0
             && self.collection_is_urgent(unit)
         {
-            if count(Class::GcRead) == 0 {
+            if count(Class::GcRead) > 0 {
+                first = (Class::GcRead, 0);
+                second = Some(Class::UserRead);
+            } else if count(Class::GcWrite) == 0 && self.erases_wait_for_reads(unit) {
+                // Neither would go before the other.
+                let Some(priority) = self.next_priority(unit, Class::UserRead) else {
+                    return false;
+                };
+                first = (Class::UserRead, priority);
+                second = None;
+            } else {
                 return false;
             }
-            first = (Class::GcRead, 0);
-            second = Some(Class::UserRead);
         } else if count(Class::UserRead) > 0 {
             let Some(priority) = self.next_priority(unit, Class::UserRead) else { return false };
             first = (Class::UserRead, priority);
@@ -281,6 +289,27 @@ impl Core {
             }
             at = next;
         }
+    }
+
+    /// Whether the erases of a unit wait for nothing but host reads.
+    fn erases_wait_for_reads(&self, unit: u32) -> bool {
+        let record = &self.flash.units[unit as usize];
+        if record.waiting[Class::UserRead as usize] == 0 {
+            return false;
+        }
+        let mut waits = false;
+        for die in record.first_die..record.first_die + record.dies {
+            let mut at = self.flash.first(die, Class::Erase, 0);
+            while at != NIL {
+                let tx = &self.txs[at];
+                if !tx.blocked && !self.is_being_read(at) {
+                    return false;
+                }
+                waits |= !tx.blocked;
+                at = tx.next;
+            }
+        }
+        waits
     }
 
     /// Whether reads still wait for a block that is to be erased.

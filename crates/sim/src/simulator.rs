@@ -552,7 +552,7 @@ impl Core {
     }
 
     /// A block that could not be collected while it was being programmed may be a victim now.
-    fn after_program(&mut self, phys: ssdtune_ftl::Phys) {
+    pub(crate) fn after_program(&mut self, phys: ssdtune_ftl::Phys) {
         let plane = self.layout.plane(phys);
         if !self.held[plane.index()].is_empty() {
             self.collect_for_held(plane);

@@ -122,6 +122,12 @@ impl Core {
         if record.class == Class::UserRead {
             let phys = match self.ftl.phys(entry) {
                 Some(phys) => phys,
+                None if self.read_allocates && self.ftl.must_hold_read(tenant, lpn) => {
+                    let plane = self.ftl.static_plane(tenant, lpn);
+                    self.held[plane.index()].push_back(tx);
+                    self.collect_for_held(plane);
+                    return Translated::Waits;
+                }
                 None if self.read_allocates => {
                     self.stats.unwritten_reads += 1;
                     let placed = self.ftl.place_read(tenant, lpn, entry, mask);
@@ -155,6 +161,7 @@ impl Core {
         let record = &self.txs[tx];
         let (tenant, lpn, entry, mask) =
             (record.tenant as usize, record.what, record.entry, record.mask);
+        let old = self.ftl.phys(entry).filter(|_| self.any_dynamic);
         let plan = self.ftl.place_write(tenant, lpn, entry, plane, mask);
         self.settle(tx, plan.placed.phys);
         if let Some((old, missing)) = plan.merge {
@@ -172,6 +179,10 @@ impl Core {
             self.stats.merge_reads += 1;
         }
         self.after_placing(plan.placed);
+        if let Some(old) = old {
+            // A page that left its plane may leave the victim that held writes wait for there.
+            self.after_program(old);
+        }
     }
 
     /// A free block was taken: the plane may have to collect.
@@ -235,15 +246,27 @@ impl Core {
         }
     }
 
-    /// Writes that were held go on as long as their plane has room.
+    /// What was held goes on as long as their plane has room.
     pub(crate) fn release_held(&mut self, plane: PlaneId) {
         self.open += 1;
         while let Some(&tx) = self.held[plane.index()].front() {
-            if self.ftl.must_hold(self.txs[tx].tenant as usize, plane) {
+            let record = &self.txs[tx];
+            let (tenant, lpn) = (record.tenant as usize, record.what);
+            let is_read = record.class == Class::UserRead;
+            let must_hold = if is_read {
+                self.ftl.must_hold_read(tenant, lpn)
+            } else {
+                self.ftl.must_hold(tenant, plane)
+            };
+            if must_hold {
                 break;
             }
             self.held[plane.index()].pop_front();
-            self.place_write(tx, plane);
+            if is_read {
+                self.place(tx);
+            } else {
+                self.place_write(tx, plane);
+            }
             self.stage(tx);
         }
         self.open -= 1;

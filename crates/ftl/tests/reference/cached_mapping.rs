@@ -1,0 +1,191 @@
+//! The cached mapping table as a plain list: the mapping used longest ago is first.
+
+use super::drive::Owner;
+use ssdtune_model::DeviceConfig;
+use ssdtune_model::config::Sharing;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, Debug)]
+struct Cached {
+    owner: (usize, u64),
+    ready: bool,
+    dirty: bool,
+}
+
+/// What an access must cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    Hit,
+    Resident,
+    Awaited,
+    Load(u64),
+}
+
+/// All mapping caches and what is known of translation pages.
+pub struct CachedMapping {
+    lists: Vec<Vec<Cached>>,
+    capacity: usize,
+    pub entries_per_page: u64,
+    tenant_pages: Vec<u64>,
+    arriving: BTreeMap<u64, Vec<(usize, u64)>>,
+    departing: BTreeMap<u64, u32>,
+    pub hits: u64,
+    pub misses: [u64; 2],
+    pub writebacks: u64,
+}
+
+impl CachedMapping {
+    pub fn new(config: &DeviceConfig, tenant_pages: Vec<u64>) -> Self {
+        let geometry = config.geometry();
+        let page_bits = (geometry.pages() as f64).log2();
+        let sectors = f64::from(geometry.sectors_per_page());
+        let entry_bytes = ((page_bits + sectors) / 8.0).ceil() as u64;
+        let slot_bytes = ((2.0 * page_bits + sectors) / 8.0).ceil() as u64;
+        let slots = config.mapping.cmt_capacity.0 / slot_bytes;
+        let tenants = tenant_pages.len();
+        let (count, each) = match config.mapping.cmt_sharing {
+            Sharing::EqualPartitions => (tenants, slots / tenants as u64),
+            Sharing::Shared if config.compat.cmt_private_copies => (tenants, slots),
+            Sharing::Shared => (1, slots),
+        };
+        Self {
+            lists: vec![Vec::new(); count],
+            capacity: (each as usize).max(1),
+            entries_per_page: u64::from(geometry.page_bytes) / entry_bytes,
+            tenant_pages,
+            arriving: BTreeMap::new(),
+            departing: BTreeMap::new(),
+            hits: 0,
+            misses: [0; 2],
+            writebacks: 0,
+        }
+    }
+
+    pub fn first_page(&self, tenant: usize) -> u64 {
+        self.tenant_pages[..tenant].iter().map(|pages| pages / self.entries_per_page + 1).sum()
+    }
+
+    pub fn page_of(&self, (tenant, lpn): (usize, u64)) -> u64 {
+        self.first_page(tenant) + lpn / self.entries_per_page
+    }
+
+    fn list(&mut self, tenant: usize) -> &mut Vec<Cached> {
+        let index = if self.lists.len() == 1 { 0 } else { tenant };
+        &mut self.lists[index]
+    }
+
+    /// Looks for a mapping; the cost, and the mapping pushed out if its page must be written back.
+    /// `is_stored` says whether a translation page is on flash, `has_room` whether a tenant's n-th one could
+    /// be written now.
+    pub fn access(
+        &mut self,
+        owner: (usize, u64),
+        is_write: bool,
+        is_stored: impl Fn(u64) -> bool,
+        has_room: impl Fn(usize, u64) -> bool,
+    ) -> (Cost, Option<(usize, u64)>) {
+        let list = self.list(owner.0);
+        if let Some(index) = list.iter().position(|cached| cached.owner == owner) {
+            if !list[index].ready {
+                self.misses[usize::from(is_write)] += 1;
+                return (Cost::Awaited, None);
+            }
+            let cached = list.remove(index);
+            list.push(cached);
+            self.hits += 1;
+            return (Cost::Hit, None);
+        }
+        self.misses[usize::from(is_write)] += 1;
+        let page = self.page_of(owner);
+        let cost = if !is_stored(page) {
+            Cost::Resident
+        } else if self.arriving.get(&page).is_some_and(|list| !list.is_empty()) {
+            Cost::Awaited
+        } else if self.departing.get(&page).is_some_and(|&count| count > 0) {
+            Cost::Resident
+        } else {
+            Cost::Load(page)
+        };
+        let evicted = self.make_room(owner.0, has_room);
+        if let Some(evicted) = evicted {
+            self.write_back(evicted, &is_stored);
+        }
+        let ready = cost == Cost::Resident;
+        self.list(owner.0).push(Cached { owner, ready, dirty: false });
+        if !ready {
+            self.arriving.entry(page).or_default().push(owner);
+        }
+        (cost, evicted)
+    }
+
+    /// Drops the mapping used longest ago whose translation page, if it must be written, has room.
+    fn make_room(
+        &mut self,
+        tenant: usize,
+        has_room: impl Fn(usize, u64) -> bool,
+    ) -> Option<(usize, u64)> {
+        if self.list(tenant).len() < self.capacity {
+            return None;
+        }
+        let list = self.list(tenant).clone();
+        let index = list.iter().position(|cached| {
+            let page = self.page_of(cached.owner) - self.first_page(cached.owner.0);
+            cached.ready && (!cached.dirty || has_room(cached.owner.0, page))
+        })?;
+        let evicted = self.list(tenant).remove(index);
+        evicted.dirty.then_some(evicted.owner)
+    }
+
+    /// A translation page leaves with everything dirty it covers.
+    fn write_back(&mut self, evicted: (usize, u64), is_stored: impl Fn(u64) -> bool) {
+        let page = self.page_of(evicted);
+        let covered = |cached: &Cached, own: &Self| {
+            cached.owner.0 == evicted.0 && own.page_of(cached.owner) == page
+        };
+        let mut dirty: Vec<Cached> = Vec::new();
+        let mut list = std::mem::take(self.list(evicted.0));
+        list.retain(|cached| {
+            let goes = cached.ready && cached.dirty && covered(cached, self);
+            if goes {
+                dirty.push(*cached);
+            }
+            !goes
+        });
+        dirty.sort_by_key(|cached| cached.owner);
+        list.extend(dirty.into_iter().map(|cached| Cached { dirty: false, ..cached }));
+        *self.list(evicted.0) = list;
+        if is_stored(page) {
+            self.arriving.entry(page).or_default().push(evicted);
+        }
+        *self.departing.entry(page).or_default() += 1;
+        self.writebacks += 1;
+    }
+
+    /// The mapping of a logical page has changed.
+    pub fn dirty(&mut self, owner: Owner) {
+        if let Owner::Data(tenant, lpn) = owner {
+            let mut list = self.list(tenant).iter_mut();
+            if let Some(cached) = list.find(|cached| cached.owner == (tenant, lpn)) {
+                cached.dirty = true;
+            }
+        }
+    }
+
+    /// A translation page was read: the mappings that arrive, in the order in which they were wanted.
+    pub fn arrived(&mut self, page: u64) -> Vec<(usize, u64)> {
+        let wanted = self.arriving.remove(&page).unwrap_or_default();
+        let mut ready = Vec::new();
+        for owner in wanted {
+            let cached = self.list(owner.0).iter_mut().find(|cached| cached.owner == owner);
+            if let Some(cached) = cached.filter(|cached| !cached.ready) {
+                cached.ready = true;
+                ready.push(owner);
+            }
+        }
+        ready
+    }
+
+    pub fn departed(&mut self, page: u64) {
+        *self.departing.get_mut(&page).expect("a page departed that never left") -= 1;
+    }
+}

@@ -1,0 +1,89 @@
+//! Drives to try: case `n` is always the same drive.
+
+use super::driver::Case;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use ssdtune_ftl::{Places, TenantSpec};
+use ssdtune_model::config::{Allocation, Compat, GcPolicy, PlaneOrder, Sharing};
+use ssdtune_model::{Bytes, DeviceConfig, Geometry};
+
+/// Channels, chips, dies, planes.
+const SHAPES: [[u32; 4]; 6] =
+    [[1, 1, 1, 1], [1, 1, 1, 2], [2, 1, 1, 2], [3, 1, 1, 1], [2, 2, 1, 1], [2, 1, 2, 2]];
+
+/// The drive of that number. Policies and orders are walked through, the rest is drawn.
+pub fn case(number: u64) -> Case {
+    let rng = &mut Pcg64Mcg::seed_from_u64(number ^ 0x5eed_0000);
+    let mut config = DeviceConfig::default();
+    let shape = SHAPES[(number / 8) as usize % SHAPES.len()];
+    [config.bus.channels, config.bus.chips_per_channel] = [shape[0], shape[1]];
+    [config.flash.dies_per_chip, config.flash.planes_per_die] = [shape[2], shape[3]];
+    config.run.seed = number;
+    config.gc.policy = GcPolicy::ALL[number as usize % GcPolicy::ALL.len()];
+    config.gc.threshold = *[0.02, 0.1, 0.25].choose(rng).expect("not empty");
+    config.gc.window = rng.random_range(0..4);
+    config.gc.choices = rng.random_range(0..4);
+    config.mapping.plane_order = PlaneOrder::ALL[number as usize * 7 % PlaneOrder::ALL.len()];
+    config.mapping.allocation = *Allocation::ALL.choose(rng).expect("not empty");
+    config.mapping.ideal = rng.random_bool(0.5);
+    config.mapping.cmt_capacity = Bytes(rng.random_range(16..400));
+    config.mapping.cmt_sharing = *Sharing::ALL.choose(rng).expect("not empty");
+    config.wear.dynamic_leveling = rng.random();
+    config.wear.static_leveling = rng.random();
+    config.wear.static_threshold = rng.random_range(1..6);
+    config.flash.page_bytes = *[512, 1024, 2048].choose(rng).expect("not empty");
+    config.compat.read_allocates = rng.random_bool(0.25);
+    config.compat.cmt_private_copies = rng.random_bool(0.25);
+    if number % 5 == 4 {
+        config.compat = Compat::MQSIM;
+    }
+    let tenants = tenants(&config.geometry(), rng);
+    size(&mut config, tenants.len() as u32, rng);
+    // Dynamic placement may fill a plane with valid pages, and translation pages whose programs never end
+    // are never collected.
+    let never_starves = config.mapping.allocation == Allocation::Static
+        && (config.mapping.ideal || !config.compat.free_mapping_writes);
+    Case { config, tenants, never_starves }
+}
+
+/// The least drive there is: one channel, four blocks, of which the host sees a quarter.
+pub fn least() -> Case {
+    let mut config = DeviceConfig::default();
+    [config.bus.channels, config.bus.chips_per_channel] = [1, 1];
+    [config.flash.dies_per_chip, config.flash.planes_per_die] = [1, 1];
+    config.flash.blocks_per_plane = 4;
+    config.flash.pages_per_block = 8;
+    config.mapping.ideal = true;
+    config.mapping.overprovisioning = 0.75;
+    let places = Places::all(&config.geometry());
+    Case { config, tenants: vec![TenantSpec { places, writer: false }], never_starves: true }
+}
+
+/// One to four tenants with all of the drive, or one channel each.
+fn tenants(geometry: &Geometry, rng: &mut Pcg64Mcg) -> Vec<TenantSpec> {
+    (0..rng.random_range(1..=4))
+        .map(|_| {
+            let mut places = Places::all(geometry);
+            if rng.random() {
+                places.channels = vec![rng.random_range(0..geometry.channels)];
+            }
+            TenantSpec { places, writer: rng.random() }
+        })
+        .collect()
+}
+
+/// As few blocks as the frontiers allow, and so few logical pages that a victim can always be found: every
+/// full block but one may be valid, and open blocks may hold nothing that is.
+fn size(config: &mut DeviceConfig, tenants: u32, rng: &mut Pcg64Mcg) {
+    let reserve = if config.compat.gc_reserve_ten { 20 } else { 1 };
+    let streams = if config.mapping.ideal && !config.compat.eager_frontiers { 2 } else { 3 };
+    // Translation pages take room of the same planes.
+    let mapping = if config.mapping.ideal { 0 } else { 2 + tenants };
+    let others = streams * tenants + reserve + mapping;
+    let full = 1 + rng.random_range(0..6);
+    config.flash.blocks_per_plane = others + full;
+    config.flash.pages_per_block = rng.random_range(2..20).max(tenants + 1);
+    let visible = f64::from(full) * 0.98 / f64::from(others + full);
+    config.mapping.overprovisioning = 1.0 - visible;
+}

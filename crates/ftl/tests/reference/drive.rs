@@ -1,0 +1,316 @@
+//! The slow, obviously correct drive: what each logical page holds, and every block as a list of pages.
+//!
+//! It decides nothing. It is told what the real FTL decided and checks that the decision was legal (pages of a
+//! block are written in order, once, by one tenant and purpose; victims hold invalid pages and no program
+//! under way) and what follows from it: where each logical page is, what of a block is still valid, how many
+//! blocks are free.
+
+use ssdtune_ftl::{BlockRef, Layout, Phys};
+use ssdtune_model::config::GcPolicy;
+use ssdtune_model::{DeviceConfig, PlaneId};
+use std::collections::BTreeMap;
+
+/// What a physical page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// A tenant's logical page.
+    Data(usize, u64),
+    /// A translation page.
+    Translation(u64),
+}
+
+/// One written page.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    pub owner: Owner,
+    pub version: u64,
+    pub sectors: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Free,
+    Open,
+    Full,
+    Collecting,
+}
+
+/// A block, by its history.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub state: State,
+    pub purpose: Option<(usize, Purpose)>,
+    pub pages: Vec<Page>,
+    pub programs: u32,
+    pub erases: u32,
+    pub filled_at: u64,
+    opened_ever: bool,
+}
+
+/// What a block was opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    Data,
+    Translation,
+    Moved,
+}
+
+/// The whole flash.
+pub struct Reference {
+    layout: Layout,
+    pages_per_block: usize,
+    policy: GcPolicy,
+    window: u32,
+    invalid_min: usize,
+    static_wear: Option<u32>,
+    dynamic_wear: bool,
+    /// Frontiers own a block before their first page; nobody sees which until then.
+    eager: bool,
+    frontiers_per_plane: u32,
+    pub planes: Vec<Vec<Block>>,
+    frontiers: BTreeMap<(u32, usize, Purpose), u32>,
+    fills: u64,
+    pub place: BTreeMap<Owner, Phys>,
+    pub versions: BTreeMap<Owner, u64>,
+    pub appended: [u64; 3],
+}
+
+impl Reference {
+    pub fn new(config: &DeviceConfig, layout: Layout, tenants: usize) -> Self {
+        let geometry = config.geometry();
+        let block = Block {
+            state: State::Free,
+            purpose: None,
+            pages: Vec::new(),
+            programs: 0,
+            erases: 0,
+            filled_at: 0,
+            opened_ever: false,
+        };
+        let blocks = geometry.blocks_per_plane;
+        let spare = config.mapping.overprovisioning * f64::from(geometry.pages_per_block);
+        Self {
+            layout,
+            pages_per_block: geometry.pages_per_block as usize,
+            policy: config.gc.policy,
+            window: if config.gc.window == 0 { (blocks / 8).max(1) } else { config.gc.window },
+            invalid_min: (spare as usize).max(1),
+            static_wear: (config.wear.static_leveling && !config.compat.no_static_wear_leveling)
+                .then_some(config.wear.static_threshold),
+            dynamic_wear: config.wear.dynamic_leveling,
+            eager: config.compat.eager_frontiers,
+            frontiers_per_plane: 3 * tenants as u32,
+            planes: vec![vec![block; blocks as usize]; geometry.planes() as usize],
+            frontiers: BTreeMap::new(),
+            fills: 0,
+            place: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            appended: [0; 3],
+        }
+    }
+
+    fn block(&self, at: BlockRef) -> &Block {
+        &self.planes[at.plane as usize][at.block as usize]
+    }
+
+    fn block_mut(&mut self, at: BlockRef) -> &mut Block {
+        &mut self.planes[at.plane as usize][at.block as usize]
+    }
+
+    pub fn page(&self, phys: Phys) -> &Page {
+        &self.block(self.layout.block(phys)).pages[self.layout.page(phys) as usize]
+    }
+
+    /// Whether a physical page is where its owner is.
+    pub fn is_valid(&self, phys: Phys) -> bool {
+        let pages = &self.block(self.layout.block(phys)).pages;
+        let page = pages.get(self.layout.page(phys) as usize);
+        page.is_some_and(|page| self.place.get(&page.owner) == Some(&phys))
+    }
+
+    /// Valid pages of a block, in order.
+    pub fn valid_pages(&self, at: BlockRef) -> Vec<Phys> {
+        let count = self.block(at).pages.len() as u32;
+        (0..count).map(|p| self.layout.pack(at, p)).filter(|&p| self.is_valid(p)).collect()
+    }
+
+    fn invalid(&self, at: BlockRef) -> usize {
+        self.block(at).pages.len() - self.valid_pages(at).len()
+    }
+
+    /// The FTL gave out `phys` for a write of `tenant` for `purpose`; it starts to be programmed.
+    pub fn append(
+        &mut self,
+        phys: Phys,
+        opened: bool,
+        tenant: usize,
+        purpose: Purpose,
+        page: Page,
+    ) {
+        let at = self.layout.block(phys);
+        let key = (at.plane, tenant, purpose);
+        let offset = self.layout.page(phys) as usize;
+        match self.frontiers.get(&key) {
+            Some(&block) => assert_eq!(block, at.block, "{key:?} left its frontier"),
+            None => {
+                self.check_choice_of_free_block(at);
+                let block = self.block_mut(at);
+                assert_eq!(block.state, State::Free, "{at:?} is not free");
+                block.state = State::Open;
+                block.opened_ever = true;
+                block.purpose = Some((tenant, purpose));
+                self.frontiers.insert(key, at.block);
+            }
+        }
+        assert_eq!(self.block(at).pages.len(), offset, "{at:?} is not written in order");
+        let block = self.block_mut(at);
+        block.pages.push(page);
+        block.programs += 1;
+        let filled = offset + 1 == self.pages_per_block;
+        assert_eq!(opened, if self.eager { filled } else { offset == 0 }, "{at:?} page {offset}");
+        if filled {
+            self.fills += 1;
+            let fills = self.fills;
+            let block = self.block_mut(at);
+            block.state = State::Full;
+            block.filled_at = fills;
+            self.frontiers.remove(&key);
+        }
+        self.appended[purpose as usize] += 1;
+    }
+
+    /// Lazily opened blocks: those never used first, then, with wear levelling, the least erased.
+    fn check_choice_of_free_block(&self, at: BlockRef) {
+        if self.eager {
+            return;
+        }
+        let free = || self.planes[at.plane as usize].iter().filter(|b| b.state == State::Free);
+        if free().any(|block| !block.opened_ever) {
+            assert!(!self.block(at).opened_ever, "{at:?} is recycled, others were never used");
+        } else if self.dynamic_wear {
+            let least = free().map(|block| block.erases).min();
+            assert_eq!(Some(self.block(at).erases), least, "{at:?} is not the least worn");
+        }
+    }
+
+    pub fn programmed(&mut self, phys: Phys) {
+        self.block_mut(self.layout.block(phys)).programs -= 1;
+    }
+
+    /// The owner's data are at `phys` from now on.
+    pub fn map(&mut self, owner: Owner, phys: Phys) {
+        assert_eq!(self.page(phys).owner, owner);
+        self.place.insert(owner, phys);
+    }
+
+    /// Free blocks, frontiers that own an unwritten block counted as open.
+    pub fn free_blocks(&self, plane: u32) -> u32 {
+        let free =
+            self.planes[plane as usize].iter().filter(|b| b.state == State::Free).count() as u32;
+        if !self.eager {
+            return free;
+        }
+        let visible =
+            self.frontiers.range((plane, 0, Purpose::Data)..(plane + 1, 0, Purpose::Data));
+        free - (self.frontiers_per_plane - visible.count() as u32)
+    }
+
+    /// Whether a page may be written although nobody can hold it back: one block is left for moves.
+    pub fn has_room(&self, plane: u32, tenant: usize, purpose: Purpose) -> bool {
+        let frontier = self.frontiers.get(&(plane, tenant, purpose));
+        let written = |&block: &u32| self.planes[plane as usize][block as usize].pages.len();
+        let opens_none = match self.eager {
+            true => frontier.map_or(0, written) + 1 < self.pages_per_block,
+            false => frontier.is_some(),
+        };
+        let free = self.free_blocks(plane);
+        free > 1 || free == 1 && opens_none
+    }
+
+    /// Blocks that may be collected.
+    pub fn candidates(&self, plane: u32) -> Vec<BlockRef> {
+        (0..self.planes[plane as usize].len() as u32)
+            .map(|block| BlockRef { plane, block })
+            .filter(|&at| {
+                let block = self.block(at);
+                block.state == State::Full && block.programs == 0 && self.invalid(at) > 0
+            })
+            .collect()
+    }
+
+    /// Blocks of a plane under collection.
+    pub fn collecting(&self, plane: PlaneId) -> usize {
+        self.planes[plane.index()].iter().filter(|b| b.state == State::Collecting).count()
+    }
+
+    /// The FTL names a victim: legal, and the one its policy asks for.
+    pub fn check_victim(&self, at: BlockRef) {
+        let candidates = self.candidates(at.plane);
+        assert!(candidates.contains(&at), "{at:?} is no candidate: {:?}", self.block(at));
+        let most = |of: &[BlockRef]| of.iter().map(|&b| self.invalid(b)).max().unwrap_or(0);
+        let mut by_age = candidates.clone();
+        by_age.sort_by_key(|&b| self.block(b).filled_at);
+        match self.policy {
+            GcPolicy::Greedy => assert_eq!(self.invalid(at), most(&candidates)),
+            GcPolicy::Fifo => assert_eq!(at, by_age[0]),
+            GcPolicy::WindowedGreedy => {
+                by_age.truncate(self.window as usize);
+                assert!(by_age.contains(&at));
+                assert_eq!(self.invalid(at), most(&by_age));
+            }
+            GcPolicy::RandomPlusPlus => {
+                let enough = self.invalid_min.min(most(&candidates));
+                assert!(self.invalid(at) >= enough);
+            }
+            GcPolicy::CostBenefit => self.check_benefit(at, &candidates),
+            GcPolicy::Rga | GcPolicy::Random | GcPolicy::RandomPlus => {}
+        }
+    }
+
+    /// A block that is older and emptier than the victim would have been the better one.
+    fn check_benefit(&self, at: BlockRef, candidates: &[BlockRef]) {
+        for &other in candidates {
+            let older = self.block(other).filled_at < self.block(at).filled_at;
+            let better = older && self.invalid(other) > self.invalid(at);
+            assert!(!better, "{other:?} is older and emptier than {at:?}");
+        }
+    }
+
+    /// The FTL names a block to move for the sake of wear.
+    pub fn check_wear_victim(&self, at: BlockRef) {
+        let blocks = &self.planes[at.plane as usize];
+        let cold = |block: &&Block| block.state == State::Full && block.programs == 0;
+        let least = blocks.iter().filter(cold).map(|block| block.erases).min();
+        let most = blocks.iter().map(|block| block.erases).max().unwrap_or(0);
+        let block = self.block(at);
+        assert_eq!(block.state, State::Full);
+        assert_eq!(block.programs, 0);
+        assert_eq!(Some(block.erases), least);
+        let gap = self.static_wear.expect("static wear levelling is off");
+        assert!(most - block.erases >= gap);
+    }
+
+    pub fn start_collecting(&mut self, at: BlockRef) {
+        self.block_mut(at).state = State::Collecting;
+    }
+
+    pub fn erase(&mut self, at: BlockRef) {
+        assert!(self.valid_pages(at).is_empty(), "{at:?} holds valid pages");
+        let block = self.block_mut(at);
+        assert_eq!(block.state, State::Collecting);
+        assert_eq!(block.programs, 0, "{at:?} is being programmed");
+        block.state = State::Free;
+        block.purpose = None;
+        block.pages.clear();
+        block.erases += 1;
+    }
+
+    /// Erase counts of all blocks.
+    pub fn erase_histogram(&self) -> Vec<(u32, u64)> {
+        let mut counts = BTreeMap::new();
+        for block in self.planes.iter().flatten() {
+            *counts.entry(block.erases).or_insert(0) += 1;
+        }
+        counts.into_iter().collect()
+    }
+}

@@ -1,0 +1,556 @@
+//! Plays the caller of the FTL: submits accesses, holds what must be held, collects, and lets operations end
+//! in random order; the reference drive is told of everything and compared.
+//!
+//! An operation is one random word, so a run is a list of words and any part of it is a run as well: that is
+//! what makes failures shrinkable.
+
+use super::cached_mapping::{CachedMapping, Cost};
+use super::drive::{Owner, Page, Purpose, Reference, State};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg32;
+use ssdtune_ftl::{BlockRef, EntryRef, Ftl, Load, MappingAccess, Phys, TenantSpec, WriteBack};
+use ssdtune_model::{DeviceConfig, PlaneId};
+use std::collections::VecDeque;
+
+/// A drive and how it is driven.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub config: DeviceConfig,
+    pub tenants: Vec<TenantSpec>,
+    /// The spare blocks suffice whatever happens: nothing may ever be held for good.
+    pub never_starves: bool,
+}
+
+/// A flash operation under way.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    Program { phys: Phys },
+    MoveRead { from: Phys, job: usize },
+    MoveProgram { from: Phys, to: Phys, job: usize },
+    Erase { job: usize },
+    MappingRead { page: u64, store: Option<Phys> },
+    MappingStore { page: u64, phys: Phys },
+}
+
+/// A host access.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    tenant: usize,
+    lpn: u64,
+    /// Sectors to write; 0 for a read.
+    mask: u64,
+}
+
+struct Job {
+    victim: BlockRef,
+    left: usize,
+}
+
+/// Operations under way at most, so that ends keep up with beginnings.
+const PENDING_MAX: usize = 40;
+const HELD_MAX: usize = 12;
+
+struct RandomLoad(u64);
+
+impl Load for RandomLoad {
+    fn backlog(&self, plane: PlaneId) -> u64 {
+        (self.0 >> (plane.0 * 5 % 60)) & 3
+    }
+}
+
+pub struct Driver {
+    ftl: Ftl,
+    reference: Reference,
+    mapping: Option<CachedMapping>,
+    case: Case,
+    full_mask: u64,
+    pending: Vec<Pending>,
+    jobs: Vec<Job>,
+    held: Vec<VecDeque<Access>>,
+    waiting: Vec<Option<Access>>,
+    next_version: u64,
+    moves: [u64; 2],
+    collections: [u64; 2],
+}
+
+impl Driver {
+    pub fn new(case: &Case) -> Self {
+        let config = &case.config;
+        let ftl = Ftl::new(config, &case.tenants).expect("a drive the FTL takes");
+        let tenants = case.tenants.len();
+        let pages: Vec<u64> = (0..tenants).map(|t| ftl.tenant_pages(t)).collect();
+        let sectors = config.geometry().sectors_per_page();
+        let mut driver = Self {
+            reference: Reference::new(config, ftl.layout(), tenants),
+            mapping: Some(CachedMapping::new(config, pages)),
+            case: case.clone(),
+            full_mask: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
+            pending: Vec::new(),
+            jobs: Vec::new(),
+            held: vec![VecDeque::new(); config.geometry().planes() as usize],
+            waiting: Vec::new(),
+            next_version: 0,
+            moves: [0; 2],
+            collections: [0; 2],
+            ftl,
+        };
+        driver.expect_first_translation_pages();
+        driver
+    }
+
+    /// Full translation pages lie in their frontiers from the start.
+    fn expect_first_translation_pages(&mut self) {
+        let config = &self.case.config.clone();
+        if config.mapping.ideal && !config.compat.eager_frontiers {
+            self.mapping = None;
+            return;
+        }
+        let layout = self.ftl.layout();
+        let mapping = self.mapping.take().expect("made above");
+        let mut at: std::collections::BTreeMap<(u32, usize), (u32, u32)> = Default::default();
+        let mut opened = vec![0; self.held.len()];
+        for tenant in 0..self.case.tenants.len() {
+            for index in 0..self.ftl.tenant_pages(tenant) / mapping.entries_per_page {
+                let plane = self.ftl.static_plane(tenant, index);
+                let pages = config.flash.pages_per_block;
+                let place = at.entry((plane.0, tenant)).or_insert((u32::MAX, pages));
+                let eager = config.compat.eager_frontiers;
+                assert!(!eager || place.0 == u32::MAX || place.1 < pages, "geometry of this test");
+                if place.1 == pages {
+                    *place = (if eager { 3 * tenant as u32 + 1 } else { opened[plane.index()] }, 0);
+                    opened[plane.index()] += 1;
+                }
+                let block = BlockRef { plane: plane.0, block: place.0 };
+                let phys = layout.pack(block, place.1);
+                let starts_block = place.1 == 0 && !eager || eager && place.1 + 1 == pages;
+                place.1 += 1;
+                let page = mapping.first_page(tenant) + index;
+                let content = self.content(Owner::Translation(page), self.full_mask);
+                self.reference.append(phys, starts_block, tenant, Purpose::Translation, content);
+                self.reference.map(content.owner, phys);
+                if !config.compat.free_mapping_writes {
+                    self.reference.programmed(phys);
+                }
+            }
+        }
+        self.reference.appended = [0; 3];
+        self.mapping = (!config.mapping.ideal).then_some(mapping);
+    }
+
+    /// New content of an owner.
+    fn content(&mut self, owner: Owner, sectors: u64) -> Page {
+        self.next_version += 1;
+        self.reference.versions.insert(owner, self.next_version);
+        Page { owner, version: self.next_version, sectors }
+    }
+
+    /// Does what a random word says.
+    pub fn step(&mut self, word: u64) {
+        let mut rng = Pcg32::seed_from_u64(word);
+        let busy = self.pending.len() >= PENDING_MAX
+            || self.held.iter().map(VecDeque::len).sum::<usize>() >= HELD_MAX;
+        let choice = rng.random_range(0..100);
+        if busy || choice >= 45 {
+            self.end_one(&mut rng);
+        } else {
+            let tenant = rng.random_range(0..self.case.tenants.len());
+            let pages = self.ftl.tenant_pages(tenant);
+            // Most accesses go to an eighth of the pages.
+            let hot = rng.random_range(0..4) > 0;
+            let lpn = rng.random_range(0..if hot { pages.div_ceil(8) } else { pages });
+            let mask = match rng.random_range(0..3) {
+                0 => rng.random_range(1..=self.full_mask),
+                _ => self.full_mask,
+            };
+            match choice {
+                0..30 => self.access(Access { tenant, lpn, mask }, word),
+                30..40 => self.access(Access { tenant, lpn, mask: 0 }, word),
+                _ => self.trim(tenant, lpn),
+            }
+            self.compare(tenant, lpn);
+        }
+    }
+
+    fn end_one(&mut self, rng: &mut Pcg32) {
+        if self.pending.is_empty() {
+            self.check_starvation();
+        } else {
+            let index = rng.random_range(0..self.pending.len());
+            let pending = self.pending.swap_remove(index);
+            self.end(pending);
+        }
+    }
+
+    /// Lets everything end; what is left must be explained.
+    pub fn drain(&mut self) {
+        let mut rng = Pcg32::seed_from_u64(0);
+        while !self.pending.is_empty() {
+            self.end_one(&mut rng);
+        }
+        self.check_starvation();
+        assert!(self.waiting.iter().all(Option::is_none), "an access waits for ever");
+        self.check();
+    }
+
+    /// Nothing is under way: held writes are held for good, and only for lack of victims.
+    fn check_starvation(&mut self) {
+        for plane in 0..self.held.len() as u32 {
+            if self.held[plane as usize].is_empty() {
+                continue;
+            }
+            let candidates = self.reference.candidates(plane);
+            assert!(candidates.is_empty(), "plane {plane} starves though {candidates:?} could go");
+            assert!(!self.case.never_starves, "plane {plane} starves");
+            self.held[plane as usize].clear();
+        }
+    }
+
+    fn access(&mut self, access: Access, word: u64) {
+        let Access { tenant, lpn, mask } = access;
+        let entry = self.ftl.entry(tenant, lpn);
+        if self.mapping.is_none() {
+            return self.place(access, entry, word);
+        }
+        let (ftl, reference) = (&self.ftl, &self.reference);
+        let is_stored = |page| reference.place.contains_key(&Owner::Translation(page));
+        let has_room = |tenant, index| {
+            let plane = ftl.static_plane(tenant, index).0;
+            reference.has_room(plane, tenant, Purpose::Translation)
+        };
+        let mapping = self.mapping.as_mut().expect("checked above");
+        let (cost, evicted) = mapping.access((tenant, lpn), mask != 0, is_stored, has_room);
+        let (seen, writeback) = self.ftl.access_mapping(tenant, lpn, entry, mask != 0);
+        assert_eq!(writeback.map(|w| w.page), evicted.map(|owner| mapping.page_of(owner)));
+        if let Some(writeback) = writeback {
+            self.write_back(writeback, evicted.map_or(0, |(tenant, _)| tenant));
+        }
+        match seen {
+            MappingAccess::Hit | MappingAccess::Resident => {
+                let expected = if seen == MappingAccess::Hit { Cost::Hit } else { Cost::Resident };
+                assert_eq!(cost, expected);
+                return self.place(access, entry, word);
+            }
+            MappingAccess::Awaited => assert_eq!(cost, Cost::Awaited),
+            MappingAccess::Load { page, phys } => {
+                assert_eq!(cost, Cost::Load(page));
+                assert_eq!(self.reference.place.get(&Owner::Translation(page)), Some(&phys));
+                self.pending.push(Pending::MappingRead { page, store: None });
+            }
+        }
+        let token = self.waiting.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.waiting.push(None);
+            self.waiting.len() - 1
+        });
+        self.waiting[token] = Some(access);
+        self.ftl.await_mapping(tenant, entry, token as u32, mask != 0);
+    }
+
+    fn write_back(&mut self, writeback: WriteBack, tenant: usize) {
+        let owner = Owner::Translation(writeback.page);
+        let old = self.reference.place.get(&owner).copied();
+        assert_eq!(writeback.merge.map(|(phys, _)| phys), old);
+        let placed = writeback.placed;
+        let content = self.content(owner, self.full_mask);
+        self.reference.append(placed.phys, placed.opened, tenant, Purpose::Translation, content);
+        self.reference.map(owner, placed.phys);
+        let free = self.case.config.compat.free_mapping_writes;
+        let store = (!free).then_some(placed.phys);
+        match (old, store) {
+            (Some(_), _) => self.pending.push(Pending::MappingRead { page: writeback.page, store }),
+            (None, Some(phys)) => {
+                self.pending.push(Pending::MappingStore { page: writeback.page, phys });
+            }
+            (None, None) => {}
+        }
+        self.after_placing(placed.phys, placed.opened);
+    }
+
+    /// The mapping is at hand.
+    fn place(&mut self, access: Access, entry: EntryRef, word: u64) {
+        let Access { tenant, lpn, mask } = access;
+        let owner = Owner::Data(tenant, lpn);
+        let read_allocates = self.case.config.compat.read_allocates;
+        let plane = if mask == 0 {
+            assert_eq!(self.ftl.phys(entry), self.reference.place.get(&owner).copied());
+            if self.ftl.phys(entry).is_some() || !read_allocates {
+                return;
+            }
+            self.ftl.static_plane(tenant, lpn)
+        } else {
+            self.ftl.plane_for_write(tenant, lpn, &RandomLoad(word))
+        };
+        if self.must_hold(access, plane) {
+            self.held[plane.index()].push_back(access);
+            self.collect(plane);
+        } else {
+            self.place_now(access, plane);
+        }
+    }
+
+    fn must_hold(&self, access: Access, plane: PlaneId) -> bool {
+        if access.mask == 0 {
+            self.ftl.must_hold_read(access.tenant, access.lpn)
+        } else {
+            self.ftl.must_hold(access.tenant, plane)
+        }
+    }
+
+    fn place_now(&mut self, access: Access, plane: PlaneId) {
+        let Access { tenant, lpn, mask } = access;
+        let owner = Owner::Data(tenant, lpn);
+        let entry = self.ftl.entry(tenant, lpn);
+        let old = self.reference.place.get(&owner).copied();
+        if mask == 0 && old.is_some() {
+            return;
+        }
+        let mut sectors = mask;
+        let placed = if mask == 0 {
+            sectors = 1;
+            self.ftl.place_read(tenant, lpn, entry, sectors)
+        } else {
+            let plan = self.ftl.place_write(tenant, lpn, entry, plane, mask);
+            let before = old.map_or(0, |old| self.reference.page(old).sectors);
+            let missing = before & !mask;
+            let expected = old.filter(|_| missing != 0).map(|old| (old, missing));
+            assert_eq!(plan.merge, expected);
+            sectors |= before;
+            plan.placed
+        };
+        assert_eq!(self.ftl.layout().plane(placed.phys), plane);
+        assert_eq!(self.ftl.sectors(placed.phys), sectors);
+        let content = self.content(owner, sectors);
+        self.reference.append(placed.phys, placed.opened, tenant, Purpose::Data, content);
+        self.reference.map(owner, placed.phys);
+        self.dirty(owner);
+        self.pending.push(Pending::Program { phys: placed.phys });
+        self.after_placing(placed.phys, placed.opened);
+        if let Some(old) = old {
+            // A page written to another plane may leave the victim that held writes wait for.
+            self.collect_for_held(self.ftl.layout().plane(old));
+        }
+    }
+
+    fn dirty(&mut self, owner: Owner) {
+        if let Some(mapping) = &mut self.mapping {
+            mapping.dirty(owner);
+        }
+    }
+
+    fn after_placing(&mut self, phys: Phys, opened: bool) {
+        if opened {
+            self.collect(self.ftl.layout().plane(phys));
+        }
+    }
+
+    fn trim(&mut self, tenant: usize, lpn: u64) {
+        let owner = Owner::Data(tenant, lpn);
+        let was = self.reference.place.remove(&owner);
+        self.reference.versions.remove(&owner);
+        let plane = self.ftl.trim(tenant, lpn);
+        assert_eq!(plane, was.map(|phys| self.ftl.layout().plane(phys)));
+        if let Some(plane) = plane {
+            self.dirty(owner);
+            self.collect_for_held(plane);
+        }
+    }
+
+    fn collect_for_held(&mut self, plane: PlaneId) {
+        if !self.held[plane.index()].is_empty() {
+            self.collect(plane);
+        }
+    }
+
+    fn collect(&mut self, plane: PlaneId) {
+        let free = self.reference.free_blocks(plane.0);
+        assert_eq!(self.ftl.free_blocks(plane), free);
+        match self.ftl.next_victim(plane) {
+            Some(victim) => {
+                assert_eq!(victim.plane, plane.0);
+                self.reference.check_victim(victim);
+                self.collections[0] += 1;
+                self.start_job(victim);
+            }
+            None => {
+                let idle = self.reference.collecting(plane) == 0;
+                let candidates = self.reference.candidates(plane.0);
+                assert!(!idle || free > 1 || candidates.is_empty(), "plane {} idles", plane.0);
+            }
+        }
+    }
+
+    fn start_job(&mut self, victim: BlockRef) {
+        let pages: Vec<Phys> = self.ftl.victim_pages(victim).collect();
+        assert_eq!(pages, self.reference.valid_pages(victim));
+        self.reference.start_collecting(victim);
+        let job = self.jobs.len();
+        self.jobs.push(Job { victim, left: pages.len() });
+        if pages.is_empty() {
+            self.pending.push(Pending::Erase { job });
+        }
+        self.pending.extend(pages.into_iter().map(|from| Pending::MoveRead { from, job }));
+    }
+
+    fn moved(&mut self, job: usize) {
+        self.jobs[job].left -= 1;
+        if self.jobs[job].left == 0 {
+            self.pending.push(Pending::Erase { job });
+        }
+    }
+
+    fn end(&mut self, pending: Pending) {
+        match pending {
+            Pending::Program { phys } => {
+                self.ftl.program_done(phys);
+                self.reference.programmed(phys);
+                assert_eq!(self.ftl.is_programmed(phys), self.reference.is_valid(phys));
+                self.collect_for_held(self.ftl.layout().plane(phys));
+            }
+            Pending::MoveRead { from, job } => self.move_read(from, job),
+            Pending::MoveProgram { from, to, job } => self.move_programmed(from, to, job),
+            Pending::Erase { job } => self.erased(self.jobs[job].victim),
+            Pending::MappingRead { page, store } => {
+                if let Some(phys) = store {
+                    self.pending.push(Pending::MappingStore { page, phys });
+                }
+                self.mapping_arrived(page);
+            }
+            Pending::MappingStore { page, phys } => {
+                self.ftl.mapping_written(page, phys);
+                self.reference.programmed(phys);
+                self.mapping.as_mut().expect("a mapping").departed(page);
+                self.collect_for_held(self.ftl.layout().plane(phys));
+            }
+        }
+    }
+
+    fn move_read(&mut self, from: Phys, job: usize) {
+        let placed = self.ftl.place_move(from);
+        assert_eq!(placed.is_some(), self.reference.is_valid(from));
+        let Some(placed) = placed else {
+            self.moves[1] += 1;
+            return self.moved(job);
+        };
+        self.moves[0] += 1;
+        let (source, layout) = (self.jobs[job].victim, self.ftl.layout());
+        assert_eq!(layout.plane(placed.phys).0, source.plane);
+        let page = *self.reference.page(from);
+        let (tenant, purpose) = self.reference.planes[source.plane as usize][source.block as usize]
+            .purpose
+            .expect("an open block has a purpose");
+        let purpose = match purpose {
+            Purpose::Translation => Purpose::Translation,
+            Purpose::Data | Purpose::Moved => Purpose::Moved,
+        };
+        self.reference.append(placed.phys, placed.opened, tenant, purpose, page);
+        self.pending.push(Pending::MoveProgram { from, to: placed.phys, job });
+        self.after_placing(placed.phys, placed.opened);
+    }
+
+    fn move_programmed(&mut self, from: Phys, to: Phys, job: usize) {
+        self.ftl.commit_move(from, to);
+        self.reference.programmed(to);
+        if self.reference.is_valid(from) {
+            let owner = self.reference.page(from).owner;
+            self.reference.map(owner, to);
+            self.dirty(owner);
+        } else {
+            self.moves[1] += 1;
+        }
+        self.moved(job);
+    }
+
+    fn erased(&mut self, victim: BlockRef) {
+        self.reference.erase(victim);
+        self.ftl.erase_done(victim);
+        let plane = PlaneId(victim.plane);
+        if let Some(cold) = self.ftl.next_wear_victim(plane) {
+            self.reference.check_wear_victim(cold);
+            self.collections[1] += 1;
+            self.start_job(cold);
+        }
+        while let Some(&access) = self.held[plane.index()].front() {
+            if self.must_hold(access, plane) {
+                break;
+            }
+            self.held[plane.index()].pop_front();
+            self.place_now(access, plane);
+        }
+        self.collect(plane);
+    }
+
+    fn mapping_arrived(&mut self, page: u64) {
+        let mut tokens = Vec::new();
+        self.ftl.mapping_arrived(page, &mut tokens);
+        let mapping = self.mapping.as_mut().expect("a mapping");
+        let ready = mapping.arrived(page);
+        for &token in &tokens {
+            let access = self.waiting[token as usize].expect("a token came back twice");
+            assert!(ready.contains(&(access.tenant, access.lpn)), "{access:?} was not ready");
+        }
+        for token in tokens {
+            let access = self.waiting[token as usize].take().expect("checked above");
+            let entry = self.ftl.entry(access.tenant, access.lpn);
+            self.place(access, entry, u64::from(token));
+        }
+        let left = self.waiting.iter().flatten().find(|a| ready.contains(&(a.tenant, a.lpn)));
+        assert!(left.is_none(), "{left:?} was forgotten");
+    }
+
+    /// One logical page in both.
+    fn compare(&self, tenant: usize, lpn: u64) {
+        let owner = Owner::Data(tenant, lpn);
+        let phys = self.ftl.find(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
+        let expected = self.reference.place.get(&owner).copied();
+        assert_eq!(phys, expected, "tenant {tenant} page {lpn}");
+        if let Some(phys) = phys {
+            let page = self.reference.page(phys);
+            assert_eq!(page.owner, owner);
+            assert_eq!(Some(&page.version), self.reference.versions.get(&owner), "stale data");
+            assert_eq!(self.ftl.sectors(phys), page.sectors);
+        }
+    }
+
+    /// Everything in both.
+    pub fn check(&self) {
+        self.ftl.check();
+        let mut mapped = 0;
+        for tenant in 0..self.case.tenants.len() {
+            for lpn in 0..self.ftl.tenant_pages(tenant) {
+                self.compare(tenant, lpn);
+                mapped += u64::from(self.reference.place.contains_key(&Owner::Data(tenant, lpn)));
+            }
+        }
+        assert_eq!(self.ftl.mapped_pages(), mapped);
+        for plane in 0..self.held.len() as u32 {
+            assert_eq!(self.ftl.free_blocks(PlaneId(plane)), self.reference.free_blocks(plane));
+        }
+        assert_eq!(self.ftl.erase_histogram(), self.reference.erase_histogram());
+        let counters = self.ftl.counters();
+        assert_eq!(counters.moved_pages, self.moves[0]);
+        assert_eq!(counters.moves_dropped, self.moves[1]);
+        assert_eq!([counters.collections, counters.wear_collections], self.collections);
+        if let Some(mapping) = &self.mapping {
+            assert_eq!(counters.mapping_hits, mapping.hits);
+            assert_eq!(counters.mapping_misses_read, mapping.misses[0]);
+            assert_eq!(counters.mapping_misses_write, mapping.misses[1]);
+            assert_eq!(counters.mapping_writebacks, mapping.writebacks);
+        }
+        self.check_blocks();
+    }
+
+    /// Programs for the host, for moves and for mappings are all pages ever written.
+    fn check_blocks(&self) {
+        let [data, translation, moved] = self.reference.appended;
+        assert!(moved <= self.moves[0], "more pages written by moves than moved");
+        let written = data + translation + moved;
+        assert!(written >= data, "write amplification below one");
+        for block in self.reference.planes.iter().flatten() {
+            assert_eq!(block.state == State::Free, block.purpose.is_none());
+        }
+    }
+
+    /// How often blocks were collected, for space and for wear, and pages moved.
+    pub fn activity(&self) -> [u64; 3] {
+        [self.collections[0], self.collections[1], self.moves[0]]
+    }
+}

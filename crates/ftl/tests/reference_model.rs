@@ -1,0 +1,69 @@
+//! The real FTL against a slow, obviously correct one: the same random operations for a million steps over
+//! every victim policy, allocation, a spread of geometries, tenants, mapping caches and MQSim switches.
+//!
+//! Every step compares what it touched; every few hundred steps everything is compared and [`Ftl::check`]
+//! walks the drive. A failing run is shrunk, and printed with the number that makes it happen again:
+//! `FTL_REFERENCE_CASE=17 cargo test -p ssdtune-ftl --test reference_model`. `FTL_REFERENCE_STEPS` and
+//! `FTL_REFERENCE_CASES` set the length and the number of runs.
+//!
+//! [`Ftl::check`]: ssdtune_ftl::Ftl::check
+
+#[path = "reference/cached_mapping.rs"]
+mod cached_mapping;
+#[path = "reference/cases.rs"]
+mod cases;
+#[path = "reference/drive.rs"]
+mod drive;
+#[path = "reference/driver.rs"]
+mod driver;
+#[path = "reference/shrink.rs"]
+mod shrink;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+fn words(seed: u64, steps: u64) -> Vec<u64> {
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    (0..steps).map(|_| rng.random()).collect()
+}
+
+const CASES: u64 = 100;
+const STEPS: u64 = 10_000;
+/// Steps between two comparisons of the whole drive.
+const CHECK_EVERY: usize = 250;
+
+#[test]
+fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
+    let steps = number("FTL_REFERENCE_STEPS").unwrap_or(STEPS);
+    let cases = match number("FTL_REFERENCE_CASE") {
+        Some(only) => only..only + 1,
+        None => 0..number("FTL_REFERENCE_CASES").unwrap_or(CASES),
+    };
+    let all = cases.end - cases.start > 1;
+    let mut activity = [0; 3];
+    let mut quiet = Vec::new();
+    for number in cases {
+        let case = cases::case(number);
+        let run = shrink::run_or_explain(&case, number, &words(number, steps), CHECK_EVERY);
+        (0..3).for_each(|i| activity[i] += run.activity[i]);
+        if run.activity[0] == 0 {
+            quiet.push(number);
+        }
+    }
+    // A test that never collects would agree on nothing much.
+    println!("collections, wear collections, moved pages: {activity:?}; without any: {quiet:?}");
+    if all && steps >= STEPS {
+        assert!(activity[0] > 1_000 && activity[1] > 10 && activity[2] > 10_000, "{activity:?}");
+        assert!(quiet.is_empty(), "cases {quiet:?} never collected");
+    }
+}
+
+#[test]
+fn four_blocks_are_a_drive_when_no_translation_pages_need_a_frontier() {
+    let run = shrink::run_or_explain(&cases::least(), 0, &words(4, 20_000), 10);
+    assert!(run.activity[0] > 100, "{:?}", run.activity);
+}
