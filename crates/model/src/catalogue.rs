@@ -212,6 +212,11 @@ impl Parameter {
         }
     }
 
+    /// Whether there is only one legal value, so that files need not state it.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.legal, Legal::Names([_]))
+    }
+
     /// The table it stands in and its name there.
     pub fn path(&self) -> (&'static str, &'static str) {
         self.key.split_once('.').unwrap_or(("", self.key))

@@ -60,6 +60,8 @@ macro_rules! choice {
     };
 }
 
+pub(crate) use choice;
+
 choice!(
     /// How the host talks to the drive.
     HostInterface {

@@ -8,10 +8,17 @@ pub mod address;
 pub mod catalogue;
 pub mod check;
 pub mod config;
+pub mod document;
 pub mod fault;
 pub mod geometry;
 pub mod ledger;
+pub mod mqsim;
+pub mod presets;
+pub mod scenario;
+#[doc(hidden)]
+pub mod testing;
 pub mod units;
+mod xml;
 
 pub use address::{
     BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn,
@@ -21,4 +28,5 @@ pub use check::CheckedConfig;
 pub use config::DeviceConfig;
 pub use fault::{Fault, Faults, Problem};
 pub use geometry::Geometry;
+pub use scenario::Scenario;
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

@@ -1,0 +1,289 @@
+//! ssdtune's own configuration files: TOML, one table per section of the catalogue.
+//!
+//! ```toml
+//! name = "my drive"
+//! base = "intel-750"      # optional: the preset that what is not said here is taken from
+//!
+//! [gc]
+//! policy = "cost-benefit"
+//! ```
+//!
+//! Without `base`, what is not said is the catalogue's default. Reading reports every fault at once; a
+//! [`Document`] keeps the text, so that setting a value leaves comments and order alone.
+
+use crate::catalogue::{self, Legal, Parameter, SECTIONS, Value};
+use crate::config::DeviceConfig;
+use crate::fault::{Fault, Faults, Problem};
+use crate::presets;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The catalogue written out with comments is a tenth of this.
+const MAX_BYTES: usize = 256 << 10;
+
+/// A configuration file, read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    text: String,
+    config: DeviceConfig,
+    lines: BTreeMap<&'static str, usize>,
+}
+
+impl Document {
+    /// Reads the text of a configuration file and checks the configuration.
+    ///
+    /// # Errors
+    /// Every fault of syntax, key, value and combination, each with its line.
+    pub fn parse(text: &str) -> Result<Self, Faults> {
+        if text.len() > MAX_BYTES {
+            let reason = format!("{} bytes; at most {MAX_BYTES} are read", text.len());
+            return Err(Fault::new("", Problem::Unsupported { reason }).into());
+        }
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let mut reader = Reader {
+            text,
+            config: DeviceConfig::default(),
+            lines: BTreeMap::new(),
+            faults: Faults::default(),
+        };
+        for error in errors {
+            reader.syntax(&error, table.get_ref());
+        }
+        reader.top(table.get_ref());
+        let Reader { config, lines, mut faults, .. } = reader;
+        if let Err(conflicts) = config.check() {
+            for mut fault in conflicts.0 {
+                fault.line = lines.get(fault.key.as_str()).copied();
+                faults.push(fault);
+            }
+        }
+        faults.0.sort_by_key(|fault| fault.line);
+        faults.or_ok(Self { text: text.to_owned(), config, lines })
+    }
+
+    /// The configuration, which has passed its check.
+    pub fn config(&self) -> &DeviceConfig {
+        &self.config
+    }
+
+    /// The keys that the file states, with their lines.
+    pub fn stated(&self) -> &BTreeMap<&'static str, usize> {
+        &self.lines
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The document with one value set; every comment and the order of the rest stay.
+    ///
+    /// # Errors
+    /// The key or the value is wrong, or does not go together with the others.
+    pub fn with(&self, key: &str, text: &str) -> Result<Self, Faults> {
+        let mut config = self.config.clone();
+        catalogue::set(&mut config, key, text)?;
+        let Some(row) = catalogue::find(key) else { return Ok(self.clone()) };
+        let (section, name) = row.path();
+        let syntax = |error: toml_edit::TomlError| {
+            Faults::from(Fault::new("", Problem::Syntax { message: error.to_string() }))
+        };
+        let mut document: toml_edit::DocumentMut = self.text.parse().map_err(syntax)?;
+        let table = document.entry(section).or_insert_with(toml_edit::table);
+        let value: toml_edit::Value = toml_text(row.get(&config)).parse().map_err(syntax)?;
+        match table.get_mut(name).and_then(toml_edit::Item::as_value_mut) {
+            Some(old) => {
+                let decor = old.decor().clone();
+                *old = value;
+                *old.decor_mut() = decor;
+            }
+            None => table[name] = toml_edit::value(value),
+        }
+        Self::parse(&document.to_string())
+    }
+}
+
+/// A configuration as a new file, every key stated except those with one legal value.
+pub fn write(config: &DeviceConfig) -> String {
+    let mut text = format!("name = {}\n", toml_edit::Value::from(config.name.as_str()));
+    for section in SECTIONS {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "\n# {}.\n[{}]", section.title, section.name);
+        for row in section.rows.iter().filter(|row| !row.is_constant()) {
+            let _ = writeln!(text, "{} = {}", row.path().1, toml_text(row.get(config)));
+        }
+    }
+    text
+}
+
+fn toml_text(value: Value) -> String {
+    match value {
+        Value::Name(name) => format!("\"{name}\""),
+        other => other.to_string(),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    config: DeviceConfig,
+    lines: BTreeMap<&'static str, usize>,
+    faults: Faults,
+}
+
+impl Reader<'_> {
+    fn line(&self, position: usize) -> usize {
+        let before = self.text.as_bytes().get(..position).unwrap_or_default();
+        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn fault(&mut self, key: String, position: usize, problem: Problem, value: Option<String>) {
+        let mut fault = Fault::new(key, problem).at_line(self.line(position));
+        if let Some(value) = value {
+            fault = fault.with_value(value);
+        }
+        self.faults.push(fault);
+    }
+
+    fn syntax(&mut self, error: &toml::de::Error, table: &DeTable<'_>) {
+        let span = error.span().unwrap_or_default();
+        let name = self.text.get(span.clone()).unwrap_or_default().to_owned();
+        if error.message().contains("duplicate key") {
+            let first = first_position(table, name.trim_matches(['"', '\'']));
+            let first_line = self.line(first.unwrap_or(span.start));
+            return self.fault(name, span.start, Problem::Duplicate { first_line }, None);
+        }
+        let message = format!("not TOML: {}", error.message());
+        self.fault(String::new(), span.start, Problem::Syntax { message }, None);
+    }
+
+    fn top(&mut self, table: &DeTable<'_>) {
+        if let Some(value) = table.get("base") {
+            self.base(value);
+        }
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let at = key.span().start;
+            match (name, value.get_ref()) {
+                ("base", _) => {}
+                ("name", DeValue::String(text)) => self.config.name = text.to_string(),
+                ("name", other) => self.wrong_type(name, at, "a string", other),
+                (_, DeValue::Table(inner))
+                    if SECTIONS.iter().any(|section| section.name == name) =>
+                {
+                    self.section(name, inner);
+                }
+                (_, other) => self.unknown(name.to_owned(), at, other),
+            }
+        }
+    }
+
+    fn base(&mut self, value: &Spanned<DeValue<'_>>) {
+        let at = value.span().start;
+        let DeValue::String(name) = value.get_ref() else {
+            return self.wrong_type("base", at, "a string", value.get_ref());
+        };
+        match presets::text(name).filter(|text| !text.contains("\nbase")) {
+            // Presets state no base of their own (a test sees to it), so this ends.
+            Some(text) => match Self::parse_preset(text) {
+                Ok(config) => self.config = DeviceConfig { name: name.to_string(), ..config },
+                Err(faults) => self.faults.0.extend(faults.0),
+            },
+            None => {
+                let nearest = catalogue::closest(name, presets::names()).map(str::to_owned);
+                let legal = presets::names().collect::<Vec<_>>().join(", ");
+                let problem = Problem::Illegal { expected: "the name of a preset", legal, nearest };
+                self.fault("base".to_owned(), at, problem, Some(name.to_string()));
+            }
+        }
+    }
+
+    fn parse_preset(text: &str) -> Result<DeviceConfig, Faults> {
+        Document::parse(text).map(|document| document.config)
+    }
+
+    fn section(&mut self, section: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let path = format!("{section}.{}", key.get_ref());
+            let at = key.span().start;
+            match catalogue::parameters().find(|row| row.key == path) {
+                Some(row) => self.assign(row, at, value.get_ref()),
+                None => self.unknown(path, at, value.get_ref()),
+            }
+        }
+    }
+
+    fn assign(&mut self, row: &'static Parameter, at: usize, value: &DeValue<'_>) {
+        self.lines.insert(row.key, self.line(at));
+        let text = shown(value);
+        let typed = match (value, &row.legal) {
+            (DeValue::Integer(int), Legal::Ints { .. }) => {
+                u64::from_str_radix(int.as_str(), int.radix()).ok().map(Value::Int)
+            }
+            // 1 where 1.0 is meant.
+            (DeValue::Integer(int), Legal::Reals { .. }) if int.radix() == 10 => {
+                int.as_str().parse().ok().map(Value::Real)
+            }
+            (DeValue::Float(real), Legal::Reals { .. }) => {
+                real.as_str().parse().ok().map(Value::Real)
+            }
+            (DeValue::Boolean(on), Legal::Bools) => Some(Value::Bool(*on)),
+            (DeValue::String(name), Legal::Names(_)) => {
+                row.legal.names().find(|own| own == name).map(Value::Name)
+            }
+            _ => None,
+        };
+        let set = match typed {
+            Some(value) => row.set(&mut self.config, value),
+            None => Err(row.illegal(text.trim_matches('"'))),
+        };
+        if let Err(problem) = set {
+            self.fault(row.key.to_owned(), at, problem, Some(text));
+        }
+    }
+
+    fn unknown(&mut self, path: String, at: usize, value: &DeValue<'_>) {
+        let nearest = catalogue::nearest(&path)
+            .or_else(|| catalogue::nearest(path.rsplit('.').next().unwrap_or(&path)))
+            .map(str::to_owned)
+            .or_else(|| {
+                let sections = SECTIONS.iter().map(|section| section.name).chain(["name", "base"]);
+                catalogue::closest(&path, sections).map(str::to_owned)
+            });
+        self.fault(path, at, Problem::UnknownKey { nearest }, Some(shown(value)));
+    }
+
+    fn wrong_type(&mut self, key: &str, at: usize, expected: &'static str, value: &DeValue<'_>) {
+        let legal = "any".to_owned();
+        let problem = Problem::Illegal { expected, legal, nearest: None };
+        self.fault(key.to_owned(), at, problem, Some(shown(value)));
+    }
+}
+
+fn shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("\"{text}\""),
+        DeValue::Integer(int) => int.as_str().to_owned(),
+        DeValue::Float(real) => real.as_str().to_owned(),
+        DeValue::Boolean(on) => on.to_string(),
+        DeValue::Datetime(when) => when.to_string(),
+        DeValue::Array(_) => "[…]".to_owned(),
+        DeValue::Table(_) => "{…}".to_owned(),
+    }
+}
+
+/// Where a key of that name stands, at any depth.
+fn first_position(table: &DeTable<'_>, name: &str) -> Option<usize> {
+    let mut first = None;
+    for (key, value) in table {
+        let own: &str = key.get_ref();
+        let here = (own == name).then(|| key.span().start);
+        let inside = value.get_ref().as_table().and_then(|inner| first_position(inner, name));
+        first = first.into_iter().chain(here).chain(inside).min();
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+use super::*;
+use crate::config::GcPolicy;
+
+fn complaints(text: &str) -> Vec<String> {
+    let faults = Document::parse(text).err().unwrap_or_default();
+    faults.0.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn an_empty_file_is_the_default_drive_and_what_is_written_reads_back() {
+    assert_eq!(Document::parse("").unwrap().config(), &DeviceConfig::default());
+    let mut config = DeviceConfig { name: "a \"quoted\" name".to_owned(), ..Default::default() };
+    config.gc.threshold = 0.1 + 0.2;
+    config.gc.policy = GcPolicy::RandomPlusPlus;
+    config.run.seed = i64::MAX as u64;
+    config.energy.dram_read_nj_per_byte = 1e-7;
+    config.compat.wrap_request_size = true;
+    let text = write(&config);
+    assert_eq!(Document::parse(&text).unwrap().config(), &config);
+}
+
+#[test]
+fn all_faults_are_reported_at_once_with_lines_and_remedies() {
+    let text = "nme = 1\n[gc]\ntreshold = 0.1\npolicy = \"gredy\"\nhard_threshold = 2\n\n[bus]\n\
+                channels = \"many\"\nchannels = 4\n[flush]\n[run]\nseed = -1\n";
+    assert_eq!(
+        complaints(text),
+        [
+            "line 1: nme = 1: no such key; did you mean name?",
+            "line 3: gc.treshold = 0.1: no such key; did you mean gc.threshold?",
+            "line 4: gc.policy = \"gredy\": must be a name: greedy, d-choices, random, random+, random++, \
+             fifo, cost-benefit, windowed-greedy; did you mean greedy?",
+            "line 5: gc.hard_threshold = 2: must be a number: between 0 and 1, both excluded",
+            "line 8: bus.channels = \"many\": must be a whole number: 1 to 1024",
+            "line 9: channels: stands twice, first in line 8; keep one",
+            "line 10: flush = {…}: no such key; did you mean flash?",
+            "line 12: run.seed = -1: must be a whole number: 0 to 9223372036854775807",
+        ]
+    );
+}
+
+#[test]
+fn a_combination_that_cannot_be_names_its_line() {
+    let complaints = complaints("[mapping]\noverprovisioning = 0\n");
+    assert!(
+        complaints[0].starts_with("line 2: mapping.overprovisioning = 0.0: leaves"),
+        "{complaints:?}"
+    );
+}
+
+#[test]
+fn broken_toml_gives_an_error_and_a_line() {
+    for text in ["[gc", "[gc]\nthreshold = ", "a = [[[[", "\u{0}", "gc = 3", "[[gc]]", "= 4"] {
+        assert!(!complaints(text).is_empty(), "{text:?}");
+    }
+    assert!(complaints(&" ".repeat(MAX_BYTES + 1))[0].contains("at most"));
+}
+
+#[test]
+fn a_base_gives_what_is_not_said() {
+    let document = Document::parse("base = \"intel-750\"\n[bus]\nchannels = 16\n").unwrap();
+    assert_eq!(document.config().bus.channels, 16);
+    assert_eq!(document.config().bus.chips_per_channel, 5);
+    assert_eq!(complaints("base = \"intel-75\"").len(), 1);
+}
+
+#[test]
+fn setting_a_value_keeps_comments_and_order() {
+    let text =
+        "# my drive\nname = \"x\" # short\n\n[gc] # collection\nthreshold = 0.05 # soft\n# end\n";
+    let document = Document::parse(text).unwrap();
+    let changed =
+        document.with("gc.threshold", "0.1").unwrap().with("Flash_Channel_Count", "4").unwrap();
+    assert_eq!(changed.config().gc.threshold, 0.1);
+    assert_eq!(changed.config().bus.channels, 4);
+    assert!(changed.text().contains("threshold = 0.1 # soft"), "{}", changed.text());
+    for comment in ["# my drive", "# short", "# collection", "# end"] {
+        assert!(changed.text().contains(comment), "{}", changed.text());
+    }
+    assert!(document.with("gc.threshold", "7").is_err());
+}

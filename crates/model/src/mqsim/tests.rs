@@ -1,0 +1,188 @@
+use super::*;
+use crate::config::{Compat, DeviceConfig, FlashTechnology, GcPolicy};
+use crate::presets;
+use crate::scenario::{Pace, Source};
+use crate::testing::shared;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+fn files(folder: &str, end: &str) -> Vec<PathBuf> {
+    let Some(folder) = shared(folder) else { return Vec::new() };
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.filter(|path| path.to_string_lossy().ends_with(end)).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+fn tags(text: &str) -> BTreeSet<String> {
+    fn walk(element: &Element, into: &mut BTreeSet<String>) {
+        into.insert(element.name.clone());
+        element.children.iter().for_each(|child| walk(child, into));
+    }
+    let mut tags = BTreeSet::new();
+    walk(&crate::xml::parse(text).unwrap(), &mut tags);
+    tags
+}
+
+#[test]
+fn every_reference_drive_survives_a_round_trip() {
+    let recorded = files("reference/mqsim/ssd", ".xml");
+    for file in recorded.into_iter().chain(files("reference/mqsim/speed", ".ssd.xml")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let read = read_device(&text).unwrap_or_else(|f| panic!("{}:\n{f}", file.display()));
+        assert_eq!(read.notes, [""; 0], "{}", file.display());
+        assert_eq!(read.value.compat, Compat::MQSIM);
+        let written = write_device(&read.value).unwrap();
+        assert_eq!(written.notes, [""; 0]);
+        assert_eq!(tags(&written.value), tags(&text), "{}", file.display());
+        assert_eq!(read_device(&written.value).unwrap(), read, "{}", file.display());
+        let toml = crate::document::write(&read.value);
+        assert_eq!(crate::document::Document::parse(&toml).unwrap().config(), &read.value);
+    }
+}
+
+#[test]
+fn every_reference_workload_survives_a_round_trip_and_fits_its_drive() {
+    let recorded = files("reference/mqsim/workload", ".xml");
+    for file in recorded.into_iter().chain(files("reference/mqsim/speed", ".workload.xml")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let read = read_workload(&text).unwrap_or_else(|f| panic!("{}:\n{f}", file.display()));
+        let written = write_workload(&read.value);
+        assert_eq!(tags(&written), tags(&text), "{}", file.display());
+        assert_eq!(read_workload(&written).unwrap(), read, "{}", file.display());
+        let path = file.to_string_lossy();
+        let drive = path.replace("/workload/", "/ssd/").replace(".workload.xml", ".ssd.xml");
+        let drive = read_device(&std::fs::read_to_string(drive).unwrap()).unwrap().value;
+        for scenario in &read.value {
+            scenario.check(&drive.geometry()).unwrap_or_else(|f| panic!("{}: {f}", file.display()));
+        }
+    }
+}
+
+#[test]
+fn every_preset_that_mqsim_can_express_survives_a_round_trip() {
+    for name in presets::names() {
+        let mut config = presets::load(name).unwrap();
+        let written = write_device(&config).unwrap();
+        let read = read_device(&written.value).unwrap();
+        // What the XML cannot say comes back as the default.
+        config.compat = Compat::MQSIM;
+        config.name = read.value.name.clone();
+        config.cache.mode = read.value.cache.mode;
+        config.mapping.allocation = read.value.mapping.allocation;
+        assert_eq!(read.value, config, "{name}");
+        assert_eq!(read.notes, [""; 0], "{name}");
+    }
+}
+
+const SMALL: &str = "<Execution_Parameter_Set>\n<Device_Parameter_Set>\n<Seed>7</Seed>\n\
+    <Flash_Parameter_Set>\n<Block_PR_Cycles_Limit>123</Block_PR_Cycles_Limit>\n\
+    </Flash_Parameter_Set>\n</Device_Parameter_Set>\n</Execution_Parameter_Set>\n";
+
+#[test]
+fn absent_tags_get_what_mqsim_gives_them_and_spellings_of_forks_are_understood() {
+    let read = read_device(SMALL).unwrap();
+    assert_eq!(read.value.run.seed, 7);
+    assert_eq!(read.value.flash.pe_cycles_limit, 123);
+    // Compiled-in values that differ from the shipped file.
+    assert!(read.value.run.preconditioned && read.value.gc.preemptible);
+    assert_eq!(read.value.bus.rate_mts, 300);
+    assert_eq!(read.value.cache.capacity.0, 512 << 20);
+    assert_eq!(read.value.flash.page_metadata_bytes, 1872);
+    assert!(read.notes[0].contains("Channel_Transfer_Rate = 300"), "{:?}", read.notes);
+}
+
+fn complaints(change: impl Fn(&str) -> String) -> Vec<String> {
+    let faults = read_device(&change(SMALL)).err().unwrap_or_default();
+    faults.0.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn wrong_drives_name_every_fault_with_its_line() {
+    let broken = |text: &str| {
+        text.replace("<Seed>7", "<Sed>1</Sed><CMT_Capacity>-1</CMT_Capacity><Page_Capacity>1</Page_Capacity><Seed>seven")
+            .replace("</Flash_P", "<Flash_Technology>QLC</Flash_Technology></Flash_P")
+    };
+    let faults = complaints(broken);
+    assert_eq!(faults.len(), 5, "{faults:#?}");
+    assert!(faults.contains(&"line 3: Sed = 1: no such key; did you mean Seed?".to_owned()));
+    assert!(faults.contains(&"line 3: Page_Capacity: belongs into Flash_Parameter_Set".to_owned()));
+    assert!(
+        faults.contains(
+            &"line 6: Flash_Technology = QLC: must be a name: SLC, MLC, TLC; did you mean SLC?"
+                .to_owned()
+        ) || faults
+            .iter()
+            .any(|fault| fault.starts_with("line 6: Flash_Technology = QLC: must be a name"))
+    );
+    let twice = |text: &str| text.replace("<Seed>7</Seed>", "<Seed>7</Seed>\n<Seed>8</Seed>");
+    assert_eq!(complaints(twice), ["line 4: Seed: stands twice, first in line 3; keep one"]);
+    let spelt = |text: &str| {
+        text.replace(
+            "<Seed>7</Seed>",
+            "<Preferred_suspend_erase_time_for_read>1</Preferred_suspend_erase_time_for_read>\
+             <Prefered_suspend_erase_time_for_read>2</Prefered_suspend_erase_time_for_read>",
+        )
+    };
+    assert!(complaints(spelt)[0].contains("another spelling of it has another value"));
+    let simple = |text: &str| {
+        text.replace("<Seed>7</Seed>", "<Caching_Mechanism>SIMPLE</Caching_Mechanism>")
+    };
+    assert_eq!(
+        complaints(simple),
+        ["line 3: Caching_Mechanism = SIMPLE: must be a name: ADVANCED"]
+    );
+    assert!(read_device("<Execution_Parameter_Set/>").is_err());
+    assert!(read_device("<MQSim_IO_Scenarios/>").is_err());
+}
+
+#[test]
+fn what_mqsim_has_no_word_for_is_refused_and_what_xml_cannot_say_is_noted() {
+    let mut config = DeviceConfig::default();
+    config.gc.policy = GcPolicy::CostBenefit;
+    config.flash.technology = FlashTechnology::Qlc;
+    config.host.queue_depth = 65_536;
+    config.cache.capacity.0 = 1 << 33;
+    let faults = write_device(&config).unwrap_err();
+    let keys: Vec<&str> = faults.0.iter().map(|fault| fault.key.as_str()).collect();
+    assert_eq!(keys, ["host.queue_depth", "cache.capacity_bytes", "gc.policy", "flash.technology"]);
+    let mut config = DeviceConfig::default();
+    config.energy.flash_idle_mw = 5.0;
+    let notes = write_device(&config).unwrap().notes;
+    assert!(notes[0].starts_with("energy.flash_idle_mw = 5.0"), "{notes:?}");
+}
+
+fn flow(inside: &str) -> String {
+    format!(
+        "<MQSim_IO_Scenarios><IO_Scenario>\n<IO_Flow_Parameter_Set_Synthetic>\n<Channel_IDs>1, 0,1</Channel_IDs>\
+         <Chip_IDs>0</Chip_IDs><Die_IDs>0</Die_IDs><Plane_IDs>0</Plane_IDs>\
+         <Read_Percentage>50</Read_Percentage><Average_Request_Size>8</Average_Request_Size>\n{inside}\n\
+         </IO_Flow_Parameter_Set_Synthetic></IO_Scenario></MQSim_IO_Scenarios>"
+    )
+}
+
+#[test]
+fn a_generator_is_read_with_its_notes_and_must_be_able_to_start_and_stop() {
+    let depth = "<Average_No_of_Reqs_in_Queue>4</Average_No_of_Reqs_in_Queue>";
+    let stop = "<Stop_Time>1000</Stop_Time><Intensity>32768</Intensity>";
+    let read = read_workload(&flow(&format!("{depth}{stop}"))).unwrap();
+    let only = &read.value[0].flows[0];
+    assert_eq!(only.channels, [0, 1]);
+    let Source::Synthetic(generator) = &only.source else { panic!("not a generator") };
+    assert_eq!((generator.pace, generator.queue_depth), (Pace::QueueDepth, 4));
+    assert_eq!(read.notes.len(), 1);
+
+    let faults = read_workload(&flow("<Stop_Tme>1</Stop_Tme><Seed>x</Seed>")).unwrap_err();
+    let text = faults.to_string();
+    for part in
+        ["did you mean Stop_Time?", "Seed = x", "say how deep", "say when the generator stops"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    let geometry = DeviceConfig::default().geometry();
+    let mut scenario = read.value[0].clone();
+    scenario.flows[0].planes = vec![0, 7];
+    let text = scenario.check(&geometry).unwrap_err().to_string();
+    assert_eq!(text, "flow 1: Plane_IDs = 7: the drive has only 2, numbered from 0");
+}

@@ -1,0 +1,134 @@
+//! The drives that come with ssdtune: `configs/devices/*.toml`, built into the library.
+
+use crate::catalogue::closest;
+use crate::config::DeviceConfig;
+use crate::document::Document;
+use thiserror::Error;
+
+macro_rules! presets {
+    ($($name:literal)+) => {
+        const PRESETS: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../configs/devices/", $name, ".toml"))),)+
+        ];
+    };
+}
+
+presets! {
+    "intel-750" "samsung-850-pro" "z-ssd" "ssdkeeper" "haml" "lpm-znand" "lpm-nand" "mqsim-default"
+}
+
+/// There is no preset of that name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("no preset is called {name}{}; there are {}", hint(.nearest), names().collect::<Vec<_>>().join(", "))]
+pub struct UnknownPreset {
+    /// The name asked for.
+    pub name: String,
+    /// The one that was probably meant.
+    pub nearest: Option<&'static str>,
+}
+
+fn hint(nearest: &Option<&'static str>) -> String {
+    nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+/// The names of all presets.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, _)| *name)
+}
+
+/// The text of a preset's file.
+pub fn text(name: &str) -> Option<&'static str> {
+    PRESETS.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
+}
+
+/// A preset's configuration.
+///
+/// # Errors
+/// There is no preset of that name.
+pub fn load(name: &str) -> Result<DeviceConfig, UnknownPreset> {
+    let document = text(name).map(Document::parse);
+    match document {
+        // A test parses every one of them.
+        Some(parsed) => Ok(parsed.expect("presets are sound").config().clone()),
+        None => Err(UnknownPreset { name: name.to_owned(), nearest: closest(name, names()) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Compat, DeviceConfig};
+    use crate::ledger::Ledger;
+    use crate::units::Bytes;
+
+    #[test]
+    fn every_preset_is_sound_and_states_nothing_without_effect() {
+        for name in names() {
+            let document =
+                Document::parse(text(name).unwrap()).unwrap_or_else(|f| panic!("{name}:\n{f}"));
+            let config = document.config();
+            assert_eq!(config.name, name);
+            assert_eq!(config.compat, Compat::default(), "{name}");
+            let inert = config.inert(document.stated().keys().copied());
+            // AutoBlox's baseline has equal thresholds; a search moves them apart.
+            let known = |key| name == "intel-750" && key == "gc.preemptible";
+            assert!(inert.iter().all(|advice| known(advice.key)), "{name}: {inert:?}");
+            assert_eq!(config.advice(), [], "{name}");
+            assert!(!text(name).unwrap().contains("\nbase"), "{name}");
+        }
+    }
+
+    #[test]
+    fn raw_capacities_are_as_their_sources_say() {
+        for (name, gib) in [
+            ("intel-750", 480),
+            ("samsung-850-pro", 256),
+            ("z-ssd", 1024),
+            ("ssdkeeper", 512),
+            ("haml", 300),
+            ("lpm-znand", 256),
+            ("lpm-nand", 256),
+            ("mqsim-default", 512),
+        ] {
+            assert_eq!(
+                load(name).unwrap().geometry().raw_capacity(),
+                Bytes::from_gib(gib),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn visible_capacities_are_what_is_on_the_box() {
+        let visible = |name| Ledger::of(&load(name).unwrap()).visible_bytes.0 as f64;
+        for (name, bytes) in
+            [("samsung-850-pro", 256e9), ("z-ssd", 800e9), ("haml", 256.0 * 1073741824.0)]
+        {
+            assert!((visible(name) / bytes - 1.0).abs() < 1e-3, "{name}: {}", visible(name));
+        }
+    }
+
+    #[test]
+    fn every_value_of_a_preset_has_its_source_and_every_file_is_built_in() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/devices");
+        let files = std::fs::read_dir(directory).unwrap().count();
+        assert_eq!(files, names().count());
+        // The whole file of MQSim's example has one source, named at its top.
+        for name in names().filter(|name| *name != "mqsim-default") {
+            for line in text(name).unwrap().lines().filter(|line| line.contains(" = ")) {
+                let plain = line.starts_with("name") || line == "ideal = false";
+                assert!(line.contains('#') || plain, "{name}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_nearest() {
+        let error = load("intel750").unwrap_err();
+        assert_eq!(error.nearest, Some("intel-750"));
+        assert!(
+            error.to_string().starts_with("no preset is called intel750 (did you mean intel-750?)")
+        );
+        assert_eq!(load("floppy").map(|config: DeviceConfig| config.name).ok(), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! A small, strict reader of the XML that MQSim's files are: elements and text, nothing else.
+//!
+//! Files are untrusted: document types, entity definitions, processing instructions and attributes are
+//! refused, and size, depth and count are bounded, so that reading costs no more than a pass over the text.
+
+use crate::fault::{Fault, Faults, Problem};
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+
+/// A configuration of 200 KiB would list each tag fifty times; workloads of many scenarios are longer.
+pub(crate) const MAX_BYTES: usize = 4 << 20;
+const MAX_ELEMENTS: usize = 100_000;
+const MAX_DEPTH: usize = 8;
+
+/// One element.
+#[derive(Debug)]
+pub(crate) struct Element {
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    /// The text directly inside, trimmed.
+    pub(crate) text: String,
+    pub(crate) children: Vec<Element>,
+}
+
+/// Reads the root element.
+pub(crate) fn parse(text: &str) -> Result<Element, Faults> {
+    if text.len() > MAX_BYTES {
+        let reason = format!("{} bytes; at most {MAX_BYTES} are read", text.len());
+        return Err(Fault::new("", Problem::Unsupported { reason }).into());
+    }
+    let mut tree = Tree { text, line: 1, counted: 0, elements: 0, open: Vec::new(), root: None };
+    tree.read()?;
+    let line = tree.line;
+    match (tree.open.pop(), tree.root) {
+        (Some(open), _) => Err(syntax(line, format!("the file ends inside <{}>", open.name))),
+        (None, None) => Err(syntax(line, "there is no element in the file".to_owned())),
+        (None, Some(root)) => Ok(root),
+    }
+}
+
+struct Tree<'a> {
+    text: &'a str,
+    /// Line of the byte at `counted`.
+    line: usize,
+    counted: usize,
+    elements: usize,
+    open: Vec<Element>,
+    root: Option<Element>,
+}
+
+impl Tree<'_> {
+    fn read(&mut self) -> Result<(), Faults> {
+        let mut reader = Reader::from_str(self.text);
+        loop {
+            self.count_lines(reader.buffer_position() as usize);
+            let event = reader.read_event().map_err(|error| {
+                self.count_lines(reader.error_position() as usize);
+                syntax(self.line, error.to_string())
+            })?;
+            match event {
+                Event::Start(start) => self.start(&start)?,
+                Event::Empty(start) => {
+                    self.start(&start)?;
+                    self.end()?;
+                }
+                Event::End(_) => self.end()?,
+                Event::Text(text) => self.append(&text)?,
+                Event::CData(text) => self.append(&text)?,
+                Event::GeneralRef(entity) => self.entity(&entity)?,
+                Event::Comment(_) | Event::Decl(_) => {}
+                Event::DocType(_) => return Err(self.refuse("document types are not read")),
+                Event::PI(_) => return Err(self.refuse("processing instructions are not read")),
+                Event::Eof => return Ok(()),
+            }
+        }
+    }
+
+    fn count_lines(&mut self, position: usize) {
+        let passed = self.text.as_bytes().get(self.counted..position).unwrap_or_default();
+        self.line += passed.iter().filter(|&&byte| byte == b'\n').count();
+        self.counted = self.counted.max(position);
+    }
+
+    fn refuse(&self, reason: &str) -> Faults {
+        let reason = format!("{reason}; remove it");
+        Fault::new("", Problem::Unsupported { reason }).at_line(self.line).into()
+    }
+
+    fn start(&mut self, start: &BytesStart<'_>) -> Result<(), Faults> {
+        self.elements += 1;
+        if self.open.len() >= MAX_DEPTH || self.elements > MAX_ELEMENTS {
+            return Err(self.refuse("too many elements, or elements too deep in each other"));
+        }
+        if start.attributes().next().is_some() {
+            return Err(self.refuse("attributes are not read"));
+        }
+        let name = start.name().as_ref().to_owned();
+        self.open.push(Element {
+            name,
+            line: self.line,
+            text: String::new(),
+            children: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Faults> {
+        // The reader has matched the names already.
+        let Some(mut element) = self.open.pop() else { return Ok(()) };
+        element.text = element.text.trim().to_owned();
+        match self.open.last_mut() {
+            Some(parent) => parent.children.push(element),
+            None if self.root.is_none() => self.root = Some(element),
+            None => return Err(self.refuse("there is a second root element")),
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), Faults> {
+        match self.open.last_mut() {
+            Some(element) => element.text.push_str(text),
+            None if text.trim().trim_start_matches('\u{feff}').is_empty() => {}
+            None => return Err(syntax(self.line, "text outside of the root element".to_owned())),
+        }
+        Ok(())
+    }
+
+    /// The five entities of XML and character numbers; definitions of one's own do not exist here.
+    fn entity(&mut self, entity: &BytesRef<'_>) -> Result<(), Faults> {
+        let bad = |line| syntax(line, "an entity that XML does not define".to_owned());
+        if let Some(letter) = entity.resolve_char_ref().map_err(|_| bad(self.line))? {
+            return self.append(letter.encode_utf8(&mut [0; 4]));
+        }
+        let text = resolve_predefined_entity(entity).ok_or_else(|| bad(self.line))?;
+        self.append(text)
+    }
+}
+
+fn syntax(line: usize, message: String) -> Faults {
+    Fault::new("", Problem::Syntax { message: format!("not XML: {message}") }).at_line(line).into()
+}
+
+/// `text` as the content of an element.
+pub(crate) fn escape(text: &str) -> std::borrow::Cow<'_, str> {
+    quick_xml::escape::escape(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn elements_text_and_lines() {
+        let root =
+            parse("<?xml version=\"1.0\"?>\n<a>\n <b> x &amp; &#65; </b><!-- c -->\n <c/>\n</a>\n");
+        let root = root.unwrap();
+        assert_eq!((root.name.as_str(), root.line, root.children.len()), ("a", 2, 2));
+        assert_eq!((root.children[0].text.as_str(), root.children[0].line), ("x & A", 3));
+        assert_eq!(root.children[1].line, 4);
+    }
+
+    #[test]
+    fn hostile_and_broken_files_are_refused_with_their_line() {
+        let bomb = "<!DOCTYPE a [<!ENTITY b \"bbb\"><!ENTITY c \"&b;&b;\">]>\n<a>&c;</a>";
+        assert!(complaint(bomb).contains("document types are not read"));
+        assert!(complaint("<a>\n&lol;</a>").starts_with("line 2: not XML: an entity"));
+        assert!(complaint("<a>&#xD800;</a>").contains("an entity"));
+        assert!(complaint("<a>\n<b>").contains("the file ends inside <b>"));
+        assert!(complaint("<a>\n</b>").starts_with("line 2: not XML"));
+        assert!(complaint("<a/><a/>").contains("second root"));
+        assert!(complaint("<a x='1'/>").contains("attributes"));
+        assert!(complaint("").contains("no element"));
+        assert!(complaint("hello").contains("outside"));
+        assert!(complaint(&"<a>".repeat(9)).contains("too deep"));
+        assert!(complaint(&" ".repeat(MAX_BYTES + 1)).contains("at most"));
+    }
+}
