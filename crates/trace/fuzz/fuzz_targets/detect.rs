@@ -1,0 +1,2 @@
+#![no_main]
+ssdtune_trace_fuzz::parser!(None);

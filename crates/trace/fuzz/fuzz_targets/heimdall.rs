@@ -1,0 +1,3 @@
+#![no_main]
+use ssdtune_trace::Format;
+ssdtune_trace_fuzz::parser!(Some(Format::Heimdall));

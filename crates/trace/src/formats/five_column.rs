@@ -1,0 +1,33 @@
+//! What the formats of five blank-separated numbers share: `time device address size type`.
+
+use crate::text::{Fault, Field, Fields};
+
+/// The five fields of a line.
+pub(crate) struct FiveColumns<'a> {
+    pub(crate) at: Field,
+    pub(crate) device: &'a [u8],
+    pub(crate) address: Field,
+    pub(crate) size: Field,
+    pub(crate) kind: Field,
+}
+
+impl<'a> FiveColumns<'a> {
+    #[inline(always)]
+    pub(crate) fn parse(line: &'a [u8], unit_ns: u64) -> Result<Self, Fault> {
+        let mut fields = Fields::new(line);
+        fields.skip_blanks();
+        let at = fields.time(unit_ns, "the time")?;
+        fields.blank("a blank, then the device")?;
+        let from = fields.column();
+        fields.number("the device number")?;
+        let device = &line[from..fields.column()];
+        fields.blank("a blank, then the address")?;
+        let address = fields.number("the address")?;
+        fields.blank("a blank, then the size")?;
+        let size = fields.number("the size")?;
+        fields.blank("a blank, then the type")?;
+        let kind = fields.number("the type of the request")?;
+        fields.end()?;
+        Ok(Self { at, device, address, size, kind })
+    }
+}

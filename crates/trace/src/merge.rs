@@ -1,0 +1,286 @@
+//! Several traces as one: side by side in time, or one after the other.
+//!
+//! Merging holds one batch of each source. Ties go to the source named first.
+
+use crate::error::TraceError;
+use crate::formats::{Format, blktrace};
+use crate::reader::{Event, ReadOptions, Source, TraceReader, open};
+use crate::request::{Request, TenantId};
+use ssdtune_model::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// How the tenants of several sources become the tenants of one trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tenants {
+    /// Every source is one tenant, whatever devices it has.
+    PerSource,
+    /// Devices of the same name are the same tenant.
+    ByName,
+}
+
+/// Tenant numbers of the whole, shared by all sources.
+struct TenantMap {
+    rule: Tenants,
+    names: Vec<String>,
+    /// By source and its own tenant.
+    known: Vec<Vec<Option<TenantId>>>,
+}
+
+impl TenantMap {
+    fn new(rule: Tenants, sources: usize) -> Self {
+        Self { rule, names: Vec::new(), known: vec![Vec::new(); sources] }
+    }
+
+    fn translate(&mut self, index: usize, source: &dyn Source, batch: &mut [Request]) {
+        for request in batch {
+            request.tenant = match self.rule {
+                Tenants::PerSource => TenantId(index as u16),
+                Tenants::ByName => self.by_name(index, source, request.tenant),
+            };
+        }
+    }
+
+    fn by_name(&mut self, index: usize, source: &dyn Source, tenant: TenantId) -> TenantId {
+        let own = usize::from(tenant.0);
+        if let Some(Some(known)) = self.known[index].get(own) {
+            return *known;
+        }
+        let name = source.tenant_names().get(own).cloned().unwrap_or_else(|| own.to_string());
+        let found = self.names.iter().position(|n| *n == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        });
+        let whole = TenantId(u16::try_from(found).unwrap_or(u16::MAX));
+        if self.known[index].len() <= own {
+            self.known[index].resize(own + 1, None);
+        }
+        self.known[index][own] = Some(whole);
+        whole
+    }
+}
+
+fn check_count(sources: usize) -> Result<(), TraceError> {
+    if (1..=usize::from(u16::MAX)).contains(&sources) {
+        return Ok(());
+    }
+    Err(TraceError::Option {
+        option: "inputs",
+        value: sources.to_string(),
+        problem: "that many traces cannot be joined".into(),
+        legal: "1 to 65,535 traces".into(),
+    })
+}
+
+struct Lane {
+    source: Box<dyn Source>,
+    batch: Vec<Request>,
+    next: usize,
+}
+
+impl Lane {
+    /// Time of the next request; `None` at the end.
+    fn peek(&mut self, index: usize, map: &mut TenantMap) -> Result<Option<Nanos>, TraceError> {
+        if self.next == self.batch.len() {
+            self.batch.clear();
+            self.next = 0;
+            self.source.fill(&mut self.batch)?;
+            map.translate(index, &*self.source, &mut self.batch);
+        }
+        Ok(self.batch.get(self.next).map(|r| r.at))
+    }
+}
+
+/// Sources side by side, in order of time.
+pub struct Merge {
+    lanes: Vec<Lane>,
+    heap: BinaryHeap<Reverse<(Nanos, usize)>>,
+    map: TenantMap,
+    started: bool,
+}
+
+/// Requests handed out at once.
+const BATCH: usize = 8192;
+
+impl Merge {
+    /// Merges `sources`, each in order of time.
+    pub fn new(sources: Vec<Box<dyn Source>>, rule: Tenants) -> Result<Self, TraceError> {
+        check_count(sources.len())?;
+        let map = TenantMap::new(rule, sources.len());
+        let lane = |source| Lane { source, batch: Vec::new(), next: 0 };
+        let lanes = sources.into_iter().map(lane).collect();
+        Ok(Self { lanes, heap: BinaryHeap::new(), map, started: false })
+    }
+}
+
+impl Source for Merge {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        if !self.started {
+            self.started = true;
+            for (index, lane) in self.lanes.iter_mut().enumerate() {
+                let first = lane.peek(index, &mut self.map)?;
+                self.heap.extend(first.map(|at| Reverse((at, index))));
+            }
+        }
+        let before = out.len();
+        while let Some(Reverse((_, index))) = self.heap.pop() {
+            let lane = &mut self.lanes[index];
+            let until = self.heap.peek().map(|Reverse(next)| *next);
+            // As long as this lane is first, no need to ask the heap.
+            loop {
+                out.push(lane.batch[lane.next]);
+                lane.next += 1;
+                let Some(at) = lane.peek(index, &mut self.map)? else { break };
+                if until.is_some_and(|until| (at, index) > until) || out.len() - before >= BATCH {
+                    self.heap.push(Reverse((at, index)));
+                    break;
+                }
+            }
+            if out.len() - before >= BATCH {
+                break;
+            }
+        }
+        Ok(out.len() - before)
+    }
+
+    fn tenant_names(&self) -> Vec<String> {
+        self.map.names.clone()
+    }
+}
+
+/// Sources one after the other, each beginning `gap` after the last request of the one before.
+pub struct Concat {
+    sources: Vec<Box<dyn Source>>,
+    current: usize,
+    map: TenantMap,
+    gap: Nanos,
+    /// Added to the times of the current source.
+    shift: Nanos,
+    last: Nanos,
+}
+
+impl Concat {
+    /// Concatenates `sources`, each counting from 0.
+    pub fn new(sources: Vec<Box<dyn Source>>, rule: Tenants, gap: Nanos) -> Result<Self, TraceError> {
+        check_count(sources.len())?;
+        let map = TenantMap::new(rule, sources.len());
+        Ok(Self { sources, current: 0, map, gap, shift: Nanos::ZERO, last: Nanos::ZERO })
+    }
+}
+
+impl Source for Concat {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        while let Some(source) = self.sources.get_mut(self.current) {
+            let before = out.len();
+            let n = source.fill(out)?;
+            if n > 0 {
+                self.map.translate(self.current, &**source, &mut out[before..]);
+                for request in &mut out[before..] {
+                    request.at = Nanos(request.at.0.saturating_add(self.shift.0));
+                    self.last = request.at;
+                }
+                return Ok(n);
+            }
+            self.current += 1;
+            self.shift = Nanos(self.last.0.saturating_add(self.gap.0));
+        }
+        Ok(0)
+    }
+
+    fn tenant_names(&self) -> Vec<String> {
+        self.map.names.clone()
+    }
+}
+
+/// The per-CPU files in a directory that `blktrace` wrote (`*.blktrace.N`), sorted by name.
+pub fn blktrace_files(dir: &Path) -> Result<Vec<PathBuf>, TraceError> {
+    let io_error = |source| TraceError::Io { path: dir.to_path_buf(), doing: "listing", source };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(io_error)? {
+        let path = entry.map_err(io_error)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let cpu = name.rsplit_once(".blktrace.").map(|(_, cpu)| cpu);
+        if cpu.is_some_and(|cpu| !cpu.is_empty() && cpu.bytes().all(|b| b.is_ascii_digit())) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        let remedy = "name a trace, or a directory of files NAME.blktrace.CPU";
+        let what = "a directory without blktrace files";
+        return Err(TraceError::NotATrace { path: dir.to_path_buf(), what, remedy });
+    }
+    Ok(files)
+}
+
+/// Opens the per-CPU files of one blktrace and merges them. Their clocks are one, so times are taken as they are
+/// and counted from the first request of all.
+pub fn open_blktrace(paths: &[PathBuf], options: &ReadOptions) -> Result<Rebased<Merge>, TraceError> {
+    let event = match options.event {
+        Event::Auto => common_event(paths)?,
+        event => event,
+    };
+    let options = ReadOptions {
+        format: Some(Format::Blktrace),
+        event,
+        rebase: false,
+        // Some CPUs saw no request. All windows together must stay small.
+        allow_empty: true,
+        reorder_window: (options.reorder_window / paths.len().max(1)).max(1024),
+        ..options.clone()
+    };
+    let open_one = |path: &PathBuf| -> Result<Box<dyn Source>, TraceError> {
+        let reader: TraceReader = open(path, &options)?;
+        Ok(Box::new(reader))
+    };
+    let sources = paths.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
+    Ok(Rebased { source: Merge::new(sources, Tenants::ByName)?, origin: None })
+}
+
+/// The event to take from all files: a CPU may have seen completions only.
+fn common_event(paths: &[PathBuf]) -> Result<Event, TraceError> {
+    let mut best = Event::Complete;
+    for path in paths {
+        let io_error = |source| TraceError::Io { path: path.clone(), doing: "reading", source };
+        let mut first = Vec::new();
+        File::open(path).and_then(|f| f.take(64 << 10).read_to_end(&mut first)).map_err(io_error)?;
+        match blktrace::default_action(&first) {
+            b'D' if !first.is_empty() => return Ok(Event::Issue),
+            b'Q' => best = Event::Queue,
+            _ => {}
+        }
+    }
+    Ok(best)
+}
+
+/// A source counted from its first request.
+pub struct Rebased<S> {
+    source: S,
+    origin: Option<Nanos>,
+}
+
+impl<S> Rebased<S> {
+    /// The source's own time of the first request; 0 before that has been read.
+    pub fn origin(&self) -> Nanos {
+        self.origin.unwrap_or_default()
+    }
+}
+
+impl<S: Source> Source for Rebased<S> {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        let before = out.len();
+        let n = self.source.fill(out)?;
+        if n > 0 {
+            let origin = *self.origin.get_or_insert(out[before].at);
+            out[before..].iter_mut().for_each(|r| r.at = r.at - origin);
+        }
+        Ok(n)
+    }
+
+    fn tenant_names(&self) -> Vec<String> {
+        self.source.tenant_names()
+    }
+}

@@ -1,0 +1,75 @@
+//! Changes to a stream of requests, in bounded memory.
+//!
+//! A [`Transform`] changes one batch after the other and keeps the order of time. A [`Chain`] is a source with
+//! transforms behind it. Transforms that must know the whole trace first (dense remapping, splitting) take a plan
+//! that a first pass over the same source has made: see [`remap::DensePlan`] and [`split::SplitPlan`].
+
+pub mod remap;
+pub mod select;
+pub mod split;
+pub mod time;
+
+use crate::error::TraceError;
+use crate::reader::Source;
+use crate::request::Request;
+
+/// A change to a stream of requests.
+pub trait Transform: Send {
+    /// Changes `batch` in place; it may grow or shrink.
+    fn apply(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError>;
+
+    /// Whether no later request can come through, so that reading may stop.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// A source with transforms behind it, the first one nearest to the source.
+pub struct Chain<S> {
+    source: S,
+    steps: Vec<Box<dyn Transform>>,
+    batch: Vec<Request>,
+}
+
+impl<S: Source> Chain<S> {
+    /// `source` as it is.
+    pub fn new(source: S) -> Self {
+        Self { source, steps: Vec::new(), batch: Vec::new() }
+    }
+
+    /// With `step` after all others.
+    pub fn then(mut self, step: impl Transform + 'static) -> Self {
+        self.steps.push(Box::new(step));
+        self
+    }
+
+    /// The source.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+}
+
+impl<S: Source> Source for Chain<S> {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        loop {
+            if self.steps.iter().any(|s| s.is_done()) {
+                return Ok(0);
+            }
+            self.batch.clear();
+            if self.source.fill(&mut self.batch)? == 0 {
+                return Ok(0);
+            }
+            for step in &mut self.steps {
+                step.apply(&mut self.batch)?;
+            }
+            if !self.batch.is_empty() {
+                out.extend_from_slice(&self.batch);
+                return Ok(self.batch.len());
+            }
+        }
+    }
+
+    fn tenant_names(&self) -> Vec<String> {
+        self.source.tenant_names()
+    }
+}

@@ -1,0 +1,202 @@
+//! Writes traces: ssdtune's binary format, its CSV, and MQSim's ASCII.
+//!
+//! A trace is written beside its final place and moved there when it is complete, so that an interrupted
+//! conversion never leaves half a trace under the name asked for. Text is compressed as the name ends
+//! (.gz, .zst, .xz, .bz2).
+
+use crate::binary::SsdtWriter;
+use crate::compress::{Compression, Compressor};
+use crate::error::TraceError;
+use crate::formats::csv::HEADER;
+use crate::request::{Op, Request};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A format that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// ssdtune's binary format.
+    Ssdt,
+    /// ssdtune's CSV.
+    Csv,
+    /// MQSim's ASCII, which knows reads and writes only.
+    Mqsim,
+}
+
+impl OutputFormat {
+    /// What the name of an output file asks for: .ssdt, .csv, .trace or .txt (MQSim), before the ending of a
+    /// compression.
+    pub fn of_name(path: &Path) -> Result<Self, TraceError> {
+        let stem = match Compression::of_name(path) {
+            Compression::None => path.to_path_buf(),
+            _ => path.with_extension(""),
+        };
+        match stem.extension().and_then(|e| e.to_str()) {
+            Some("ssdt") => Ok(Self::Ssdt),
+            Some("csv") => Ok(Self::Csv),
+            Some("trace" | "txt" | "mqsim") => Ok(Self::Mqsim),
+            _ => Err(TraceError::Option {
+                option: "--output",
+                value: path.display().to_string(),
+                problem: "the name does not say which format to write".into(),
+                legal: "a name ending in .ssdt, .csv or .trace (MQSim), the text ones with .gz, .zst, \
+                        .xz or .bz2 after it; or --to ssdt|csv|mqsim"
+                    .into(),
+            }),
+        }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteSummary {
+    /// Requests written.
+    pub requests: u64,
+    /// Trims and flushes left out, which the format cannot say.
+    pub dropped: u64,
+    /// Size of the file.
+    pub bytes: u64,
+}
+
+enum Sink {
+    Ssdt(Box<SsdtWriter<BufWriter<File>>>),
+    Text { out: Box<Compressor<BufWriter<File>>>, mqsim: bool },
+}
+
+/// A trace being written.
+pub struct TraceWriter {
+    sink: Option<Sink>,
+    path: PathBuf,
+    partial: PathBuf,
+    line: Vec<u8>,
+    summary: WriteSummary,
+}
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+impl TraceWriter {
+    /// Begins the trace `path` in `format`.
+    pub fn create(path: impl AsRef<Path>, format: OutputFormat) -> Result<Self, TraceError> {
+        let path = path.as_ref().to_path_buf();
+        let compression = Compression::of_name(&path);
+        if format == OutputFormat::Ssdt && compression != Compression::None {
+            return Err(TraceError::Option {
+                option: "--output",
+                value: path.display().to_string(),
+                problem: ".ssdt is compact already, is read through a memory map, and is not compressed".into(),
+                legal: "a name ending in .ssdt".into(),
+            });
+        }
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(".partial");
+        let partial = path.with_file_name(name);
+        let io_error = |doing, source| TraceError::Io { path: path.clone(), doing, source };
+        let file = File::create(&partial).map_err(|e| io_error("creating", e))?;
+        let out = BufWriter::with_capacity(BUFFER_BYTES, file);
+        let sink = match format {
+            OutputFormat::Ssdt => SsdtWriter::new(out).map(|w| Sink::Ssdt(Box::new(w))),
+            OutputFormat::Csv | OutputFormat::Mqsim => {
+                let mqsim = format == OutputFormat::Mqsim;
+                Compressor::new(out, compression).and_then(|mut out| {
+                    if !mqsim {
+                        out.write_all(HEADER.as_bytes())?;
+                        out.write_all(b"\n")?;
+                    }
+                    Ok(Sink::Text { out: Box::new(out), mqsim })
+                })
+            }
+        }
+        .map_err(|e| io_error("writing", e))?;
+        let summary = WriteSummary::default();
+        Ok(Self { sink: Some(sink), path, partial, line: Vec::new(), summary })
+    }
+
+    fn io_error(&self, source: io::Error) -> TraceError {
+        TraceError::Io { path: self.path.clone(), doing: "writing", source }
+    }
+
+    /// Appends `requests`, in order of time.
+    pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
+        let written = match &mut self.sink {
+            None => Ok(()),
+            Some(Sink::Ssdt(writer)) => {
+                self.summary.requests += requests.len() as u64;
+                writer.write(requests)
+            }
+            Some(Sink::Text { out, mqsim }) => {
+                self.line.clear();
+                for request in requests {
+                    let said = match *mqsim {
+                        true => mqsim_line(request, &mut self.line),
+                        false => csv_line(request, &mut self.line),
+                    };
+                    match said {
+                        true => self.summary.requests += 1,
+                        false => self.summary.dropped += 1,
+                    }
+                }
+                out.write_all(&self.line)
+            }
+        };
+        written.map_err(|e| self.io_error(e))
+    }
+
+    /// Completes the file. `origin_ns` and the names of the tenants' devices go into formats that keep them.
+    pub fn finish(mut self, origin_ns: u64, names: &[String]) -> Result<WriteSummary, TraceError> {
+        let finished = match self.sink.take() {
+            None => return Ok(self.summary),
+            Some(Sink::Ssdt(writer)) => writer.finish(origin_ns, names),
+            Some(Sink::Text { out, .. }) => out.finish(),
+        };
+        let finished = finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
+        let file = finished.map_err(|e| self.io_error(e))?;
+        self.summary.bytes = file.metadata().map_or(0, |m| m.len());
+        drop(file);
+        std::fs::rename(&self.partial, &self.path).map_err(|e| self.io_error(e))?;
+        Ok(self.summary)
+    }
+}
+
+impl Drop for TraceWriter {
+    fn drop(&mut self) {
+        if self.sink.is_some() {
+            // Given up half-way. Nothing can be done about a failure here.
+            let _ = std::fs::remove_file(&self.partial);
+        }
+    }
+}
+
+fn number(value: u64, end: u8, line: &mut Vec<u8>) {
+    line.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    line.push(end);
+}
+
+fn csv_line(request: &Request, line: &mut Vec<u8>) -> bool {
+    number(request.at.0, b',', line);
+    number(u64::from(request.tenant.0), b',', line);
+    line.push(match request.op {
+        Op::Read => b'R',
+        Op::Write => b'W',
+        Op::Trim => b'T',
+        Op::Flush => b'F',
+    });
+    line.push(b',');
+    number(request.lba.0, b',', line);
+    number(u64::from(request.sectors), b'\n', line);
+    true
+}
+
+fn mqsim_line(request: &Request, line: &mut Vec<u8>) -> bool {
+    let kind = match request.op {
+        Op::Write => 0,
+        Op::Read => 1,
+        Op::Trim | Op::Flush => return false,
+    };
+    number(request.at.0, b' ', line);
+    number(u64::from(request.tenant.0), b' ', line);
+    number(request.lba.0, b' ', line);
+    number(u64::from(request.sectors), b' ', line);
+    number(kind, b'\n', line);
+    true
+}
