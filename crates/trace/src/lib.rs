@@ -3,8 +3,10 @@
 pub mod binary;
 pub mod compress;
 mod decode;
+pub mod describe;
 pub mod detect;
 pub mod error;
+pub mod features;
 pub mod formats;
 mod input;
 pub mod merge;
@@ -13,6 +15,7 @@ pub mod reader;
 pub mod request;
 mod text;
 pub mod transform;
+pub mod workload;
 pub mod writer;
 
 pub use error::TraceError;

@@ -1,0 +1,109 @@
+//! Generation, window features and description, in requests per second on one core.
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use ssdtune_trace::Request;
+use ssdtune_trace::describe::describe;
+use ssdtune_trace::features::autoblox::{Standardiser, windows};
+use ssdtune_trace::workload::{Generator, Seed, parse};
+use std::hint::black_box;
+
+const REQUESTS: u64 = 100_000;
+
+/// An OLTP-like mix that takes every branch: two operations, a size histogram, Zipf, runs, repeats, bursts.
+const OLTP: &str = r#"
+name = "bench"
+requests = 1
+[arrival]
+process = "bursty"
+rate_requests_per_s = 100000
+burst_share = 0.2
+burst_factor = 3.0
+burst_s = 0.05
+[read]
+share = 0.65
+size = [{ bytes = "8 KiB", share = 0.9 }, { from = "16 KiB", to = "64 KiB", step = "16 KiB", share = 0.1 }]
+working_set = "64 GiB"
+cell = "8 KiB"
+skew = { kind = "zipf", theta = 0.9 }
+runs = { share = 0.2, mean_length = 8 }
+[write]
+share = 0.35
+size = [{ bytes = "8 KiB" }]
+working_set = "64 GiB"
+cell = "8 KiB"
+skew = { kind = "zipf", theta = 0.9 }
+recent = { share = 0.2, window = 4096, of = "writes" }
+"#;
+
+const UNIFORM: &str = r#"
+name = "bench"
+requests = 1
+[arrival]
+process = "poisson"
+rate_requests_per_s = 100000
+[read]
+share = 0.5
+size = [{ bytes = "4 KiB" }]
+working_set = "64 GiB"
+[write]
+share = 0.5
+size = [{ bytes = "4 KiB" }]
+working_set = "64 GiB"
+"#;
+
+fn generation(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("generate");
+    group.throughput(Throughput::Elements(REQUESTS));
+    for (name, text) in [("uniform", UNIFORM), ("oltp", OLTP)] {
+        let model = parse(text, "bench").expect("a legal model");
+        let generator = Generator::new(&model, Seed::default()).expect("a legal model");
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched_ref(
+                || generator.clone(),
+                |generator| {
+                    let mut sum = 0;
+                    for request in generator.take(REQUESTS as usize) {
+                        sum ^= request.lba.0 ^ request.at.0;
+                    }
+                    black_box(sum)
+                },
+                BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn oltp_trace() -> Vec<Request> {
+    let model = parse(OLTP, "bench").expect("a legal model");
+    Generator::new(&model, Seed::default())
+        .expect("a legal model")
+        .take(REQUESTS as usize)
+        .collect()
+}
+
+fn window_features(criterion: &mut Criterion) {
+    let trace = oltp_trace();
+    let mut group = criterion.benchmark_group("features");
+    group.throughput(Throughput::Elements(REQUESTS));
+    group.bench_function("autoblox windows, standardised", |bencher| {
+        bencher.iter(|| {
+            let mut matrix = windows(black_box(&trace));
+            Standardiser::fit(&matrix).apply(&mut matrix);
+            black_box(matrix)
+        });
+    });
+    group.finish();
+}
+
+fn description(criterion: &mut Criterion) {
+    let trace = oltp_trace();
+    let mut group = criterion.benchmark_group("describe");
+    group.throughput(Throughput::Elements(REQUESTS));
+    group.sample_size(20);
+    group.bench_function("oltp", |bencher| bencher.iter(|| describe(black_box(&trace))));
+    group.finish();
+}
+
+criterion_group!(benches, generation, window_features, description);
+criterion_main!(benches);

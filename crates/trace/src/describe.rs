@@ -1,0 +1,326 @@
+//! What a trace is like, in one pass and bounded memory.
+//!
+//! Pages are 4 KiB and belong to a tenant: two tenants never share one. Times must not run backwards (the readers
+//! see to that). Memory: three fixed histograms, a SHARDS sample of at most 32,768 pages (about 3 MB) and the
+//! footprint in roaring bitmaps, whose size the result states; a dense footprint costs about
+//! 1 bit a page, a scattered one 2 bytes and up.
+//!
+//! Reuse distance and skew come from the sample, exact while the footprint fits into it; see
+//! [`shards`] for the error bound. A request counts for its first 65,536 pages (256 MiB) there.
+//! Left out: flushes have no place, and trims count in operations and bytes only.
+
+mod arrivals;
+mod sequence;
+pub mod shards;
+mod show;
+
+use crate::{Op, Request, TenantId};
+use arrivals::Arrivals;
+use hdrhistogram::Histogram;
+use roaring::RoaringTreemap;
+use sequence::Sequence;
+use serde::Serialize;
+use shards::Shards;
+
+pub use arrivals::{ArrivalsDescription, Dispersion};
+pub use sequence::{SequenceDescription, StrideCount};
+pub use shards::{ReuseDescription, SkewDescription};
+
+/// Sectors in a 4 KiB page.
+const PAGE_SECTORS: u64 = 8;
+/// Pages of one tenant: 2^48 pages are one exbibyte.
+const PAGE_BITS: u32 = 48;
+/// Pages a single request may add to the sample.
+const SAMPLED_PAGES_MAX: u64 = 1 << 16;
+
+/// Everything [`Describer`] finds out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Description {
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Reads among reads and writes.
+    pub read_share: f64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Bytes trimmed.
+    pub trim_bytes: u64,
+    /// Tenants seen.
+    pub tenants: usize,
+    /// Reads and writes that start and end on 4 KiB boundaries.
+    pub aligned_4k_share: f64,
+    /// From the first arrival to the last.
+    pub duration_ns: u64,
+    /// Sizes of reads in bytes.
+    pub read_size_bytes: Quantiles,
+    /// Sizes of writes in bytes.
+    pub write_size_bytes: Quantiles,
+    /// Gaps between arrivals.
+    pub gap_ns: Quantiles,
+    /// Pages touched.
+    pub footprint: FootprintDescription,
+    /// Page writes over distinct pages written; 1 is "written once", 0 where nothing was.
+    pub overwrite_factor: f64,
+    /// Runs and strides of reads.
+    pub read_sequence: SequenceDescription,
+    /// Runs and strides of writes.
+    pub write_sequence: SequenceDescription,
+    /// Rates and burstiness.
+    pub arrivals: ArrivalsDescription,
+    /// Reuse distances.
+    pub reuse: ReuseDescription,
+    /// Popularity of pages.
+    pub skew: SkewDescription,
+}
+
+/// A distribution by its quantiles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// Values seen.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: u64,
+    /// 5 % are at most this.
+    pub p05: u64,
+    /// 25 %.
+    pub p25: u64,
+    /// 50 %.
+    pub p50: u64,
+    /// 75 %.
+    pub p75: u64,
+    /// 95 %.
+    pub p95: u64,
+    /// 99 %.
+    pub p99: u64,
+    /// 99.9 %.
+    pub p999: u64,
+    /// Largest.
+    pub max: u64,
+    /// Counts by power of two.
+    pub histogram: Vec<Bucket>,
+}
+
+/// Values in `from..=to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// Smallest value of the bucket.
+    pub from: u64,
+    /// Largest.
+    pub to: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Distinct 4 KiB pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FootprintDescription {
+    /// Read or written.
+    pub pages: u64,
+    /// Read.
+    pub read_pages: u64,
+    /// Written.
+    pub write_pages: u64,
+    /// `pages` in bytes.
+    pub bytes: u64,
+    /// The end of the highest request: the device must be this large, unless addresses are compacted.
+    pub address_end_bytes: u64,
+    /// What the bitmaps take.
+    pub bitmap_bytes: u64,
+}
+
+/// Takes requests one by one; [`Describer::finish`] gives the result.
+#[derive(Debug)]
+pub struct Describer {
+    counts: [u64; 4],
+    bytes: [u64; 4],
+    tenants: Vec<bool>,
+    aligned: u64,
+    address_end: u64,
+    sizes: [Histogram<u64>; 2],
+    pages: [RoaringTreemap; 2],
+    page_writes: u64,
+    sequences: [Sequence; 2],
+    arrivals: Arrivals,
+    shards: Shards,
+}
+
+impl Default for Describer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Describer {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        Self {
+            counts: [0; 4],
+            bytes: [0; 4],
+            tenants: Vec::new(),
+            aligned: 0,
+            address_end: 0,
+            sizes: [histogram(), histogram()],
+            pages: [RoaringTreemap::new(), RoaringTreemap::new()],
+            page_writes: 0,
+            sequences: [Sequence::default(), Sequence::default()],
+            arrivals: Arrivals::new(),
+            shards: Shards::new(shards::SAMPLE_PAGES),
+        }
+    }
+
+    /// One more request, not earlier than the last.
+    pub fn push(&mut self, request: &Request) {
+        let op = request.op as usize;
+        self.counts[op] += 1;
+        let bytes = u64::from(request.sectors) * 512;
+        self.bytes[op] += bytes;
+        self.arrivals.push(request.at.0, bytes);
+        let tenant = usize::from(request.tenant.0);
+        if tenant >= self.tenants.len() {
+            self.tenants.resize(tenant + 1, false);
+        }
+        self.tenants[tenant] = true;
+        if matches!(request.op, Op::Read | Op::Write) && request.sectors > 0 {
+            self.push_access(request, op, bytes);
+        }
+    }
+
+    fn push_access(&mut self, request: &Request, op: usize, bytes: u64) {
+        let end = request.lba.0.saturating_add(u64::from(request.sectors));
+        self.aligned += u64::from((request.lba.0 | end).is_multiple_of(PAGE_SECTORS));
+        self.sizes[op].saturating_record(bytes);
+        self.sequences[op].push(request.tenant, request.lba.0, request.sectors);
+        let (first, last) = self.push_footprint(request);
+        for page in first..=last.min(first.saturating_add(SAMPLED_PAGES_MAX - 1)) {
+            self.shards.push(page_key(request.tenant, page));
+        }
+    }
+
+    /// Only the footprint and the overwrite factor of a read or write: its first and last page.
+    pub(crate) fn push_footprint(&mut self, request: &Request) -> (u64, u64) {
+        let op = usize::from(request.op == Op::Write);
+        let end = request.lba.0.saturating_add(u64::from(request.sectors));
+        self.address_end = self.address_end.max(end);
+        let (first, last) = (request.lba.0 / PAGE_SECTORS, (end - 1) / PAGE_SECTORS);
+        let (from, to) = (page_key(request.tenant, first), page_key(request.tenant, last));
+        if from <= to {
+            self.pages[op].insert_range(from..=to);
+        }
+        if request.op == Op::Write {
+            self.page_writes += last - first + 1;
+        }
+        (first, last)
+    }
+
+    /// The result so far.
+    pub fn finish(&self) -> Description {
+        let [reads, writes, trims, flushes] = self.counts;
+        let [read_bytes, write_bytes, trim_bytes, _] = self.bytes;
+        let accesses = reads + writes;
+        let write_pages = self.pages[1].len();
+        let pages = self.pages[0].union_len(&self.pages[1]);
+        Description {
+            requests: self.counts.iter().sum(),
+            reads,
+            writes,
+            trims,
+            flushes,
+            read_share: ratio(reads, accesses),
+            read_bytes,
+            write_bytes,
+            trim_bytes,
+            tenants: self.tenants.iter().filter(|&&seen| seen).count(),
+            aligned_4k_share: ratio(self.aligned, accesses),
+            duration_ns: self.arrivals.duration_ns(),
+            read_size_bytes: Quantiles::of(&self.sizes[0]),
+            write_size_bytes: Quantiles::of(&self.sizes[1]),
+            gap_ns: Quantiles::of(self.arrivals.gaps()),
+            footprint: FootprintDescription {
+                pages,
+                read_pages: self.pages[0].len(),
+                write_pages,
+                bytes: pages * 4096,
+                address_end_bytes: self.address_end.saturating_mul(512),
+                bitmap_bytes: self.pages.iter().map(|p| p.serialized_size() as u64).sum(),
+            },
+            overwrite_factor: ratio(self.page_writes, write_pages),
+            read_sequence: self.sequences[0].describe(),
+            write_sequence: self.sequences[1].describe(),
+            arrivals: self.arrivals.describe(),
+            reuse: self.shards.reuse(),
+            skew: self.shards.skew(),
+        }
+    }
+}
+
+/// Describes a whole stream.
+pub fn describe<'r>(requests: impl IntoIterator<Item = &'r Request>) -> Description {
+    let mut describer = Describer::new();
+    requests.into_iter().for_each(|request| describer.push(request));
+    describer.finish()
+}
+
+/// Page `page` of a tenant as one number.
+fn page_key(tenant: TenantId, page: u64) -> u64 {
+    (u64::from(tenant.0) << PAGE_BITS) | (page & ((1 << PAGE_BITS) - 1))
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Three significant digits over the whole range of u64: about 450 KB.
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("constant bounds are legal")
+}
+
+impl Quantiles {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        let at = |quantile| histogram.value_at_quantile(quantile);
+        Self {
+            count: histogram.len(),
+            mean: histogram.mean(),
+            min: histogram.min(),
+            p05: at(0.05),
+            p25: at(0.25),
+            p50: at(0.5),
+            p75: at(0.75),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: histogram.max(),
+            histogram: by_power_of_two(histogram),
+        }
+    }
+}
+
+fn by_power_of_two(histogram: &Histogram<u64>) -> Vec<Bucket> {
+    let mut counts = [0u64; 65];
+    for value in histogram.iter_recorded() {
+        let bits = 64 - value.value_iterated_to().leading_zeros();
+        counts[bits as usize] += value.count_at_value();
+    }
+    let bucket = |(bits, &count): (usize, &u64)| Bucket {
+        from: if bits == 0 { 0 } else { 1 << (bits - 1) },
+        to: if bits == 0 { 0 } else { u64::MAX >> (64 - bits) },
+        count,
+    };
+    counts.iter().enumerate().filter(|(_, count)| **count > 0).map(bucket).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! Rates and burstiness.
+//!
+//! Burstiness is the index of dispersion: variance over mean of the number of arrivals in windows of a
+//! given length. A Poisson stream has 1 at every length; growth with the length means bursts of bursts.
+
+use super::histogram;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// Window lengths.
+const SCALES_NS: [u64; 6] =
+    [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
+/// Fewer windows than this say nothing about a variance.
+const WINDOWS_MIN: u64 = 10;
+
+/// Rates and burstiness.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ArrivalsDescription {
+    /// Requests over the duration.
+    pub requests_per_s: f64,
+    /// Bytes read, written or trimmed over the duration.
+    pub bytes_per_s: f64,
+    /// Standard deviation of a gap over its mean; 1 for Poisson.
+    pub gap_variation: f64,
+    /// Index of dispersion by window length, where the trace has ten windows of it.
+    pub dispersion: Vec<Dispersion>,
+}
+
+/// The index of dispersion at one window length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Dispersion {
+    /// Window length.
+    pub window_ns: u64,
+    /// Whole windows seen.
+    pub windows: u64,
+    /// Variance over mean of the arrivals in a window.
+    pub index: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Scale {
+    window: u64,
+    count: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Scale {
+    fn push(&mut self, window: u64) {
+        if window != self.window {
+            self.close();
+            self.window = window;
+        }
+        self.count += 1;
+    }
+
+    fn close(&mut self) {
+        self.sum += self.count as f64;
+        self.squares += (self.count * self.count) as f64;
+        self.count = 0;
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    first_ns: Option<u64>,
+    last_ns: u64,
+    requests: u64,
+    bytes: u64,
+    gaps: Histogram<u64>,
+    gap_sum: f64,
+    gap_squares: f64,
+    scales: [Scale; SCALES_NS.len()],
+}
+
+impl Arrivals {
+    pub(super) fn new() -> Self {
+        Self {
+            first_ns: None,
+            last_ns: 0,
+            requests: 0,
+            bytes: 0,
+            gaps: histogram(),
+            gap_sum: 0.0,
+            gap_squares: 0.0,
+            scales: [Scale::default(); SCALES_NS.len()],
+        }
+    }
+
+    pub(super) fn push(&mut self, at_ns: u64, bytes: u64) {
+        self.requests += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        let first = *self.first_ns.get_or_insert(at_ns);
+        if self.requests > 1 {
+            let gap = at_ns.saturating_sub(self.last_ns);
+            self.gaps.saturating_record(gap);
+            self.gap_sum += gap as f64;
+            self.gap_squares += gap as f64 * gap as f64;
+        }
+        self.last_ns = self.last_ns.max(at_ns);
+        for (scale, length) in self.scales.iter_mut().zip(SCALES_NS) {
+            scale.push((self.last_ns - first) / length);
+        }
+    }
+
+    pub(super) fn duration_ns(&self) -> u64 {
+        self.first_ns.map_or(0, |first| self.last_ns - first)
+    }
+
+    pub(super) fn gaps(&self) -> &Histogram<u64> {
+        &self.gaps
+    }
+
+    pub(super) fn describe(&self) -> ArrivalsDescription {
+        let seconds = self.duration_ns() as f64 / 1e9;
+        if seconds == 0.0 {
+            return ArrivalsDescription::default();
+        }
+        let gaps = (self.requests - 1) as f64;
+        let mean = self.gap_sum / gaps;
+        let dispersion = self.scales.iter().zip(SCALES_NS).filter_map(|(scale, window_ns)| {
+            // The last window is cut off by the end of the trace and left out.
+            let windows = self.duration_ns() / window_ns;
+            let mean = scale.sum / windows as f64;
+            let variance = scale.squares / windows as f64 - mean * mean;
+            (windows >= WINDOWS_MIN).then_some(Dispersion {
+                window_ns,
+                windows,
+                index: variance / mean,
+            })
+        });
+        ArrivalsDescription {
+            requests_per_s: gaps / seconds,
+            bytes_per_s: self.bytes as f64 / seconds,
+            gap_variation: (self.gap_squares / gaps / (mean * mean) - 1.0).max(0.0).sqrt(),
+            dispersion: dispersion.collect(),
+        }
+    }
+}

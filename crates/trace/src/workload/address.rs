@@ -1,0 +1,303 @@
+//! Where requests of one operation go: repeats, runs, strides, and fresh draws by skew or walk.
+
+use super::dist::{Alias, Feistel, Zipf, below, half_threshold, threshold};
+use super::model::{Access, Recent, RecentOf, SizeRange, Skew};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
+use ssdtune_model::SECTOR_BYTES;
+
+/// A place and a size in sectors.
+pub(crate) type Extent = (u64, u32);
+
+/// The last requests of one operation, for repeats of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring {
+    extents: Vec<Extent>,
+    mask: u64,
+    pushed: u64,
+}
+
+impl Ring {
+    /// For repeats that reach back `window` requests; a power of two, or 0 for a ring nobody reads.
+    pub(crate) fn new(window: u32) -> Self {
+        Self {
+            extents: vec![(0, 0); window as usize],
+            mask: u64::from(window.max(1)) - 1,
+            pushed: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, extent: Extent) {
+        if let Some(slot) = self.extents.get_mut((self.pushed & self.mask) as usize) {
+            *slot = extent;
+            self.pushed += 1;
+        }
+    }
+
+    /// An extent pushed up to `window` requests ago, log-uniformly: first the doubling, then the
+    /// place in it. `None` while nothing that old is there.
+    #[inline]
+    fn draw(&self, rng: &mut Pcg64, window: u32) -> Option<Extent> {
+        let doublings = u64::from(window.trailing_zeros()) + 1;
+        let bits = rng.next_u64();
+        let doubling = ((bits >> 32) * doublings) >> 32;
+        let span = 1u64 << doubling;
+        let back = (span >> 1) + (bits & (span.div_ceil(2) - 1));
+        (back < self.pushed).then(|| self.extents[((self.pushed - 1 - back) & self.mask) as usize])
+    }
+}
+
+/// A compiled [`Access`].
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    sizes: Sizes,
+    base: u64,
+    region: u64,
+    alignment: u64,
+    cells: u64,
+    cell: u64,
+    scramble: Feistel,
+    picker: Picker,
+    turn: Turn,
+    walk: u64,
+    walked: u64,
+    recent: Option<(u64, u32, RecentOf)>,
+    cursors: Vec<Cursor>,
+    chain: Chain,
+}
+
+#[derive(Clone, Debug)]
+enum Picker {
+    Uniform,
+    Zipf(Zipf),
+    HotCold { hot: u64, cells: u64 },
+}
+
+/// Rotation of the ranking: fixed-point cells per draw.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    per_draw: u64,
+    position: u64,
+}
+
+const TURN_ONE: f64 = 4_294_967_296.0;
+
+#[derive(Clone, Debug)]
+struct Sizes {
+    pick: Option<Alias>,
+    /// Smallest, number of steps, step: all in sectors.
+    ranges: Vec<(u32, u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    start: u64,
+    end: u64,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Fresh,
+    Run,
+    Stride,
+}
+
+/// Transition thresholds of a cursor: start a run, start a strided run, continue either.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    start_run: u64,
+    start_stride: u64,
+    stay_run: u64,
+    stay_stride: u64,
+    distance: u64,
+}
+
+impl Sizes {
+    fn new(sizes: &[SizeRange]) -> Self {
+        let weights: Vec<f64> = sizes.iter().map(|s| s.share).collect();
+        let ranges = sizes
+            .iter()
+            .map(|s| {
+                let steps = (s.to.0 - s.from.0) / s.step.0 + 1;
+                let sectors = |bytes: u64| (bytes / SECTOR_BYTES) as u32;
+                (sectors(s.from.0), steps as u32, sectors(s.step.0))
+            })
+            .collect();
+        Self { pick: (sizes.len() > 1).then(|| Alias::new(&weights)), ranges }
+    }
+
+    #[inline]
+    fn draw(&self, rng: &mut Pcg64) -> u32 {
+        let index = self.pick.as_ref().map_or(0, |pick| pick.draw(rng));
+        let (from, steps, step) = self.ranges[index];
+        if steps == 1 { from } else { from + step * below(rng, u64::from(steps)) as u32 }
+    }
+}
+
+impl Chain {
+    fn new(access: &Access) -> Self {
+        // In the long run a cursor spends run.share of its steps in runs and stride.share in strides. With a
+        // chance 1/length to leave, the flow into a run must be share / length per step, taken from the fresh ones.
+        let run = access.runs.map_or((0.0, 1.0), |r| (r.share, r.mean_length));
+        let stride = access.stride.map_or((0.0, 1.0), |s| (s.share, s.mean_length));
+        let fresh = 1.0 - run.0 - stride.0;
+        let start = |(share, length): (f64, f64)| {
+            if share == 0.0 {
+                0.0
+            } else if fresh <= 0.0 {
+                1.0
+            } else {
+                share / (length * fresh)
+            }
+        };
+        let stay =
+            |(share, length): (f64, f64)| if share >= 1.0 { 1.0 } else { 1.0 - 1.0 / length };
+        let start_run = start(run);
+        Self {
+            start_run: half_threshold(start_run),
+            start_stride: half_threshold(start_run + start(stride)),
+            stay_run: half_threshold(stay(run)),
+            stay_stride: half_threshold(stay(stride)),
+            distance: access.stride.map_or(0, |s| s.distance.0 / SECTOR_BYTES),
+        }
+    }
+}
+
+impl Place {
+    /// The place of a checked access; `key` scrambles its cells.
+    pub(crate) fn new(access: &Access, key: &mut Pcg64) -> Self {
+        let cells = (access.working_set.0 / access.cell.0).max(1);
+        let (picker, drift) = match access.skew {
+            Skew::Uniform => (Picker::Uniform, 0.0),
+            Skew::Zipf { theta, drift } => (Picker::Zipf(Zipf::new(cells, theta)), drift),
+            Skew::HotCold { hot_space, hot_share, drift } => {
+                let cells_hot = ((cells as f64 * hot_space) as u64).clamp(1, cells);
+                (Picker::HotCold { hot: threshold(hot_share), cells: cells_hot }, drift)
+            }
+        };
+        let streams = access.runs.map_or(1, |runs| runs.streams.max(1)) as usize;
+        let cursor = Cursor { start: 0, end: 0, mode: Mode::Fresh };
+        Self {
+            sizes: Sizes::new(&access.sizes),
+            base: access.offset.0 / SECTOR_BYTES,
+            region: access.working_set.0 / SECTOR_BYTES,
+            alignment: access.alignment.0 / SECTOR_BYTES,
+            cells,
+            cell: access.cell.0 / SECTOR_BYTES,
+            scramble: Feistel::new(cells, key),
+            picker,
+            turn: Turn { per_draw: (drift / 1e6 * TURN_ONE) as u64, position: 0 },
+            walk: threshold(access.walk_share),
+            walked: 0,
+            recent: access
+                .recent
+                .map(|Recent { share, window, of }| (half_threshold(share), window, of)),
+            cursors: vec![cursor; streams],
+            chain: Chain::new(access),
+        }
+    }
+
+    /// The next extent. `rings` hold the recent reads and writes of the stream.
+    #[inline]
+    pub(crate) fn next(
+        &mut self,
+        rings: &[Ring; 2],
+        size_rng: &mut Pcg64,
+        place_rng: &mut Pcg64,
+    ) -> Extent {
+        // One number decides twice, by its halves: shares are exact to 2^-32.
+        let decision = place_rng.next_u64();
+        if let Some((share, window, of)) = self.recent
+            && (decision >> 32) < share
+            && let Some(extent) = rings[of as usize].draw(place_rng, window)
+        {
+            return extent;
+        }
+        let sectors = self.sizes.draw(size_rng);
+        let which = match self.cursors.len() {
+            1 => 0,
+            n => below(place_rng, n as u64) as usize,
+        };
+        let cursor = self.cursors[which];
+        let mode = self.next_mode(cursor.mode, decision & 0xffff_ffff);
+        let wanted = match mode {
+            Mode::Run => cursor.end,
+            Mode::Stride => cursor.start + self.chain.distance,
+            Mode::Fresh => self.fresh(place_rng),
+        };
+        let start = self.fitted(wanted, sectors, mode);
+        self.cursors[which] = Cursor { start, end: start + u64::from(sectors), mode };
+        (self.base + start, sectors)
+    }
+
+    #[inline]
+    fn next_mode(&self, mode: Mode, draw: u64) -> Mode {
+        let chain = &self.chain;
+        if chain.start_stride == 0 {
+            return Mode::Fresh;
+        }
+        match mode {
+            Mode::Run if draw < chain.stay_run => Mode::Run,
+            Mode::Stride if draw < chain.stay_stride => Mode::Stride,
+            Mode::Run | Mode::Stride => Mode::Fresh,
+            Mode::Fresh if draw < chain.start_run => Mode::Run,
+            Mode::Fresh if draw < chain.start_stride => Mode::Stride,
+            Mode::Fresh => Mode::Fresh,
+        }
+    }
+
+    /// A cell by skew or walk, as a sector offset.
+    #[inline]
+    fn fresh(&mut self, rng: &mut Pcg64) -> u64 {
+        let rank = if self.walk != 0 && rng.next_u64() < self.walk {
+            let rank = self.walked;
+            self.walked = if rank + 1 == self.cells { 0 } else { rank + 1 };
+            rank
+        } else {
+            let rank = match &self.picker {
+                Picker::Uniform => below(rng, self.cells),
+                Picker::Zipf(zipf) => zipf.draw(rng),
+                Picker::HotCold { hot, cells } => {
+                    if rng.next_u64() < *hot {
+                        below(rng, *cells)
+                    } else if *cells < self.cells {
+                        cells + below(rng, self.cells - cells)
+                    } else {
+                        below(rng, self.cells)
+                    }
+                }
+            };
+            self.turned(rank)
+        };
+        self.scramble.permute(rank) * self.cell
+    }
+
+    #[inline]
+    fn turned(&mut self, rank: u64) -> u64 {
+        if self.turn.per_draw == 0 {
+            return rank;
+        }
+        self.turn.position += self.turn.per_draw;
+        let whole = self.turn.position >> 32;
+        if whole >= self.cells {
+            self.turn.position -= self.cells << 32;
+        }
+        let rank = rank + (self.turn.position >> 32);
+        if rank >= self.cells { rank - self.cells } else { rank }
+    }
+
+    /// Keeps a request inside its region: a run or stride wraps to the start, a fresh draw moves down.
+    #[inline]
+    fn fitted(&self, wanted: u64, sectors: u32, mode: Mode) -> u64 {
+        let last = self.region - u64::from(sectors);
+        if wanted <= last {
+            wanted
+        } else if mode == Mode::Fresh {
+            last - last % self.alignment
+        } else {
+            0
+        }
+    }
+}

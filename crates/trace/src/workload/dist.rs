@@ -1,0 +1,294 @@
+//! Discrete distributions in constant time: alias tables, bucketed Zipf ranks, a Feistel permutation.
+//!
+//! Each draw costs one or two 64-bit random numbers, one table look-up and no division.
+
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
+
+/// A probability as the threshold that a uniform 64-bit number must stay below.
+pub(crate) fn threshold(probability: f64) -> u64 {
+    // 2^64 saturates: a probability of 1 misses once in 2^64 draws.
+    (probability * 18_446_744_073_709_551_616.0) as u64
+}
+
+/// The same for half of such a number; a probability of 1 never misses.
+pub(crate) fn half_threshold(probability: f64) -> u64 {
+    (probability * 4_294_967_296.0) as u64
+}
+
+/// A uniform number below `n`, from one 64-bit draw (the bias is below n / 2^64).
+#[inline]
+pub(crate) fn below(rng: &mut Pcg64, n: u64) -> u64 {
+    ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
+}
+
+/// Vose's alias method over any weights.
+#[derive(Clone, Debug)]
+pub(crate) struct Alias {
+    slots: Vec<Slot>,
+}
+
+/// Eight bytes, so that the table of a Zipf skew stays in the first-level cache.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// The slot's own index below this, its alias from here on.
+    cut: u32,
+    alias: u32,
+}
+
+impl Alias {
+    /// The weights need not sum to one; at least one must be positive.
+    pub(crate) fn new(weights: &[f64]) -> Self {
+        let total: f64 = weights.iter().sum();
+        assert!(total > 0.0 && weights.len() < u32::MAX as usize, "no positive weight");
+        let scale = weights.len() as f64 / total;
+        let mut scaled: Vec<f64> = weights.iter().map(|w| w * scale).collect();
+        let mut slots: Vec<Slot> =
+            (0..weights.len() as u32).map(|alias| Slot { cut: u32::MAX, alias }).collect();
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) =
+            (0..scaled.len()).partition(|&i| scaled[i] < 1.0);
+        while let (Some(poor), Some(rich)) = (small.pop(), large.pop()) {
+            slots[poor] =
+                Slot { cut: half_threshold(scaled[poor].max(0.0)) as u32, alias: rich as u32 };
+            scaled[rich] -= 1.0 - scaled[poor];
+            if scaled[rich] < 1.0 { small.push(rich) } else { large.push(rich) }
+        }
+        Self { slots }
+    }
+
+    /// An index, with the probability of its weight.
+    #[inline]
+    pub(crate) fn draw(&self, rng: &mut Pcg64) -> usize {
+        self.draw_with_rest(rng).0
+    }
+
+    /// The index, and 32 random bits that took no part in choosing it.
+    ///
+    /// Of the product of a random number and the table's length, the high half picks a slot, the next 32
+    /// bits its side, and the last 32 are free.
+    #[inline]
+    fn draw_with_rest(&self, rng: &mut Pcg64) -> (usize, u64) {
+        let product = u128::from(rng.next_u64()) * self.slots.len() as u128;
+        let (index, rest) = ((product >> 64) as usize, product as u64);
+        let slot = self.slots[index];
+        let own = (rest >> 32) < u64::from(slot.cut);
+        (std::hint::select_unpredictable(own, index, slot.alias as usize), rest & 0xffff_ffff)
+    }
+}
+
+/// Ranks that a Zipf draw treats one by one; later ranks share buckets.
+const EXACT_RANKS: u64 = 256;
+/// Each later bucket spans 1 % of its rank, so that the weight varies by 1 % x theta inside it.
+const BUCKET_SPAN: f64 = 0.01;
+
+/// Ranks 0..n with probability proportional to (rank + 1)^-theta, as an alias table over rank buckets.
+///
+/// The first 256 ranks are exact; later ones share a bucket with neighbours whose weight differs by
+/// at most 1 % x theta, and the bucket's own weight is exact. About 2,000 buckets of 16 bytes at 2^31 ranks.
+#[derive(Clone, Debug)]
+pub(crate) struct Zipf {
+    buckets: Alias,
+    /// First rank and count; ranks are below 2^31.
+    spans: Vec<(u32, u32)>,
+}
+
+impl Zipf {
+    pub(crate) fn new(n: u64, theta: f64) -> Self {
+        let spans = spans(n);
+        let weights: Vec<f64> = spans.iter().map(|&span| weight(span, theta)).collect();
+        let spans = spans.into_iter().map(|(start, len)| (start as u32, len as u32)).collect();
+        Self { buckets: Alias::new(&weights), spans }
+    }
+
+    #[inline]
+    pub(crate) fn draw(&self, rng: &mut Pcg64) -> u64 {
+        let (bucket, rest) = self.buckets.draw_with_rest(rng);
+        let (start, len) = self.spans[bucket];
+        u64::from(start) + ((rest * u64::from(len)) >> 32)
+    }
+}
+
+/// Rank buckets as (first, count).
+fn spans(n: u64) -> Vec<(u64, u64)> {
+    let mut spans: Vec<(u64, u64)> = (0..n.min(EXACT_RANKS)).map(|rank| (rank, 1)).collect();
+    let mut start = EXACT_RANKS;
+    while start < n {
+        let width = ((start as f64 * BUCKET_SPAN) as u64).max(1).min(n - start);
+        spans.push((start, width));
+        start += width;
+    }
+    spans
+}
+
+/// The weight of a bucket: the midpoint integral of x^-theta, exact to O(1/rank^2).
+fn weight((start, len): (u64, u64), theta: f64) -> f64 {
+    if len == 1 {
+        return (start as f64 + 1.0).powf(-theta);
+    }
+    let (low, high) = (start as f64 + 0.5, (start + len) as f64 + 0.5);
+    if (theta - 1.0).abs() < 1e-9 {
+        (high / low).ln()
+    } else {
+        (high.powf(1.0 - theta) - low.powf(1.0 - theta)) / (1.0 - theta)
+    }
+}
+
+/// How many distinct ranks `draws` Zipf draws out of `n` are expected to touch.
+pub(crate) fn zipf_distinct(n: u64, theta: f64, draws: f64) -> f64 {
+    let spans = spans(n);
+    let weights: Vec<f64> = spans.iter().map(|&span| weight(span, theta)).collect();
+    let total: f64 = weights.iter().sum();
+    spans
+        .iter()
+        .zip(&weights)
+        .map(|(&(_, len), w)| {
+            let p = w / total / len as f64;
+            len as f64 * -f64::exp_m1(draws * f64::ln_1p(-p.min(1.0 - 1e-15)))
+        })
+        .sum()
+}
+
+/// A keyed permutation of 0..n: a four-round Feistel network on the next power of two, cycle-walked.
+///
+/// The domain is below 2 n, so an image takes under two evaluations on average, one if n is a power of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Feistel {
+    n: u64,
+    low_bits: u32,
+    low_mask: u64,
+    high_mask: u64,
+    keys: [u64; 4],
+}
+
+impl Feistel {
+    pub(crate) fn new(n: u64, rng: &mut Pcg64) -> Self {
+        let bits = (64 - n.saturating_sub(1).leading_zeros()).max(2);
+        let low_bits = bits / 2;
+        Self {
+            n,
+            low_bits,
+            low_mask: (1 << low_bits) - 1,
+            high_mask: (1 << (bits - low_bits)) - 1,
+            keys: std::array::from_fn(|_| rng.next_u64()),
+        }
+    }
+
+    /// The image of `x`, which must be below n.
+    #[inline]
+    pub(crate) fn permute(&self, mut x: u64) -> u64 {
+        debug_assert!(x < self.n);
+        loop {
+            x = self.rounds(x);
+            if x < self.n {
+                return x;
+            }
+        }
+    }
+
+    /// The two halves, of unlike width when the bits are odd, take turns in changing each other.
+    #[inline]
+    fn rounds(&self, x: u64) -> u64 {
+        let (mut high, mut low) = (x >> self.low_bits, x & self.low_mask);
+        let hash = |half: u64, key: u64| (half ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        high ^= hash(low, self.keys[0]) & self.high_mask;
+        low ^= hash(high, self.keys[1]) & self.low_mask;
+        high ^= hash(low, self.keys[2]) & self.high_mask;
+        low ^= hash(high, self.keys[3]) & self.low_mask;
+        (high << self.low_bits) | low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Seed;
+    use proptest::prelude::*;
+
+    fn rng(purpose: &str) -> Pcg64 {
+        Seed::default().stream("dist", 0, purpose)
+    }
+
+    /// Pearson's statistic against expected counts, in units of its standard deviation above its mean.
+    fn chi_square_sigmas(seen: &[u64], shares: &[f64]) -> f64 {
+        let total: u64 = seen.iter().sum();
+        let statistic: f64 = seen
+            .iter()
+            .zip(shares)
+            .map(|(&s, &p)| {
+                let expected = p * total as f64;
+                (s as f64 - expected).powi(2) / expected
+            })
+            .sum();
+        let freedom = (seen.len() - 1) as f64;
+        (statistic - freedom) / (2.0 * freedom).sqrt()
+    }
+
+    #[test]
+    fn alias_draws_follow_the_weights() {
+        let weights = [1.0, 0.0, 5.0, 2.5, 0.5, 11.0];
+        let alias = Alias::new(&weights);
+        let mut seen = [0u64; 6];
+        let mut rng = rng("alias");
+        for _ in 0..200_000 {
+            seen[alias.draw(&mut rng)] += 1;
+        }
+        assert_eq!(seen[1], 0);
+        let kept: Vec<usize> = vec![0, 2, 3, 4, 5];
+        let counts: Vec<u64> = kept.iter().map(|&i| seen[i]).collect();
+        let shares: Vec<f64> = kept.iter().map(|&i| weights[i] / 20.0).collect();
+        assert!(chi_square_sigmas(&counts, &shares).abs() < 5.0, "{seen:?}");
+    }
+
+    #[test]
+    fn bucketed_zipf_is_the_exact_one() {
+        for theta in [0.0, 0.6, 1.0, 1.3] {
+            let n = 20_000u64;
+            let exact: Vec<f64> = (1..=n).map(|k| (k as f64).powf(-theta)).collect();
+            let total: f64 = exact.iter().sum();
+            let zipf = Zipf::new(n, theta);
+            // Deciles of the exact mass as bins.
+            let mut bins = vec![0usize; n as usize];
+            let mut mass = 0.0;
+            for (rank, w) in exact.iter().enumerate() {
+                bins[rank] = ((mass / total) * 10.0).min(9.0) as usize;
+                mass += w;
+            }
+            let mut shares = [0.0; 10];
+            for (rank, w) in exact.iter().enumerate() {
+                shares[bins[rank]] += w / total;
+            }
+            let used: Vec<usize> = (0..10).filter(|&bin| shares[bin] > 0.0).collect();
+            let mut seen = [0u64; 10];
+            let mut rng = rng("zipf");
+            for _ in 0..200_000 {
+                seen[bins[zipf.draw(&mut rng) as usize]] += 1;
+            }
+            let counts: Vec<u64> = used.iter().map(|&bin| seen[bin]).collect();
+            let shares: Vec<f64> = used.iter().map(|&bin| shares[bin]).collect();
+            assert!(chi_square_sigmas(&counts, &shares).abs() < 5.0, "theta {theta}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn expected_distinct_ranks_agree_with_the_direct_sum() {
+        let (n, theta, draws) = (5_000u64, 0.9, 7_000.0);
+        let weights: Vec<f64> = (1..=n).map(|k| (k as f64).powf(-theta)).collect();
+        let total: f64 = weights.iter().sum();
+        let direct: f64 = weights.iter().map(|w| 1.0 - (1.0 - w / total).powf(draws)).sum();
+        let fast = zipf_distinct(n, theta, draws);
+        assert!((fast / direct - 1.0).abs() < 1e-3, "{fast} against {direct}");
+    }
+
+    proptest! {
+        #[test]
+        fn feistel_is_a_permutation(n in 1u64..3000, key in any::<u64>()) {
+            let feistel = Feistel::new(n, &mut Seed { index: key, ..Seed::default() }.stream("f", 0, "k"));
+            let mut seen = vec![false; n as usize];
+            for x in 0..n {
+                let y = feistel.permute(x) as usize;
+                prop_assert!(!seen[y]);
+                seen[y] = true;
+            }
+        }
+    }
+}

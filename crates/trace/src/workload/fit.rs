@@ -1,0 +1,207 @@
+//! From a trace to a model of it.
+//!
+//! Measured once: the mix, sizes, gaps with their persistence, runs, exact repeats. What cannot be read off, how much
+//! of the reuse comes from repeats and how much from skew, is chosen by trial: a few candidate
+//! models are generated, each with its working sets adjusted until its footprint is the trace's, and the one with the
+//! smallest [`distance`](super::distance::distance) wins. Trials draw at most 200,000 requests each.
+//!
+//! The result has one tenant and one phase; tenants of the trace are laid side by side. Left out: drift, phases,
+//! flushes' order, correlation of size with place. Memory: the trace is held by the caller, about as much again here.
+
+mod measure;
+
+use super::Generator;
+use super::distance::{Distance, Profile};
+use super::model::{Access, Arrival, Model, Phase, Recent, RecentOf, Runs, Skew, Tenant};
+use super::seed::{Seed, SeedSet};
+use crate::describe::Describer;
+use crate::{Op, Request};
+use measure::{Measured, measure};
+use ssdtune_model::Bytes;
+
+/// A trial draws no more than this.
+const TRIAL_REQUESTS: usize = 200_000;
+/// Adjustments of the working sets in one trial.
+const ADJUSTMENTS: usize = 4;
+
+/// Share of the measured repeats that are kept as repeats, and the Zipf exponent of fresh draws (0: a pure walk).
+const CANDIDATES: [(f64, f64); 8] = [
+    (1.0, 0.0),
+    (1.0, 0.7),
+    (0.8, 0.9),
+    (0.5, 0.7),
+    (0.5, 1.0),
+    (0.0, 0.6),
+    (0.0, 0.9),
+    (0.0, 1.2),
+];
+
+/// Why a trace cannot be fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FitError {
+    /// Too little to measure.
+    #[error("{reads_and_writes} reads and writes are too few to fit a model to: give 100 or more")]
+    TooShort {
+        /// How many there are.
+        reads_and_writes: usize,
+    },
+    /// All requests at one instant.
+    #[error(
+        "all requests have the same time: a model needs arrival times, check the trace's time column"
+    )]
+    NoTime,
+}
+
+/// Fits a model called `name`; also says how far its stream is from the trace.
+pub fn fit(requests: &[Request], name: &str) -> Result<(Model, Distance), FitError> {
+    let accesses = requests.iter().filter(|r| is_access(r)).count();
+    if accesses < 100 {
+        return Err(FitError::TooShort { reads_and_writes: accesses });
+    }
+    if requests.first().map(|r| r.at) == requests.last().map(|r| r.at) {
+        return Err(FitError::NoTime);
+    }
+    let trial = &requests[..requests.len().min(TRIAL_REQUESTS)];
+    let measured = measure(requests);
+    let measured_trial = measure(trial);
+    let wanted = Profile::of(trial);
+    let mut best: Option<(f64, (f64, f64), f64)> = None;
+    for candidate in CANDIDATES {
+        let mut model = build(&measured_trial, name, trial.len(), candidate);
+        let scale = adjust(&mut model, trial);
+        let distance = wanted.distance(&Profile::of(&generated(&model, trial.len())));
+        let score = distance.score();
+        if best.is_none_or(|(least, ..)| score < least) {
+            best = Some((score, candidate, scale));
+        }
+    }
+    let (_, candidate, scale) = best.unwrap_or((0.0, CANDIDATES[0], 1.0));
+    let mut model = build(&measured, name, requests.len(), candidate);
+    scale_working_sets(&mut model, scale);
+    let profile = Profile::of(requests);
+    let judge = |model: &Model| profile.distance(&Profile::of(&generated(model, requests.len())));
+    let distance = judge(&model);
+    // A histogram of gaps fits any gap, a two-state process fits long bursts: places do not depend on which.
+    if let Some(arrival) = measure::bursts(requests) {
+        let mut bursty = model.clone();
+        bursty.tenants[0].phases[0].arrival = arrival;
+        let other = judge(&bursty);
+        if other.score() < distance.score() {
+            return Ok((bursty, other));
+        }
+    }
+    Ok((model, distance))
+}
+
+fn is_access(request: &Request) -> bool {
+    matches!(request.op, Op::Read | Op::Write) && request.sectors > 0
+}
+
+/// The stream that reports and trials look at: held-out, so that nobody tunes on what a fit was judged by.
+pub(super) fn generated(model: &Model, requests: usize) -> Vec<Request> {
+    let seed = Seed { set: SeedSet::HeldOut, index: 0 };
+    Generator::new(model, seed).map(|stream| stream.take(requests).collect()).unwrap_or_default()
+}
+
+fn build(measured: &Measured, name: &str, requests: usize, candidate: (f64, f64)) -> Model {
+    let access = |op: usize, of: RecentOf| build_access(measured, op, of, candidate);
+    let phase = Phase {
+        length: None,
+        arrival: Arrival::Measured {
+            gaps: measured.gaps.clone(),
+            persistence: measured.persistence,
+        },
+        read: access(0, RecentOf::Reads),
+        write: access(1, RecentOf::Writes),
+        trim: access(2, RecentOf::Writes),
+        flush_share: measured.flush_share,
+    };
+    Model {
+        name: name.to_owned(),
+        aliases: Vec::new(),
+        description: format!("Fitted to a trace of {requests} requests."),
+        source: "a trace".to_owned(),
+        guesses: Vec::new(),
+        requests: requests as u64,
+        tenants: vec![Tenant { name: name.to_owned(), phases: vec![phase] }],
+        variants: Vec::new(),
+    }
+}
+
+fn build_access(
+    measured: &Measured,
+    op: usize,
+    of: RecentOf,
+    (kept, theta): (f64, f64),
+) -> Option<Access> {
+    let seen = measured.ops[op].as_ref()?;
+    let recent = kept * seen.repeat_share;
+    // Shares of runs count among the requests that are not repeats; some of those were measured as such.
+    let runs = (seen.run_share > 0.01).then(|| {
+        let share = seen.run_share.min(0.98);
+        Runs {
+            share,
+            mean_length: seen.run_length.max(share / (1.0 - share)),
+            streams: seen.streams,
+        }
+    });
+    let least = seen.largest.0.max(seen.cell.0);
+    let cells = seen.footprint.0.max(least).div_ceil(seen.cell.0);
+    Some(Access {
+        share: seen.share,
+        sizes: seen.sizes.clone(),
+        offset: Bytes(seen.offset.0 / seen.alignment.0 * seen.alignment.0),
+        working_set: Bytes(cells * seen.cell.0),
+        alignment: seen.alignment,
+        cell: seen.cell,
+        skew: if theta > 0.0 { Skew::Zipf { theta, drift: 0.0 } } else { Skew::Uniform },
+        // What repeats do not explain is either skew or fresh space.
+        walk_share: if theta > 0.0 { seen.fresh_share } else { 1.0 },
+        runs,
+        stride: None,
+        recent: (recent > 0.005).then(|| Recent {
+            share: recent.min(0.99),
+            window: seen.repeat_window,
+            of,
+        }),
+    })
+}
+
+/// Scales the working sets until the stream's footprint is the trace's; the factor found.
+fn adjust(model: &mut Model, trial: &[Request]) -> f64 {
+    let wanted = footprint(trial.iter());
+    let mut factor = 1.0;
+    for _ in 0..ADJUSTMENTS {
+        let seen = footprint(generated(model, trial.len()).iter());
+        let step = (wanted / seen).clamp(0.25, 4.0);
+        if (step - 1.0).abs() < 0.02 {
+            break;
+        }
+        scale_working_sets(model, step);
+        factor *= step;
+    }
+    factor
+}
+
+fn footprint<'r>(requests: impl Iterator<Item = &'r Request>) -> f64 {
+    let mut describer = Describer::new();
+    requests.filter(|r| is_access(r)).for_each(|request| {
+        describer.push_footprint(request);
+    });
+    describer.finish().footprint.pages.max(1) as f64
+}
+
+fn scale_working_sets(model: &mut Model, factor: f64) {
+    for phase in model.tenants.iter_mut().flat_map(|tenant| &mut tenant.phases) {
+        for access in [&mut phase.read, &mut phase.write, &mut phase.trim].into_iter().flatten() {
+            let least = access.largest().0.max(access.cell.0);
+            let scaled = (access.working_set.0 as f64 * factor) as u64;
+            access.working_set = Bytes(scaled.max(least).div_ceil(access.cell.0) * access.cell.0);
+            let offset = (access.offset.0 as f64 * factor) as u64;
+            access.offset = Bytes(offset / access.alignment.0 * access.alignment.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

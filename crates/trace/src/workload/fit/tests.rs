@@ -1,0 +1,91 @@
+//! Models fitted to streams whose truth is known.
+
+use super::super::{Generator, Seed, bundled, parse};
+use super::*;
+use ssdtune_model::{Nanos, Sectors};
+
+fn stream(text: &str, n: usize) -> Vec<Request> {
+    let model = parse(text, "test").unwrap();
+    Generator::new(&model, Seed::default()).unwrap().take(n).collect()
+}
+
+const KNOWN: &str = r#"
+name = "known"
+requests = 1
+[arrival]
+process = "bursty"
+rate_requests_per_s = 2000
+burst_share = 0.2
+burst_factor = 4.0
+burst_s = 0.05
+[read]
+share = 0.7
+size = [{ bytes = "8 KiB", share = 0.8 }, { bytes = "64 KiB", share = 0.2 }]
+working_set = "512 MiB"
+runs = { share = 0.5, mean_length = 8 }
+walk_share = 1.0
+[write]
+share = 0.3
+size = [{ bytes = "4 KiB" }]
+offset = "512 MiB"
+working_set = "256 MiB"
+recent = { share = 0.4, window = 1024, of = "writes" }
+walk_share = 1.0
+"#;
+
+#[test]
+fn a_fit_finds_what_the_stream_was_made_of() {
+    let requests = stream(KNOWN, 30_000);
+    let (model, distance) = fit(&requests, "fitted").unwrap();
+    let phase = &model.tenants[0].phases[0];
+    let (read, write) = (phase.read.as_ref().unwrap(), phase.write.as_ref().unwrap());
+    assert!((read.share - 0.7).abs() < 0.01 && (write.share - 0.3).abs() < 0.01);
+    assert_eq!(read.sizes.len(), 2);
+    assert!((read.mean_bytes() - 0.8 * 8192.0 - 0.2 * 65536.0).abs() < 400.0);
+    let runs = read.runs.unwrap();
+    assert!((runs.share - 0.5).abs() < 0.03, "{runs:?}");
+    // A run that meets a place already read looks like a repeat and is cut in two: short by up to a quarter.
+    assert!((runs.mean_length - 8.0).abs() < 2.0 && runs.streams == 1, "{runs:?}");
+    assert!((phase.requests_per_s() / 2000.0 - 1.0).abs() < 0.15, "{}", phase.requests_per_s());
+    assert!(distance.read_size_ks < 0.02 && distance.write_size_ks < 0.02, "{distance}");
+    assert!(distance.burstiness_octaves < 1.0, "{distance}");
+    assert!(distance.gap_ks < 0.05 && distance.footprint_octaves < 0.2, "{distance}");
+    assert!(distance.reuse_ks < 0.15 && distance.overwrite_octaves < 0.2, "{distance}");
+    // The text form carries the fit whole.
+    assert_eq!(parse(&model.to_toml(""), "again").unwrap(), model);
+}
+
+#[test]
+fn a_fit_is_deterministic() {
+    let requests = stream(KNOWN, 5_000);
+    assert_eq!(fit(&requests, "a").unwrap(), fit(&requests, "a").unwrap());
+}
+
+#[test]
+fn a_fit_of_a_skewed_stream_stays_near_it() {
+    let model = bundled("database").unwrap();
+    let requests: Vec<Request> =
+        Generator::new(&model, Seed::default()).unwrap().take(30_000).collect();
+    let (_, distance) = fit(&requests, "fitted").unwrap();
+    assert!(distance.score() < 1.0, "{distance}");
+}
+
+#[test]
+fn too_little_is_refused() {
+    assert_eq!(fit(&[], "x").unwrap_err(), FitError::TooShort { reads_and_writes: 0 });
+    let mut requests = stream(KNOWN, 200);
+    requests.iter_mut().for_each(|request| request.at = Nanos(5));
+    assert_eq!(fit(&requests, "x").unwrap_err(), FitError::NoTime);
+}
+
+#[test]
+fn odd_requests_do_no_harm() {
+    let mut requests = stream(KNOWN, 300);
+    requests[5].lba = Sectors(u64::MAX);
+    requests[6].sectors = u32::MAX;
+    requests[7].sectors = 0;
+    requests[8].op = Op::Trim;
+    requests[9].op = Op::Flush;
+    let fitted = fit(&requests, "odd");
+    assert!(fitted.is_ok());
+}
