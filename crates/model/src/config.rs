@@ -483,6 +483,8 @@ pub struct Compat {
     pub destage_forgets_all: bool,
     /// A tenant's space begins right behind the one before, even in the middle of a page.
     pub unaligned_tenants: bool,
+    /// An erase command erases one block, never one in each of several planes.
+    pub single_plane_erases: bool,
     /// Request sizes wrap at 65,536 sectors.
     pub wrap_request_size: bool,
 }
@@ -503,6 +505,7 @@ impl Compat {
         read_fill_dirty: true,
         destage_forgets_all: true,
         unaligned_tenants: true,
+        single_plane_erases: true,
         wrap_request_size: true,
     };
 }

@@ -169,7 +169,7 @@ impl Simulator {
     }
 
     fn start<'a>(&mut self, streams: Vec<Stream<'a>>) -> Vec<Source<'a>> {
-        let sources: Vec<Source<'a>> = streams
+        let mut sources: Vec<Source<'a>> = streams
             .into_iter()
             .map(|stream| {
                 let depth = match stream.replay {
@@ -179,11 +179,13 @@ impl Simulator {
                 (self.add_inbox(stream.tenant, depth), stream.requests, false)
             })
             .collect();
-        for &(inbox, _, _) in &sources {
-            if self.core.inboxes[inbox].depth.is_some() {
+        // The stream named last starts first: so do MQSim's, and it decides between equal times.
+        for (inbox, requests, ended) in sources.iter_mut().rev() {
+            *ended = self.refill(*inbox, requests.as_mut());
+            if self.core.inboxes[*inbox].depth.is_some() {
                 // Closed loops start at the first nanosecond.
                 let at = self.core.now() + Nanos(1);
-                self.core.events.push(at, crate::event::ServerId(inbox as u32));
+                self.core.events.push(at, crate::event::ServerId(*inbox as u32));
             }
         }
         sources

@@ -228,7 +228,11 @@ impl Core {
         while last != NIL && self.txs[last].next != NIL {
             last = self.txs[last].next;
         }
-        while at != NIL && *count < self.flash.planes_per_die {
+        let limit = match source.0 {
+            Class::Erase if self.single_plane_erases => 1,
+            _ => self.flash.planes_per_die,
+        };
+        while at != NIL && *count < limit {
             let tx = &self.txs[at];
             let next = tx.next;
             let bit = 1u64 << tx.plane;

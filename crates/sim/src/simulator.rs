@@ -162,6 +162,7 @@ pub(crate) struct Core {
     pub(crate) read_allocates: bool,
     pub(crate) read_fill_dirty: bool,
     pub(crate) fill_by_flash_owner: bool,
+    pub(crate) single_plane_erases: bool,
     pub(crate) wrap_request_size: bool,
     pub(crate) any_dynamic: bool,
     pub(crate) page_sectors: u32,
@@ -287,6 +288,7 @@ impl Core {
             read_allocates: config.compat.read_allocates,
             read_fill_dirty: config.compat.read_fill_dirty,
             fill_by_flash_owner: config.compat.read_fill_by_flash_owner,
+            single_plane_erases: config.compat.single_plane_erases,
             wrap_request_size: config.compat.wrap_request_size,
             any_dynamic: config.mapping.allocation != ssdtune_model::config::Allocation::Static,
             page_sectors,
@@ -542,7 +544,7 @@ impl Core {
     fn after_program(&mut self, phys: ssdtune_ftl::Phys) {
         let plane = self.layout.plane(phys);
         if !self.held[plane.index()].is_empty() {
-            self.collect(plane);
+            self.collect_for_held(plane);
         }
     }
 

@@ -137,7 +137,7 @@ impl Core {
         if self.ftl.must_hold(tenant, plane) {
             self.held[plane.index()].push_back(tx);
             self.stats.held_writes += 1;
-            self.collect(plane);
+            self.collect_for_held(plane);
             return Translated::Waits;
         }
         self.place_write(tx, plane);
@@ -226,6 +226,13 @@ impl Core {
         self.open -= 1;
         self.give_list(tokens);
         self.schedule_unless_open();
+    }
+
+    /// A held write asks for collection, which otherwise starts only when a block is opened.
+    pub(crate) fn collect_for_held(&mut self, plane: PlaneId) {
+        if !self.collect_when_full_only {
+            self.collect(plane);
+        }
     }
 
     /// Writes that were held go on as long as their plane has room.

@@ -35,6 +35,8 @@ pub(super) const COMPAT: Section = Section {
             .says("Pages read into the data cache are marked dirty and charged twice."),
         row!("compat.destage_forgets_all", compat.destage_forgets_all)
             .says("The destage set forgets the write that clears it as well."),
+        row!("compat.single_plane_erases", compat.single_plane_erases)
+            .says("An erase command erases one block, never one in each of several planes."),
         row!("compat.wrap_request_size", compat.wrap_request_size)
             .says("Request sizes wrap at 65,536 sectors."),
     ],
