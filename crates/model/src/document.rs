@@ -49,7 +49,7 @@ impl Document {
             faults: Faults::default(),
         };
         for error in errors {
-            reader.syntax(&error, table.get_ref());
+            reader.syntax(&error);
         }
         reader.top(table.get_ref());
         let Reader { config, lines, mut faults, .. } = reader;
@@ -146,12 +146,25 @@ impl Reader<'_> {
         self.faults.push(fault);
     }
 
-    fn syntax(&mut self, error: &toml::de::Error, table: &DeTable<'_>) {
+    /// The line above `line` in which a key or a table of that name stands; it is searched for
+    /// upwards, since another table may have a key of the same name.
+    fn first_line(&self, name: &str, line: usize) -> usize {
+        let above = self.text.lines().take(line.saturating_sub(1)).map(str::trim_start);
+        let names = |text: &str, start: &str| {
+            let rest = text.strip_prefix(start).and_then(|text| text.strip_prefix(name));
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        };
+        let above: Vec<&str> = above.collect();
+        let mut found =
+            above.iter().enumerate().filter(|(_, text)| names(text, "") || names(text, "["));
+        found.next_back().map_or(line, |(index, _)| index + 1)
+    }
+
+    fn syntax(&mut self, error: &toml::de::Error) {
         let span = error.span().unwrap_or_default();
         let name = self.text.get(span.clone()).unwrap_or_default().to_owned();
         if error.message().contains("duplicate key") {
-            let first = first_position(table, name.trim_matches(['"', '\'']));
-            let first_line = self.line(first.unwrap_or(span.start));
+            let first_line = self.first_line(&name, self.line(span.start));
             return self.fault(name, span.start, Problem::Duplicate { first_line }, None);
         }
         let message = format!("not TOML: {}", error.message());
@@ -271,18 +284,6 @@ fn shown(value: &DeValue<'_>) -> String {
         DeValue::Array(_) => "[…]".to_owned(),
         DeValue::Table(_) => "{…}".to_owned(),
     }
-}
-
-/// Where a key of that name stands, at any depth.
-fn first_position(table: &DeTable<'_>, name: &str) -> Option<usize> {
-    let mut first = None;
-    for (key, value) in table {
-        let own: &str = key.get_ref();
-        let here = (own == name).then(|| key.span().start);
-        let inside = value.get_ref().as_table().and_then(|inner| first_position(inner, name));
-        first = first.into_iter().chain(here).chain(inside).min();
-    }
-    first
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod address;
 pub mod catalogue;
 pub mod check;
 pub mod config;
+pub mod constraint;
 pub mod document;
 pub mod fault;
 pub mod geometry;
@@ -15,6 +16,7 @@ pub mod ledger;
 pub mod mqsim;
 pub mod presets;
 pub mod scenario;
+pub mod source;
 #[doc(hidden)]
 pub mod testing;
 pub mod units;
@@ -26,6 +28,7 @@ pub use address::{
 pub use catalogue::set;
 pub use check::CheckedConfig;
 pub use config::DeviceConfig;
+pub use constraint::Constraints;
 pub use fault::{Fault, Faults, Problem};
 pub use geometry::Geometry;
 pub use scenario::Scenario;

@@ -29,7 +29,7 @@ pub(crate) struct Global {
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Seed of every random choice; without it each file's own or a fixed default.
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
 
     /// Say only what fails.

@@ -7,6 +7,7 @@ mod cli;
 mod cmd;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod context;
+mod device;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod interrupt;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]

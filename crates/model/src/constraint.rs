@@ -1,0 +1,272 @@
+//! What a drive must keep to, whatever a search would like: capacity, interface, flash type, power, DRAM.
+//!
+//! Power is measured by simulation and judged by [`Constraints::power_violation`]; everything else can be
+//! told from the configuration alone.
+
+use crate::config::{DeviceConfig, FlashTechnology, HostInterface};
+use crate::fault::{Fault, Faults, Problem};
+use crate::ledger::{Ledger, Memory};
+use crate::units::Bytes;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Limits on a drive; what is `None` is free.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Constraints {
+    /// Raw flash capacity to have.
+    pub capacity: Option<Bytes>,
+    /// How far the capacity may be off, as a share of it: below and above.
+    pub capacity_tolerance: f64,
+    /// The link to have.
+    pub interface: Option<HostInterface>,
+    /// The flash to have.
+    pub flash_type: Option<FlashTechnology>,
+    /// Average power not to be exceeded, in watt.
+    pub power_budget_watts: Option<f64>,
+    /// DRAM (data cache and mapping table) not to be exceeded.
+    pub dram_budget: Option<Bytes>,
+    /// Chips not to be exceeded.
+    pub max_chips: Option<u64>,
+    /// Over-provisioning not to be undercut.
+    pub min_overprovisioning: Option<f64>,
+}
+
+/// One limit that a configuration does not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The limit's name in a constraints file.
+    pub limit: &'static str,
+    /// What the drive has and what it should have.
+    pub explanation: String,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.limit, self.explanation)
+    }
+}
+
+/// AutoBlox takes layouts from 0.9 of the capacity up to the next power of two; a tenth either way keeps
+/// 480 GiB a "512 GB" drive.
+const DEFAULT_TOLERANCE: f64 = 0.1;
+
+impl Constraints {
+    /// The paper's `set_cons(capacity, interface, flash_type, power_budget)`: the four limits of AutoBlox,
+    /// power in watt. The capacity may be a tenth off.
+    pub fn set_cons(
+        capacity: Bytes,
+        interface: HostInterface,
+        flash_type: FlashTechnology,
+        power_budget_watts: f64,
+    ) -> Self {
+        Self {
+            capacity: Some(capacity),
+            capacity_tolerance: DEFAULT_TOLERANCE,
+            interface: Some(interface),
+            flash_type: Some(flash_type),
+            power_budget_watts: Some(power_budget_watts),
+            ..Self::default()
+        }
+    }
+
+    /// Every limit that the configuration alone already breaks; empty where it keeps all.
+    pub fn violations(&self, config: &DeviceConfig) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        let mut broken = |limit, explanation| violations.push(Violation { limit, explanation });
+        let raw = Ledger::of(config).raw_bytes;
+        if let Some(wanted) = self.capacity {
+            let ratio = raw.0 as f64 / wanted.0 as f64;
+            if (ratio - 1.0).abs() > self.capacity_tolerance + 1e-9 {
+                let tolerance = self.capacity_tolerance * 100.0;
+                broken(
+                    "capacity_bytes",
+                    format!("{raw} of flash, wanted {wanted} within {tolerance} %"),
+                );
+            }
+        }
+        if let Some(wanted) = self.interface.filter(|wanted| *wanted != config.host.interface) {
+            broken("interface", format!("{}, wanted {wanted}", config.host.interface));
+        }
+        if let Some(wanted) = self.flash_type.filter(|wanted| *wanted != config.flash.technology) {
+            broken("flash_type", format!("{}, wanted {wanted}", config.flash.technology));
+        }
+        let dram = Memory::of(config).drive_dram_bytes;
+        if let Some(most) = self.dram_budget.filter(|most| dram > *most) {
+            broken(
+                "dram_budget_bytes",
+                format!("{dram} for cache and mapping table, at most {most}"),
+            );
+        }
+        let chips = config.geometry().chips();
+        if let Some(most) = self.max_chips.filter(|most| chips > *most) {
+            broken("max_chips", format!("{chips} chips, at most {most}"));
+        }
+        let spare = config.mapping.overprovisioning;
+        if let Some(least) = self.min_overprovisioning.filter(|least| spare < *least) {
+            broken("min_overprovisioning", format!("{spare}, at least {least}"));
+        }
+        violations
+    }
+
+    /// Whether a measured average power breaks the budget.
+    pub fn power_violation(&self, average_watts: f64) -> Option<Violation> {
+        let most = self.power_budget_watts.filter(|most| average_watts > *most)?;
+        let explanation = format!("{average_watts:.3} W on average, at most {most} W");
+        Some(Violation { limit: "power_budget_watts", explanation })
+    }
+
+    /// Reads a constraints file: TOML with the names below and nothing else.
+    ///
+    /// # Errors
+    /// Every fault, with its line.
+    pub fn parse(text: &str) -> Result<Self, Faults> {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let mut faults = Faults::default();
+        let line = |position: usize| {
+            1 + text.as_bytes().iter().take(position).filter(|&&byte| byte == b'\n').count()
+        };
+        for error in errors {
+            let message = format!("not TOML: {}", error.message());
+            let at = error.span().unwrap_or_default().start;
+            faults.push(Fault::new("", Problem::Syntax { message }).at_line(line(at)));
+        }
+        let mut limits = Self { capacity_tolerance: DEFAULT_TOLERANCE, ..Self::default() };
+        for (key, value) in table.get_ref() {
+            let name: &str = key.get_ref();
+            if let Err(problem) = limits.assign(name, value) {
+                faults.push(Fault::new(name, problem).at_line(line(key.span().start)));
+            }
+        }
+        faults.0.sort_by_key(|fault| fault.line);
+        faults.or_ok(limits)
+    }
+
+    fn assign(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Problem> {
+        let value = value.get_ref();
+        match name {
+            "capacity_bytes" => self.capacity = Some(Bytes(int(value, 1, 1 << 60)?)),
+            "capacity_tolerance" => self.capacity_tolerance = real(value, 0.0, 1.0)?,
+            "interface" => {
+                self.interface =
+                    Some(choice(value, HostInterface::NAMES, HostInterface::from_name)?);
+            }
+            "flash_type" => {
+                self.flash_type =
+                    Some(choice(value, FlashTechnology::NAMES, FlashTechnology::from_name)?);
+            }
+            "power_budget_watts" => self.power_budget_watts = Some(real(value, 0.0, 1e6)?),
+            "dram_budget_bytes" => self.dram_budget = Some(Bytes(int(value, 0, 1 << 50)?)),
+            "max_chips" => self.max_chips = Some(int(value, 1, 1 << 20)?),
+            "min_overprovisioning" => self.min_overprovisioning = Some(real(value, 0.0, 0.95)?),
+            _ => {
+                let nearest =
+                    crate::catalogue::closest(name, NAMES.iter().copied()).map(str::to_owned);
+                return Err(Problem::UnknownKey { nearest });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The limits a file may state.
+const NAMES: [&str; 8] = [
+    "capacity_bytes",
+    "capacity_tolerance",
+    "interface",
+    "flash_type",
+    "power_budget_watts",
+    "dram_budget_bytes",
+    "max_chips",
+    "min_overprovisioning",
+];
+
+fn int(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, Problem> {
+    let read =
+        value.as_integer().and_then(|int| u64::from_str_radix(int.as_str(), int.radix()).ok());
+    let legal = || format!("{min} to {max}");
+    read.filter(|read| (min..=max).contains(read)).ok_or_else(|| Problem::Illegal {
+        expected: "a whole number",
+        legal: legal(),
+        nearest: None,
+    })
+}
+
+fn real(value: &DeValue<'_>, min: f64, max: f64) -> Result<f64, Problem> {
+    let text = match value {
+        DeValue::Integer(int) => int.as_str(),
+        DeValue::Float(real) => real.as_str(),
+        _ => "",
+    };
+    let read = text.parse().ok().filter(|read: &f64| (min..=max).contains(read));
+    read.ok_or_else(|| Problem::Illegal {
+        expected: "a number",
+        legal: format!("{min} to {max}"),
+        nearest: None,
+    })
+}
+
+fn choice<T>(
+    value: &DeValue<'_>,
+    names: &[(&'static str, &str)],
+    parse: fn(&str) -> Option<T>,
+) -> Result<T, Problem> {
+    let text = value.as_str().unwrap_or_default();
+    let own = || names.iter().map(|(own, _)| *own);
+    parse(text).ok_or_else(|| Problem::Illegal {
+        expected: "a name",
+        legal: own().collect::<Vec<_>>().join(", "),
+        nearest: crate::catalogue::closest(text, own()).map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets;
+
+    fn paper() -> Constraints {
+        Constraints::set_cons(Bytes::from_gib(512), HostInterface::Nvme, FlashTechnology::Mlc, 10.0)
+    }
+
+    #[test]
+    fn the_baseline_keeps_the_papers_constraints() {
+        assert_eq!(paper().violations(&presets::load("intel-750").unwrap()), []);
+        assert_eq!(paper().power_violation(9.9), None);
+        assert!(paper().power_violation(10.1).unwrap().to_string().contains("at most 10 W"));
+    }
+
+    #[test]
+    fn each_broken_limit_is_explained() {
+        let broken = paper().violations(&presets::load("samsung-850-pro").unwrap());
+        let text: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        let expected = [
+            "capacity_bytes: 256 GiB of flash, wanted 512 GiB within 10 %",
+            "interface: sata, wanted nvme",
+        ];
+        assert_eq!(text, expected);
+        let limits = Constraints {
+            dram_budget: Some(Bytes::from_mib(1)),
+            max_chips: Some(1),
+            min_overprovisioning: Some(0.5),
+            flash_type: Some(FlashTechnology::Qlc),
+            ..Constraints::default()
+        };
+        assert_eq!(limits.violations(&presets::load("z-ssd").unwrap()).len(), 4);
+    }
+
+    #[test]
+    fn shipped_files_read_and_wrong_ones_name_every_fault() {
+        let shipped = include_str!("../../../configs/constraints/nvme-mlc-512gb.toml");
+        let expected = Constraints { power_budget_watts: Some(25.0), ..paper() };
+        assert_eq!(Constraints::parse(shipped), Ok(expected));
+        let sata = include_str!("../../../configs/constraints/sata-mlc-256gb.toml");
+        let sata = Constraints::parse(sata).unwrap();
+        assert_eq!(sata.violations(&presets::load("samsung-850-pro").unwrap()), []);
+        let wrong =
+            "capacity = 3\nflash_type = \"mcl\"\nmax_chips = 0\npower_budget_watts = nan\n[x]\n";
+        let faults = Constraints::parse(wrong).unwrap_err();
+        assert_eq!(faults.0.len(), 5, "{faults}");
+        assert!(faults.to_string().contains("line 2: flash_type: must be a name"), "{faults}");
+        assert!(Constraints::parse("= 3").is_err());
+    }
+}

@@ -1,0 +1,194 @@
+//! A drive by the name a user gives it: a preset, a TOML file or an MQSim XML file.
+
+use crate::catalogue::closest;
+use crate::config::DeviceConfig;
+use crate::document::Document;
+use crate::fault::{Fault, Faults, Problem};
+use crate::{catalogue, mqsim, presets};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use thiserror::Error;
+
+/// Larger than any configuration; more is not even read.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// How a configuration was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A preset of the library.
+    Preset,
+    /// A TOML file.
+    Toml,
+    /// An MQSim `ssdconfig.xml`.
+    Xml,
+}
+
+/// A drive that was found, read and checked.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The configuration; it has passed its check.
+    pub config: DeviceConfig,
+    /// How it was written.
+    pub format: Format,
+    /// The text of it.
+    pub text: String,
+    /// The keys that it states itself.
+    pub stated: Vec<&'static str>,
+    /// What to know about the reading.
+    pub notes: Vec<String>,
+}
+
+/// A drive could not be had.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// There is neither a preset nor a file of that name.
+    #[error("{name} is neither a file nor a preset{}; presets: {}", hint(*.nearest), presets::names().collect::<Vec<_>>().join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The preset that was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{0}")]
+    Faulty(Faults),
+}
+
+fn hint(nearest: Option<&'static str>) -> String {
+    nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+/// Loads a preset by name or a file by path; a preset goes before a file of the same name. `overrides` are
+/// `(key, value)` pairs, set in order.
+///
+/// # Errors
+/// There is no such thing, it cannot be read, or it or an override is faulty.
+pub fn load(name: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    let mut loaded = find(name)?;
+    let mut faults = Faults::default();
+    for (key, value) in overrides {
+        if let Err(wrong) = catalogue::set(&mut loaded.config, key, value) {
+            faults.0.extend(wrong.0);
+        } else if let Some(row) = catalogue::find(key) {
+            loaded.stated.push(row.key);
+        }
+    }
+    if faults.0.is_empty() && !overrides.is_empty() {
+        faults = loaded.config.check().err().unwrap_or_default();
+    }
+    faults.or_ok(loaded).map_err(LoadError::Faulty)
+}
+
+fn find(name: &str) -> Result<Loaded, LoadError> {
+    if let Some(text) = presets::text(name) {
+        return parse(text.to_owned(), Format::Preset, name);
+    }
+    let path = Path::new(name);
+    if !path.exists() {
+        let nearest = closest(name, presets::names());
+        return Err(LoadError::Unknown { name: name.to_owned(), nearest });
+    }
+    let text = read_text(path)?;
+    let format = if mqsim::is_xml(&text) { Format::Xml } else { Format::Toml };
+    parse(text, format, name)
+}
+
+fn parse(text: String, format: Format, name: &str) -> Result<Loaded, LoadError> {
+    let faulty = |faults: Faults| LoadError::Faulty(faults.in_file(name));
+    if format == Format::Xml {
+        let read = mqsim::read_device(&text).map_err(faulty)?;
+        let mut config = read.value;
+        if let Some(stem) = Path::new(name).file_stem() {
+            config.name = stem.to_string_lossy().into_owned();
+        }
+        let stated =
+            catalogue::parameters().filter(|row| row.mqsim.is_some() && !row.is_constant());
+        let stated = stated.map(|row| row.key).collect();
+        return Ok(Loaded { config, format, text, stated, notes: read.notes });
+    }
+    let document = Document::parse(&text).map_err(faulty)?;
+    Ok(Loaded {
+        config: document.config().clone(),
+        format,
+        stated: document.stated().keys().copied().collect(),
+        notes: Vec::new(),
+        text,
+    })
+}
+
+/// Reads a text file of bounded size.
+///
+/// # Errors
+/// It cannot be read, is too large or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String, LoadError> {
+    let shown = path.display().to_string();
+    let unreadable = |source| LoadError::Unreadable { path: shown.clone(), source };
+    let refused = |reason: String| {
+        LoadError::Faulty(
+            Faults::from(Fault::new("", Problem::Unsupported { reason })).in_file(&shown),
+        )
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(refused(format!("more than {MAX_BYTES} bytes: not a configuration")));
+    }
+    String::from_utf8(bytes).map_err(|_| refused("not UTF-8 text".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_and_files_load_and_overrides_are_checked_together() {
+        let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let loaded =
+            load("intel-750", &[set("bus.channels", "16"), set("gc.policy", "fifo")]).unwrap();
+        assert_eq!((loaded.format, loaded.config.bus.channels), (Format::Preset, 16));
+        let wrong = [set("bus.chanels", "16"), set("gc.policy", "best")];
+        let Err(LoadError::Faulty(faults)) = load("intel-750", &wrong) else { panic!("accepted") };
+        assert_eq!(faults.0.len(), 2);
+        let clash = load("intel-750", &[set("mapping.overprovisioning", "0")]);
+        assert!(matches!(clash, Err(LoadError::Faulty(_))));
+    }
+
+    #[test]
+    fn what_is_not_there_is_answered_with_the_nearest_preset() {
+        let error = load("zssd", &[]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("zssd is neither a file nor a preset (did you mean z-ssd?)"),
+            "{error}"
+        );
+        assert!(matches!(load("/", &[]), Err(LoadError::Unreadable { .. })));
+    }
+
+    #[test]
+    fn a_file_is_told_by_its_content() {
+        let config = presets::load("mqsim-default").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &[u8]| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_string_lossy().into_owned()
+        };
+        let xml = write("a.toml", mqsim::write_device(&config).unwrap().value.as_bytes());
+        let toml = write("b.xml", crate::document::write(&config).as_bytes());
+        assert_eq!(load(&xml, &[]).unwrap().format, Format::Xml);
+        assert_eq!(load(&xml, &[]).unwrap().config.name, "a");
+        assert_eq!(load(&toml, &[]).unwrap().format, Format::Toml);
+        let faulty = load(&write("c", b"[gc]\nthreshold = 3"), &[]).unwrap_err().to_string();
+        assert!(faulty.contains("c:2: gc.threshold = 3"), "{faulty}");
+        assert!(load(&write("d", b"\xff\xfe"), &[]).unwrap_err().to_string().contains("UTF-8"));
+    }
+}

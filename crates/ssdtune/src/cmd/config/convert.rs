@@ -1,0 +1,78 @@
+//! `ssdtune config convert`: from TOML to MQSim's XML, back, and TOML edited in place of its comments.
+
+use super::show::as_toml;
+use crate::context::Context;
+use crate::device::{self, Overrides};
+use crate::outcome::{Failure, Outcome};
+use anyhow::Context as _;
+use clap::ValueEnum;
+use serde::Serialize;
+use ssdtune_model::mqsim;
+use ssdtune_model::source::Format;
+use std::path::PathBuf;
+
+/// Arguments of `ssdtune config convert`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A preset, a TOML file or an MQSim XML file, told apart by its content.
+    #[arg(value_name = "DEVICE")]
+    device: String,
+
+    /// The form to convert to. Default: the other one.
+    #[arg(long, value_enum)]
+    to: Option<Target>,
+
+    /// The file to write. Default: standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+/// A form of configuration files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Target {
+    /// ssdtune's own; comments of a TOML file stay.
+    Toml,
+    /// MQSim's ssdconfig.xml.
+    Xml,
+}
+
+/// The result as JSON has it.
+#[derive(Serialize)]
+struct Report {
+    notes: Vec<String>,
+    text: Option<String>,
+    output: Option<PathBuf>,
+}
+
+/// Converts; what the other form cannot say is told on standard error.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let loaded = device::load(&args.device, &args.overrides, context)?;
+    let other = if loaded.format == Format::Xml { Target::Toml } else { Target::Xml };
+    let mut notes = loaded.notes.clone();
+    let text = match args.to.unwrap_or(other) {
+        Target::Toml => as_toml(&loaded, false, &args.overrides.pairs(context))?,
+        Target::Xml => {
+            let written = mqsim::write_device(&loaded.config).map_err(Failure::input)?;
+            notes.extend(written.notes);
+            written.value
+        }
+    };
+    if let Some(path) = &args.output {
+        std::fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if context.json() {
+        let output = args.output.clone();
+        let text = output.is_none().then_some(text);
+        return context.document(&Report { notes, text, output });
+    }
+    for note in notes {
+        context.note(format_args!("note: {note}"));
+    }
+    match args.output {
+        Some(_) => Ok(()),
+        None => context.raw(text.as_bytes()),
+    }
+}

@@ -1,0 +1,85 @@
+//! `ssdtune config show`: a drive as TOML or JSON, with its comments where it has any.
+
+use crate::context::Context;
+use crate::device::{self, Overrides};
+use crate::outcome::{Failure, Outcome};
+use serde_json::{Map, Value};
+use ssdtune_model::document::{self, Document};
+use ssdtune_model::ledger::Ledger;
+use ssdtune_model::source::{Format, Loaded};
+use ssdtune_model::{catalogue, presets};
+
+/// Arguments of `ssdtune config show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A preset, a TOML file or an MQSim XML file. Without it, the presets are listed.
+    #[arg(value_name = "DEVICE")]
+    device: Option<String>,
+
+    /// State every key, also those that the file leaves at their defaults.
+    #[arg(long)]
+    full: bool,
+
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+/// Prints the drive or the list.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let Some(name) = &args.device else { return list(context) };
+    let loaded = device::load(name, &args.overrides, context)?;
+    if context.json() {
+        return context.document(&as_json(&loaded));
+    }
+    let edits = args.overrides.pairs(context);
+    context.raw(as_toml(&loaded, args.full, &edits)?.as_bytes())
+}
+
+/// The drive as TOML: its own text with the overrides set in it, or every key written anew.
+pub(super) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -> Outcome<String> {
+    if full || loaded.format == Format::Xml {
+        return Ok(document::write(&loaded.config));
+    }
+    let mut document = Document::parse(&loaded.text).map_err(Failure::input)?;
+    for (key, value) in edits {
+        document = document.with(key, value).map_err(Failure::usage)?;
+    }
+    Ok(document.text().to_owned())
+}
+
+fn as_json(loaded: &Loaded) -> Value {
+    let mut sections = Map::new();
+    sections.insert("name".to_owned(), loaded.config.name.clone().into());
+    for section in catalogue::SECTIONS {
+        let rows = section.rows.iter().map(|row| {
+            let value = serde_json::to_value(row.get(&loaded.config)).unwrap_or_default();
+            (row.path().1.to_owned(), value)
+        });
+        sections.insert(section.name.to_owned(), rows.collect::<Map<_, _>>().into());
+    }
+    sections.into()
+}
+
+fn list(context: &Context) -> Outcome {
+    let mut drives = Vec::new();
+    for name in presets::names() {
+        drives.push((name, presets::load(name).map_err(Failure::usage)?));
+    }
+    if context.json() {
+        return context.document(&drives.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    }
+    let mut table = crate::table::new(&["preset", "link", "flash", "raw", "visible", "about"]);
+    for (name, config) in &drives {
+        let ledger = Ledger::of(config);
+        let about = presets::text(name).and_then(|text| text.lines().next()).unwrap_or_default();
+        table.add_row([
+            (*name).to_owned(),
+            config.host.interface.to_string(),
+            config.flash.technology.to_string(),
+            ledger.raw_bytes.to_string(),
+            ledger.visible_bytes.to_string(),
+            about.trim_start_matches("# ").to_owned(),
+        ]);
+    }
+    context.line(table)
+}

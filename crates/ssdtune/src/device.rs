@@ -1,0 +1,63 @@
+//! The `DEVICE` argument: a preset or a file, with `--set` overrides.
+
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use ssdtune_model::source::{self, LoadError, Loaded};
+
+/// `--set KEY=VALUE`.
+#[derive(Clone, Debug)]
+pub(crate) struct Override {
+    /// A key of the catalogue or an MQSim tag.
+    pub(crate) key: String,
+    /// Its value as text.
+    pub(crate) value: String,
+}
+
+impl std::str::FromStr for Override {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => {
+                Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
+            }
+            _ => Err("write KEY=VALUE, as in gc.threshold=0.1".to_owned()),
+        }
+    }
+}
+
+/// Flags that change a drive.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Overrides {
+    /// Change a parameter, as in `gc.threshold=0.1`, `cache.capacity_bytes=64MiB` or `CMT_Capacity=4MiB`;
+    /// may be given often.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<Override>,
+}
+
+impl Overrides {
+    /// The overrides in order, the seed of the command line last.
+    pub(crate) fn pairs(&self, context: &Context) -> Vec<(String, String)> {
+        let set = self.set.iter().map(|set| (set.key.clone(), set.value.clone()));
+        let seed = context.seed().map(|seed| ("run.seed".to_owned(), seed.to_string()));
+        set.chain(seed).collect()
+    }
+}
+
+/// Loads the drive; what is wrong with a file is an input error, with a flag or a name a usage error.
+pub(crate) fn load(name: &str, overrides: &Overrides, context: &Context) -> Outcome<Loaded> {
+    source::load(name, &overrides.pairs(context)).map_err(failure)
+}
+
+/// What a library error means for the exit code.
+pub(crate) fn failure(error: LoadError) -> Failure {
+    match &error {
+        LoadError::Unknown { .. } => Failure::usage(error),
+        LoadError::Unreadable { .. } => Failure::input(error),
+        // A fault without a file is one of an override.
+        LoadError::Faulty(faults) => match faults.0.iter().all(|fault| fault.file.is_some()) {
+            true => Failure::input(error),
+            false => Failure::usage(error),
+        },
+    }
+}

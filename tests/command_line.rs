@@ -1,0 +1,76 @@
+//! The command line as a whole: help, exit codes, pipes, colour, completions, manual pages.
+
+use predicates::prelude::*;
+use ssdtune_tests::{binary, ssdtune};
+use std::process::{Command, Stdio};
+
+#[test]
+fn help_documents_every_exit_code() {
+    let help = ssdtune().arg("--help").assert().success();
+    let text = String::from_utf8_lossy(&help.get_output().stdout).into_owned();
+    for code in ["0    done", "1    ", "2    ", "3    ", "130  interrupted"] {
+        assert!(text.contains(code), "{text}");
+    }
+}
+
+#[test]
+fn wrong_command_lines_end_with_2() {
+    for line in [
+        "nothing",
+        "config",
+        "config check",
+        "config check --threads 0 intel-750",
+        "config check intel-751",
+        "config check intel-750 --set gc.threshold",
+        "config check intel-750 --set gc.threshold=7",
+        "config check intel-750 --set gc.treshold=0.1",
+        "config params gc.treshold",
+        "config check intel-750 --seed 9223372036854775808",
+        "config params --markdown --json",
+    ] {
+        let assert = ssdtune().args(line.split(' ')).assert().code(2);
+        let output = assert.get_output();
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(binary());
+    let output = command.args(["config", "params"]).stdout(writer).stderr(Stdio::piped()).output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure_of_the_work() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+    let status = Command::new(binary()).args(["config", "params"]).stdout(full).output();
+    assert_eq!(status.expect("it runs").status.code(), Some(1));
+}
+
+#[test]
+fn colour_goes_to_terminals_and_where_it_is_asked_for() {
+    let escape = || predicate::str::contains("\u{1b}[");
+    ssdtune().args(["config", "check", "x"]).assert().stderr(escape().not());
+    ssdtune().args(["config", "check", "x", "--color", "always"]).assert().stderr(escape());
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_subcommand() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = ssdtune().args(["completions", shell]).assert().success();
+        assert!(String::from_utf8_lossy(&script.get_output().stdout).contains("params"), "{shell}");
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let pages = directory.path().join("man1");
+    ssdtune().arg("man").arg(&pages).assert().success();
+    for page in ["ssdtune.1", "ssdtune-config.1", "ssdtune-config-check.1"] {
+        assert!(pages.join(page).is_file(), "{page}");
+    }
+    ssdtune().args(["man", "/dev/null/x"]).assert().code(1);
+}
