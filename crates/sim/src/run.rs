@@ -1,6 +1,7 @@
 //! Running a drive: hand over requests, move time, take what came out.
 
 use crate::report::{Ending, Report};
+use crate::stats::FlashCommands;
 use crate::simulator::{Completion, Core, Inbox, Observe, STREAMS_MAX, SimError, Tenant};
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, PlaneId};
 use ssdtune_trace::Request;
@@ -262,6 +263,16 @@ impl Simulator {
     /// Requests completed so far.
     pub fn completed(&self) -> u64 {
         self.core.stats.completed
+    }
+
+    /// Requests that have arrived and not been completed.
+    pub fn in_flight(&self) -> u64 {
+        self.core.stats.arrived - self.core.stats.completed
+    }
+
+    /// Flash commands and pages so far.
+    pub fn flash(&self) -> FlashCommands {
+        self.core.stats.flash
     }
 
     /// Events processed so far.

@@ -4,6 +4,7 @@
 mod completions;
 mod config;
 mod man;
+mod simulate;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -15,6 +16,8 @@ pub(crate) enum Command {
     /// Check, show, convert and compare drive configurations.
     #[command(subcommand)]
     Config(config::Command),
+    /// Simulate drives under traces or workload models.
+    Simulate(Box<simulate::Args>),
     /// Print the completion script of a shell.
     Completions(completions::Args),
     /// Write the manual pages, one for each subcommand, into a directory.
@@ -26,6 +29,7 @@ impl Command {
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Config(command) => command.run(context),
+            Self::Simulate(args) => simulate::run(&args, context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
         }
