@@ -50,5 +50,5 @@ pub use report::{
 };
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};
-pub use stats::{FlashCommands, LatencySummary};
 pub use ssdtune_ftl::Places;
+pub use stats::{FlashCommands, LatencySummary};

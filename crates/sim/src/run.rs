@@ -1,8 +1,8 @@
 //! Running a drive: hand over requests, move time, take what came out.
 
 use crate::report::{Ending, Report};
-use crate::stats::FlashCommands;
 use crate::simulator::{Completion, Core, Inbox, Observe, STREAMS_MAX, SimError, Tenant};
+use crate::stats::FlashCommands;
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, PlaneId};
 use ssdtune_trace::Request;
 use std::collections::VecDeque;

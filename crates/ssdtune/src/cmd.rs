@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod man;
 mod simulate;
+mod validate;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     Config(config::Command),
     /// Simulate drives under traces or workload models.
     Simulate(Box<simulate::Args>),
+    /// Measure the agreement with a battery of recorded MQSim results.
+    Validate(validate::Args),
     /// Print the completion script of a shell.
     Completions(completions::Args),
     /// Write the manual pages, one for each subcommand, into a directory.
@@ -30,6 +33,7 @@ impl Command {
         match self {
             Self::Config(command) => command.run(context),
             Self::Simulate(args) => simulate::run(&args, context),
+            Self::Validate(args) => validate::run(&args, context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
         }

@@ -158,7 +158,9 @@ impl Feed {
         if let Some(factor) = self.time_scale {
             steps.push(Box::new(ScaleTime::new(factor)?));
         }
-        Ok(steps.into_iter().fold(source, |source, step| Box::new(Chain::new(source).then(Step(step)))))
+        Ok(steps
+            .into_iter()
+            .fold(source, |source, step| Box::new(Chain::new(source).then(Step(step)))))
     }
 
     /// Opens it for a drive. Errors from now on go into the slot.
@@ -339,7 +341,8 @@ impl Iterator for Fitted<'_> {
             if self.fold == Fold::Refuse {
                 self.slot.put(self.beyond(&request));
                 self.batch.truncate(self.next);
-                self.source = Box::new(Counted { requests: std::iter::empty(), gauge: Gauge::default() });
+                self.source =
+                    Box::new(Counted { requests: std::iter::empty(), gauge: Gauge::default() });
                 return None;
             }
             // A request over the end goes on at the beginning; the drive sees to that.

@@ -15,6 +15,7 @@ mod interrupt;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod outcome;
 mod pair;
+mod progress;
 mod record;
 mod table;
 

@@ -10,7 +10,6 @@
 use crate::cell::{Cell, Lane};
 use crate::feed::{Feed, Origin, read_all};
 use anyhow::{Context as _, anyhow};
-use ssdtune_model::config::HostInterface;
 use ssdtune_model::mqsim;
 use ssdtune_model::scenario::{Flow, Pace, Scenario, Source, TimeUnit, TraceSource};
 use ssdtune_model::source::{LoadError, read_text};
@@ -33,7 +32,8 @@ pub(crate) fn read_workload(
     let faulty = |faults: Faults| LoadError::Faulty(faults.in_file(&shown));
     let text = read_text(path)?;
     if !mqsim::is_xml(&text) {
-        let reason = "not an MQSim workload.xml; ssdtune's own models go with --workload".to_owned();
+        let reason =
+            "not an MQSim workload.xml; ssdtune's own models go with --workload".to_owned();
         return Err(faulty(Fault::new("", Problem::Unsupported { reason }).into()));
     }
     let mut read = mqsim::read_workload(&text).map_err(faulty)?;
@@ -106,12 +106,7 @@ pub(crate) fn cell(
         };
         lanes.push(Lane { feed, replay, tenant: Some(index as u16) });
     }
-    Ok(Cell {
-        device: device.clone(),
-        tenants: tenants(scenario),
-        lanes,
-        settings: Vec::new(),
-    })
+    Ok(Cell { device: device.clone(), tenants: tenants(scenario), lanes, settings: Vec::new() })
 }
 
 fn trace_feed(workload: &Path, trace: &TraceSource) -> anyhow::Result<Feed> {
@@ -149,7 +144,10 @@ fn repeated(once: Vec<Request>, times: u32) -> anyhow::Result<Vec<Request>> {
     let mut all = Vec::with_capacity(total);
     for round in 0..u64::from(times) {
         let shift = Nanos(last.0.saturating_mul(round));
-        let shifted = |request: &Request| Request { at: Nanos(request.at.0.saturating_add(shift.0)), ..*request };
+        let shifted = |request: &Request| Request {
+            at: Nanos(request.at.0.saturating_add(shift.0)),
+            ..*request
+        };
         all.extend(once.iter().map(shifted));
     }
     Ok(all)
@@ -191,9 +189,4 @@ fn dump(workload: &Path, flow: usize, flows: usize) -> anyhow::Result<PathBuf> {
             flow + 1
         )
     })
-}
-
-/// Whether all flows go through one queue.
-pub(crate) fn is_sata(config: &DeviceConfig) -> bool {
-    config.host.interface == HostInterface::Sata
 }

@@ -60,8 +60,8 @@ impl Table {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(".partial");
         let partial = path.with_file_name(name);
-        let file =
-            File::create(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
+        let file = File::create(&partial)
+            .with_context(|| format!("cannot create {}", partial.display()))?;
         let out = Compressor::new(BufWriter::new(file), Compression::of_name(path))?;
         let mut table = Self { out, path: path.to_path_buf(), partial };
         table.row(format_args!("{columns}"))?;

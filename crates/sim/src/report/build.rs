@@ -20,9 +20,8 @@ impl Report {
         let ending = simulator.ending();
         let first = stats.first_arrival;
         let seconds = stats.last_completion.saturating_sub(first.unwrap_or_default()).as_secs_f64();
-        let spaces: Vec<u64> = (0..stats.tenants.len())
-            .map(|tenant| core.tenant_sectors(tenant).bytes().0)
-            .collect();
+        let spaces: Vec<u64> =
+            (0..stats.tenants.len()).map(|tenant| core.tenant_sectors(tenant).bytes().0).collect();
         let counters = core.ftl.counters();
         let mut report = Self {
             schema: SCHEMA,

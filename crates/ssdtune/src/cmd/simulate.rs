@@ -5,7 +5,6 @@
 //! `docs/results-schema.md` the JSON.
 
 mod plan;
-mod progress;
 mod show;
 
 use crate::cell::{Cell, Watch, interval_of_ms};
@@ -14,9 +13,9 @@ use crate::device::{Override, Overrides};
 use crate::feed::Fit;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::record::RecorderOptions;
 use anyhow::anyhow;
-use progress::Progress;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_sim::{Ending, Report};
@@ -29,7 +28,12 @@ use std::sync::atomic::Ordering;
 #[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "workload", "mqsim"])))]
 pub(crate) struct Args {
     /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim ssdconfig.xml.
-    #[arg(long, value_name = "DEVICE", conflicts_with = "mqsim", required_unless_present = "mqsim")]
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        conflicts_with = "mqsim",
+        required_unless_present = "mqsim"
+    )]
     device: Option<String>,
 
     #[command(flatten)]
@@ -196,11 +200,8 @@ fn print(cells: Vec<CellResult>, interrupted: bool, context: &Context) -> Outcom
     };
     let starved = cells.iter().any(out_of_space);
     let partial = |cell: &CellResult| cell.report.as_ref().is_none_or(|report| report.partial);
-    let document = Document {
-        schema: ssdtune_sim::SCHEMA,
-        partial: cells.iter().any(partial),
-        cells,
-    };
+    let document =
+        Document { schema: ssdtune_sim::SCHEMA, partial: cells.iter().any(partial), cells };
     if context.json() {
         context.document(&document)?;
     } else {

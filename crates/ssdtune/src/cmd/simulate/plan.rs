@@ -157,7 +157,9 @@ fn points(loaded: &Loaded, sweep: &[Override]) -> Outcome<Vec<Point>> {
             }
             let checked = config.check().map_err(|faults| {
                 let at: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
-                Failure::usage(anyhow!("{faults}").context(format!("at the point {}", at.join(" "))))
+                Failure::usage(
+                    anyhow!("{faults}").context(format!("at the point {}", at.join(" "))),
+                )
             })?;
             Ok((settings, checked))
         })
@@ -177,15 +179,18 @@ fn mqsim_lanes(
     let checked = config.check().map_err(Failure::usage)?;
     let group = |scenario| {
         let cell = pair::cell(workload, scenario, &checked).map_err(Failure::input)?;
-        let lanes = cell.lanes.into_iter().map(|lane| Lane { feed: tuned(lane.feed, args), ..lane });
+        let lanes =
+            cell.lanes.into_iter().map(|lane| Lane { feed: tuned(lane.feed, args), ..lane });
         Ok(Group {
             tenants: vec![None; cell.tenants.len()],
             described: Some(cell.tenants),
             // MQSim folds addresses, and so does the drive by itself.
-            lanes: lanes.map(|mut lane| {
-                lane.feed.fit = Some(args.fit_addresses.unwrap_or(Fit::AsMqsim));
-                lane
-            }).collect(),
+            lanes: lanes
+                .map(|mut lane| {
+                    lane.feed.fit = Some(args.fit_addresses.unwrap_or(Fit::AsMqsim));
+                    lane
+                })
+                .collect(),
         })
     };
     scenarios.iter().map(group).collect()
@@ -236,7 +241,8 @@ fn tuned(feed: Feed, args: &Args) -> Feed {
 fn model_group(args: &Args, name: &str, context: &Context) -> Outcome<Group> {
     let model = Arc::new(load_model(name)?);
     let index = context.seed().unwrap_or(0);
-    let origin = Origin::Model { model: Arc::clone(&model), seed: Seed { index, ..Seed::default() } };
+    let origin =
+        Origin::Model { model: Arc::clone(&model), seed: Seed { index, ..Seed::default() } };
     let mut feed = tuned(Feed::plain(origin, ReadOptions::default()), args);
     feed.limit = Some(args.requests.unwrap_or(MODEL_REQUESTS));
     let count = model.tenants.len();
@@ -259,7 +265,9 @@ fn model_group(args: &Args, name: &str, context: &Context) -> Outcome<Group> {
     };
     if lanes.len() > Simulator::STREAMS_MAX {
         let most = Simulator::STREAMS_MAX;
-        return Err(Failure::usage(anyhow!("{name} has {count} tenants; {most} closed loops at most")));
+        return Err(Failure::usage(anyhow!(
+            "{name} has {count} tenants; {most} closed loops at most"
+        )));
     }
     Ok(Group { tenants: vec![None; count], described: None, lanes })
 }

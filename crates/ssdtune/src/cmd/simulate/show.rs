@@ -127,7 +127,8 @@ fn drive(report: &Report, context: &Context) -> Outcome {
 
 fn table_of(cells: &[(&CellResult, &Report)], context: &Context) -> Outcome {
     let several_workloads = cells.iter().any(|(cell, _)| cell.workload != cells[0].0.workload);
-    let keys: Vec<&String> = cells.first().map(|(cell, _)| cell.settings.keys().collect()).unwrap_or_default();
+    let keys: Vec<&String> =
+        cells.first().map(|(cell, _)| cell.settings.keys().collect()).unwrap_or_default();
     let mut headings = vec!["cell"];
     if several_workloads {
         headings.push("workload");
