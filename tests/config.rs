@@ -122,7 +122,7 @@ fn convert_refuses_what_mqsim_cannot_say() {
     ssdtune()
         .args(qlc)
         .assert()
-        .code(2)
+        .code(1)
         .stderr(predicate::str::contains("flash.technology = qlc: MQSim has nothing"));
 }
 

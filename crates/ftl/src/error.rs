@@ -6,7 +6,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FtlError {
     /// More pages than a page-table entry can name.
-    #[error("the drive needs {bits}-bit page numbers, {limit} is the limit: use larger pages or fewer planes, blocks or pages")]
+    #[error(
+        "the drive needs {bits}-bit page numbers, {limit} is the limit: use larger pages or fewer planes, blocks or pages"
+    )]
     TooLarge {
         /// Bits needed.
         bits: u32,
@@ -29,7 +31,9 @@ pub enum FtlError {
         count: u32,
     },
     /// Write frontiers take more blocks than a plane has.
-    #[error("a plane has {blocks} blocks, {needed} are needed for write frontiers and garbage collection")]
+    #[error(
+        "a plane has {blocks} blocks, {needed} are needed for write frontiers and garbage collection"
+    )]
     TooFewBlocks {
         /// Blocks of a plane.
         blocks: u32,

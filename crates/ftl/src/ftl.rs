@@ -13,8 +13,8 @@ use crate::gc::VictimRules;
 use crate::layout::{BlockRef, Layout, Phys};
 use crate::page_table::{CacheMark, EntryRef, PageTable};
 use crate::tenant::{Places, Tenant, visible_sectors};
-use rand_pcg::Pcg64Mcg;
 use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::{Allocation, Sharing};
 use ssdtune_model::{DeviceConfig, Geometry, PlaneId};
 
@@ -192,7 +192,9 @@ impl Ftl {
             layout,
             table: PageTable::new(base, !config.mapping.ideal),
             planes: (0..geometry.planes())
-                .map(|_| Plane::new(geometry.blocks_per_plane, geometry.pages_per_block, specs.len()))
+                .map(|_| {
+                    Plane::new(geometry.blocks_per_plane, geometry.pages_per_block, specs.len())
+                })
                 .collect(),
             tenants,
             caches: Vec::new(),

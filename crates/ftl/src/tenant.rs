@@ -66,12 +66,8 @@ impl Places {
         let count: usize = letters.iter().map(|&l| ids(l).len()).product();
         (0..count)
             .map(|mut rest| {
-                let mut at = PlaneAddr {
-                    channel: ChannelId(0),
-                    chip: ChipId(0),
-                    die: DieId(0),
-                    plane: 0,
-                };
+                let mut at =
+                    PlaneAddr { channel: ChannelId(0), chip: ChipId(0), die: DieId(0), plane: 0 };
                 for &letter in letters {
                     let list = ids(letter);
                     let id = list[rest % list.len()];
@@ -189,9 +185,6 @@ mod tests {
     fn unknown_places_are_named() {
         let bad = Places { chips: vec![0, 3], ..Places::all(&DRIVE) };
         let error = bad.check(1, &DRIVE).unwrap_err();
-        assert_eq!(
-            error,
-            FtlError::NoSuchPlace { tenant: 1, level: "chip", id: 3, count: 3 }
-        );
+        assert_eq!(error, FtlError::NoSuchPlace { tenant: 1, level: "chip", id: 3, count: 3 });
     }
 }

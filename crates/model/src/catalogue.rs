@@ -131,16 +131,19 @@ pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    // Longer than any name: a distance would cost its square.
+    const LONGEST: usize = 64;
+    if word.len() > LONGEST {
+        return None;
+    }
     let word = word.to_ascii_lowercase();
-    let scored = candidates.into_iter().map(|candidate| {
-        (strsim::damerau_levenshtein(&word, &candidate.to_ascii_lowercase()), candidate)
-    });
     // A third of the letters wrong is still a typo; more is another word.
-    let bound = word.chars().count().clamp(3, 64) / 3;
-    scored
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= bound)
-        .map(|(_, c)| c)
+    let bound = word.chars().count().max(3) / 3;
+    let near = candidates.into_iter().filter(|name| name.len().abs_diff(word.len()) <= bound);
+    let scored = near
+        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_ascii_lowercase()), name))
+        .filter(|(distance, _)| *distance <= bound);
+    scored.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
 /// Sets one parameter from text, as `--set gc.threshold=0.1` does. `key` is a key of the catalogue or an

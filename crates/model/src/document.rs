@@ -22,6 +22,8 @@ use toml::de::{DeTable, DeValue};
 
 /// The catalogue written out with comments is a tenth of this.
 const MAX_BYTES: usize = 256 << 10;
+/// A file with more faults than this is not a configuration; looking for the rest would only take time.
+const MAX_FAULTS: usize = 100;
 
 /// A configuration file, read.
 #[derive(Clone, Debug)]
@@ -48,7 +50,7 @@ impl Document {
             lines: BTreeMap::new(),
             faults: Faults::default(),
         };
-        for error in errors {
+        for error in errors.into_iter().take(MAX_FAULTS) {
             reader.syntax(&error);
         }
         reader.top(table.get_ref());
@@ -176,6 +178,9 @@ impl Reader<'_> {
             self.base(value);
         }
         for (key, value) in table {
+            if self.faults.0.len() >= MAX_FAULTS {
+                return;
+            }
             let name: &str = key.get_ref();
             let at = key.span().start;
             match (name, value.get_ref()) {
@@ -218,6 +223,9 @@ impl Reader<'_> {
 
     fn section(&mut self, section: &str, table: &DeTable<'_>) {
         for (key, value) in table {
+            if self.faults.0.len() >= MAX_FAULTS {
+                return;
+            }
             let path = format!("{section}.{}", key.get_ref());
             let at = key.span().start;
             match catalogue::parameters().find(|row| row.key == path) {

@@ -25,6 +25,9 @@ pub struct Noted<T> {
 /// The declaration that every file of MQSim begins with.
 const HEADER: &str = "<?xml version=\"1.0\" encoding=\"us-ascii\"?>\n";
 
+/// Unknown tags for which a similar one is looked for; a file with more is not one of MQSim's.
+const MAX_HINTS: usize = 100;
+
 /// Whether a file is XML rather than TOML, from its first letter.
 pub fn is_xml(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<')

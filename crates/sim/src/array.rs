@@ -150,10 +150,8 @@ impl Core {
         }
         let left = die.ends.saturating_sub(self.events.now());
         let rules = &self.suspend_rules;
-        let programs = matches!(
-            self.suspension,
-            SuspensionSupport::Program | SuspensionSupport::ProgramErase
-        );
+        let programs =
+            matches!(self.suspension, SuspensionSupport::Program | SuspensionSupport::ProgramErase);
         let erases =
             matches!(self.suspension, SuspensionSupport::Erase | SuspensionSupport::ProgramErase);
         let is_read = matches!(first.0, Class::UserRead | Class::MappingRead);

@@ -22,6 +22,8 @@ impl ServerId {
 
 const SERVER_BITS: u32 = 14;
 const SEQUENCE_BITS: u32 = 16;
+/// Beyond so many entries from the end, the place is found by bisection.
+const FAR: usize = 16;
 const REGISTERED_MASK: u64 = (1 << (64 - SERVER_BITS - SEQUENCE_BITS)) - 1;
 
 #[derive(Default)]
@@ -58,14 +60,21 @@ impl EventQueue {
             | u64::from(server.0);
         self.sequence += 1;
         let key = (u128::from(at.0) << 64) | u128::from(low);
-        let mut index = self.keys.len();
-        if index > 24 && self.keys[index - 8] < key {
-            index = self.keys.partition_point(|&other| other > key);
-        } else {
-            while index > 0 && self.keys[index - 1] < key {
-                index -= 1;
-            }
+        // Most events come before all others.
+        match self.keys.last() {
+            Some(&last) if last < key => self.insert(key),
+            _ => self.keys.push(key),
         }
+    }
+
+    fn insert(&mut self, key: u128) {
+        let near = self.keys.len().saturating_sub(FAR);
+        let index = if self.keys[near] < key {
+            self.keys[..near].partition_point(|&other| other > key)
+        } else {
+            let after = self.keys[near..].iter().rposition(|&other| other > key);
+            near + after.map_or(0, |index| index + 1)
+        };
         self.keys.insert(index, key);
     }
 

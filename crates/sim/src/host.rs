@@ -67,7 +67,15 @@ pub(crate) struct SataAdapter {
 
 impl Core {
     /// A request reaches the host's driver.
-    pub(crate) fn arrive(&mut self, tenant: usize, request: &Request, number: u64) {
+    ///
+    /// Nothing that is not in the event queue happens before `alone_until`.
+    pub(crate) fn arrive(
+        &mut self,
+        tenant: usize,
+        request: &Request,
+        number: u64,
+        alone_until: Nanos,
+    ) {
         let sectors =
             if self.wrap_request_size { request.sectors & 0xffff } else { request.sectors };
         let now = self.now();
@@ -87,10 +95,47 @@ impl Core {
             op: request.op,
         });
         self.stats.arrived += 1;
-        match &mut self.sata {
-            Some(sata) => sata.submit.send(&mut self.events, sata.delay, req),
-            None => self.submit(tenant, req),
+        if let Some(sata) = &mut self.sata {
+            sata.submit.send(&mut self.events, sata.delay, req);
+        } else if alone_until > self.way_in(now) && self.is_way_in_free(tenant) {
+            self.walk_in(tenant, req);
+        } else {
+            self.submit(tenant, req);
         }
+    }
+
+    /// When the submission entry of a request that arrives now is in the drive, if nothing is in its way:
+    /// doorbell, fetch, entry.
+    fn way_in(&self, now: Nanos) -> Nanos {
+        now + self.link.doorbell + self.link.read_request + self.link.submission_entry
+    }
+
+    fn is_way_in_free(&self, queue: usize) -> bool {
+        let now = self.events.now();
+        let record = &self.queues[queue];
+        self.down.is_idle(now)
+            && self.up.is_idle(now)
+            && record.in_service < record.fetch_limit
+            && record.rung == record.submitted
+            && record.fetching == record.rung
+            && !record.is_full()
+    }
+
+    /// The way in of a request that meets nobody on it, without the events of its steps.
+    fn walk_in(&mut self, queue: usize, req: u32) {
+        let record = &mut self.queues[queue];
+        record.submitted += 1;
+        record.rung += 1;
+        record.fetching += 1;
+        record.in_service += 1;
+        record.entries.push_back(req);
+        let now = self.events.now();
+        let rung = now + self.link.doorbell;
+        self.down.occupy(now, self.link.doorbell);
+        self.up.occupy(rung, self.link.read_request);
+        let asked = rung + self.link.read_request;
+        let takes = self.link.submission_entry;
+        self.down.send_later(&mut self.events, asked, takes, Down::Entry(queue as u16));
     }
 
     pub(crate) fn submit(&mut self, queue: usize, req: u32) {
@@ -132,7 +177,7 @@ impl Core {
         };
         match self.reqs[req].op {
             Op::Write if self.reqs[req].sectors > 0 => {
-                self.up.send(&mut self.events, self.link.read_request, Up::FetchData(req));
+                self.fetch_data(req);
             }
             Op::Read | Op::Write => {
                 self.reqs[req].stamp = self.events.now();
@@ -140,6 +185,20 @@ impl Core {
             }
             Op::Trim => self.serve_trim(req),
             Op::Flush => self.serve_flush(req),
+        }
+    }
+
+    /// Asks the host for the data of a write.
+    fn fetch_data(&mut self, req: u32) {
+        let now = self.events.now();
+        let asked = now + self.link.read_request;
+        let alone = self.events.next_at().is_none_or(|next| next > asked);
+        if alone && self.up.is_idle(now) && self.down.is_idle(now) {
+            self.up.occupy(now, self.link.read_request);
+            let takes = self.link.data(self.reqs[req].sectors);
+            self.down.send_later(&mut self.events, asked, takes, Down::Data(req));
+        } else {
+            self.up.send(&mut self.events, self.link.read_request, Up::FetchData(req));
         }
     }
 

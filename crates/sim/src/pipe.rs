@@ -9,24 +9,51 @@ use std::collections::VecDeque;
 pub(crate) struct Pipe<T> {
     server: ServerId,
     free_at: Nanos,
-    /// Items under way: start, end, item. The first one's event is pending.
-    items: VecDeque<(Nanos, Nanos, T)>,
+    /// The item whose event is pending. Mostly there is no other, and the queue behind it is not touched.
+    current: Option<T>,
+    /// Items behind it: start, end, item.
+    waiting: VecDeque<(Nanos, Nanos, T)>,
     busy: Nanos,
 }
 
 impl<T> Pipe<T> {
     pub fn new(server: ServerId) -> Self {
-        Self { server, free_at: Nanos::ZERO, items: VecDeque::new(), busy: Nanos::ZERO }
+        Self {
+            server,
+            free_at: Nanos::ZERO,
+            current: None,
+            waiting: VecDeque::new(),
+            busy: Nanos::ZERO,
+        }
     }
 
     /// An item whose end matters.
     #[inline]
     pub fn send(&mut self, events: &mut EventQueue, takes: Nanos, item: T) {
         let start = self.occupy(events.now(), takes);
-        if self.items.is_empty() {
+        if self.current.is_none() && self.waiting.is_empty() {
+            self.current = Some(item);
             events.push_caused(self.free_at, start, self.server);
+        } else {
+            self.waiting.push_back((start, self.free_at, item));
         }
-        self.items.push_back((start, self.free_at, item));
+    }
+
+    /// Nothing is under way at a time.
+    #[inline]
+    pub fn is_idle(&self, at: Nanos) -> bool {
+        self.free_at <= at && self.current.is_none() && self.waiting.is_empty()
+    }
+
+    /// An item whose end matters, starting later than now, on an idle server that nobody else uses until
+    /// then.
+    #[inline]
+    pub fn send_later(&mut self, events: &mut EventQueue, start: Nanos, takes: Nanos, item: T) {
+        debug_assert!(self.is_idle(start));
+        self.free_at = start + takes;
+        self.busy += takes;
+        self.current = Some(item);
+        events.push_caused(self.free_at, start, self.server);
     }
 
     /// An item nobody waits for: it only takes time.
@@ -41,24 +68,18 @@ impl<T> Pipe<T> {
     /// The pending event has come: the item, to be handled before [`Pipe::start_next`].
     #[inline]
     pub fn take(&mut self) -> Option<T> {
-        self.items.pop_front().map(|(_, _, item)| item)
+        self.current.take()
     }
 
-    /// Registers the event of the item that is first now. Call it once after each [`Pipe::take`], when the
-    /// item has been handled; `waiting` is what [`Pipe::len`] said right after the take.
+    /// Makes the next item the current one; call it when the one taken has been handled.
     #[inline]
-    pub fn start_next(&mut self, events: &mut EventQueue, waiting: usize) {
-        if waiting > 0
-            && let Some(&(start, end, _)) = self.items.front()
+    pub fn start_next(&mut self, events: &mut EventQueue) {
+        if self.current.is_none()
+            && let Some((start, end, item)) = self.waiting.pop_front()
         {
+            self.current = Some(item);
             events.push_caused(end, start, self.server);
         }
-    }
-
-    /// Items under way.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.items.len()
     }
 
     /// Time spent serving.

@@ -302,7 +302,8 @@ impl Core {
         let is_ghost = slot == self.ghosts[cache];
         self.remove_slot(tenant, slot);
         (record.state == SlotState::Dirty && !is_ghost).then(|| {
-            let part = Part { lpn: record.lpn, mask: record.mask, sectors: record.mask.count_ones() };
+            let part =
+                Part { lpn: record.lpn, mask: record.mask, sectors: record.mask.count_ones() };
             self.write_tx(Purpose::Destage, record.entry, record.tenant, part, record.stamp, NIL)
         })
     }
@@ -491,7 +492,8 @@ impl Core {
             let record = self.caches[cache].slot_mut(slot);
             record.state = SlotState::WritingBack;
             let record = record.clone();
-            let part = Part { lpn: record.lpn, mask: record.mask, sectors: record.mask.count_ones() };
+            let part =
+                Part { lpn: record.lpn, mask: record.mask, sectors: record.mask.count_ones() };
             sectors += part.sectors;
             let tx = self.write_tx(Purpose::Destage, record.entry, tenant, part, record.stamp, NIL);
             list.push(tx);

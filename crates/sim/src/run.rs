@@ -130,7 +130,8 @@ impl Simulator {
         assert!(streams.len() <= Self::STREAMS_MAX, "{} streams are too many", streams.len());
         let mut sources = self.start(streams);
         let mut interval_end = interval;
-        loop {
+        self.core.sources_known = true;
+        let outcome = loop {
             for (inbox, requests, ended) in &mut sources {
                 if !*ended {
                     *ended = self.refill(*inbox, requests.as_mut());
@@ -138,7 +139,7 @@ impl Simulator {
             }
             let (reached, more) = self.step_batch(interval_end);
             if !more {
-                return self.outcome();
+                break self.outcome();
             }
             let look = match interval_end {
                 Some(end) if reached => Look::IntervalEnd(end),
@@ -146,12 +147,14 @@ impl Simulator {
             };
             if !watch(self, look) {
                 self.ending = Ending::Interrupted;
-                return Outcome::Interrupted;
+                break Outcome::Interrupted;
             }
             if reached {
                 interval_end = interval.zip(interval_end).map(|(step, end)| end + step);
             }
-        }
+        };
+        self.core.sources_known = false;
+        outcome
     }
 
     /// Takes a batch of events, none after `end`: whether `end` is reached, and whether events are left.

@@ -20,6 +20,15 @@ const WEIGHTS: [u8; PRIORITIES] = [0, 4, 2, 1];
 impl Core {
     /// Puts the staged transactions into their queues and tries the channels they belong to.
     pub(crate) fn schedule(&mut self) {
+        if let [tx] = self.staged[..] {
+            self.staged.clear();
+            self.flash.enqueue(&mut self.txs, tx);
+            let channel = self.flash.units[self.txs[tx].unit as usize].channel;
+            if self.flash.channels[channel as usize].current.is_none() {
+                self.try_channel(channel);
+            }
+            return;
+        }
         let mut staged = std::mem::take(&mut self.staged);
         for &tx in &staged {
             self.flash.enqueue(&mut self.txs, tx);
@@ -86,9 +95,8 @@ impl Core {
 
     /// The priority whose turn it is among those that wait; none waits: `None`.
     fn next_priority(&mut self, unit: u32, class: Class) -> Option<u8> {
-        let waits = |core: &Self, priority: u8| {
-            core.flash.oldest(&core.txs, unit, class, priority) != NIL
-        };
+        let waits =
+            |core: &Self, priority: u8| core.flash.oldest(&core.txs, unit, class, priority) != NIL;
         if self.flash.units[unit as usize].waiting[class as usize] == 0 {
             return None;
         }
@@ -101,7 +109,13 @@ impl Core {
         for _ in 0..total {
             let turn = self.flash.units[unit as usize].turns[lane];
             self.flash.units[unit as usize].turns[lane] = (turn + 1) % total;
-            let priority = if turn < 4 { 1 } else if turn < 6 { 2 } else { 3 };
+            let priority = if turn < 4 {
+                1
+            } else if turn < 6 {
+                2
+            } else {
+                3
+            };
             if waits(self, priority) {
                 return Some(priority);
             }
@@ -195,8 +209,11 @@ impl Core {
             let mut list = NIL;
             let mut planes = 0u64;
             let mut count = 0;
-            self.gather(die, first, page, &mut list, &mut planes, &mut count);
+            if self.flash.first(die, first.0, first.1) != NIL {
+                self.gather(die, first, page, &mut list, &mut planes, &mut count);
+            }
             if let Some(class) = second
+                && self.flash.units[unit as usize].waiting[class as usize] > 0
                 && count < self.flash.planes_per_die
             {
                 let priorities = match class {

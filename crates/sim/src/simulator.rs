@@ -130,6 +130,8 @@ pub(crate) struct Core {
     pub(crate) sata: Option<SataAdapter>,
     pub(crate) queues: Vec<HostQueue>,
     pub(crate) inboxes: Vec<Inbox>,
+    /// No request will come that is not in an inbox with its stream's next one behind it.
+    pub(crate) sources_known: bool,
     pub(crate) reqs: Slab<Req>,
     pub(crate) txs: Slab<Tx>,
     pub(crate) jobs: Slab<Job>,
@@ -222,15 +224,16 @@ impl Core {
         let ftl = Ftl::new(config, &specs)?;
         let page_sectors = geometry.sectors_per_page();
         let spaces = tenant_spaces(&ftl, tenants.len(), page_sectors, config);
-        let partitions =
-            if config.cache.sharing == Sharing::Shared { 1 } else { tenants.len() };
+        let partitions = if config.cache.sharing == Sharing::Shared { 1 } else { tenants.len() };
         let cache_pages =
             config.cache.capacity.0 / u64::from(geometry.page_bytes) / partitions as u64;
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
-        let queue = || HostQueue::new(
-            config.host.queue_depth,
-            if is_sata { u32::MAX } else { config.host.queue_fetch_size },
-        );
+        let queue = || {
+            HostQueue::new(
+                config.host.queue_depth,
+                if is_sata { u32::MAX } else { config.host.queue_fetch_size },
+            )
+        };
         Ok(Self {
             events: EventQueue::default(),
             link: LinkTiming::new(config),
@@ -249,8 +252,11 @@ impl Core {
                 submit: Pipe::new(ServerId(SATA_IN)),
                 complete: Pipe::new(ServerId(SATA_OUT)),
             }),
-            queues: (0..queue_count(config.host.interface, tenants.len())).map(|_| queue()).collect(),
+            queues: (0..queue_count(config.host.interface, tenants.len()))
+                .map(|_| queue())
+                .collect(),
             inboxes: Vec::new(),
+            sources_known: false,
             reqs: Slab::new(),
             txs: Slab::new(),
             jobs: Slab::new(),
@@ -331,18 +337,16 @@ impl Core {
 
     fn down_event(&mut self) {
         let Some(message) = self.down.take() else { return };
-        let waiting = self.down.len();
         match message {
             Down::Doorbell(queue) => self.doorbell(queue.into()),
             Down::Entry(queue) => self.entry_arrived(queue.into()),
             Down::Data(req) => self.data_fetched(req),
         }
-        self.down.start_next(&mut self.events, waiting);
+        self.down.start_next(&mut self.events);
     }
 
     fn up_event(&mut self) {
         let Some(message) = self.up.take() else { return };
-        let waiting = self.up.len();
         match message {
             Up::Fetch(queue) => {
                 self.down.send(&mut self.events, self.link.submission_entry, Down::Entry(queue));
@@ -360,26 +364,24 @@ impl Core {
                 }
             }
         }
-        self.up.start_next(&mut self.events, waiting);
+        self.up.start_next(&mut self.events);
     }
 
     fn sata_in(&mut self) {
         let Some(sata) = &mut self.sata else { return };
         let Some(req) = sata.submit.take() else { return };
-        let waiting = sata.submit.len();
         self.submit(0, req);
         if let Some(sata) = &mut self.sata {
-            sata.submit.start_next(&mut self.events, waiting);
+            sata.submit.start_next(&mut self.events);
         }
     }
 
     fn sata_out(&mut self) {
         let Some(sata) = &mut self.sata else { return };
         let Some((req, fetched)) = sata.complete.take() else { return };
-        let waiting = sata.complete.len();
         self.completed(0, req, fetched);
         if let Some(sata) = &mut self.sata {
-            sata.complete.start_next(&mut self.events, waiting);
+            sata.complete.start_next(&mut self.events);
         }
     }
 
@@ -436,7 +438,16 @@ impl Core {
         inbox.number += 1;
         let tenant = inbox.tenant.unwrap_or(request.tenant.0) as usize;
         self.stats.first_arrival.get_or_insert(self.events.now());
-        self.arrive(tenant.min(self.tenants.len() - 1), &request, number);
+        // The next arrival is registered behind what this one causes, so it is looked up, not asked for.
+        let mut alone_until = self.events.next_at().unwrap_or(Nanos::MAX);
+        match self.inboxes[stream].requests.front() {
+            Some(next) => alone_until = alone_until.min(next.at),
+            None => alone_until = Nanos::ZERO,
+        }
+        if !self.sources_known {
+            alone_until = Nanos::ZERO;
+        }
+        self.arrive(tenant.min(self.tenants.len() - 1), &request, number, alone_until);
         self.await_arrival(stream);
     }
 
@@ -463,7 +474,7 @@ impl Core {
         let number = inbox.number;
         inbox.number += 1;
         self.stats.first_arrival.get_or_insert(self.events.now());
-        self.arrive(tenant, &request, number);
+        self.arrive(tenant, &request, number, Nanos::ZERO);
     }
 
     /// A page read has left its die.

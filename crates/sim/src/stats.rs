@@ -76,7 +76,8 @@ impl Latencies {
         let sum: u128 = parts.clone().map(|part| part.sum).sum();
         let min = parts.clone().map(|part| part.min).min().unwrap_or(0);
         let max = parts.clone().map(|part| part.max).max().unwrap_or(0);
-        let mut exact: Vec<u64> = parts.clone().filter_map(|p| p.exact.as_ref()).flatten().copied().collect();
+        let mut exact: Vec<u64> =
+            parts.clone().filter_map(|p| p.exact.as_ref()).flatten().copied().collect();
         let at: Box<dyn FnMut(f64) -> u64> = if exact.is_empty() {
             let mut all = Histogram::<u64>::new_with_bounds(1, LATENCY_MAX_NS, 3)
                 .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
@@ -108,15 +109,22 @@ impl Latencies {
 /// One direction of one tenant.
 pub(crate) struct OpStats {
     pub bytes: u64,
-    /// From the entry into the submission queue.
+    /// Of requests that entered the submission queue on arrival: both latencies are the same.
+    pub prompt: Latencies,
+    /// Of the others, from the entry into the submission queue.
     pub device: Latencies,
-    /// From the arrival at the host.
+    /// Of the others, from the arrival at the host.
     pub total: Latencies,
 }
 
 impl OpStats {
     fn new(exact: bool) -> Self {
-        Self { bytes: 0, device: Latencies::new(exact), total: Latencies::new(exact) }
+        Self {
+            bytes: 0,
+            prompt: Latencies::new(exact),
+            device: Latencies::new(exact),
+            total: Latencies::new(exact),
+        }
     }
 }
 
@@ -254,7 +262,11 @@ impl Stats {
             }
         };
         op.bytes += u64::from(req.sectors) * 512;
-        op.device.add(now - req.enqueued);
-        op.total.add(now - req.arrived);
+        if req.enqueued == req.arrived {
+            op.prompt.add(now - req.arrived);
+        } else {
+            op.device.add(now - req.enqueued);
+            op.total.add(now - req.arrived);
+        }
     }
 }

@@ -114,7 +114,9 @@ impl DramTiming {
                 + self.precharge_ns) as f64;
             let rows = (bytes / self.row / 2) as f64;
             let tail = (bytes % self.row) as f64 / (self.burst as f64 * self.transfer_ns);
-            return Nanos(((self.open_ns as f64 + full * rows) + self.open_ns as f64) as u64 + tail as u64);
+            return Nanos(
+                ((self.open_ns as f64 + full * rows) + self.open_ns as f64) as u64 + tail as u64,
+            );
         }
         let row_ns = self.open_ns + self.transfer(self.row) + self.precharge_ns;
         let tail = match bytes % self.row {

@@ -6,6 +6,7 @@ mod config;
 mod man;
 mod simulate;
 mod validate;
+mod trace;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -21,6 +22,9 @@ pub(crate) enum Command {
     Simulate(Box<simulate::Args>),
     /// Measure the agreement with a battery of recorded MQSim results.
     Validate(validate::Args),
+    /// Read, convert and inspect block-I/O traces.
+    #[command(subcommand)]
+    Trace(trace::Command),
     /// Print the completion script of a shell.
     Completions(completions::Args),
     /// Write the manual pages, one for each subcommand, into a directory.
@@ -34,6 +38,7 @@ impl Command {
             Self::Config(command) => command.run(context),
             Self::Simulate(args) => simulate::run(&args, context),
             Self::Validate(args) => validate::run(&args, context),
+            Self::Trace(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
         }

@@ -21,7 +21,7 @@ use crate::error::TraceError;
 use pack::{read_u32, read_u64};
 use std::path::Path;
 
-pub use mapped::MappedTrace;
+pub use mapped::{MappedTrace, is_ssdt};
 pub use write::SsdtWriter;
 
 /// First bytes: not text (bit 7), and damaged by a transfer that changes line ends or stops at Ctrl-Z.
@@ -70,7 +70,8 @@ impl Header {
             let offset = bytes.len() as u64;
             return Err(TraceError::Truncated { path: path(), offset, what: "the header" });
         }
-        let corrupt = |what: &str| TraceError::Corrupt { path: path(), offset: 0, what: what.into() };
+        let corrupt =
+            |what: &str| TraceError::Corrupt { path: path(), offset: 0, what: what.into() };
         if bytes[..8] != MAGIC {
             return Err(corrupt("the magic number is not that of a .ssdt trace"));
         }

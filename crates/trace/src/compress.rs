@@ -110,7 +110,13 @@ impl Stream {
         let compressed = Arc::new(AtomicU64::new(0));
         let whole = io::Cursor::new(magic).chain(raw);
         if compression == Compression::None {
-            return Ok(Self { reader: Box::new(whole), compression, compressed, expanded: 0, limits });
+            return Ok(Self {
+                reader: Box::new(whole),
+                compression,
+                compressed,
+                expanded: 0,
+                limits,
+            });
         }
         let counted =
             BufReader::with_capacity(64 << 10, Counted { inner: whole, count: compressed.clone() });

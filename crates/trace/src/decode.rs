@@ -71,12 +71,8 @@ const UNPICKED_MAX: usize = 1 << 16;
 
 impl DeviceTable {
     fn new(policy: Devices) -> Self {
-        let mut table = Self {
-            policy,
-            tenants: HashMap::new(),
-            names: Vec::new(),
-            recent: Vec::new(),
-        };
+        let mut table =
+            Self { policy, tenants: HashMap::new(), names: Vec::new(), recent: Vec::new() };
         if let Devices::Only(names) = &table.policy {
             table.names.clone_from(names);
         }
@@ -214,7 +210,13 @@ impl Context {
         };
         match lba.value.checked_add(sectors.value) {
             Some(end) if end <= self.end_max => {}
-            _ => return Err(Fault::new(Problem::BeyondCapacity, "an address on the drive", lba.column)),
+            _ => {
+                return Err(Fault::new(
+                    Problem::BeyondCapacity,
+                    "an address on the drive",
+                    lba.column,
+                ));
+            }
         }
         let (at, lba, tenant) = (Nanos(at.value), Sectors(lba.value), TenantId(0));
         Ok(Request { at, lba, sectors: length, tenant, op })
@@ -254,7 +256,11 @@ impl Context {
         device: &[u8],
     ) -> Parsed {
         let Some(end) = offset.value.checked_add(size.value) else {
-            return Err(Fault::new(Problem::BeyondCapacity, "an address on the drive", offset.column));
+            return Err(Fault::new(
+                Problem::BeyondCapacity,
+                "an address on the drive",
+                offset.column,
+            ));
         };
         let first = offset.value / SECTOR_BYTES;
         let count = if size.value == 0 { 0 } else { end.div_ceil(SECTOR_BYTES) - first };

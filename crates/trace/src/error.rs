@@ -69,7 +69,9 @@ impl Problem {
             Self::UnknownOp => "no operation of this format",
             Self::ZeroLength => "a request of no sectors",
             Self::BeyondCapacity => "reaches past the end of the address space",
-            Self::TimeJump => "later than the request before it by more than the longest gap allowed",
+            Self::TimeJump => {
+                "later than the request before it by more than the longest gap allowed"
+            }
             Self::OutOfOrder => "earlier than what has left the reorder window",
             Self::NotText => "not text",
             Self::LineTooLong => "line too long",

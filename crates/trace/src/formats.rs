@@ -10,8 +10,8 @@ pub(crate) mod blkreplay;
 pub(crate) mod blktrace;
 pub mod columns;
 pub(crate) mod csv;
-pub(crate) mod disksim;
 pub(crate) mod diskmon;
+pub(crate) mod disksim;
 pub(crate) mod fio;
 pub(crate) mod fiu;
 mod five_column;
@@ -191,32 +191,83 @@ macro_rules! with_parser {
     ($format:expr, $unit_ns:expr, $action:expr, $columns:expr, |$parser:ident| $body:expr, $other:expr) => {{
         let (unit_ns, action) = ($unit_ns, $action);
         match $format {
-            Format::Csv => { let $parser = csv::Csv { unit_ns }; $body }
-            Format::Msr => { let $parser = msr::Msr { unit_ns }; $body }
-            Format::Systor => { let $parser = systor::Systor { unit_ns }; $body }
-            Format::Spc => { let $parser = spc::Spc { unit_ns }; $body }
-            Format::Mqsim => { let $parser = mqsim::Mqsim { unit_ns }; $body }
-            Format::Disksim => { let $parser = disksim::Disksim { unit_ns }; $body }
-            Format::Ssdsim => { let $parser = ssdsim::Ssdsim { unit_ns }; $body }
-            Format::Heimdall => { let $parser = heimdall::Heimdall { unit_ns }; $body }
+            Format::Csv => {
+                let $parser = csv::Csv { unit_ns };
+                $body
+            }
+            Format::Msr => {
+                let $parser = msr::Msr { unit_ns };
+                $body
+            }
+            Format::Systor => {
+                let $parser = systor::Systor { unit_ns };
+                $body
+            }
+            Format::Spc => {
+                let $parser = spc::Spc { unit_ns };
+                $body
+            }
+            Format::Mqsim => {
+                let $parser = mqsim::Mqsim { unit_ns };
+                $body
+            }
+            Format::Disksim => {
+                let $parser = disksim::Disksim { unit_ns };
+                $body
+            }
+            Format::Ssdsim => {
+                let $parser = ssdsim::Ssdsim { unit_ns };
+                $body
+            }
+            Format::Heimdall => {
+                let $parser = heimdall::Heimdall { unit_ns };
+                $body
+            }
             Format::Blkparse => {
                 let $parser = blkparse::Blkparse { unit_ns, action, in_summary: false };
                 $body
             }
-            Format::Fio => { let $parser = fio::Fio::new(unit_ns); $body }
-            Format::Alibaba => { let $parser = alibaba::Alibaba { unit_ns }; $body }
-            Format::Tencent => { let $parser = tencent::Tencent { unit_ns }; $body }
-            Format::Fiu => { let $parser = fiu::Fiu { unit_ns }; $body }
-            Format::Diskmon => { let $parser = diskmon::Diskmon { unit_ns }; $body }
+            Format::Fio => {
+                let $parser = fio::Fio::new(unit_ns);
+                $body
+            }
+            Format::Alibaba => {
+                let $parser = alibaba::Alibaba { unit_ns };
+                $body
+            }
+            Format::Tencent => {
+                let $parser = tencent::Tencent { unit_ns };
+                $body
+            }
+            Format::Fiu => {
+                let $parser = fiu::Fiu { unit_ns };
+                $body
+            }
+            Format::Diskmon => {
+                let $parser = diskmon::Diskmon { unit_ns };
+                $body
+            }
             Format::Blkreplay => {
                 let $parser = blkreplay::Blkreplay { unit_ns, past_preamble: false };
                 $body
             }
-            Format::Mobile => { let $parser = mobile::Mobile { unit_ns }; $body }
-            Format::Hadoop => { let $parser = hadoop::Hadoop { unit_ns }; $body }
-            Format::Wiscsee => { let $parser = wiscsee::Wiscsee { unit_ns, action }; $body }
+            Format::Mobile => {
+                let $parser = mobile::Mobile { unit_ns };
+                $body
+            }
+            Format::Hadoop => {
+                let $parser = hadoop::Hadoop { unit_ns };
+                $body
+            }
+            Format::Wiscsee => {
+                let $parser = wiscsee::Wiscsee { unit_ns, action };
+                $body
+            }
             Format::Columns => match $columns {
-                Some(spec) => { let $parser = Columns::new(spec, unit_ns); $body }
+                Some(spec) => {
+                    let $parser = Columns::new(spec, unit_ns);
+                    $body
+                }
                 None => $other,
             },
             Format::Ssdt | Format::Blktrace | Format::Vscsi => $other,
@@ -269,8 +320,7 @@ fn default_action(format: Format, first: &[u8]) -> u8 {
     let nth = if format == Format::Wiscsee { 1 } else { 5 };
     let has = |letter: u8| {
         first.split(|&b| b == b'\n').any(|line| {
-            let mut words =
-                line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
+            let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
             words.nth(nth) == Some(&[letter])
         })
     };

@@ -104,7 +104,10 @@ impl Input {
             StreamError::Io(source) => TraceError::Corrupt {
                 path,
                 offset,
-                what: format!("the {:?} stream cannot be decompressed ({source})", self.compression()),
+                what: format!(
+                    "the {:?} stream cannot be decompressed ({source})",
+                    self.compression()
+                ),
             },
         }
     }
@@ -141,10 +144,6 @@ impl Batch {
     pub(crate) fn position(&self, index: usize) -> Position {
         let after = self.marks.partition_point(|mark| mark.0 <= index);
         let (first, at) = self.marks.get(after.wrapping_sub(1)).copied().unwrap_or((index, 0));
-        if self.by_line {
-            Position::Line(at + (index - first) as u64)
-        } else {
-            Position::Byte(at)
-        }
+        if self.by_line { Position::Line(at + (index - first) as u64) } else { Position::Byte(at) }
     }
 }

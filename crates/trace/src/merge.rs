@@ -4,7 +4,7 @@
 
 use crate::error::TraceError;
 use crate::formats::{Format, blktrace};
-use crate::reader::{Event, ReadOptions, Source, TraceReader, open};
+use crate::reader::{Event, ReadOptions, ReadStats, Source, TraceReader, open};
 use crate::request::{Request, TenantId};
 use ssdtune_model::Nanos;
 use std::cmp::Reverse;
@@ -149,6 +149,17 @@ impl Source for Merge {
     fn tenant_names(&self) -> Vec<String> {
         self.map.names.clone()
     }
+
+    fn read_stats(&self) -> ReadStats {
+        total_stats(self.lanes.iter().map(|lane| &*lane.source))
+    }
+}
+
+fn total_stats<'a>(sources: impl Iterator<Item = &'a dyn Source>) -> ReadStats {
+    sources.fold(ReadStats::default(), |mut total, source| {
+        total.add(source.read_stats());
+        total
+    })
 }
 
 /// Sources one after the other, each beginning `gap` after the last request of the one before.
@@ -164,7 +175,11 @@ pub struct Concat {
 
 impl Concat {
     /// Concatenates `sources`, each counting from 0.
-    pub fn new(sources: Vec<Box<dyn Source>>, rule: Tenants, gap: Nanos) -> Result<Self, TraceError> {
+    pub fn new(
+        sources: Vec<Box<dyn Source>>,
+        rule: Tenants,
+        gap: Nanos,
+    ) -> Result<Self, TraceError> {
         check_count(sources.len())?;
         let map = TenantMap::new(rule, sources.len());
         Ok(Self { sources, current: 0, map, gap, shift: Nanos::ZERO, last: Nanos::ZERO })
@@ -193,6 +208,10 @@ impl Source for Concat {
     fn tenant_names(&self) -> Vec<String> {
         self.map.names.clone()
     }
+
+    fn read_stats(&self) -> ReadStats {
+        total_stats(self.sources.iter().map(|source| &**source))
+    }
 }
 
 /// The per-CPU files in a directory that `blktrace` wrote (`*.blktrace.N`), sorted by name.
@@ -218,7 +237,10 @@ pub fn blktrace_files(dir: &Path) -> Result<Vec<PathBuf>, TraceError> {
 
 /// Opens the per-CPU files of one blktrace and merges them. Their clocks are one, so times are taken as they are
 /// and counted from the first request of all.
-pub fn open_blktrace(paths: &[PathBuf], options: &ReadOptions) -> Result<Rebased<Merge>, TraceError> {
+pub fn open_blktrace(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+) -> Result<Rebased<Merge>, TraceError> {
     let event = match options.event {
         Event::Auto => common_event(paths)?,
         event => event,
@@ -246,7 +268,9 @@ fn common_event(paths: &[PathBuf]) -> Result<Event, TraceError> {
     for path in paths {
         let io_error = |source| TraceError::Io { path: path.clone(), doing: "reading", source };
         let mut first = Vec::new();
-        File::open(path).and_then(|f| f.take(64 << 10).read_to_end(&mut first)).map_err(io_error)?;
+        File::open(path)
+            .and_then(|f| f.take(64 << 10).read_to_end(&mut first))
+            .map_err(io_error)?;
         match blktrace::default_action(&first) {
             b'D' if !first.is_empty() => return Ok(Event::Issue),
             b'Q' => best = Event::Queue,
@@ -262,13 +286,6 @@ pub struct Rebased<S> {
     origin: Option<Nanos>,
 }
 
-impl<S> Rebased<S> {
-    /// The source's own time of the first request; 0 before that has been read.
-    pub fn origin(&self) -> Nanos {
-        self.origin.unwrap_or_default()
-    }
-}
-
 impl<S: Source> Source for Rebased<S> {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
         let before = out.len();
@@ -282,5 +299,13 @@ impl<S: Source> Source for Rebased<S> {
 
     fn tenant_names(&self) -> Vec<String> {
         self.source.tenant_names()
+    }
+
+    fn origin_ns(&self) -> u64 {
+        self.origin.unwrap_or_default().0
+    }
+
+    fn read_stats(&self) -> ReadStats {
+        self.source.read_stats()
     }
 }

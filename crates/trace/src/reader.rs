@@ -42,6 +42,16 @@ pub trait Source: Send {
     fn tenant_names(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// The trace's own time of the first request, in ns; 0 before that has been read.
+    fn origin_ns(&self) -> u64 {
+        0
+    }
+
+    /// What reading has met so far.
+    fn read_stats(&self) -> ReadStats {
+        ReadStats::default()
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -51,6 +61,14 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn tenant_names(&self) -> Vec<String> {
         (**self).tenant_names()
+    }
+
+    fn origin_ns(&self) -> u64 {
+        (**self).origin_ns()
+    }
+
+    fn read_stats(&self) -> ReadStats {
+        (**self).read_stats()
     }
 }
 
@@ -221,6 +239,21 @@ pub struct ReadStats {
     pub deselected: u64,
 }
 
+impl ReadStats {
+    /// Adds what another reading has met.
+    pub fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.skipped += other.skipped;
+        self.deselected += other.deselected;
+        for (problem, count) in other.skipped_by {
+            *self.skipped_by.entry(problem).or_default() += count;
+        }
+        if self.first_skipped.is_none() {
+            self.first_skipped = other.first_skipped;
+        }
+    }
+}
+
 /// A trace being read.
 pub struct TraceReader {
     input: Input,
@@ -301,11 +334,6 @@ impl TraceReader {
         self.input.path()
     }
 
-    /// The trace's own time of the first request, in ns; 0 before that has been read.
-    pub fn origin_ns(&self) -> u64 {
-        self.orderer.origin_ns()
-    }
-
     /// Name of each tenant's device, as far as read.
     pub fn devices(&self) -> &[String] {
         self.context.devices.names()
@@ -381,8 +409,7 @@ impl Source for TraceReader {
                 return Ok(n);
             }
             self.batch.clear(self.decoder.by_line());
-            let more =
-                self.decoder.decode(&mut self.input, &mut self.context, &mut self.batch)?;
+            let more = self.decoder.decode(&mut self.input, &mut self.context, &mut self.batch)?;
             self.decoded_all = !more;
             self.order()?;
             let n = self.orderer.release(false, out);
@@ -395,5 +422,13 @@ impl Source for TraceReader {
 
     fn tenant_names(&self) -> Vec<String> {
         self.devices().to_vec()
+    }
+
+    fn origin_ns(&self) -> u64 {
+        self.orderer.origin_ns()
+    }
+
+    fn read_stats(&self) -> ReadStats {
+        self.context.stats.clone()
     }
 }

@@ -49,8 +49,7 @@ const POW10: [u64; 9] = {
 #[inline(always)]
 fn leading_digits(word: u64) -> usize {
     let digits = word ^ 0x3030_3030_3030_3030;
-    let wrong =
-        (digits.wrapping_add(0x0606_0606_0606_0606) | digits) & 0xf0f0_f0f0_f0f0_f0f0;
+    let wrong = (digits.wrapping_add(0x0606_0606_0606_0606) | digits) & 0xf0f0_f0f0_f0f0_f0f0;
     (wrong.trailing_zeros() / 8) as usize
 }
 
@@ -179,10 +178,8 @@ impl<'a> Fields<'a> {
         if matches!(self.rest.get(end), Some(b'+' | b'-')) {
             end += 1;
         }
-        end += self.rest[end.min(self.rest.len())..]
-            .iter()
-            .take_while(|b| b.is_ascii_digit())
-            .count();
+        end +=
+            self.rest[end.min(self.rest.len())..].iter().take_while(|b| b.is_ascii_digit()).count();
         let column = self.column();
         let seconds = self
             .rest

@@ -10,7 +10,7 @@ pub mod split;
 pub mod time;
 
 use crate::error::TraceError;
-use crate::reader::Source;
+use crate::reader::{ReadStats, Source};
 use crate::request::Request;
 
 /// A change to a stream of requests.
@@ -43,9 +43,12 @@ impl<S: Source> Chain<S> {
         self
     }
 
-    /// The source.
-    pub fn source(&self) -> &S {
-        &self.source
+    /// With `step`, if there is one, after all others.
+    pub fn then_if(self, step: Option<impl Transform + 'static>) -> Self {
+        match step {
+            Some(step) => self.then(step),
+            None => self,
+        }
     }
 }
 
@@ -71,5 +74,13 @@ impl<S: Source> Source for Chain<S> {
 
     fn tenant_names(&self) -> Vec<String> {
         self.source.tenant_names()
+    }
+
+    fn origin_ns(&self) -> u64 {
+        self.source.origin_ns()
+    }
+
+    fn read_stats(&self) -> ReadStats {
+        self.source.read_stats()
     }
 }

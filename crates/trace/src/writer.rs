@@ -40,9 +40,10 @@ impl OutputFormat {
                 option: "--output",
                 value: path.display().to_string(),
                 problem: "the name does not say which format to write".into(),
-                legal: "a name ending in .ssdt, .csv or .trace (MQSim), the text ones with .gz, .zst, \
+                legal:
+                    "a name ending in .ssdt, .csv or .trace (MQSim), the text ones with .gz, .zst, \
                         .xz or .bz2 after it; or --to ssdt|csv|mqsim"
-                    .into(),
+                        .into(),
             }),
         }
     }
@@ -84,7 +85,9 @@ impl TraceWriter {
             return Err(TraceError::Option {
                 option: "--output",
                 value: path.display().to_string(),
-                problem: ".ssdt is compact already, is read through a memory map, and is not compressed".into(),
+                problem:
+                    ".ssdt is compact already, is read through a memory map, and is not compressed"
+                        .into(),
                 legal: "a name ending in .ssdt".into(),
             });
         }
@@ -149,7 +152,8 @@ impl TraceWriter {
             Some(Sink::Ssdt(writer)) => writer.finish(origin_ns, names),
             Some(Sink::Text { out, .. }) => out.finish(),
         };
-        let finished = finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
+        let finished =
+            finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
         let file = finished.map_err(|e| self.io_error(e))?;
         self.summary.bytes = file.metadata().map_or(0, |m| m.len());
         drop(file);

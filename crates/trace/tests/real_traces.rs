@@ -13,7 +13,9 @@ fn traces_dir() -> Option<PathBuf> {
     if dir.is_dir() {
         return Some(dir);
     }
-    println!("skipped: no folder of real traces (set SSDTUNE_SHARED to the folder that holds `traces`)");
+    println!(
+        "skipped: no folder of real traces (set SSDTUNE_SHARED to the folder that holds `traces`)"
+    );
     assert!(std::env::var("CI").as_deref() != Ok("true"), "the real traces must be present in CI");
     None
 }
@@ -98,14 +100,23 @@ fn check(expected: &Expected) {
         ("GB written", m.written as f64 / 1e9, expected.written_gb, 2),
         ("GB read", m.read as f64 / 1e9, expected.read_gb, 2),
         ("pages", m.pages as f64, expected.pages as f64, 0),
-        ("overwrite x", m.page_writes as f64 / m.pages_written.max(1) as f64, expected.overwrite, 2),
+        (
+            "overwrite x",
+            m.page_writes as f64 / m.pages_written.max(1) as f64,
+            expected.overwrite,
+            2,
+        ),
     ];
     for (name, measured, table, decimals) in figures {
         // A trace without writes has no overwrite factor.
         if name == "overwrite x" && m.page_writes == 0 {
             continue;
         }
-        assert!(near(measured, table, decimals), "{}: {name} {measured}, not {table}", expected.file);
+        assert!(
+            near(measured, table, decimals),
+            "{}: {name} {measured}, not {table}",
+            expected.file
+        );
     }
 }
 
@@ -151,7 +162,8 @@ samples! {
 #[test]
 fn strict_reading_stops_at_the_junk_before_a_trace() {
     let Some(dir) = traces_dir() else { return };
-    let mut trace = open(dir.join("fiu_mail_cheetah_10k.blkparse.xz"), &ReadOptions::default()).expect("opens");
+    let mut trace =
+        open(dir.join("fiu_mail_cheetah_10k.blkparse.xz"), &ReadOptions::default()).expect("opens");
     let error = trace.read_all().map(|all| all.len()).expect_err("junk in line 1").to_string();
     assert!(error.contains("line 1") && error.contains("--lenient"), "{error}");
 }
@@ -159,8 +171,10 @@ fn strict_reading_stops_at_the_junk_before_a_trace() {
 #[test]
 fn strict_reading_stops_at_a_time_stamp_forty_years_off() {
     let Some(dir) = traces_dir() else { return };
-    let mut trace = open(dir.join("ycsb_blkparse_ext4.txt.xz"), &ReadOptions::default()).expect("opens");
-    let error = trace.read_all().map(|all| all.len()).expect_err("a damaged time stamp").to_string();
+    let mut trace =
+        open(dir.join("ycsb_blkparse_ext4.txt.xz"), &ReadOptions::default()).expect("opens");
+    let error =
+        trace.read_all().map(|all| all.len()).expect_err("a damaged time stamp").to_string();
     assert!(error.contains("line ") && error.contains("--max-gap"), "{error}");
 }
 
@@ -169,7 +183,11 @@ fn out_of_order_rows_beyond_the_window_name_their_line() {
     let Some(dir) = traces_dir() else { return };
     let options = ReadOptions { reorder_window: 1, max_line_bytes: 512, ..ReadOptions::default() };
     let mut trace = open(dir.join("caffeine_systor17-traces-sample.csv"), &options).expect("opens");
-    let error = trace.read_all().map(|all| all.len()).expect_err("rows are in order of completion").to_string();
+    let error = trace
+        .read_all()
+        .map(|all| all.len())
+        .expect_err("rows are in order of completion")
+        .to_string();
     assert!(error.contains("line ") && error.contains("--reorder-window"), "{error}");
 }
 
@@ -179,13 +197,67 @@ fn one_volume_of_a_trace_of_many() {
     let path = dir.join("mqsim_wsrch-small.trace.xz");
     let all = open(&path, &ReadOptions::default()).and_then(|mut t| t.read_all()).expect("reads");
     let only = Devices::Only(vec!["2".into()]);
-    let mut trace = open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
+    let mut trace =
+        open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
     let mut two = Vec::new();
     while trace.fill(&mut two).expect("reads") > 0 {}
     assert_eq!(two.len() as u64 + trace.stats().deselected, all.len() as u64);
     assert!(two.iter().all(|r| r.tenant.0 == 0) && !two.is_empty());
     let only = Devices::Only(vec!["77".into()]);
-    let mut trace = open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
+    let mut trace =
+        open(&path, &ReadOptions { devices: only, ..ReadOptions::default() }).expect("opens");
     let error = trace.read_all().map(|all| all.len()).expect_err("no such device").to_string();
     assert!(error.contains("`77`") && error.contains("0, 1, 2"), "{error}");
+}
+
+/// The per-CPU binary files, merged, give what the decoded CSV of the same trace holds.
+#[test]
+fn hadoop_raw_blktrace_agrees_with_its_csv() {
+    use ssdtune_trace::merge::{blktrace_files, open_blktrace};
+    let Some(dir) = traces_dir() else { return };
+    let unpacked = tempfile::tempdir().expect("a directory");
+    let status = std::process::Command::new("tar")
+        .arg("-xJf")
+        .arg(dir.join("hadoop_eternity10_raw_blktrace.tar.xz"))
+        .arg("-C")
+        .arg(unpacked.path())
+        .status();
+    if !status.is_ok_and(|s| s.success()) {
+        println!("skipped: no tar with xz here");
+        return;
+    }
+    let files = blktrace_files(&unpacked.path().join("eternity10")).expect("lists");
+    let mut merged = open_blktrace(&files, &ReadOptions::default()).expect("opens");
+    let mut raw = Vec::new();
+    while merged.fill(&mut raw).expect("reads") > 0 {}
+    let csv = open(dir.join("hadoop_eternity10_D.csv.xz"), &ReadOptions::default())
+        .and_then(|mut t| t.read_all())
+        .expect("reads");
+    assert_eq!(raw.len(), 137_358);
+    // Requests of one instant on different CPUs have no order of their own.
+    let sorted = |mut all: Vec<Request>| {
+        all.sort_by_key(|r| (r.at, r.lba, r.sectors, r.op));
+        all
+    };
+    assert!(sorted(raw) == sorted(csv));
+}
+
+/// The table's counts after dropping what a layered block device or a requeue showed twice.
+#[test]
+fn capture_artefacts_are_dropped_as_the_table_counts_them() {
+    use ssdtune_model::Nanos;
+    use ssdtune_trace::transform::{Chain, select::Deduplicate};
+    let Some(dir) = traces_dir() else { return };
+    for (file, window, expected) in [
+        ("mobile_telegram_exec.csv.xz", Nanos::from_ms(5), 209_959),
+        ("mobile_slideshow_exec.csv.xz", Nanos::from_ms(5), 57_061),
+        ("mobile_you_cut_exec.csv.xz", Nanos::from_ms(5), 275_972),
+        ("blkreplay_linux-webserver-2.load.xz", Nanos::from_us(100), 182_526),
+    ] {
+        let trace = open(dir.join(file), &ReadOptions::default()).expect("opens");
+        let mut chain = Chain::new(trace).then(Deduplicate::new(window));
+        let mut kept = Vec::new();
+        while chain.fill(&mut kept).expect("reads") > 0 {}
+        assert_eq!(kept.len(), expected, "{file}");
+    }
 }

@@ -79,3 +79,15 @@ fn setting_a_value_keeps_comments_and_order() {
     }
     assert!(document.with("gc.threshold", "7").is_err());
 }
+
+/// Each of these took seconds when every unknown key was compared with every name.
+#[test]
+fn large_nonsense_is_refused_at_once() {
+    let long = format!("{} = 1\n", "x".repeat(200_000));
+    let many: String = (0..15_000).map(|n| format!("gc.tresh{n} = 1\n")).collect();
+    let started = std::time::Instant::now();
+    assert_eq!(complaints(&long).len(), 1);
+    assert!(complaints(&many).len() >= MAX_FAULTS);
+    // A hundredth of it in release; the bound is for a busy machine without optimisation.
+    assert!(started.elapsed().as_secs() < 10);
+}

@@ -1,6 +1,6 @@
 //! `ssdconfig.xml`, read and written by the rows of the catalogue.
 
-use super::{HEADER, Noted, leaves, parse_bool, root};
+use super::{HEADER, MAX_HINTS, Noted, leaves, parse_bool, root};
 use crate::catalogue::{self, Group, Legal, Mqsim, Parameter, Unit, Value};
 use crate::config::{Compat, DeviceConfig};
 use crate::fault::{Fault, Faults, Problem};
@@ -96,7 +96,9 @@ impl Reader {
     }
 
     fn unknown(&mut self, element: &Element, known: impl Iterator<Item = &'static str>) {
-        let nearest = catalogue::closest(&element.name, known).map(str::to_owned);
+        let few = self.faults.0.len() < MAX_HINTS;
+        let nearest = few.then(|| catalogue::closest(&element.name, known)).flatten();
+        let nearest = nearest.map(str::to_owned);
         let fault = Fault::new(&element.name, Problem::UnknownKey { nearest });
         self.faults.push(fault.at_line(element.line).with_value(&element.text));
     }

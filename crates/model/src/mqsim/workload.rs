@@ -1,6 +1,6 @@
 //! `workload.xml`, read and written.
 
-use super::{HEADER, Noted, leaves, parse_bool, root};
+use super::{HEADER, MAX_HINTS, Noted, leaves, parse_bool, root};
 use crate::catalogue::closest;
 use crate::config::{CacheMode, Priority};
 use crate::fault::{Fault, Faults, Problem};
@@ -65,7 +65,9 @@ pub fn read_workload(text: &str) -> Result<Noted<Vec<Scenario>>, Faults> {
 }
 
 fn unknown(element: &Element, known: &[&str], faults: &mut Faults) {
-    let nearest = closest(&element.name, known.iter().copied()).map(str::to_owned);
+    let few = faults.0.len() < MAX_HINTS;
+    let nearest = few.then(|| closest(&element.name, known.iter().copied())).flatten();
+    let nearest = nearest.map(str::to_owned);
     let fault = Fault::new(&element.name, Problem::UnknownKey { nearest });
     faults.push(fault.at_line(element.line).with_value(&element.text));
 }

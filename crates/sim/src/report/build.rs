@@ -104,7 +104,7 @@ fn tenant(parts: &[TenantStats], address_space_bytes: u64, seconds: f64) -> Tena
 }
 
 fn op<'a>(parts: impl Iterator<Item = &'a OpStats> + Clone, seconds: f64) -> OpMetrics {
-    let requests: u64 = parts.clone().map(|part| part.device.count).sum();
+    let requests: u64 = parts.clone().map(|part| part.prompt.count + part.device.count).sum();
     let bytes: u64 = parts.clone().map(|part| part.bytes).sum();
     let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
     OpMetrics {
@@ -112,8 +112,10 @@ fn op<'a>(parts: impl Iterator<Item = &'a OpStats> + Clone, seconds: f64) -> OpM
         bytes,
         iops: rate(requests),
         bandwidth_bytes_per_s: rate(bytes),
-        device_latency_ns: Latencies::summary(parts.clone().map(|part| &part.device)),
-        total_latency_ns: Latencies::summary(parts.map(|part| &part.total)),
+        device_latency_ns: Latencies::summary(
+            parts.clone().flat_map(|part| [&part.prompt, &part.device]),
+        ),
+        total_latency_ns: Latencies::summary(parts.flat_map(|part| [&part.prompt, &part.total])),
     }
 }
 

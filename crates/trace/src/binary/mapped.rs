@@ -1,13 +1,20 @@
 //! Reads `.ssdt` through a memory map: no copy between the page cache and the decoder.
 
-use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header, NAMES_MAGIC};
 use super::pack::read_u32;
+use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header, MAGIC, NAMES_MAGIC};
 use crate::error::TraceError;
 use crate::reader::Source;
 use crate::request::Request;
 use memmap2::Mmap;
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// Whether the file at `path` begins like a `.ssdt` trace that is not compressed.
+pub fn is_ssdt(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    File::open(path).and_then(|mut f| f.read_exact(&mut first)).is_ok() && first == MAGIC
+}
 
 /// A `.ssdt` file, mapped.
 pub struct MappedTrace {
@@ -77,7 +84,9 @@ fn names(map: &[u8], header: &Header, path: &Path) -> Result<Vec<String>, TraceE
         what: what.into(),
     };
     if body[..4] != NAMES_MAGIC || crc32fast::hash(body) != read_u32(crc, 0) {
-        return Err(corrupt("the names of the devices do not hold their checksum, or the file was cut short"));
+        return Err(corrupt(
+            "the names of the devices do not hold their checksum, or the file was cut short",
+        ));
     }
     let mut rest = &body[8..];
     let mut names = Vec::new();
@@ -103,7 +112,8 @@ impl Source for MappedTrace {
             offset: self.map.len() as u64,
             what: "a block",
         };
-        let header = self.map.get(self.next..self.next + BLOCK_HEADER_BYTES).ok_or_else(truncated)?;
+        let header =
+            self.map.get(self.next..self.next + BLOCK_HEADER_BYTES).ok_or_else(truncated)?;
         let block = BlockHeader::decode(header).map_err(|what| self.corrupt(what))?;
         let from = self.next + BLOCK_HEADER_BYTES;
         let payload = self.map.get(from..from + block.payload_bytes).ok_or_else(truncated)?;
@@ -118,5 +128,9 @@ impl Source for MappedTrace {
 
     fn tenant_names(&self) -> Vec<String> {
         self.names.clone()
+    }
+
+    fn origin_ns(&self) -> u64 {
+        self.header.origin_ns
     }
 }

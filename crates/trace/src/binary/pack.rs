@@ -151,12 +151,8 @@ pub(crate) fn decode(
     before_ns: u64,
     out: &mut Vec<Request>,
 ) -> Result<(), &'static str> {
-    let mut columns = Columns {
-        gaps: [0; GROUP],
-        addresses: [0; GROUP],
-        sizes: [0; GROUP],
-        tenants: [0; GROUP],
-    };
+    let mut columns =
+        Columns { gaps: [0; GROUP], addresses: [0; GROUP], sizes: [0; GROUP], tenants: [0; GROUP] };
     let (mut rest, mut left) = (payload, count);
     let (mut at, mut end) = (before_ns, 0);
     out.reserve(count);

@@ -32,6 +32,8 @@ pub(crate) struct Blktrace {
     pub(crate) action: u8,
     /// The trace comes from a machine of the other byte order than x86.
     big_endian: bool,
+    /// Looking for the next record after bytes that are none.
+    lost: bool,
 }
 
 /// Whether a file that begins with `bytes` is a blktrace, and big-endian.
@@ -58,7 +60,7 @@ fn letter(action: u32) -> u8 {
 /// The event to take from a trace that begins with `bytes`: D if there is one, else Q, else C.
 pub(crate) fn default_action(bytes: &[u8]) -> u8 {
     let big_endian = byte_order(bytes).unwrap_or(false);
-    let record = Blktrace { unit_ns: 1, action: 0, big_endian };
+    let record = Blktrace { unit_ns: 1, action: 0, big_endian, lost: false };
     let (mut rest, mut best) = (bytes, b'D');
     let mut seen = [false; 3];
     while rest.len() >= RECORD_BYTES {
@@ -81,7 +83,7 @@ pub(crate) fn default_action(bytes: &[u8]) -> u8 {
 
 impl Blktrace {
     pub(crate) fn new(unit_ns: u64, action: u8) -> Self {
-        Self { unit_ns, action, big_endian: false }
+        Self { unit_ns, action, big_endian: false, lost: false }
     }
 
     fn u16_at(&self, bytes: &[u8], at: usize) -> u16 {
@@ -148,13 +150,25 @@ impl Decoder for Blktrace {
                 });
             }
             let Some(big_endian) = byte_order(bytes) else {
-                let fault = Fault::new(Problem::BadMagic, "a blktrace record (magic 0x65617407)", 0);
-                let found = printable(&bytes[..4]);
-                context.fault(record_fault(path(input), offset, fault, found, context.format))?;
+                if !self.lost {
+                    let fault = Fault::new(Problem::BadMagic, "a record (magic 0x65617407)", 0);
+                    let found = printable(&bytes[..4]);
+                    context.fault(record_fault(
+                        path(input),
+                        offset,
+                        fault,
+                        found,
+                        context.format,
+                    ))?;
+                }
                 // Records are aligned to nothing: look for the next magic number byte by byte.
-                input.consume(1);
+                self.lost = true;
+                let ahead = bytes.windows(4).skip(1).position(|w| byte_order(w).is_some());
+                let step = ahead.map_or(bytes.len() - 3, |n| n + 1);
+                input.consume(step);
                 continue;
             };
+            self.lost = false;
             self.big_endian = big_endian;
             let size = RECORD_BYTES + usize::from(self.u16_at(bytes, 46));
             match self.record(bytes, context) {
@@ -165,7 +179,13 @@ impl Decoder for Blktrace {
                 Ok(None) => {}
                 Err(fault) => {
                     let found = printable(&bytes[..RECORD_BYTES]);
-                    context.fault(record_fault(path(input), offset, fault, found, context.format))?;
+                    context.fault(record_fault(
+                        path(input),
+                        offset,
+                        fault,
+                        found,
+                        context.format,
+                    ))?;
                 }
             }
             self.step_over(input, size)?;

@@ -91,7 +91,9 @@ impl ColumnSpec {
                         (n, None | Some("letters")) => OpColumn::Letters(column(n)?),
                         (n, Some("0=write")) => OpColumn::ZeroIsWrite(column(n)?),
                         (n, Some("0=read")) => OpColumn::ZeroIsRead(column(n)?),
-                        (_, Some(other)) => return Err(wrong(other, "not a way to write operations")),
+                        (_, Some(other)) => {
+                            return Err(wrong(other, "not a way to write operations"));
+                        }
                     });
                 }
                 name @ ("lba" | "offset") => {
@@ -130,7 +132,8 @@ impl ColumnSpec {
             OpColumn::Letters(n) | OpColumn::ZeroIsWrite(n) | OpColumn::ZeroIsRead(n) => n,
             OpColumn::Always(_) => 0,
         };
-        let others = [self.time.unwrap_or(0), op, self.address, self.size, self.device.unwrap_or(0)];
+        let others =
+            [self.time.unwrap_or(0), op, self.address, self.size, self.device.unwrap_or(0)];
         others.into_iter().max().unwrap_or(0) + 1
     }
 }

@@ -84,7 +84,11 @@ impl LineParser for Fio {
                 let later =
                     offset.value.checked_mul(self.unit_ns).and_then(|d| d.checked_add(self.now_ns));
                 let Some(later) = later else {
-                    return Err(Fault::new(Problem::Overflow, "a wait in microseconds", offset.column));
+                    return Err(Fault::new(
+                        Problem::Overflow,
+                        "a wait in microseconds",
+                        offset.column,
+                    ));
                 };
                 self.now_ns = later;
                 Ok(None)

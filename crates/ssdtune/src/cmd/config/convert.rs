@@ -55,7 +55,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let text = match args.to.unwrap_or(other) {
         Target::Toml => as_toml(&loaded, false, &args.overrides.pairs(context))?,
         Target::Xml => {
-            let written = mqsim::write_device(&loaded.config).map_err(Failure::input)?;
+            let written =
+                mqsim::write_device(&loaded.config).map_err(|f| Failure::Work(f.into()))?;
             notes.extend(written.notes);
             written.value
         }

@@ -1,0 +1,138 @@
+//! The flags that say how traces are read, shared by every command that reads one.
+
+use super::units;
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use clap::{Args, ValueEnum};
+use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
+use ssdtune_trace::binary::{MappedTrace, is_ssdt};
+use ssdtune_trace::formats::columns::ColumnSpec;
+use ssdtune_trace::merge::{blktrace_files, open_blktrace};
+use ssdtune_trace::reader::{Devices, Event, ReadOptions, ReadStats, Source, TimeUnit};
+use ssdtune_trace::{Format, TraceError, open};
+use std::path::Path;
+
+/// How to read.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadArgs {
+    /// Format of the trace; `ssdtune trace formats` lists them. Default: told by the content.
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    format: String,
+    /// Skip what cannot be read, count it and say so at the end, instead of stopping.
+    #[arg(long)]
+    lenient: bool,
+    /// Unit of the times (ns, filetime, us, ms, s), where it is not the format's own.
+    #[arg(long, value_name = "UNIT")]
+    time_unit: Option<String>,
+    /// Read only these devices; each becomes a tenant, in this order.
+    #[arg(long, value_name = "NAMES", value_delimiter = ';', conflicts_with = "merge_devices")]
+    devices: Vec<String>,
+    /// Take all devices for one.
+    #[arg(long)]
+    merge_devices: bool,
+    /// The event that counts as arrival, in traces that record several.
+    #[arg(long, value_enum, default_value_t = EventArg::Auto)]
+    event: EventArg,
+    /// Columns of any delimited text: time=0:s,op=2,lba=3,size=4:sectors (counted from 0).
+    #[arg(long, value_name = "SPEC")]
+    columns: Option<String>,
+    /// Delimiter of --columns: one character; a blank stands for any run of blanks.
+    #[arg(long, value_name = "CHAR", default_value = ",", requires = "columns")]
+    delimiter: String,
+    /// How many rows late a request may stand.
+    #[arg(long, value_name = "ROWS", default_value_t = 65_536)]
+    reorder_window: usize,
+    /// The longest silence believed; a later time stamp counts as damaged.
+    #[arg(long, value_name = "TIME", default_value = "8784h", value_parser = units::duration)]
+    max_gap: Nanos,
+    /// End of the address space; a request beyond it is an error.
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    address_limit: Option<ssdtune_model::Bytes>,
+    /// Decompressed bytes per compressed byte, beyond which a file is taken for a bomb.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    max_expansion: u64,
+}
+
+/// The event that counts as arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EventArg {
+    /// D if the trace has it, else Q, else C.
+    Auto,
+    /// D: handed to the driver.
+    #[value(name = "D", alias = "issue")]
+    Issue,
+    /// Q: handed to the block layer.
+    #[value(name = "Q", alias = "queue")]
+    Queue,
+    /// C: completed.
+    #[value(name = "C", alias = "complete")]
+    Complete,
+}
+
+impl ReadArgs {
+    /// The options they amount to.
+    pub(crate) fn options(&self) -> Outcome<ReadOptions> {
+        let format = match self.format.as_str() {
+            "auto" => None,
+            name => Some(Format::parse(name).map_err(Failure::usage)?),
+        };
+        let columns = match (&self.columns, self.delimiter.as_bytes()) {
+            (None, _) => None,
+            (Some(spec), &[delimiter]) => {
+                Some(ColumnSpec::parse(spec, delimiter).map_err(Failure::usage)?)
+            }
+            (Some(spec), b"\\t") => Some(ColumnSpec::parse(spec, b'\t').map_err(Failure::usage)?),
+            (Some(_), _) => {
+                let error =
+                    anyhow::anyhow!("--delimiter {:?}: not one ASCII character", self.delimiter);
+                return Err(Failure::usage(error));
+            }
+        };
+        let devices = match (self.devices.is_empty(), self.merge_devices) {
+            (false, _) => Devices::Only(self.devices.clone()),
+            (true, true) => Devices::Merged,
+            (true, false) => Devices::Tenants,
+        };
+        let time_unit = self.time_unit.as_deref().map(TimeUnit::parse).transpose();
+        Ok(ReadOptions {
+            format,
+            lenient: self.lenient,
+            time_unit: time_unit.map_err(Failure::usage)?,
+            devices,
+            event: match self.event {
+                EventArg::Auto => Event::Auto,
+                EventArg::Issue => Event::Issue,
+                EventArg::Queue => Event::Queue,
+                EventArg::Complete => Event::Complete,
+            },
+            columns,
+            reorder_window: self.reorder_window,
+            max_gap: self.max_gap,
+            capacity: self.address_limit.map(|bytes| Sectors(bytes.0 / SECTOR_BYTES)),
+            max_expansion: self.max_expansion,
+            ..ReadOptions::default()
+        })
+    }
+}
+
+/// Opens a trace: a file, or a directory of blktrace's per-CPU files.
+pub(crate) fn open_path(path: &Path, options: &ReadOptions) -> Outcome<Box<dyn Source>> {
+    let opened: Result<Box<dyn Source>, TraceError> = if path.is_dir() {
+        blktrace_files(path)
+            .and_then(|files| open_blktrace(&files, options))
+            .map(|source| Box::new(source) as Box<dyn Source>)
+    } else if options.devices == Devices::Tenants && options.capacity.is_none() && is_ssdt(path) {
+        MappedTrace::open(path).map(|source| Box::new(source) as Box<dyn Source>)
+    } else {
+        open(path, options).map(|source| Box::new(source) as Box<dyn Source>)
+    };
+    opened.map_err(Failure::input)
+}
+
+/// Says what was skipped, if anything was.
+pub(crate) fn warn_of_skipped(stats: &ReadStats, context: &Context) {
+    let Some(first) = &stats.first_skipped else { return };
+    let kinds: Vec<_> = stats.skipped_by.iter().map(|(what, n)| format!("{n} x {what}")).collect();
+    context.warn(format!("{} skipped ({}); the first: {first}", stats.skipped, kinds.join(", ")));
+}
