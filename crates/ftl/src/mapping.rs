@@ -128,7 +128,8 @@ impl Ftl {
         if self.caches[cache].is_full()
             && let Some(slot) = self.next_eviction(cache)
         {
-            let (evicted, dirty) = (self.caches[cache].page(slot), self.caches[cache].is_dirty(slot));
+            let (evicted, dirty) =
+                (self.caches[cache].page(slot), self.caches[cache].is_dirty(slot));
             self.caches[cache].remove(slot);
             let entry = self.table.entry(evicted);
             self.table.set_side(entry, None);

@@ -13,24 +13,26 @@ pub(crate) struct Job {
     /// Pages not moved yet.
     left: u32,
     erase: u32,
+    /// To level wear, not to win space.
+    for_wear: bool,
 }
 
 impl Core {
     /// Starts collecting a victim if the plane needs it.
     pub(crate) fn collect(&mut self, plane: PlaneId) {
         if let Some(victim) = self.ftl.next_victim(plane) {
-            self.start_job(victim);
+            self.start_job(victim, false);
         }
     }
 
-    fn start_job(&mut self, victim: BlockRef) {
+    fn start_job(&mut self, victim: BlockRef, for_wear: bool) {
         let entry = self.ftl.entry(0, 0);
         let mut pages = std::mem::take(&mut self.victim_pages);
         pages.extend(self.ftl.victim_pages(victim));
         let at = self.layout.pack(victim, 0);
         let erase = self.txs.insert(Tx::new(Class::Erase, Purpose::Erase, at, entry));
         self.settle(erase, at);
-        let job = self.jobs.insert(Job { victim, left: pages.len() as u32, erase });
+        let job = self.jobs.insert(Job { victim, left: pages.len() as u32, erase, for_wear });
         self.txs[erase].link = job;
         self.txs[erase].blocked = !pages.is_empty();
         for &page in &pages {
@@ -56,6 +58,7 @@ impl Core {
             self.moved(job);
             return;
         };
+        self.stats.wear_moved_pages += u64::from(self.jobs[job].for_wear);
         let record = &mut self.txs[tx];
         record.class = Class::GcWrite;
         record.what = from.to_bits();
@@ -92,7 +95,7 @@ impl Core {
         self.ftl.erase_done(victim);
         let plane = PlaneId(victim.plane);
         if let Some(cold) = self.ftl.next_wear_victim(plane) {
-            self.start_job(cold);
+            self.start_job(cold, true);
         }
         self.release_held(plane);
         if !self.collect_when_full_only || self.ftl.must_hold(0, plane) {
@@ -110,6 +113,7 @@ impl Core {
             self.txs[at].next = NIL;
             let (from, job) = (self.txs[at].phys, self.txs[at].link);
             if let Some(placed) = self.ftl.place_move(from) {
+                self.stats.wear_moved_pages += u64::from(self.jobs[job].for_wear);
                 self.txs[at].class = Class::GcWrite;
                 self.txs[at].what = from.to_bits();
                 self.settle(at, placed.phys);

@@ -67,6 +67,7 @@ impl Core {
         let mut hits = 0;
         while rest > 0 {
             let mut part = self.cut(tenant as usize, &mut cursor, &mut rest);
+            self.stats.page_reads += 1;
             let entry = if !self.read_allocates && self.ftl.is_ideal() {
                 // No entry, no data: the mapping answers.
                 let Some(entry) = self.ftl.find(tenant as usize, part.lpn) else {
@@ -111,13 +112,7 @@ impl Core {
 
     /// Takes off a read what the cache holds.
     #[inline]
-    fn read_part(
-        &mut self,
-        entry: EntryRef,
-        tenant: u16,
-        part: &mut Part,
-        hits: &mut u32,
-    ) {
+    fn read_part(&mut self, entry: EntryRef, tenant: u16, part: &mut Part, hits: &mut u32) {
         self.stats.cache_lookups += 1;
         if let Mark::Slot(slot) = read_mark(self.ftl.mark(entry)) {
             let cache = self.cache_of(tenant);
@@ -200,6 +195,7 @@ impl Core {
             let entry = self.ftl.entry(tenant as usize, part.lpn);
             let slot = match read_mark(self.ftl.mark(entry)) {
                 Mark::Slot(slot) => {
+                    self.stats.cache_write_hits += 1;
                     self.write_into_slot(tenant, slot, part.mask, stamp);
                     slot
                 }
@@ -213,6 +209,7 @@ impl Core {
                 }
             };
             taken += part.sectors;
+            self.stats.cache_writes += 1;
             let cache = self.cache_of(tenant);
             let record = self.caches[cache].slot_mut(slot);
             if record.mark != epoch {

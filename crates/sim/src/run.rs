@@ -1,8 +1,9 @@
 //! Running a drive: hand over requests, move time, take what came out.
 
-use crate::report::Report;
+use crate::report::{Ending, Report};
 use crate::simulator::{Completion, Core, Inbox, Observe, STREAMS_MAX, SimError, Tenant};
-use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
+use crate::stats::FlashCommands;
+use ssdtune_model::{Bytes, CheckedConfig, Nanos, PlaneId};
 use ssdtune_trace::Request;
 use std::collections::VecDeque;
 
@@ -53,36 +54,127 @@ pub enum Outcome {
     },
 }
 
+/// A stream's inbox, where its requests come from, and whether they have ended.
+type Source<'a> = (usize, Box<dyn Iterator<Item = Request> + 'a>, bool);
+
 /// Events between two looks at the streams. Each takes at most a queue depth of requests.
 const BATCH: usize = 1024;
 /// Requests a stream holds ready at least.
 const READY: usize = 2 * BATCH;
 
+/// When a run shows itself to its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// In between, every few thousand events.
+    Between,
+    /// Everything before this end of an interval has happened, and nothing after it.
+    IntervalEnd(Nanos),
+}
+
 /// A drive under simulation.
 pub struct Simulator {
     pub(crate) core: Core,
-    config: DeviceConfig,
+    config: CheckedConfig,
+    ending: Ending,
 }
 
 impl Simulator {
+    /// Streams of requests a drive can be given.
+    pub const STREAMS_MAX: usize = STREAMS_MAX as usize;
+
     /// An empty drive with the given tenants.
+    ///
+    /// # Errors
+    /// A tenant has no place in the drive, or the drive is larger than the simulator can name.
     pub fn new(
-        config: &DeviceConfig,
+        config: &CheckedConfig,
         tenants: &[Tenant],
         observe: Observe,
     ) -> Result<Self, SimError> {
-        Ok(Self { core: Core::new(config, tenants, observe)?, config: config.clone() })
+        let core = Core::new(config, tenants, observe)?;
+        Ok(Self { core, config: config.clone(), ending: Ending::Running })
     }
 
     /// Runs streams to their ends. `keep_going` is asked every few thousand events.
+    ///
+    /// # Panics
+    /// If there are more than [`Simulator::STREAMS_MAX`] streams.
     pub fn run(
         &mut self,
         streams: Vec<Stream>,
-        mut keep_going: impl FnMut(&Self) -> bool,
+        mut keep_going: impl FnMut(&mut Self) -> bool,
     ) -> Outcome {
-        let mut sources: Vec<_> = streams
+        self.run_watched(streams, None, |drive, _| keep_going(drive))
+    }
+
+    /// Likewise, and `watch` also sees the drive exactly at the end of every interval that has requests
+    /// after it.
+    ///
+    /// # Panics
+    /// If there are more than [`Simulator::STREAMS_MAX`] streams.
+    pub fn run_in_intervals(
+        &mut self,
+        streams: Vec<Stream>,
+        interval: Nanos,
+        watch: impl FnMut(&mut Self, Look) -> bool,
+    ) -> Outcome {
+        self.run_watched(streams, Some(interval.max(Nanos(1))), watch)
+    }
+
+    fn run_watched(
+        &mut self,
+        streams: Vec<Stream>,
+        interval: Option<Nanos>,
+        mut watch: impl FnMut(&mut Self, Look) -> bool,
+    ) -> Outcome {
+        assert!(streams.len() <= Self::STREAMS_MAX, "{} streams are too many", streams.len());
+        let mut sources = self.start(streams);
+        let mut interval_end = interval;
+        self.core.sources_known = true;
+        let outcome = loop {
+            for (inbox, requests, ended) in &mut sources {
+                if !*ended {
+                    *ended = self.refill(*inbox, requests.as_mut());
+                }
+            }
+            let (reached, more) = self.step_batch(interval_end);
+            if !more {
+                break self.outcome();
+            }
+            let look = match interval_end {
+                Some(end) if reached => Look::IntervalEnd(end),
+                _ => Look::Between,
+            };
+            if !watch(self, look) {
+                self.ending = Ending::Interrupted;
+                break Outcome::Interrupted;
+            }
+            if reached {
+                interval_end = interval.zip(interval_end).map(|(step, end)| end + step);
+            }
+        };
+        self.core.sources_known = false;
+        outcome
+    }
+
+    /// Takes a batch of events, none after `end`: whether `end` is reached, and whether events are left.
+    fn step_batch(&mut self, end: Option<Nanos>) -> (bool, bool) {
+        let Some(end) = end else { return (false, (0..BATCH).all(|_| self.core.step())) };
+        for _ in 0..BATCH {
+            match self.core.events.next_at() {
+                None => return (false, false),
+                Some(at) if at > end => return (true, true),
+                Some(_) => {
+                    self.core.step();
+                }
+            }
+        }
+        (false, true)
+    }
+
+    fn start<'a>(&mut self, streams: Vec<Stream<'a>>) -> Vec<Source<'a>> {
+        let mut sources: Vec<Source<'a>> = streams
             .into_iter()
-            .take(STREAMS_MAX as usize)
             .map(|stream| {
                 let depth = match stream.replay {
                     Replay::Open => None,
@@ -96,33 +188,11 @@ impl Simulator {
             *ended = self.refill(*inbox, requests.as_mut());
             if self.core.inboxes[*inbox].depth.is_some() {
                 // Closed loops start at the first nanosecond.
-                let first = self.core.now() + Nanos(1);
-                self.core.events.push(first, crate::event::ServerId(*inbox as u32));
+                let at = self.core.now() + Nanos(1);
+                self.core.events.push(at, crate::event::ServerId(*inbox as u32));
             }
         }
-        self.core.sources_known = true;
-        loop {
-            for (inbox, requests, ended) in &mut sources {
-                if !*ended {
-                    *ended = self.refill(*inbox, requests.as_mut());
-                }
-            }
-            let mut more = true;
-            for _ in 0..BATCH {
-                more = self.core.step();
-                if !more {
-                    break;
-                }
-            }
-            if !more {
-                self.core.sources_known = false;
-                return self.outcome();
-            }
-            if !keep_going(self) {
-                self.core.sources_known = false;
-                return Outcome::Interrupted;
-            }
-        }
+        sources
     }
 
     fn add_inbox(&mut self, tenant: Option<u16>, depth: Option<u32>) -> usize {
@@ -175,14 +245,16 @@ impl Simulator {
         self.outcome()
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&mut self) -> Outcome {
         let unserved = self.core.reqs.len() as u64;
         assert_eq!(self.core.stats.arrived, self.core.stats.completed + unserved);
         if unserved == 0 {
+            self.ending = Ending::Completed;
             return Outcome::Completed;
         }
         let planes: Vec<PlaneId> = self.core.starved_planes().collect();
         assert!(!planes.is_empty(), "{unserved} requests are lost without a reason");
+        self.ending = Ending::OutOfSpace;
         Outcome::OutOfSpace { planes, unserved }
     }
 
@@ -196,6 +268,16 @@ impl Simulator {
         self.core.stats.completed
     }
 
+    /// Requests that have arrived and not been completed.
+    pub fn in_flight(&self) -> u64 {
+        self.core.stats.arrived - self.core.stats.completed
+    }
+
+    /// Flash commands and pages so far.
+    pub fn flash(&self) -> FlashCommands {
+        self.core.stats.flash
+    }
+
     /// Events processed so far.
     pub fn events(&self) -> u64 {
         self.core.events.processed()
@@ -207,8 +289,20 @@ impl Simulator {
     }
 
     /// The configuration it was made from.
-    pub fn config(&self) -> &DeviceConfig {
+    pub fn config(&self) -> &CheckedConfig {
         &self.config
+    }
+
+    /// Bytes that a tenant can address.
+    ///
+    /// # Panics
+    /// If the drive has no such tenant.
+    pub fn address_space(&self, tenant: usize) -> Bytes {
+        self.core.tenant_sectors(tenant).bytes()
+    }
+
+    pub(crate) fn ending(&self) -> Ending {
+        self.ending
     }
 
     /// Everything measured so far.

@@ -212,7 +212,8 @@ impl Core {
         if waiting[first.0 as usize] == 1 && others == 0 && first.0 != Class::Erase {
             // Nothing to gather and no other die to look at.
             if !self.txs[oldest].blocked {
-                let die = self.flash.units[unit as usize].first_die + u32::from(self.txs[oldest].die);
+                let die =
+                    self.flash.units[unit as usize].first_die + u32::from(self.txs[oldest].die);
                 self.flash.dequeue(&mut self.txs, oldest);
                 self.txs[oldest].next = NIL;
                 self.issue(unit, die, oldest, 1);

@@ -206,6 +206,9 @@ pub(crate) struct Stats {
     pub cache_lookups: u64,
     pub cache_hits: u64,
     pub cache_hit_sectors: u64,
+    pub cache_writes: u64,
+    pub cache_write_hits: u64,
+    pub wear_moved_pages: u64,
     pub dram_busy: Nanos,
 }
 
@@ -234,6 +237,9 @@ impl Stats {
             cache_lookups: 0,
             cache_hits: 0,
             cache_hit_sectors: 0,
+            cache_writes: 0,
+            cache_write_hits: 0,
+            wear_moved_pages: 0,
             dram_busy: Nanos::ZERO,
         }
     }

@@ -4,7 +4,9 @@
 mod completions;
 mod config;
 mod man;
+mod simulate;
 mod trace;
+mod validate;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -16,6 +18,10 @@ pub(crate) enum Command {
     /// Check, show, convert and compare drive configurations.
     #[command(subcommand)]
     Config(config::Command),
+    /// Simulate drives under traces or workload models.
+    Simulate(Box<simulate::Args>),
+    /// Measure the agreement with a battery of recorded MQSim results.
+    Validate(validate::Args),
     /// Read, convert, describe and generate block-I/O traces.
     #[command(subcommand)]
     Trace(trace::Command),
@@ -30,6 +36,8 @@ impl Command {
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Config(command) => command.run(context),
+            Self::Simulate(args) => simulate::run(&args, context),
+            Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),

@@ -3,15 +3,20 @@
 //! The table of contents: [`cli`] is the command line, [`cmd`] has one file per subcommand, [`context`] is
 //! what every subcommand is given (flags, output, interruption), [`outcome`] the exit codes.
 
+mod cell;
 mod cli;
 mod cmd;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod context;
 mod device;
+mod feed;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod interrupt;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod outcome;
+mod pair;
+mod progress;
+mod record;
 mod table;
 
 use clap::Parser;

@@ -1,0 +1,265 @@
+//! Gathers a report from the counters of a run.
+
+use super::{
+    Busy, Capacity, Collection, DataCache, Ending, EraseBin, Mapping, OpMetrics, Report,
+    RequestCounts, SCHEMA, Simulation, TenantMetrics, Times, UNWRITTEN_SHARE_MAX, UnwrittenReads,
+    Utilisation, WriteAmplification,
+};
+use crate::run::Simulator;
+use crate::simulator::Core;
+use crate::stats::{Latencies, OpStats, TenantStats};
+use ssdtune_model::config::{CacheMode, DeviceConfig, SuspensionSupport};
+use ssdtune_model::ledger::Ledger;
+use ssdtune_model::{Nanos, PlaneId};
+
+impl Report {
+    pub(crate) fn new(simulator: &Simulator) -> Self {
+        let core = &simulator.core;
+        let config = simulator.config();
+        let stats = &core.stats;
+        let ending = simulator.ending();
+        let first = stats.first_arrival;
+        let seconds = stats.last_completion.saturating_sub(first.unwrap_or_default()).as_secs_f64();
+        let spaces: Vec<u64> =
+            (0..stats.tenants.len()).map(|tenant| core.tenant_sectors(tenant).bytes().0).collect();
+        let counters = core.ftl.counters();
+        let mut report = Self {
+            schema: SCHEMA,
+            device: config.name.clone(),
+            outcome: ending,
+            partial: ending == Ending::Interrupted || stats.arrived != stats.completed,
+            requests: RequestCounts {
+                arrived: stats.arrived,
+                completed: stats.completed,
+                unserved: stats.arrived - stats.completed,
+            },
+            time: Times {
+                first_arrival_ns: first.map(|at| at.0),
+                last_completion_ns: stats.last_completion.0,
+                seconds,
+            },
+            total: tenant(&stats.tenants, spaces.iter().sum(), seconds),
+            tenants: (stats.tenants.iter().zip(&spaces))
+                .map(|(stats, &space)| tenant(std::slice::from_ref(stats), space, seconds))
+                .collect(),
+            flash: stats.flash,
+            write_amplification: write_amplification(core, config),
+            collection: collection(core),
+            mapping: Mapping {
+                ideal: config.mapping.ideal,
+                hits: counters.mapping_hits,
+                misses_read: counters.mapping_misses_read,
+                misses_write: counters.mapping_misses_write,
+                misses_free: counters.mapping_misses_free,
+                hit_rate: share(
+                    counters.mapping_hits,
+                    counters.mapping_hits
+                        + counters.mapping_misses_read
+                        + counters.mapping_misses_write,
+                ),
+                page_reads: stats.flash.mapping_reads,
+                writebacks: counters.mapping_writebacks,
+            },
+            data_cache: DataCache {
+                read_lookups: stats.cache_lookups,
+                read_hits: stats.cache_hits,
+                read_hit_rate: share(stats.cache_hits, stats.cache_lookups),
+                writes: stats.cache_writes,
+                write_hits: stats.cache_write_hits,
+                write_hit_rate: share(stats.cache_write_hits, stats.cache_writes),
+            },
+            utilisation: utilisation(core),
+            capacity: capacity(core, config),
+            unwritten_reads: UnwrittenReads {
+                page_reads: stats.page_reads,
+                pages: stats.unwritten_reads,
+                share: share(stats.unwritten_reads, stats.page_reads).unwrap_or(0.0),
+            },
+            never_fired: Vec::new(),
+            warnings: Vec::new(),
+            simulation: Simulation {
+                events: core.events.processed(),
+                ftl_memory_bytes: core.ftl.memory_bytes(),
+            },
+        };
+        report.never_fired = never_fired(&report, config, core);
+        report.warnings = warnings(&report, core);
+        report
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn tenant(parts: &[TenantStats], address_space_bytes: u64, seconds: f64) -> TenantMetrics {
+    TenantMetrics {
+        address_space_bytes,
+        all: op(parts.iter().flat_map(|t| [&t.read, &t.write]), seconds),
+        read: op(parts.iter().map(|t| &t.read), seconds),
+        write: op(parts.iter().map(|t| &t.write), seconds),
+        trims: parts.iter().map(|t| t.trims).sum(),
+        flushes: parts.iter().map(|t| t.flushes).sum(),
+    }
+}
+
+fn op<'a>(parts: impl Iterator<Item = &'a OpStats> + Clone, seconds: f64) -> OpMetrics {
+    let requests: u64 = parts.clone().map(|part| part.prompt.count + part.device.count).sum();
+    let bytes: u64 = parts.clone().map(|part| part.bytes).sum();
+    let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
+    OpMetrics {
+        requests,
+        bytes,
+        iops: rate(requests),
+        bandwidth_bytes_per_s: rate(bytes),
+        device_latency_ns: Latencies::summary(
+            parts.clone().flat_map(|part| [&part.prompt, &part.device]),
+        ),
+        total_latency_ns: Latencies::summary(parts.flat_map(|part| [&part.prompt, &part.total])),
+    }
+}
+
+fn write_amplification(core: &Core, config: &DeviceConfig) -> WriteAmplification {
+    let stats = &core.stats;
+    let flash = &stats.flash;
+    let host = flash.pages_programmed_host;
+    let moved = flash.pages_programmed_moved;
+    // A page is counted as moved for wear when it is read, so it may not be programmed yet.
+    let wear = stats.wear_moved_pages.min(moved);
+    // Likewise with a merge that has not been programmed yet.
+    let merge = stats.merge_reads.min(host);
+    let per_host = |pages: u64| if host == 0 { 0.0 } else { pages as f64 / host as f64 };
+    let all = host + moved + flash.pages_programmed_mapping;
+    let written: u64 = stats.tenants.iter().map(|tenant| tenant.write.bytes).sum();
+    let programmed = all * u64::from(config.flash.page_bytes);
+    WriteAmplification {
+        total: if host == 0 { 1.0 } else { per_host(all) },
+        host: per_host(host - merge),
+        merge: per_host(merge),
+        gc: per_host(moved - wear),
+        wear: per_host(wear),
+        mapping: per_host(flash.pages_programmed_mapping),
+        bytes: share(programmed, written),
+    }
+}
+
+fn collection(core: &Core) -> Collection {
+    let counters = core.ftl.counters();
+    Collection {
+        executions: counters.collections,
+        wear_executions: counters.wear_collections,
+        moved_pages: counters.moved_pages,
+        wear_moved_pages: core.stats.wear_moved_pages,
+        moves_dropped: counters.moves_dropped,
+        blocks_erased: core.stats.flash.blocks_erased,
+        held_writes: core.stats.held_writes,
+        erase_histogram: (core.ftl.erase_histogram().into_iter())
+            .map(|(erases, blocks)| EraseBin { erases, blocks })
+            .collect(),
+    }
+}
+
+fn utilisation(core: &Core) -> Utilisation {
+    let since = core.now().saturating_sub(core.stats.first_arrival.unwrap_or_default());
+    // Busy time is booked when an operation starts, and may reach past the end of an interrupted run.
+    let busy = |time: Nanos| match since {
+        Nanos::ZERO => 0.0,
+        _ => (time.0 as f64 / since.0 as f64).min(1.0),
+    };
+    let several = |times: &mut dyn Iterator<Item = Nanos>| {
+        let each: Vec<f64> = times.map(busy).collect();
+        let count = each.len().max(1) as f64;
+        Busy {
+            mean: each.iter().sum::<f64>() / count,
+            min: each.iter().copied().fold(1.0, f64::min),
+            max: each.iter().copied().fold(0.0, f64::max),
+            each,
+        }
+    };
+    Utilisation {
+        link_down: busy(core.down.busy()),
+        link_up: busy(core.up.busy()),
+        dram: busy(core.stats.dram_busy),
+        channels: several(&mut core.flash.channels.iter().map(|channel| channel.busy)),
+        dies: several(&mut core.flash.dies.iter().map(|die| die.busy)),
+    }
+}
+
+fn capacity(core: &Core, config: &DeviceConfig) -> Capacity {
+    let ledger = Ledger::of(config);
+    let geometry = config.geometry();
+    let page_bytes = u64::from(geometry.page_bytes);
+    let free: u64 =
+        (0..geometry.planes() as u32).map(|p| u64::from(core.ftl.free_blocks(PlaneId(p)))).sum();
+    Capacity {
+        raw_bytes: ledger.raw_bytes.0,
+        visible_bytes: ledger.visible_bytes.0,
+        overprovisioned_bytes: ledger.overprovisioned_bytes.0,
+        gc_reserve_bytes: ledger.gc_reserve_bytes.0,
+        frontier_bytes: ledger.frontier_bytes.0,
+        mapped_bytes: core.ftl.mapped_pages() * page_bytes,
+        free_bytes: free * u64::from(geometry.pages_per_block) * page_bytes,
+    }
+}
+
+fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
+    let flash = &report.flash;
+    let misses = report.mapping.misses_read + report.mapping.misses_write;
+    let cached = |modes: &[CacheMode]| core.modes.iter().any(|mode| modes.contains(mode));
+    let suspension = config.suspension.support != SuspensionSupport::None;
+    let wear = config.wear.static_leveling;
+    let multiplane = flash.reads_multiplane + flash.programs_multiplane + flash.erases_multiplane;
+    // (what, whether the drive has it, how often it was used)
+    let mechanisms = [
+        ("garbage collection", true, report.collection.executions),
+        ("static wear levelling", wear, report.collection.wear_executions),
+        ("mapping misses", !config.mapping.ideal, misses),
+        (
+            "data-cache read hits",
+            cached(&[CacheMode::Read, CacheMode::ReadWrite]),
+            report.data_cache.read_hits,
+        ),
+        (
+            "data-cache write hits",
+            cached(&[CacheMode::Write, CacheMode::ReadWrite]),
+            report.data_cache.write_hits,
+        ),
+        ("multi-plane commands", config.flash.planes_per_die > 1, multiplane),
+        ("suspension", suspension, flash.program_suspensions + flash.erase_suspensions),
+    ];
+    let idle = mechanisms.into_iter().filter(|&(_, has, count)| has && count == 0);
+    idle.map(|(what, _, _)| what.to_owned()).collect()
+}
+
+fn warnings(report: &Report, core: &Core) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let unwritten = &report.unwritten_reads;
+    if unwritten.share > UNWRITTEN_SHARE_MAX {
+        let remedy = if core.read_allocates {
+            "compat.read_allocates gives each a flash page at the moment of the read"
+        } else {
+            "they cost no flash read and flatter the drive: write the data first, or start from a \
+             preconditioned drive (run.preconditioned)"
+        };
+        warnings.push(format!(
+            "{:.1} % of the pages read ({} of {}) had never been written; {remedy}",
+            unwritten.share * 100.0,
+            unwritten.pages,
+            unwritten.page_reads,
+        ));
+    }
+    match report.outcome {
+        Ending::Interrupted => warnings.push(format!(
+            "interrupted: {} requests completed, {} under way",
+            report.requests.completed, report.requests.unserved
+        )),
+        Ending::OutOfSpace => warnings.push(format!(
+            "out of free blocks in {} planes: {} requests were never completed; give the drive more \
+             over-provisioning (mapping.overprovisioning) or blocks (flash.blocks_per_plane)",
+            core.starved_planes().count(),
+            report.requests.unserved
+        )),
+        Ending::Running | Ending::Completed => {}
+    }
+    warnings
+}

@@ -1,0 +1,147 @@
+//! One simulation: a drive, its tenants, and a feed for each; run to its end or to an interruption.
+
+use crate::feed::{ErrorSlot, Feed, Gauge, Target, page_sectors};
+use crate::record::{Recorder, RecorderOptions};
+use anyhow::anyhow;
+use ssdtune_model::config::HostInterface;
+use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
+use ssdtune_sim::{Completion, Look, Observe, Replay, Report, Simulator, Stream, Tenant};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One stream of a cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    pub(crate) feed: Feed,
+    pub(crate) replay: Replay,
+    /// Whose it is; `None` lets each request say.
+    pub(crate) tenant: Option<u16>,
+}
+
+/// One simulation, not yet run.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) device: CheckedConfig,
+    pub(crate) tenants: Vec<Tenant>,
+    pub(crate) lanes: Vec<Lane>,
+    /// What the sweep has set.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// How to observe a run.
+pub(crate) struct Watch<'a> {
+    pub(crate) stop: &'a AtomicBool,
+    /// Told the share done and the requests completed since the last time.
+    pub(crate) progress: &'a (dyn Fn(f64, u64) + Sync),
+    pub(crate) record: RecorderOptions,
+    pub(crate) exact: bool,
+    /// Hand every completion out at the end.
+    pub(crate) keep: bool,
+}
+
+/// What a run gave.
+pub(crate) struct Ran {
+    pub(crate) report: Report,
+    pub(crate) completions: Vec<Completion>,
+}
+
+/// Why this drive cannot be simulated, if it cannot.
+pub(crate) fn unsupported(config: &DeviceConfig, tenants: usize) -> Option<&'static str> {
+    if config.run.preconditioned {
+        return Some(
+            "a preconditioned start (run.preconditioned, Enabled_Preconditioning) is not simulated: \
+             start empty and write the data first",
+        );
+    }
+    if config.host.interface == HostInterface::Sata && tenants > 1 {
+        return Some("SATA has one queue: merge the flows into one");
+    }
+    None
+}
+
+impl Cell {
+    /// What tables and documents call its workload.
+    pub(crate) fn workload(&self) -> String {
+        let mut names: Vec<String> = self.lanes.iter().map(|lane| lane.feed.name()).collect();
+        names.dedup();
+        names.join(" + ")
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// The drive or a tenant is impossible, or a feed fails.
+    pub(crate) fn run(&self, watch: &Watch) -> anyhow::Result<Ran> {
+        if let Some(reason) = unsupported(&self.device, self.tenants.len()) {
+            return Err(anyhow!(reason));
+        }
+        let mut recorder = Recorder::create(&watch.record)?;
+        let completions = watch.keep || recorder.wants_completions();
+        let observe = Observe { exact_percentiles: watch.exact, completions };
+        let mut drive = Simulator::new(&self.device, &self.tenants, observe)?;
+        let slot = ErrorSlot::default();
+        let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
+        let streams = self.open(&drive, &slot, &gauges)?;
+        let lengths: Vec<u64> = self.lanes.iter().map(|lane| lane.feed.length()).collect();
+        let mut kept = Vec::new();
+        let mut told = 0;
+        let mut look = |drive: &mut Simulator, look: Look| {
+            if completions {
+                let some = drive.take_completions();
+                if let Err(error) = recorder.take(drive, &some, look) {
+                    slot.put(error);
+                    return false;
+                }
+                if watch.keep {
+                    kept.extend(some);
+                }
+            }
+            if drive.completed() - told >= PROGRESS_EVERY {
+                (watch.progress)(share(&gauges, &lengths), drive.completed() - told);
+                told = drive.completed();
+            }
+            !watch.stop.load(Ordering::Relaxed)
+        };
+        match watch.record.interval {
+            Some(interval) => drive.run_in_intervals(streams, interval, &mut look),
+            None => drive.run(streams, |drive| look(drive, Look::Between)),
+        };
+        look(&mut drive, Look::Between);
+        if let Some(error) = slot.take() {
+            return Err(error);
+        }
+        recorder.finish(&drive)?;
+        Ok(Ran { report: drive.report(), completions: kept })
+    }
+
+    fn open<'a>(
+        &self,
+        drive: &Simulator,
+        slot: &'a ErrorSlot,
+        gauges: &[Gauge],
+    ) -> anyhow::Result<Vec<Stream<'a>>> {
+        let space = |tenant: usize| drive.address_space(tenant).sectors_floor();
+        let spaces: Vec<Sectors> = (0..self.tenants.len()).map(space).collect();
+        let page = page_sectors(self.device.flash.page_bytes);
+        let open = |(lane, gauge): (&Lane, &Gauge)| {
+            let own = lane.tenant.map(|tenant| spaces[usize::from(tenant)]);
+            let spaces = own.as_ref().map_or(spaces.as_slice(), std::slice::from_ref);
+            let requests = lane.feed.open(Target { spaces, page }, slot, gauge)?;
+            Ok(Stream { requests: Box::new(requests), tenant: lane.tenant, replay: lane.replay })
+        };
+        self.lanes.iter().zip(gauges).map(open).collect()
+    }
+}
+
+/// Completions between two words about the progress.
+const PROGRESS_EVERY: u64 = 10_000;
+
+fn share(gauges: &[Gauge], lengths: &[u64]) -> f64 {
+    let total: u64 = lengths.iter().sum();
+    let read: u64 = gauges.iter().map(Gauge::position).sum();
+    if total == 0 { 0.0 } else { (read as f64 / total as f64).min(1.0) }
+}
+
+/// The interval of a series, if it is a time at all.
+pub(crate) fn interval_of_ms(ms: f64) -> Option<Nanos> {
+    (ms.is_finite() && (0.001..=1e9).contains(&ms)).then(|| Nanos((ms * 1e6).round() as u64))
+}

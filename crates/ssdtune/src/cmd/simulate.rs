@@ -1,0 +1,223 @@
+//! `ssdtune simulate`: what a drive does with a workload.
+//!
+//! Every combination of a workload and a point of the sweep is a cell, a simulation of its own; cells run
+//! on all threads and are printed in their order. `docs/simulate.md` is the tour,
+//! `docs/results-schema.md` the JSON.
+
+mod plan;
+mod show;
+
+use crate::cell::{Cell, Watch, interval_of_ms};
+use crate::context::{Context, Level};
+use crate::device::{Override, Overrides};
+use crate::feed::Fit;
+use crate::interrupt::Deferred;
+use crate::outcome::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::record::RecorderOptions;
+use anyhow::anyhow;
+use rayon::prelude::*;
+use serde::Serialize;
+use ssdtune_sim::{Ending, Report};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// Arguments of `ssdtune simulate`.
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "workload", "mqsim"])))]
+pub(crate) struct Args {
+    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim ssdconfig.xml.
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        conflicts_with = "mqsim",
+        required_unless_present = "mqsim"
+    )]
+    device: Option<String>,
+
+    #[command(flatten)]
+    overrides: Overrides,
+
+    /// Simulate every one of these values; given often, every combination.
+    #[arg(long, value_name = "KEY=A,B,C")]
+    sweep: Vec<Override>,
+
+    /// Replay trace files, each on a drive of its own unless --tenants is given.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    trace: Vec<PathBuf>,
+
+    /// Run a bundled workload model (`ssdtune trace models` lists them) or a model file.
+    #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["trace", "tenants"])]
+    workload: Option<String>,
+
+    /// Run an MQSim pair as it is; MQSim's peculiarities ([compat]) are reproduced.
+    #[arg(long, num_args = 2, value_names = ["SSD.xml", "WORKLOAD.xml"])]
+    #[arg(conflicts_with_all = ["trace", "workload", "tenants", "replay"])]
+    mqsim: Vec<PathBuf>,
+
+    /// Put all traces onto one drive, each a tenant with an address space of its own.
+    #[arg(long, requires = "trace")]
+    tenants: bool,
+
+    /// Channels of a tenant, as in 0-3 or 0,2,5; given once for each tenant, in their order.
+    #[arg(long, value_name = "LIST", requires = "tenants")]
+    channels: Vec<plan::Ids>,
+
+    /// When requests are submitted: at their own times (open), or N at once (closed:N).
+    #[arg(long, value_name = "open|closed:N", default_value = "open")]
+    replay: plan::ReplayArg,
+
+    /// Multiply all times of the requests: 0.5 makes them arrive twice as fast.
+    #[arg(long, value_name = "FACTOR")]
+    time_scale: Option<f64>,
+
+    /// At most so many requests of each trace; of a workload model 1,000,000 unless given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+
+    /// What to do with addresses beyond the end of the drive; without it they are an error.
+    #[arg(long, value_enum, value_name = "HOW")]
+    fit_addresses: Option<Fit>,
+
+    /// Write a line for each request, as CSV; several cells get a number before the ending.
+    #[arg(long, value_name = "FILE.csv[.zst]")]
+    log: Option<PathBuf>,
+
+    /// Write a line for each interval, as CSV; likewise.
+    #[arg(long, value_name = "FILE.csv[.zst]")]
+    series: Option<PathBuf>,
+
+    /// Length of the intervals of --series, in milliseconds of simulated time.
+    #[arg(long, value_name = "MS", default_value_t = 100.0)]
+    interval: f64,
+
+    /// Keep every latency (16 B each), so that percentiles are exact instead of within 0.1 %.
+    #[arg(long)]
+    exact: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    partial: bool,
+    cells: Vec<CellResult>,
+}
+
+/// One cell of it.
+#[derive(Serialize)]
+struct CellResult {
+    cell: usize,
+    device: String,
+    workload: String,
+    settings: BTreeMap<String, String>,
+    log: Option<PathBuf>,
+    series: Option<PathBuf>,
+    error: Option<String>,
+    report: Option<Report>,
+    /// Whether the error is one of writing, not of an input.
+    #[serde(skip)]
+    output_failed: bool,
+}
+
+/// Simulates and prints.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let record = recorder_options(args)?;
+    let cells = plan::cells(args, context)?;
+    let deferred = Deferred::new();
+    let progress = Progress::new(cells.len(), context.level() > Level::Quiet);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(context.threads())
+        .build()
+        .map_err(|error| Failure::Work(error.into()))?;
+    let results: Vec<CellResult> = pool.install(|| {
+        cells
+            .par_iter()
+            .enumerate()
+            .map(|(index, cell)| {
+                let record = if cells.len() > 1 { record.numbered(index) } else { record.clone() };
+                let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
+                let watch = Watch {
+                    stop: deferred.flag(),
+                    progress: &tell,
+                    record,
+                    exact: args.exact,
+                    keep: false,
+                };
+                run_cell(index, cell, &watch)
+            })
+            .collect()
+    });
+    progress.finish();
+    let interrupted = deferred.flag().load(Ordering::Relaxed);
+    print(results, interrupted, context)
+}
+
+fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
+    let interval = interval_of_ms(args.interval).ok_or_else(|| {
+        Failure::usage(anyhow!("--interval {}: must be 0.001 to 1000000000 ms", args.interval))
+    })?;
+    Ok(RecorderOptions {
+        log: args.log.clone(),
+        series: args.series.clone(),
+        interval: args.series.as_ref().map(|_| interval),
+    })
+}
+
+fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
+    let mut result = CellResult {
+        cell: index,
+        device: cell.device.name.clone(),
+        workload: cell.workload(),
+        settings: cell.settings.iter().cloned().collect(),
+        log: watch.record.log.clone(),
+        series: watch.record.series.clone(),
+        error: None,
+        report: None,
+        output_failed: false,
+    };
+    if watch.stop.load(Ordering::Relaxed) {
+        return result;
+    }
+    match cell.run(watch) {
+        Ok(ran) => result.report = Some(ran.report),
+        Err(error) => {
+            result.output_failed = error.chain().any(|cause| cause.is::<std::io::Error>())
+                && !error.is::<ssdtune_trace::TraceError>();
+            result.error = Some(format!("{error:#}"));
+        }
+    }
+    (watch.progress)(1.0, 0);
+    result
+}
+
+/// Prints what was measured, and says with the exit code how complete it is.
+fn print(cells: Vec<CellResult>, interrupted: bool, context: &Context) -> Outcome {
+    let failed: Vec<String> = cells.iter().filter_map(|cell| cell.error.clone()).collect();
+    let out_of_space = |cell: &CellResult| {
+        cell.report.as_ref().is_some_and(|report| report.outcome == Ending::OutOfSpace)
+    };
+    let starved = cells.iter().any(out_of_space);
+    let partial = |cell: &CellResult| cell.report.as_ref().is_none_or(|report| report.partial);
+    let document =
+        Document { schema: ssdtune_sim::SCHEMA, partial: cells.iter().any(partial), cells };
+    if context.json() {
+        context.document(&document)?;
+    } else {
+        show::show(&document.cells, context)?;
+    }
+    if interrupted {
+        return Err(Failure::Interrupted);
+    }
+    if let Some(first) = failed.first() {
+        let more = match failed.len() {
+            1 => String::new(),
+            count => format!(" (and {} more of {} cells failed)", count - 1, document.cells.len()),
+        };
+        let error = anyhow!("{first}{more}");
+        let output = document.cells.iter().any(|cell| cell.output_failed);
+        return Err(if output { Failure::Work(error) } else { Failure::input(error) });
+    }
+    if starved { Err(Failure::Reported(1)) } else { Ok(()) }
+}

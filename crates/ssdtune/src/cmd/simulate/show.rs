@@ -1,0 +1,170 @@
+//! Results for people: one cell in full, several as a table.
+
+use super::CellResult;
+use crate::context::Context;
+use crate::outcome::Outcome;
+use crate::table;
+use comfy_table::CellAlignment;
+use ssdtune_sim::{OpMetrics, Report, TenantMetrics};
+
+/// Prints the results and warns of what must be known about them.
+pub(crate) fn show(cells: &[CellResult], context: &Context) -> Outcome {
+    let measured: Vec<(&CellResult, &Report)> =
+        cells.iter().filter_map(|cell| cell.report.as_ref().map(|report| (cell, report))).collect();
+    match measured.as_slice() {
+        [] => {}
+        [(cell, report)] if cells.len() == 1 => one(cell, report, context)?,
+        several => table_of(several, context)?,
+    }
+    for (cell, report) in measured {
+        for warning in &report.warnings {
+            match cells.len() {
+                1 => context.warn(warning),
+                _ => context.warn(format_args!("cell {}: {warning}", cell.cell)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one(cell: &CellResult, report: &Report, context: &Context) -> Outcome {
+    let partial = if report.partial { "  (partial)" } else { "" };
+    context.line(format_args!("{} on {}{partial}", cell.workload, report.device))?;
+    context.line(format_args!(
+        "{} of {} requests completed in {:.6} s of simulated time",
+        report.requests.completed, report.requests.arrived, report.time.seconds
+    ))?;
+    context.line("")?;
+    context.line(latencies(report))?;
+    context.line("")?;
+    drive(report, context)?;
+    if !report.never_fired.is_empty() {
+        context.line(format_args!("never used      {}", report.never_fired.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn latencies(report: &Report) -> comfy_table::Table {
+    let headings =
+        ["", "requests", "IOPS", "MB/s", "mean us", "p50", "p95", "p99", "p99.9", "p99.99", "max"];
+    let mut table = table::new(&headings);
+    let mut rows = |name: &str, metrics: &TenantMetrics| {
+        let parts = [("all", &metrics.all), ("read", &metrics.read), ("write", &metrics.write)];
+        for (direction, op) in parts.into_iter().filter(|(_, op)| op.requests > 0) {
+            table.add_row(row(&format!("{name}{direction}"), op));
+        }
+    };
+    rows("", &report.total);
+    if report.tenants.len() > 1 {
+        for (index, tenant) in report.tenants.iter().enumerate() {
+            rows(&format!("tenant {index} "), tenant);
+        }
+    }
+    numbers_right(&mut table, 1);
+    table
+}
+
+fn row(name: &str, op: &OpMetrics) -> Vec<String> {
+    let mut row = vec![
+        name.to_owned(),
+        op.requests.to_string(),
+        format!("{:.0}", op.iops),
+        format!("{:.1}", op.bandwidth_bytes_per_s / 1e6),
+    ];
+    if let Some(latency) = &op.device_latency_ns {
+        row.push(us(latency.mean));
+        let percentiles =
+            [latency.p50, latency.p95, latency.p99, latency.p999, latency.p9999, latency.max];
+        row.extend(percentiles.map(|ns| us(ns as f64)));
+    }
+    row
+}
+
+fn us(ns: f64) -> String {
+    format!("{:.1}", ns / 1e3)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn drive(report: &Report, context: &Context) -> Outcome {
+    let wa = &report.write_amplification;
+    context.line(format_args!(
+        "write amp.      {:.3} (host {:.3}, merge {:.3}, gc {:.3}, wear {:.3}, mapping {:.3})",
+        wa.total, wa.host, wa.merge, wa.gc, wa.wear, wa.mapping
+    ))?;
+    let gc = &report.collection;
+    context.line(format_args!(
+        "collection      {} blocks for space, {} for wear; {} pages moved, {} blocks erased",
+        gc.executions, gc.wear_executions, gc.moved_pages, gc.blocks_erased
+    ))?;
+    let rate = |rate: Option<f64>| rate.map_or("none asked".to_owned(), percent);
+    context.line(format_args!(
+        "hits            mapping {}, cache reads {}, cache writes {}",
+        if report.mapping.ideal { "ideal".to_owned() } else { rate(report.mapping.hit_rate) },
+        rate(report.data_cache.read_hit_rate),
+        rate(report.data_cache.write_hit_rate)
+    ))?;
+    let busy = &report.utilisation;
+    context.line(format_args!(
+        "busy            channels {}, dies {}, link {} down {} up, DRAM {}",
+        percent(busy.channels.mean),
+        percent(busy.dies.mean),
+        percent(busy.link_down),
+        percent(busy.link_up),
+        percent(busy.dram)
+    ))?;
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    context.line(format_args!(
+        "capacity        {:.2} GiB raw, {:.2} visible, {:.2} hold data, {:.2} free",
+        gib(report.capacity.raw_bytes),
+        gib(report.capacity.visible_bytes),
+        gib(report.capacity.mapped_bytes),
+        gib(report.capacity.free_bytes)
+    ))
+}
+
+fn table_of(cells: &[(&CellResult, &Report)], context: &Context) -> Outcome {
+    let several_workloads = cells.iter().any(|(cell, _)| cell.workload != cells[0].0.workload);
+    let keys: Vec<&String> =
+        cells.first().map(|(cell, _)| cell.settings.keys().collect()).unwrap_or_default();
+    let mut headings = vec!["cell"];
+    if several_workloads {
+        headings.push("workload");
+    }
+    headings.extend(keys.iter().map(|key| key.as_str()));
+    let figures = headings.len();
+    headings.extend(["requests", "IOPS", "MB/s", "mean us", "p99 us", "max us", "write amp.", ""]);
+    let mut table = table::new(&headings);
+    for (cell, report) in cells {
+        let all = &report.total.all;
+        let mut row = vec![cell.cell.to_string()];
+        if several_workloads {
+            row.push(cell.workload.clone());
+        }
+        row.extend(keys.iter().map(|key| cell.settings.get(*key).cloned().unwrap_or_default()));
+        row.extend([
+            all.requests.to_string(),
+            format!("{:.0}", all.iops),
+            format!("{:.1}", all.bandwidth_bytes_per_s / 1e6),
+        ]);
+        let latency = all.device_latency_ns.as_ref();
+        row.extend([
+            latency.map(|l| us(l.mean)).unwrap_or_default(),
+            latency.map(|l| us(l.p99 as f64)).unwrap_or_default(),
+            latency.map(|l| us(l.max as f64)).unwrap_or_default(),
+            format!("{:.3}", report.write_amplification.total),
+            if report.partial { "partial".to_owned() } else { String::new() },
+        ]);
+        table.add_row(row);
+    }
+    numbers_right(&mut table, figures);
+    context.line(table)
+}
+
+fn numbers_right(table: &mut comfy_table::Table, from: usize) {
+    for column in table.column_iter_mut().skip(from) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
