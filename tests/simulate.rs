@@ -198,7 +198,6 @@ fn wrong_input_ends_with_its_code_and_says_where() {
         &["--sweep", "gc.treshold=0.1"],
         &["--replay", "closed:0"],
         &["--interval", "0"],
-        &["--set", "run.preconditioned=true"],
         &["--requests", "0"],
     ] {
         simulate(&good, wrong).assert().code(2);
@@ -219,6 +218,8 @@ fn a_bundled_workload_runs_and_its_seed_decides() {
         let document = document(command.args(["--requests", "2000", "--seed", seed]));
         let report = &document["cells"][0]["report"];
         assert_eq!(report["requests"]["arrived"], 2000);
+        // The preset is a used drive, and this run was none.
+        assert!(report["warnings"].to_string().contains("started empty"));
         report["simulation"]["events"].as_u64().unwrap()
     };
     assert_eq!(events("1"), events("1"));

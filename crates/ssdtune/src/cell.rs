@@ -46,16 +46,8 @@ pub(crate) struct Ran {
 
 /// Why this drive cannot be simulated, if it cannot.
 pub(crate) fn unsupported(config: &DeviceConfig, tenants: usize) -> Option<&'static str> {
-    if config.run.preconditioned {
-        return Some(
-            "a preconditioned start (run.preconditioned, Enabled_Preconditioning) is not simulated: \
-             start empty and write the data first",
-        );
-    }
-    if config.host.interface == HostInterface::Sata && tenants > 1 {
-        return Some("SATA has one queue: merge the flows into one");
-    }
-    None
+    let sata = config.host.interface == HostInterface::Sata;
+    (sata && tenants > 1).then_some("SATA has one queue: merge the flows into one")
 }
 
 impl Cell {

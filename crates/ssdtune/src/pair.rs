@@ -156,7 +156,7 @@ fn repeated(once: Vec<Request>, times: u32) -> anyhow::Result<Vec<Request>> {
 /// The first of the places where a file named in a workload may be.
 fn find(workload: &Path, name: &str) -> Option<PathBuf> {
     let beside = workload.parent().unwrap_or(Path::new(""));
-    let above = beside.join("..");
+    let above = beside.parent().map_or_else(|| PathBuf::from(".."), Path::to_path_buf);
     let places = [beside, &above, Path::new("")];
     let paths = places.iter().flat_map(|place| with_endings(&place.join(name)));
     paths.into_iter().find(|path| path.is_file())

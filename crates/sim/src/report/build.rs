@@ -83,7 +83,7 @@ impl Report {
             },
         };
         report.never_fired = never_fired(&report, config, core);
-        report.warnings = warnings(&report, core);
+        report.warnings = warnings(&report, config, core);
         report
     }
 }
@@ -231,15 +231,20 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
     idle.map(|(what, _, _)| what.to_owned()).collect()
 }
 
-fn warnings(report: &Report, core: &Core) -> Vec<String> {
+fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
     let mut warnings = Vec::new();
+    if config.run.preconditioned {
+        warnings.push(
+            "the drive started empty: a preconditioned start (run.preconditioned) is not simulated"
+                .to_owned(),
+        );
+    }
     let unwritten = &report.unwritten_reads;
     if unwritten.share > UNWRITTEN_SHARE_MAX {
         let remedy = if core.read_allocates {
             "compat.read_allocates gives each a flash page at the moment of the read"
         } else {
-            "they cost no flash read and flatter the drive: write the data first, or start from a \
-             preconditioned drive (run.preconditioned)"
+            "they cost no flash read and flatter the drive: write the data first"
         };
         warnings.push(format!(
             "{:.1} % of the pages read ({} of {}) had never been written; {remedy}",

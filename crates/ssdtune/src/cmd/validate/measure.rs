@@ -39,7 +39,10 @@ pub(super) fn case(
         Ok(cell) => cell,
         Err(error) => return without(Status::Invalid, format!("{error:#}")),
     };
-    if let Some(reason) = unsupported(&cell.device, cell.tenants.len()) {
+    let preconditioned = cell.device.run.preconditioned.then_some(
+        "starts from a preconditioned drive (Enabled_Preconditioning), which is not simulated",
+    );
+    if let Some(reason) = preconditioned.or(unsupported(&cell.device, cell.tenants.len())) {
         return without(Status::Unsupported, reason.to_owned());
     }
     let short = case.metrics.generated <= ROWS_MAX;

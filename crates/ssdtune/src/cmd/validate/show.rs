@@ -71,10 +71,7 @@ fn row(name: &str, tally: &Tally) -> Vec<String> {
         (tally.failed + tally.invalid).to_string(),
         error(tally.median_error),
         error(tally.worst_error),
-        match tally.worst_error {
-            Some(worst) if worst > 0.0 => tally.worst_case.clone().unwrap_or_default(),
-            _ => String::new(),
-        },
+        tally.worst_case.clone().unwrap_or_default(),
     ]
 }
 

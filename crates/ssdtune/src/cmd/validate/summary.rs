@@ -93,7 +93,7 @@ pub(super) struct Tally {
     pub(super) median_error: Option<f64>,
     /// The largest.
     pub(super) worst_error: Option<f64>,
-    /// Whose it is.
+    /// Whose it is, if there is any.
     pub(super) worst_case: Option<String>,
 }
 
@@ -201,7 +201,7 @@ fn tally<'a>(cases: impl Iterator<Item = &'a CaseResult>) -> Tally {
         };
         tally.median_error = Some(median);
         tally.worst_error = Some(worst);
-        tally.worst_case = Some(id.to_owned());
+        tally.worst_case = (worst > 0.0).then(|| id.to_owned());
     }
     tally
 }
