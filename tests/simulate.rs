@@ -190,8 +190,9 @@ fn wrong_input_ends_with_its_code_and_says_where() {
     let directory = tempfile::tempdir().unwrap();
     let good = trace(directory.path(), "a.trace", 10);
     let bad = directory.path().join("bad.trace");
-    std::fs::write(&bad, "0 0 0 16 0\n1000 0 x 16 0\n").unwrap();
-    simulate(&bad, &[]).assert().code(3).stderr(predicate::str::contains("line 2"));
+    let text = std::fs::read_to_string(&good).unwrap() + "9000000000 0 x 16 0\n";
+    std::fs::write(&bad, text).unwrap();
+    simulate(&bad, &[]).assert().code(3).stderr(predicate::str::contains("line 11"));
     simulate(&directory.path().join("absent"), &[]).assert().code(3);
     for wrong in [
         &["--sweep", "gc.threshold=7"][..],

@@ -102,11 +102,13 @@ pub(crate) fn report(outcome: Outcome) -> ExitCode {
     ExitCode::from(failure.code())
 }
 
-/// An error and its causes, each on a line of its own.
-fn chain(error: &anyhow::Error) -> String {
+/// An error and its causes, each on a line of its own; a cause that the line before already says is left out.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
-    for cause in error.chain().skip(1) {
-        let _ = write!(text, "\n  cause: {cause}");
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            let _ = write!(text, "\n  cause: {cause}");
+        }
     }
     text
 }

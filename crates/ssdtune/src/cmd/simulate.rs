@@ -12,7 +12,7 @@ use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
 use crate::feed::Fit;
 use crate::interrupt::Deferred;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, Outcome, chain};
 use crate::progress::Progress;
 use crate::record::RecorderOptions;
 use anyhow::anyhow;
@@ -185,7 +185,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
         Err(error) => {
             result.output_failed = error.chain().any(|cause| cause.is::<std::io::Error>())
                 && !error.is::<ssdtune_trace::TraceError>();
-            result.error = Some(format!("{error:#}"));
+            result.error = Some(chain(&error));
         }
     }
     (watch.progress)(1.0, 0);

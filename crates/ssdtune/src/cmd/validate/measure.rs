@@ -7,6 +7,7 @@ use super::compare;
 use super::summary::{CaseResult, Host, Status};
 use crate::cell::{Cell, Lane, Ran, Watch, unsupported};
 use crate::feed::{Feed, Origin};
+use crate::outcome::chain;
 use crate::pair;
 use crate::record::RecorderOptions;
 use anyhow::anyhow;
@@ -37,7 +38,7 @@ pub(super) fn case(
     }
     let cell = match cell(battery, case) {
         Ok(cell) => cell,
-        Err(error) => return without(Status::Invalid, format!("{error:#}")),
+        Err(error) => return without(Status::Invalid, chain(&error)),
     };
     let preconditioned = cell.device.run.preconditioned.then_some(
         "starts from a preconditioned drive (Enabled_Preconditioning), which is not simulated",
@@ -52,7 +53,7 @@ pub(super) fn case(
     // A broken invariant of the simulator fails this case; the others are still worth running.
     let ran = match catch_unwind(AssertUnwindSafe(|| cell.run(&watch))) {
         Ok(Ok(ran)) => ran,
-        Ok(Err(error)) => return without(Status::Invalid, format!("{error:#}")),
+        Ok(Err(error)) => return without(Status::Invalid, chain(&error)),
         Err(panic) => return without(Status::Failed, panic_text(&*panic)),
     };
     let wall_s = start.elapsed().as_secs_f64();
