@@ -47,6 +47,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     trace: Vec<PathBuf>,
 
+    /// Format of the traces; `ssdtune trace formats` lists them. Default: told by the content.
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    format: Option<String>,
+
+    /// Skip lines of the traces that cannot be read instead of stopping.
+    #[arg(long, requires = "trace")]
+    lenient: bool,
+
     /// Run a bundled workload model (`ssdtune trace models` lists them) or a model file.
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["trace", "tenants"])]
     workload: Option<String>,

@@ -14,7 +14,7 @@ use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue};
 use ssdtune_sim::{Places, Replay, Simulator, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::{self, Model, Seed};
-use ssdtune_trace::{ReadOptions, TenantId};
+use ssdtune_trace::{Format, ReadOptions, TenantId};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -219,9 +219,15 @@ fn own_lanes(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<V
             )));
         }
     }
+    let format = args.format.as_deref().map(Format::parse).transpose().map_err(Failure::usage)?;
+    let read = ReadOptions {
+        format,
+        lenient: args.lenient,
+        devices: Devices::Merged,
+        ..ReadOptions::default()
+    };
     let lane = |(tenant, path): (usize, &std::path::PathBuf)| {
-        let read = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
-        let feed = tuned(Feed::plain(Origin::Trace(path.clone()), read), args);
+        let feed = tuned(Feed::plain(Origin::Trace(path.clone()), read.clone()), args);
         Lane { feed, replay: args.replay.0, tenant: Some(tenant as u16) }
     };
     if args.tenants {
