@@ -64,7 +64,7 @@ fn draw_device(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
         &mut config.suspension.suspend_erase,
         &mut config.suspension.suspend_program,
     ] {
-        *threshold = Nanos(rng.random_range(0..300_000));
+        *threshold = Nanos(pick(rng, &[0, 1, 50_000, 300_000]));
     }
     let page = u64::from(config.flash.page_bytes);
     config.cache.capacity = Bytes(page * rng.random_range(1..40));
