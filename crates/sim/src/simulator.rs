@@ -3,7 +3,7 @@
 use crate::cache::DataCache;
 use crate::collect::Job;
 use crate::event::{EventQueue, ServerId};
-use crate::flash::{DieState, FlashArray};
+use crate::flash::FlashArray;
 use crate::host::{HostQueue, SataAdapter, TenantSpace, queue_count};
 use crate::pipe::Pipe;
 use crate::stats::Stats;
@@ -591,22 +591,6 @@ impl Core {
                 completed: now,
             });
         }
-    }
-
-    /// Dies that are doing something.
-    pub(crate) fn dies_busy(&self) -> usize {
-        self.flash.dies.iter().filter(|die| die.state != DieState::Idle).count()
-    }
-
-    /// Nothing more will happen: a plane that holds writes collects if it can after all. Whether anything
-    /// will happen then.
-    pub(crate) fn collect_starved(&mut self) -> bool {
-        for plane in 0..self.held.len() {
-            if !self.held[plane].is_empty() {
-                self.collect(PlaneId(plane as u32));
-            }
-        }
-        self.events.next_at().is_some()
     }
 
     /// Planes whose host writes wait for free blocks.

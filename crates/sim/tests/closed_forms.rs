@@ -45,7 +45,9 @@ fn bounds(config: &DeviceConfig, array_ns: Nanos) -> Bounds {
 fn bandwidth(config: &DeviceConfig, op: Op) -> f64 {
     let page = config.geometry().sectors_per_page();
     let span = 2_000 * u64::from(page);
-    let mut simulator = Simulator::new(config, &[Tenant::sole(config)], WATCH).expect("legal");
+    let mut simulator =
+        Simulator::new(&config.check().expect("legal"), &[Tenant::sole(config)], WATCH)
+            .expect("legal");
     let gap_ns = config.flash.program_latency[0].0 * 2;
     let written = fill(span, page, gap_ns);
     assert_eq!(
@@ -150,6 +152,6 @@ fn mean_latency(config: &DeviceConfig, pages: u64, reads: usize, gap_ns: f64) ->
     requests.extend(mix.requests(0).into_iter().map(|r| Request { at: r.at + Nanos(start), ..r }));
     let ran = run(config, &requests);
     assert_eq!(ran.outcome, Outcome::Completed);
-    assert_eq!(ran.report.unwritten_reads, 0);
+    assert_eq!(ran.report.unwritten_reads.pages, 0);
     ran.report.total.read.total_latency_ns.expect("reads").mean
 }

@@ -92,7 +92,9 @@ fn requests_pushed_one_by_one_complete_as_those_of_a_stream() {
         for gap_ns in [500.0, 60_000.0, 3_000_000.0] {
             let requests = Mix { gap_ns, ..mix(1_500) }.requests(0);
             let streamed = drives::run(config, &requests);
-            let mut pushed = Simulator::new(config, &[Tenant::sole(config)], WATCH).expect("legal");
+            let mut pushed =
+                Simulator::new(&config.check().expect("legal"), &[Tenant::sole(config)], WATCH)
+                    .expect("legal");
             for &request in &requests {
                 pushed.push(request);
             }

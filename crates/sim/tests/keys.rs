@@ -140,12 +140,12 @@ fn others(row: &Parameter, config: &DeviceConfig) -> Vec<Value> {
 fn measure(scene: &Scene, config: &DeviceConfig) -> Option<String> {
     config.check().ok()?;
     let tenants = (scene.tenants)(config);
-    ssdtune_sim::Simulator::new(config, &tenants, drives::WATCH).ok()?;
+    ssdtune_sim::Simulator::new(&config.check().ok()?, &tenants, drives::WATCH).ok()?;
     let ran = drives::run_tenants(config, &tenants, &scene.streams);
     let mut report = ran.report;
     // Neither belongs to the drive.
-    report.events = 0;
-    report.ftl_memory_bytes = 0;
+    report.simulation.events = 0;
+    report.simulation.ftl_memory_bytes = 0;
     let end = match ran.outcome {
         Outcome::Completed => "completed".to_owned(),
         other => format!("{other:?}"),
@@ -222,9 +222,9 @@ fn the_scenes_do_what_they_are_for() {
             "{}: {:?}, {} collections, {} for wear, {} moved",
             scene.name,
             ran.outcome,
-            report.collections,
-            report.wear_collections,
-            report.moved_pages
+            report.collection.executions,
+            report.collection.wear_executions,
+            report.collection.moved_pages
         );
         assert_eq!(ran.outcome, Outcome::Completed, "{}", scene.name);
     }
