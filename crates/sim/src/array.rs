@@ -2,7 +2,7 @@
 
 use crate::flash::{DieState, Suspended, Transfer};
 use crate::simulator::Core;
-use crate::tx::{Class, NIL};
+use crate::tx::{Class, NIL, Purpose, Tx};
 use ssdtune_model::Nanos;
 use ssdtune_model::config::SuspensionSupport;
 
@@ -29,8 +29,14 @@ impl Core {
         self.next_transfer(channel);
     }
 
-    /// A free channel takes waiting read data first: mapping, host, collection; then commands.
+    /// A free channel takes programs of kept pages first, then read data (mapping, host, collection), then
+    /// commands.
     fn next_transfer(&mut self, channel: usize) {
+        if let Some(die) = self.flash.channels[channel].copybacks.pop_front() {
+            let takes = self.flash.dies[die as usize].command;
+            self.start_transfer(channel, Transfer::Command(die), takes);
+            return;
+        }
         let waiting = &mut self.flash.channels[channel].data_out;
         if let Some(tx) = waiting.iter_mut().find_map(|queue| queue.pop_front()) {
             let takes = self.timing.transfer(self.txs[tx].sectors.into());
@@ -63,10 +69,17 @@ impl Core {
         match class {
             Class::UserRead | Class::MappingRead | Class::GcRead => {
                 self.flash.dies[die as usize].state = DieState::DataOut;
-                self.data_ready(channel, list);
+                let list = if self.copyback { self.keep_moves(die) } else { list };
+                if list == NIL {
+                    self.free_die(unit, die);
+                } else {
+                    self.data_ready(channel, list);
+                }
             }
             _ => {
-                // Told while the die still counts as busy: what this sets free must not use it yet.
+                // Told while the die still counts as taken: what this sets free must neither use it nor
+                // interrupt it.
+                self.flash.dies[die as usize].state = DieState::DataOut;
                 let mut at = list;
                 while at != NIL {
                     let next = self.txs[at].next;
@@ -78,6 +91,67 @@ impl Core {
         }
         if self.flash.channels[channel].current.is_none() {
             self.try_channel(channel as u32);
+        }
+    }
+
+    /// Copyback: pages read for moves stay in the die until it can program them. Returns the others. A die
+    /// that has an operation to resume needs its registers for that and keeps nothing.
+    fn keep_moves(&mut self, die: u32) -> u32 {
+        let list = self.flash.dies[die as usize].txs;
+        if self.flash.dies[die as usize].suspended.is_some() {
+            return list;
+        }
+        let (moves, others) = self.partition(list, |tx| tx.purpose == Purpose::Move);
+        self.flash.dies[die as usize].txs = others;
+        if moves != NIL {
+            let kept = self.copy_back(moves);
+            self.flash.dies[die as usize].kept = kept;
+        }
+        others
+    }
+
+    /// Splits a list in two, each in the old order.
+    fn partition(&mut self, list: u32, first: impl Fn(&Tx) -> bool) -> (u32, u32) {
+        let (mut heads, mut tails) = ([NIL; 2], [NIL; 2]);
+        let mut at = list;
+        while at != NIL {
+            let next = std::mem::replace(&mut self.txs[at].next, NIL);
+            let side = usize::from(!first(&self.txs[at]));
+            match tails[side] {
+                NIL => heads[side] = at,
+                tail => self.txs[tail].next = at,
+            }
+            tails[side] = at;
+            at = next;
+        }
+        (heads[0], heads[1])
+    }
+
+    /// Programs kept pages, as one command those that go to the same offset; the others follow it.
+    fn program_kept(&mut self, unit: u32, die: u32) {
+        let kept = self.flash.dies[die as usize].kept;
+        let page = self.txs[kept].page;
+        let (now, later) = self.partition(kept, |tx| tx.page == page);
+        let mut count = 0;
+        let mut at = now;
+        while at != NIL {
+            count += 1;
+            at = self.txs[at].next;
+        }
+        self.stats.flash.count_program(Class::GcWrite, count);
+        self.stats.flash.copybacks += u64::from(count);
+        let takes = self.timing.program_command[count as usize];
+        let record = &mut self.flash.dies[die as usize];
+        record.txs = now;
+        record.kept = later;
+        record.class = Class::GcWrite;
+        record.command = takes;
+        record.state = DieState::Command;
+        let channel = self.flash.units[unit as usize].channel as usize;
+        if self.flash.channels[channel].current.is_none() {
+            self.start_transfer(channel, Transfer::Command(die), takes);
+        } else {
+            self.flash.channels[channel].copybacks.push_back(die);
         }
     }
 
@@ -136,6 +210,10 @@ impl Core {
             record.state = DieState::Busy;
             record.ends = now + suspended.remaining;
             self.events.push(record.ends, record.server);
+            return;
+        }
+        if record.kept != NIL {
+            self.program_kept(unit, die);
             return;
         }
         self.flash.units[unit as usize].busy_dies -= 1;

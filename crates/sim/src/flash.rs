@@ -83,6 +83,8 @@ pub(crate) struct Die {
     /// Time the array has worked.
     pub busy: Nanos,
     queues: [Queue; QUEUES],
+    /// Pages read for copyback that wait to be programmed, linked by `next`.
+    pub kept: u32,
     /// A command that gave way to another one.
     pub suspended: Option<Suspended>,
 }
@@ -123,6 +125,8 @@ pub(crate) struct Channel {
     pub current: Option<Transfer>,
     /// Dies of the running batch whose commands come next.
     pub batch: VecDeque<u32>,
+    /// Dies that are to program pages they keep: copyback.
+    pub copybacks: VecDeque<u32>,
     /// Read data ready in a die: mapping, user, collection.
     pub data_out: [VecDeque<u32>; 3],
     pub first_unit: u32,
@@ -156,6 +160,7 @@ impl FlashArray {
                 server: ServerId(first_server + channel),
                 current: None,
                 batch: VecDeque::new(),
+                copybacks: VecDeque::new(),
                 data_out: Default::default(),
                 first_unit: channel * units_per_channel,
                 units: units_per_channel,
@@ -185,6 +190,7 @@ impl FlashArray {
                 ends: Nanos::ZERO,
                 busy: Nanos::ZERO,
                 queues: [EMPTY; QUEUES],
+                kept: NIL,
                 suspended: None,
             })
             .collect();

@@ -186,6 +186,9 @@ impl Core {
         let (tenant, stamp) = (record.tenant, record.stamp);
         let (mut cursor, mut rest) = (record.cursor, record.rest);
         let queue = self.queue_of(tenant);
+        if !self.destage_forgets_all {
+            self.end_epoch(tenant);
+        }
         let epoch = epoch_mark(self.epochs[tenant as usize]);
         let mut writebacks = self.take_list();
         let mut evictions = self.take_list();
@@ -238,7 +241,9 @@ impl Core {
         } else {
             self.dispatch(writebacks);
         }
-        self.end_epoch(tenant);
+        if self.destage_forgets_all {
+            self.end_epoch(tenant);
+        }
     }
 
     fn end_epoch(&mut self, tenant: u16) {

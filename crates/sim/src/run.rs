@@ -138,7 +138,7 @@ impl Simulator {
                 }
             }
             let (reached, more) = self.step_batch(interval_end);
-            if !more {
+            if !more && !self.core.collect_starved() {
                 break self.outcome();
             }
             let look = match interval_end {
@@ -241,7 +241,7 @@ impl Simulator {
 
     /// Lets everything happen that has been asked for.
     pub fn run_to_end(&mut self) -> Outcome {
-        while self.core.step() {}
+        while self.core.step() || self.core.collect_starved() {}
         self.outcome()
     }
 

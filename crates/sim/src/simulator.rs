@@ -3,7 +3,7 @@
 use crate::cache::DataCache;
 use crate::collect::Job;
 use crate::event::{EventQueue, ServerId};
-use crate::flash::{DieState, FlashArray};
+use crate::flash::FlashArray;
 use crate::host::{HostQueue, SataAdapter, TenantSpace, queue_count};
 use crate::pipe::Pipe;
 use crate::stats::Stats;
@@ -164,6 +164,7 @@ pub(crate) struct Core {
     pub(crate) read_allocates: bool,
     pub(crate) read_fill_dirty: bool,
     pub(crate) fill_by_flash_owner: bool,
+    pub(crate) destage_forgets_all: bool,
     pub(crate) single_plane_erases: bool,
     pub(crate) wrap_request_size: bool,
     pub(crate) any_dynamic: bool,
@@ -294,6 +295,7 @@ impl Core {
             read_allocates: config.compat.read_allocates,
             read_fill_dirty: config.compat.read_fill_dirty,
             fill_by_flash_owner: config.compat.read_fill_by_flash_owner,
+            destage_forgets_all: config.compat.destage_forgets_all,
             single_plane_erases: config.compat.single_plane_erases,
             wrap_request_size: config.compat.wrap_request_size,
             any_dynamic: config.mapping.allocation != ssdtune_model::config::Allocation::Static,
@@ -589,11 +591,6 @@ impl Core {
                 completed: now,
             });
         }
-    }
-
-    /// Dies that are doing something.
-    pub(crate) fn dies_busy(&self) -> usize {
-        self.flash.dies.iter().filter(|die| die.state != DieState::Idle).count()
     }
 
     /// Planes whose host writes wait for free blocks.

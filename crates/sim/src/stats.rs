@@ -157,6 +157,8 @@ pub struct FlashCommands {
     pub pages_programmed_host: u64,
     /// Pages programmed by garbage collection and wear levelling.
     pub pages_programmed_moved: u64,
+    /// Of these, pages that never left their die.
+    pub copybacks: u64,
     /// Translation pages programmed.
     pub pages_programmed_mapping: u64,
     /// Blocks erased.

@@ -102,7 +102,8 @@ pub fn run(config: &DeviceConfig, requests: &[Request]) -> Ran {
 
 /// Runs a stream for each tenant.
 pub fn run_tenants(config: &DeviceConfig, tenants: &[Tenant], streams: &[Vec<Request>]) -> Ran {
-    let mut simulator = Simulator::new(config, tenants, WATCH).expect("a legal drive");
+    let mut simulator =
+        Simulator::new(&config.check().expect("legal"), tenants, WATCH).expect("a legal drive");
     let streams = (streams.iter().enumerate())
         .map(|(tenant, requests)| Stream {
             tenant: Some(tenant as u16),

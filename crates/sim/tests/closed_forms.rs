@@ -1,0 +1,157 @@
+//! Against what arithmetic says: no bandwidth beyond the link, the channels or the flash, most of the least
+//! of them under a deep queue, and the waiting time of the M/D/1 queue at a single die.
+
+#[path = "support/drives.rs"]
+mod drives;
+
+use drives::{Mix, WATCH, fill, run};
+use ssdtune_model::config::{CacheMode, FlashTechnology};
+use ssdtune_model::{DeviceConfig, Nanos, Sectors};
+use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};
+use ssdtune_trace::{Op, Request, TenantId};
+
+fn plain() -> DeviceConfig {
+    let mut config = drives::small();
+    config.cache.mode = CacheMode::Off;
+    config.mapping.ideal = true;
+    config.flash.technology = FlashTechnology::Slc;
+    // Room for all writes without collection.
+    config.flash.blocks_per_plane = 400;
+    config.host.queue_depth = 1024;
+    config.host.queue_fetch_size = 1024;
+    config
+}
+
+/// Bytes per nanosecond.
+struct Bounds {
+    link: f64,
+    bus: f64,
+    array: f64,
+}
+
+fn bounds(config: &DeviceConfig, array_ns: Nanos) -> Bounds {
+    let lanes = f64::from(config.host.pcie_lanes) * config.host.pcie_lane_bandwidth_gbps;
+    let bus = f64::from(config.bus.rate_mts) / 1000.0 * f64::from(config.bus.width_bytes);
+    let geometry = config.geometry();
+    Bounds {
+        // Each payload of 128 B carries 28 B of overhead.
+        link: lanes * 128.0 / 156.0,
+        bus: bus * f64::from(config.bus.channels),
+        array: (geometry.planes() * u64::from(geometry.page_bytes)) as f64 / array_ns.0 as f64,
+    }
+}
+
+/// Bandwidth of 16 KiB requests over the whole drive at queue depth 128, in bytes per nanosecond.
+fn bandwidth(config: &DeviceConfig, op: Op) -> f64 {
+    let page = config.geometry().sectors_per_page();
+    let span = 2_000 * u64::from(page);
+    let mut simulator =
+        Simulator::new(&config.check().expect("legal"), &[Tenant::sole(config)], WATCH)
+            .expect("legal");
+    let gap_ns = config.flash.program_latency[0].0 * 2;
+    let written = fill(span, page, gap_ns);
+    assert_eq!(
+        simulator.run(vec![Stream::open(written.into_iter())], |_| true),
+        Outcome::Completed
+    );
+    simulator.take_completions();
+    let requests = (0..4_000).map(|i| Request {
+        at: Nanos::ZERO,
+        lba: Sectors(i * 4 * u64::from(page) % span),
+        sectors: 4 * page,
+        tenant: TenantId(0),
+        op,
+    });
+    let start = simulator.now();
+    assert_eq!(simulator.run(vec![Stream::closed(requests, 128)], |_| true), Outcome::Completed);
+    let done = simulator.take_completions();
+    let bytes: u64 = done.iter().map(|d| u64::from(d.sectors) * 512).sum();
+    let end = done.iter().map(|d| d.completed).max().expect("completions");
+    bytes as f64 / (end - start).0 as f64
+}
+
+fn check_bandwidth(config: &DeviceConfig, op: Op, at_least: f64) {
+    let array = match op {
+        Op::Read => config.flash.read_latency[0],
+        _ => config.flash.program_latency[0],
+    };
+    let Bounds { link, bus, array } = bounds(config, array);
+    let least = link.min(bus).min(array);
+    let got = bandwidth(config, op);
+    println!("{op:?}: {got:.4} B/ns of link {link:.4}, bus {bus:.4}, array {array:.4}");
+    assert!(got <= least * 1.001, "{got} is beyond {least}");
+    assert!(got >= least * at_least, "{got} is far from {least}");
+}
+
+#[test]
+fn a_slow_link_is_used_up_and_not_exceeded() {
+    let mut config = plain();
+    config.host.pcie_lane_bandwidth_gbps = 0.02;
+    config.flash.program_latency[0] = Nanos(200_000);
+    for op in [Op::Read, Op::Write] {
+        check_bandwidth(&config, op, 0.95);
+    }
+}
+
+#[test]
+fn slow_channels_are_used_up_and_not_exceeded() {
+    let mut config = plain();
+    config.bus.rate_mts = 20;
+    config.flash.program_latency[0] = Nanos(200_000);
+    for op in [Op::Read, Op::Write] {
+        check_bandwidth(&config, op, 0.8);
+    }
+}
+
+#[test]
+fn slow_flash_is_used_up_and_not_exceeded() {
+    let mut config = plain();
+    config.flash.read_latency[0] = Nanos(1_000_000);
+    config.flash.program_latency[0] = Nanos(2_000_000);
+    for op in [Op::Read, Op::Write] {
+        check_bandwidth(&config, op, 0.9);
+    }
+}
+
+/// Poisson reads at one die: each takes the same time, so they wait rho * S / 2 (1 - rho) in the mean.
+#[test]
+fn reads_wait_at_one_die_as_in_an_m_d_1_queue() {
+    let mut config = plain();
+    [config.bus.channels, config.bus.chips_per_channel] = [1, 1];
+    [config.flash.dies_per_chip, config.flash.planes_per_die] = [1, 1];
+    config.host.queue_depth = 65_536;
+    config.host.queue_fetch_size = 65_536;
+    let pages = 200;
+    let unloaded = mean_latency(&config, pages, 200, 1e9);
+    // Command, array and ready signal, 2,048 pairs of transfers at 333 MT/s.
+    let service = 290.0 + 75_020.0 + 12_301.0;
+    for (load, tolerance) in [(0.3, 0.03), (0.6, 0.03), (0.8, 0.05)] {
+        let waits = mean_latency(&config, pages, 120_000, service / load) - unloaded;
+        let expected = load * service / (2.0 * (1.0 - load));
+        let error = waits / expected - 1.0;
+        println!("load {load}: waits {waits:.0} ns, {expected:.0} expected, {error:+.4}");
+        assert!(error.abs() < tolerance);
+    }
+}
+
+fn mean_latency(config: &DeviceConfig, pages: u64, reads: usize, gap_ns: f64) -> f64 {
+    let page = config.geometry().sectors_per_page();
+    let mut requests = fill(pages * u64::from(page), page, 2_000_000);
+    let start = pages * 2_000_000 + 50_000_000;
+    let mix = Mix {
+        requests: reads,
+        seed: 99,
+        gap_ns,
+        reads: 100,
+        trims: 0,
+        flushes: 0,
+        sectors: pages * u64::from(page),
+        align: page,
+        pages_max: 1,
+    };
+    requests.extend(mix.requests(0).into_iter().map(|r| Request { at: r.at + Nanos(start), ..r }));
+    let ran = run(config, &requests);
+    assert_eq!(ran.outcome, Outcome::Completed);
+    assert_eq!(ran.report.unwritten_reads.pages, 0);
+    ran.report.total.read.total_latency_ns.expect("reads").mean
+}

@@ -1,0 +1,231 @@
+//! Every key of the parameter catalogue changes some result in some scene, or the catalogue says why not.
+//!
+//! A scene is a drive and a workload in which a group of keys matters. For each key every scene is tried with
+//! a few other values until a result changes. Where the catalogue calls a key inert, changing it must change
+//! nothing.
+
+#[path = "support/drives.rs"]
+mod drives;
+
+use drives::Mix;
+use ssdtune_model::catalogue::{Effect, Legal, Parameter, Value, parameters};
+use ssdtune_model::config::*;
+use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_sim::{Outcome, Places, Tenant};
+use ssdtune_trace::Request;
+
+/// Keys that no result of the simulation core shows yet, and why.
+const REPORTED_ELSEWHERE: &[(&str, &str)] = &[
+    ("run.preconditioned", "the steady state is defined by the caller before a run"),
+    ("flash.pe_cycles_limit", "lifetime is a quotient that reports take from the erase counts"),
+    ("energy.", "energy is computed from counters of a run and changes none of them"),
+];
+
+struct Scene {
+    name: &'static str,
+    config: DeviceConfig,
+    tenants: fn(&DeviceConfig) -> Vec<Tenant>,
+    streams: Vec<Vec<Request>>,
+}
+
+fn one(config: &DeviceConfig) -> Vec<Tenant> {
+    vec![Tenant::sole(config)]
+}
+
+/// A writer and a reader, of different priority, on the same planes.
+fn two(config: &DeviceConfig) -> Vec<Tenant> {
+    let writer = Tenant { writer: true, priority: Priority::Low, ..Tenant::sole(config) };
+    vec![writer, Tenant { places: Places::all(&config.geometry()), ..Tenant::sole(config) }]
+}
+
+const WRITES: Mix = Mix {
+    requests: 2_500,
+    seed: 3,
+    gap_ns: 150_000.0,
+    reads: 30,
+    trims: 1,
+    flushes: 0,
+    sectors: 56_000,
+    align: 8,
+    pages_max: 4,
+};
+
+fn scene(name: &'static str, change: impl FnOnce(&mut DeviceConfig)) -> Scene {
+    let mut config = drives::small();
+    config.flash.read_latency = [50_000, 60_000, 70_000, 80_000].map(Nanos);
+    config.flash.program_latency = [300_000, 400_000, 500_000, 600_000].map(Nanos);
+    config.gc.threshold = 0.2;
+    change(&mut config);
+    let streams = vec![WRITES.requests(0)];
+    Scene { name, config, tenants: one, streams }
+}
+
+fn scenes() -> Vec<Scene> {
+    let mut scenes = vec![
+        scene("plain", |_| {}),
+        scene("sata", |c| c.host.interface = HostInterface::Sata),
+        scene("uncached", |c| c.cache.mode = CacheMode::Off),
+        scene("qlc", |c| c.flash.technology = FlashTechnology::Qlc),
+        scene("d-choices", |c| c.gc.policy = GcPolicy::Rga),
+        scene("windowed", |c| c.gc.policy = GcPolicy::WindowedGreedy),
+        scene("suspension", |c| {
+            c.suspension.support = SuspensionSupport::ProgramErase;
+            c.cache.mode = CacheMode::Off;
+        }),
+        scene("preemptible", |c| {
+            c.gc.preemptible = true;
+            c.gc.hard_threshold = 0.1;
+            c.cache.mode = CacheMode::Off;
+        }),
+        scene("wear", |c| c.wear.static_threshold = 3),
+        scene("mqsim", |c| {
+            c.compat = Compat::MQSIM;
+            c.flash.blocks_per_plane = 48;
+            // Every write-back of a mapping costs a page for ever there.
+            c.mapping.cmt_capacity = ssdtune_model::Bytes::from_mib(1);
+            c.cache.mode = CacheMode::ReadWrite;
+        }),
+    ];
+    let hot = Mix { sectors: 4_000, seed: 5, requests: 4_000, gap_ns: 80_000.0, ..WRITES };
+    // Cold data first, then a hot corner of the drive.
+    let mut requests = drives::fill(50_000, 8, 40_000);
+    requests.extend(
+        hot.requests(0).into_iter().map(|r| Request { at: r.at + Nanos(300_000_000), ..r }),
+    );
+    if let Some(wear) = scenes.iter_mut().find(|scene| scene.name == "wear") {
+        wear.streams = vec![requests];
+    }
+    let busy = Mix { gap_ns: 15_000.0, align: 1, sectors: 24_000, pages_max: 30, ..WRITES };
+    scenes.push(Scene { streams: vec![busy.requests(0)], ..scene("burst", |_| {}) });
+    let shared = |c: &mut DeviceConfig| {
+        c.cache.mode = CacheMode::ReadWrite;
+        c.flash.page_bytes = 4608;
+        c.bus.scheduler = Scheduler::PriorityOutOfOrder;
+    };
+    let mut tenants = scene("tenants", shared);
+    tenants.tenants = two;
+    tenants.streams = vec![
+        Mix { reads: 10, sectors: 24_000, ..busy.clone() }.requests(0),
+        Mix { reads: 90, sectors: 24_000, ..busy.clone() }.requests(1),
+    ];
+    scenes.push(tenants);
+    let long =
+        Mix { requests: 40, sectors: 24_000, gap_ns: 1e7, pages_max: 1, align: 65_544, ..WRITES };
+    scenes.push(Scene { streams: vec![long.requests(0)], ..scene("long", |_| {}) });
+    // Seconds of few pages: the cache forgets which of them it has written.
+    let slow = Mix { requests: 1_500, gap_ns: 2e6, sectors: 400, ..WRITES };
+    scenes.push(Scene { streams: vec![slow.requests(0)], ..scene("slow", |_| {}) });
+    scenes
+}
+
+/// Values to try instead of the present one.
+fn others(row: &Parameter, config: &DeviceConfig) -> Vec<Value> {
+    let now = row.get(config);
+    let values: Vec<Value> = match (row.legal, now) {
+        (Legal::Bools, Value::Bool(on)) => vec![Value::Bool(!on)],
+        (Legal::Names(names), _) => names.iter().map(|&(own, _)| Value::Name(own)).collect(),
+        (Legal::Ints { min, max, step }, Value::Int(int)) => {
+            let near = [int / 4, int / 2, int + step, int * 2, int * 8, 1, 4];
+            near.map(|v| Value::Int((v / step * step).clamp(min, max))).to_vec()
+        }
+        (Legal::Reals { .. }, Value::Real(real)) => {
+            [real / 4.0, real / 2.0, real * 1.3, real * 4.0].map(Value::Real).to_vec()
+        }
+        _ => Vec::new(),
+    };
+    values.into_iter().filter(|&value| value != now).collect()
+}
+
+/// What a run measured, or why there is no run.
+fn measure(scene: &Scene, config: &DeviceConfig) -> Option<String> {
+    config.check().ok()?;
+    let tenants = (scene.tenants)(config);
+    ssdtune_sim::Simulator::new(&config.check().ok()?, &tenants, drives::WATCH).ok()?;
+    let ran = drives::run_tenants(config, &tenants, &scene.streams);
+    let mut report = ran.report;
+    // Neither belongs to the drive.
+    report.simulation.events = 0;
+    report.simulation.ftl_memory_bytes = 0;
+    let end = match ran.outcome {
+        Outcome::Completed => "completed".to_owned(),
+        other => format!("{other:?}"),
+    };
+    Some(format!("{end} {}", serde_json::to_string(&report).expect("a report is JSON")))
+}
+
+fn excuse(key: &str) -> Option<&'static str> {
+    let matches = |listed: &str| match listed.strip_suffix('.') {
+        Some(section) => key.split('.').next() == Some(section),
+        None => key == listed,
+    };
+    REPORTED_ELSEWHERE.iter().find(|(listed, _)| matches(listed)).map(|(_, reason)| *reason)
+}
+
+/// Whether the key changes a result somewhere; a key called inert must not.
+fn acts(row: &Parameter, scenes: &[Scene], base: &[String]) -> Result<bool, String> {
+    for (scene, before) in scenes.iter().zip(base) {
+        for value in others(row, &scene.config) {
+            let mut config = scene.config.clone();
+            if row.set(&mut config, value).is_err() {
+                continue;
+            }
+            let Some(after) = measure(scene, &config) else { continue };
+            let inert = row.inert(&scene.config);
+            match inert {
+                Some(reason) if after != *before => {
+                    return Err(format!("{value} acts in {} although {reason}", scene.name));
+                }
+                Some(_) => break,
+                None if after != *before => return Ok(true),
+                None => {}
+            }
+        }
+    }
+    Ok(false)
+}
+
+#[test]
+fn every_key_changes_a_result_or_is_called_inert() {
+    let scenes = scenes();
+    let base: Vec<String> = (scenes.iter())
+        .map(|scene| {
+            measure(scene, &scene.config).unwrap_or_else(|| panic!("{} is illegal", scene.name))
+        })
+        .collect();
+    let mut wrong = Vec::new();
+    for row in parameters() {
+        let excuse = excuse(row.key);
+        let never = matches!(row.effect, Effect::Never(_));
+        // A key that should change nothing need not be tried everywhere.
+        let tried = if excuse.is_some() { 2 } else { scenes.len() };
+        match acts(row, &scenes[..tried], &base) {
+            Err(text) => wrong.push(format!("{}: {text}", row.key)),
+            Ok(true) if excuse.is_some() => {
+                wrong.push(format!("{}: acts, so its excuse is out of date", row.key));
+            }
+            Ok(false) if !never && excuse.is_none() => {
+                wrong.push(format!("{}: changes nothing", row.key));
+            }
+            Ok(_) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_scenes_do_what_they_are_for() {
+    for scene in scenes() {
+        let ran =
+            drives::run_tenants(&scene.config, &(scene.tenants)(&scene.config), &scene.streams);
+        let report = &ran.report;
+        println!(
+            "{}: {:?}, {} collections, {} for wear, {} moved",
+            scene.name,
+            ran.outcome,
+            report.collection.executions,
+            report.collection.wear_executions,
+            report.collection.moved_pages
+        );
+        assert_eq!(ran.outcome, Outcome::Completed, "{}", scene.name);
+    }
+}
