@@ -593,6 +593,17 @@ impl Core {
         }
     }
 
+    /// Nothing more will happen: a plane that holds writes collects if it can after all. Whether anything
+    /// will happen then.
+    pub(crate) fn collect_starved(&mut self) -> bool {
+        for plane in 0..self.held.len() {
+            if !self.held[plane].is_empty() {
+                self.collect(PlaneId(plane as u32));
+            }
+        }
+        self.events.next_at().is_some()
+    }
+
     /// Planes whose host writes wait for free blocks.
     pub(crate) fn starved_planes(&self) -> impl Iterator<Item = PlaneId> + '_ {
         (self.held.iter().enumerate())
