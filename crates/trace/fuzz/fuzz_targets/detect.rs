@@ -1,2 +1,3 @@
+//! The `detect` reader under arbitrary bytes.
 #![no_main]
 ssdtune_trace_fuzz::parser!(None);

@@ -1,3 +1,4 @@
+//! The `fiu` reader under arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Fiu));
