@@ -226,8 +226,7 @@ impl Core {
         let mut tokens = self.take_list();
         self.ftl.mapping_arrived(page, &mut tokens);
         self.open += 1;
-        for index in 0..tokens.len() {
-            let tx = tokens[index];
+        for &tx in &tokens {
             match self.place(tx) {
                 Translated::Placed => self.stage(tx),
                 Translated::Waits => {}

@@ -16,7 +16,6 @@ use ssdtune_trace::Request;
 
 /// Keys that no result of the simulation core shows yet, and why.
 const REPORTED_ELSEWHERE: &[(&str, &str)] = &[
-    ("run.preconditioned", "the steady state is defined by the caller before a run"),
     ("flash.pe_cycles_limit", "lifetime is a quotient that reports take from the erase counts"),
     ("energy.", "energy is computed from counters of a run and changes none of them"),
 ];
@@ -94,6 +93,11 @@ fn scenes() -> Vec<Scene> {
     );
     if let Some(wear) = scenes.iter_mut().find(|scene| scene.name == "wear") {
         wear.streams = vec![requests];
+    }
+    // Few pages, so that reads soon find data: a block in which a read took a page is never collected there.
+    let few = Mix { sectors: 12_000, ..WRITES };
+    if let Some(mqsim) = scenes.iter_mut().find(|scene| scene.name == "mqsim") {
+        mqsim.streams = vec![few.requests(0)];
     }
     let busy = Mix { gap_ns: 15_000.0, align: 1, sectors: 24_000, pages_max: 30, ..WRITES };
     scenes.push(Scene { streams: vec![busy.requests(0)], ..scene("burst", |_| {}) });
