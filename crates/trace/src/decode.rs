@@ -22,6 +22,17 @@ pub(crate) trait LineParser: Send {
     /// Reads one line, without its line ending.
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Parsed;
 
+    /// Whether [`quick`](Self::quick) is worth trying.
+    const QUICK: bool = false;
+
+    /// Reads the line at the start of `text` in one go if it is of the plainest form, and says how many bytes it takes
+    /// with its line ending. `None`, with nothing changed, of any other line: [`parse`](Self::parse) then judges it.
+    #[inline(always)]
+    fn quick(&mut self, text: &[u8], context: &Context) -> Option<(Request, usize)> {
+        let _ = (text, context);
+        None
+    }
+
     /// Whether `line`, which did not parse and comes before the first request, belongs to the format's preamble.
     fn is_header(&mut self, line: &[u8]) -> bool {
         let _ = line;
@@ -92,18 +103,28 @@ impl DeviceTable {
         for (i, &byte) in name.iter().enumerate() {
             word |= u64::from(byte) << (8 * i);
         }
-        let slot = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize;
-        if let Some(&(known, tenant)) = self.recent.get(slot)
-            && known == word
-        {
+        if let Some(tenant) = self.seen_lately(word) {
             return Ok(tenant);
         }
         let tenant = self.look_up(name)?;
         if self.recent.is_empty() {
             self.recent = vec![(0, None); RECENT];
         }
-        self.recent[slot] = (word, tenant);
+        self.recent[Self::slot(word)] = (word, tenant);
         Ok(tenant)
+    }
+
+    #[inline(always)]
+    fn slot(word: u64) -> usize {
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+    }
+
+    /// What is known of a name of at most seven bytes, packed: the first byte lowest, one more than the length
+    /// in the highest.
+    #[inline(always)]
+    fn seen_lately(&self, word: u64) -> Option<Option<TenantId>> {
+        let &(known, tenant) = self.recent.get(Self::slot(word))?;
+        (known == word).then_some(tenant)
     }
 
     fn look_up(&mut self, name: &[u8]) -> Result<Option<TenantId>, Problem> {
@@ -191,6 +212,33 @@ impl Context {
             }
             Err(problem) => Err(Fault::new(problem, "a device", 0)),
         }
+    }
+
+    /// A request in sectors of a device seen lately, its name of `length` (at most seven) bytes in the low bytes of
+    /// `name`; `None` if anything about it wants a closer look.
+    #[inline(always)]
+    pub(crate) fn quick_request(
+        &self,
+        at_ns: u64,
+        op: Op,
+        lba: u64,
+        sectors: u64,
+        (name, length): (u64, usize),
+    ) -> Option<Request> {
+        let kept = name & ((1 << (8 * length)) - 1);
+        let tenant = match self.devices.policy {
+            Devices::Merged => TenantId(0),
+            _ => self.devices.seen_lately(kept | (length as u64 + 1) << 56)??,
+        };
+        let count = u32::try_from(sectors).ok().filter(|&count| count > 0)?;
+        let end = lba.checked_add(sectors)?;
+        (end <= self.end_max).then_some(Request {
+            at: Nanos(at_ns),
+            lba: Sectors(lba),
+            sectors: count,
+            tenant,
+            op,
+        })
     }
 
     /// A request within the address space, of tenant 0.
@@ -374,6 +422,9 @@ impl<P: LineParser> TextDecoder<P> {
     ) -> Result<(), TraceError> {
         let chunk = &input.available()[..upto];
         batch.mark(self.line + 1);
+        if P::QUICK {
+            return self.quick_lines(chunk, input, context, batch);
+        }
         let mut start = 0;
         for end in memchr_iter(b'\n', chunk) {
             self.one(&chunk[start..end], input, context, batch)?;
@@ -383,6 +434,32 @@ impl<P: LineParser> TextDecoder<P> {
             self.one(&chunk[start..], input, context, batch)?;
         }
         Ok(())
+    }
+
+    /// Like [`lines`](Self::lines), but plain lines are read without looking for their ends first.
+    fn quick_lines(
+        &mut self,
+        mut rest: &[u8],
+        input: &Input,
+        context: &mut Context,
+        batch: &mut Batch,
+    ) -> Result<(), TraceError> {
+        loop {
+            let before = batch.requests.len();
+            while let Some((request, used)) = self.parser.quick(rest, context) {
+                batch.requests.push(request);
+                rest = &rest[used..];
+            }
+            let plain = batch.requests.len() - before;
+            self.line += plain as u64;
+            self.started |= plain > 0;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            self.one(&rest[..end], input, context, batch)?;
+            rest = rest.get(end + 1..).unwrap_or(&[]);
+        }
     }
 
     #[inline(always)]

@@ -1,14 +1,21 @@
 //! Puts requests in order of time within a bounded window, and counts time from the first of them.
 //!
-//! At most `2 x window` requests (24 bytes each) and one batch are held. A request may stand up to `window` places
+//! At most `2 x window` requests (24 bytes each) and two batches are held. A request may stand up to `window` places
 //! after its turn; one that comes later still is an error (or skipped). Equal times keep the order of the file.
+//!
+//! Batches wait as they came. Of a trace that is in order they are handed on whole, without a copy; only where a
+//! request is late are those that wait joined and sorted.
 
 use crate::error::Problem;
 use crate::request::Request;
 use ssdtune_model::Nanos;
+use std::collections::VecDeque;
 
 pub(crate) struct Orderer {
-    pending: Vec<Request>,
+    /// Requests not yet let go, in order of the file; no batch is empty.
+    pending: VecDeque<Vec<Request>>,
+    /// How many those are.
+    held: usize,
     window: usize,
     sorted: bool,
     started: bool,
@@ -21,10 +28,16 @@ pub(crate) struct Orderer {
     origin: Option<u64>,
 }
 
+/// Smaller batches are joined, so that a short input buffer does not mean thousands of them.
+const JOINED_MAX: usize = 4096;
+/// Larger rooms, which sorting makes, are not kept: many of them would wait at a time, each with few requests in it.
+const SPARE_MAX: usize = 32 << 10;
+
 impl Orderer {
     pub(crate) fn new(window: usize, max_gap: Nanos, rebase: bool) -> Self {
         Self {
-            pending: Vec::new(),
+            pending: VecDeque::new(),
+            held: 0,
             window,
             sorted: true,
             started: false,
@@ -41,59 +54,96 @@ impl Orderer {
         self.origin.unwrap_or(0)
     }
 
-    /// Takes requests from `batch`; stops at the first that cannot be ordered, with its index and the reason.
-    pub(crate) fn push(&mut self, batch: &[Request]) -> Result<(), (usize, Problem)> {
+    /// Looks at the requests of a batch before they are pushed; stops at the first that cannot be ordered, with its
+    /// index and the reason.
+    pub(crate) fn check(&mut self, batch: &[Request]) -> Result<(), (usize, Problem)> {
         let Some(first) = batch.first() else { return Ok(()) };
         if !self.started {
             self.started = true;
             self.high = first.at.0;
         }
-        let (mut high, mut sorted, mut taken, mut problem) = (self.high, self.sorted, 0, None);
-        for request in batch {
+        let (mut high, mut sorted, mut problem) = (self.high, self.sorted, None);
+        for (index, request) in batch.iter().enumerate() {
             let at = request.at.0;
             if at >= high {
                 if at - high > self.max_gap_ns {
-                    problem = Some(Problem::TimeJump);
+                    problem = Some((index, Problem::TimeJump));
                     break;
                 }
                 high = at;
             } else if at < self.floor {
-                problem = Some(Problem::OutOfOrder);
+                problem = Some((index, Problem::OutOfOrder));
                 break;
             } else {
                 sorted = false;
             }
-            taken += 1;
         }
-        self.pending.extend_from_slice(&batch[..taken]);
         (self.high, self.sorted) = (high, sorted);
-        match problem {
-            Some(problem) => Err((taken, problem)),
-            None => Ok(()),
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// Takes all requests of a batch that [`check`](Self::check) has passed.
+    pub(crate) fn push(&mut self, batch: &mut Vec<Request>) {
+        if batch.is_empty() {
+            return;
+        }
+        self.held += batch.len();
+        let joined_max = JOINED_MAX.min(self.window / 8);
+        match self.pending.back_mut() {
+            Some(last) if last.len() + batch.len() <= joined_max => last.append(batch),
+            _ => self.pending.push_back(std::mem::take(batch)),
         }
     }
 
-    /// Appends to `out` what can no longer be overtaken; everything at the `end`. Returns how many.
-    pub(crate) fn release(&mut self, end: bool, out: &mut Vec<Request>) -> usize {
-        let ready = match end {
-            true => self.pending.len(),
-            false if self.pending.len() >= 2 * self.window => self.pending.len() - self.window,
-            false => 0,
+    /// Appends to `out` some of what can no longer be overtaken; at the `end`, of all. Returns how many: 0 when there
+    /// is nothing (yet). `spare` gets the room of a batch that is done with.
+    pub(crate) fn release(
+        &mut self,
+        end: bool,
+        out: &mut Vec<Request>,
+        spare: &mut Vec<Request>,
+    ) -> usize {
+        if !self.sorted && (end || self.held >= 2 * self.window) {
+            self.sort();
+        }
+        let Some(front) = self.pending.front() else { return 0 };
+        let ready = if self.sorted && (end || self.held - front.len() >= self.window) {
+            front.len()
+        } else {
+            0
         };
         if ready == 0 {
             return 0;
         }
-        if !self.sorted {
-            self.pending.sort_by_key(|r| r.at);
-            self.sorted = true;
+        let mut batch = self.pending.pop_front().unwrap_or_default();
+        self.held -= ready;
+        self.floor = batch[ready - 1].at.0;
+        let origin = *self.origin.get_or_insert(batch[0].at.0);
+        if self.rebase {
+            batch.iter_mut().for_each(|r| r.at.0 -= origin);
         }
-        let origin = *self.origin.get_or_insert(self.pending[0].at.0);
-        let shift = if self.rebase { origin } else { 0 };
-        self.floor = self.pending[ready - 1].at.0;
-        let ordered = self.pending[..ready].iter();
-        out.extend(ordered.map(|r| Request { at: Nanos(r.at.0 - shift), ..*r }));
-        self.pending.drain(..ready);
+        if out.is_empty() {
+            std::mem::swap(out, &mut batch);
+        } else {
+            out.append(&mut batch);
+        }
+        if spare.capacity() == 0 && batch.capacity() <= SPARE_MAX {
+            batch.clear();
+            *spare = batch;
+        }
         ready
+    }
+
+    /// Joins what waits, sorts it, and parts it where the window begins.
+    #[cold]
+    fn sort(&mut self) {
+        let mut all = self.pending.pop_front().unwrap_or_default();
+        all.reserve(self.held - all.len());
+        self.pending.drain(..).for_each(|mut batch| all.append(&mut batch));
+        all.sort_by_key(|r| r.at);
+        let waiting = all.split_off(self.held.saturating_sub(self.window));
+        self.pending.extend([all, waiting].into_iter().filter(|batch| !batch.is_empty()));
+        self.sorted = true;
     }
 }
 
@@ -113,11 +163,13 @@ mod tests {
         let requests: Vec<_> = times.iter().enumerate().map(|(n, t)| at(*t, n as u64)).collect();
         let mut orderer = Orderer::new(window, Nanos::MAX, false);
         let mut out = Vec::new();
+        let mut spare = Vec::new();
         for batch in requests.chunks(batch) {
-            orderer.push(batch)?;
-            orderer.release(false, &mut out);
+            orderer.check(batch)?;
+            orderer.push(&mut batch.to_vec());
+            while orderer.release(false, &mut out, &mut spare) > 0 {}
         }
-        orderer.release(true, &mut out);
+        while orderer.release(true, &mut out, &mut spare) > 0 {}
         Ok(out)
     }
 

@@ -358,7 +358,8 @@ impl TraceReader {
 
     fn order(&mut self) -> Result<(), TraceError> {
         let mut from = 0;
-        while let Err((taken, problem)) = self.orderer.push(&self.batch.requests[from..]) {
+        let mut refused = Vec::new();
+        while let Err((taken, problem)) = self.orderer.check(&self.batch.requests[from..]) {
             let index = from + taken;
             let request = self.batch.requests[index];
             let expected = match problem {
@@ -375,9 +376,25 @@ impl TraceReader {
                 found,
                 problem,
             })?;
+            refused.push(index);
             from = index + 1;
         }
+        if !refused.is_empty() {
+            let mut refused = refused.into_iter().peekable();
+            let mut index = 0..;
+            self.batch
+                .requests
+                .retain(|_| refused.next_if_eq(&index.next().unwrap_or(0)).is_none());
+        }
+        self.orderer.push(&mut self.batch.requests);
         Ok(())
+    }
+
+    /// Lets a batch go; its room, or that of `out`, serves the next one.
+    fn release(&mut self, out: &mut Vec<Request>) -> usize {
+        let released = self.orderer.release(self.decoded_all, out, &mut self.batch.requests);
+        self.context.stats.requests += released as u64;
+        released
     }
 
     /// At the end: nothing read at all, or a device that never came.
@@ -400,23 +417,18 @@ impl TraceReader {
 impl Source for TraceReader {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
         loop {
+            let released = self.release(out);
+            if released > 0 {
+                return Ok(released);
+            }
             if self.decoded_all {
-                let n = self.orderer.release(true, out);
-                self.context.stats.requests += n as u64;
-                if n == 0 {
-                    self.check_complete()?;
-                }
-                return Ok(n);
+                self.check_complete()?;
+                return Ok(0);
             }
             self.batch.clear(self.decoder.by_line());
             let more = self.decoder.decode(&mut self.input, &mut self.context, &mut self.batch)?;
             self.decoded_all = !more;
             self.order()?;
-            let n = self.orderer.release(false, out);
-            self.context.stats.requests += n as u64;
-            if n > 0 {
-                return Ok(n);
-            }
         }
     }
 

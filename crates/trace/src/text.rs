@@ -86,6 +86,92 @@ pub(crate) fn scan_u64(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, bytes.len() - rest.len()))
 }
 
+/// A cursor over lines of the plainest form, numbers with one blank between: each step gives `None` of anything else,
+/// and near the end of the text, without saying why. Eight bytes are loaded at a time.
+pub(crate) struct Plain<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Plain<'a> {
+    #[inline(always)]
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    #[inline(always)]
+    fn word(&self) -> Option<u64> {
+        self.text.get(self.at..self.at + 8)?.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
+    }
+
+    /// A number of up to 23 digits that fits 64 bits.
+    #[inline(always)]
+    fn digits(&mut self) -> Option<u64> {
+        let word = self.word()?;
+        let n = leading_digits(word);
+        if n == 0 {
+            return None;
+        }
+        self.at += n;
+        let mut value = digits_value(word, n);
+        if n < 8 {
+            return Some(value);
+        }
+        for _ in 0..2 {
+            let word = self.word()?;
+            let n = leading_digits(word);
+            if n == 0 {
+                return Some(value);
+            }
+            self.at += n;
+            value = value.checked_mul(POW10[n])?.checked_add(digits_value(word, n))?;
+            if n < 8 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn blank(&mut self) -> Option<()> {
+        let blank = matches!(self.text.get(self.at), Some(b' ' | b'\t'));
+        self.at += 1;
+        blank.then_some(())
+    }
+
+    /// A number and the blank after it.
+    #[inline(always)]
+    pub(crate) fn number(&mut self) -> Option<u64> {
+        let value = self.digits()?;
+        self.blank()?;
+        Some(value)
+    }
+
+    /// A number of at most seven digits and the blank after it, as a name: its bytes from the lowest up, with others
+    /// above them, and how many are its own.
+    #[inline(always)]
+    pub(crate) fn short_name(&mut self) -> Option<(u64, usize)> {
+        let word = self.word()?;
+        let n = leading_digits(word);
+        self.at += n;
+        if n == 0 || n == 8 {
+            return None;
+        }
+        self.blank()?;
+        Some((word, n))
+    }
+
+    /// A digit that ends the line, and where the next line begins.
+    #[inline(always)]
+    pub(crate) fn last_digit(&self) -> Option<(u8, usize)> {
+        match *self.text.get(self.at..)? {
+            [digit @ b'0'..=b'9', b'\n', ..] => Some((digit - b'0', self.at + 2)),
+            [digit @ b'0'..=b'9', b'\r', b'\n', ..] => Some((digit - b'0', self.at + 3)),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> Fields<'a> {
     #[inline(always)]
     pub(crate) fn new(line: &'a [u8]) -> Self {

@@ -1,6 +1,25 @@
 //! What the formats of five blank-separated numbers share: `time device address size type`.
 
-use crate::text::{Fault, Field, Fields};
+use crate::decode::Context;
+use crate::request::{Op, Request};
+use crate::text::{Fault, Field, Fields, Plain};
+
+/// Reads a line of whole numbers with one blank between, and says where the next begins; `None` of any other.
+#[inline(always)]
+pub(crate) fn quick(
+    text: &[u8],
+    unit_ns: u64,
+    context: &Context,
+    op: impl Fn(u8) -> Option<Op>,
+) -> Option<(Request, usize)> {
+    let mut line = Plain::new(text);
+    let at_ns = line.number()?.checked_mul(unit_ns)?;
+    let device = line.short_name()?;
+    let address = line.number()?;
+    let size = line.number()?;
+    let (kind, end) = line.last_digit()?;
+    Some((context.quick_request(at_ns, op(kind)?, address, size, device)?, end))
+}
 
 /// The five fields of a line.
 pub(crate) struct FiveColumns<'a> {

@@ -2,10 +2,10 @@
 //!
 //! Times in nanoseconds, addresses and sizes in sectors of 512 bytes, operation 0 a write and 1 a read.
 
-use super::five_column::FiveColumns;
+use super::five_column::{self, FiveColumns};
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;
-use crate::request::Op;
+use crate::request::{Op, Request};
 use crate::text::Fault;
 
 pub(crate) struct Ssdsim {
@@ -25,5 +25,16 @@ impl LineParser for Ssdsim {
             }
         };
         context.request(row.at, op, row.address, row.size, row.device)
+    }
+
+    const QUICK: bool = true;
+
+    #[inline(always)]
+    fn quick(&mut self, text: &[u8], context: &Context) -> Option<(Request, usize)> {
+        five_column::quick(text, self.unit_ns, context, |kind| match kind {
+            0 => Some(Op::Write),
+            1 => Some(Op::Read),
+            _ => None,
+        })
     }
 }
