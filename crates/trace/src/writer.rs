@@ -1,8 +1,8 @@
 //! Writes traces: ssdtune's binary format, its CSV, and MQSim's ASCII.
 //!
 //! A trace is written beside its final place and moved there when it is complete, so that an interrupted
-//! conversion never leaves half a trace under the name asked for. Text is compressed as the name ends
-//! (.gz, .zst, .xz, .bz2).
+//! conversion never leaves half a trace under the name asked for; only what exists and is no regular file (a pipe, a
+//! device) is written to in place. Text is compressed as the name ends (.gz, .zst, .xz, .bz2).
 
 use crate::binary::SsdtWriter;
 use crate::compress::{Compression, Compressor};
@@ -93,7 +93,9 @@ impl TraceWriter {
         }
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(".partial");
-        let partial = path.with_file_name(name);
+        // Moving a file onto a device or a pipe would replace it.
+        let in_place = std::fs::metadata(&path).is_ok_and(|m| !m.is_file());
+        let partial = if in_place { path.clone() } else { path.with_file_name(name) };
         let io_error = |doing, source| TraceError::Io { path: path.clone(), doing, source };
         let file = File::create(&partial).map_err(|e| io_error("creating", e))?;
         let out = BufWriter::with_capacity(BUFFER_BYTES, file);
@@ -157,14 +159,16 @@ impl TraceWriter {
         let file = finished.map_err(|e| self.io_error(e))?;
         self.summary.bytes = file.metadata().map_or(0, |m| m.len());
         drop(file);
-        std::fs::rename(&self.partial, &self.path).map_err(|e| self.io_error(e))?;
+        if self.partial != self.path {
+            std::fs::rename(&self.partial, &self.path).map_err(|e| self.io_error(e))?;
+        }
         Ok(self.summary)
     }
 }
 
 impl Drop for TraceWriter {
     fn drop(&mut self) {
-        if self.sink.is_some() {
+        if self.sink.is_some() && self.partial != self.path {
             // Given up half-way. Nothing can be done about a failure here.
             let _ = std::fs::remove_file(&self.partial);
         }

@@ -21,7 +21,7 @@ pub(crate) enum Command {
     /// Convert, join, cut, filter and remap traces.
     Convert(Box<convert::Args>),
     /// Fit a workload model to a trace.
-    Fit(fit::Args),
+    Fit(Box<fit::Args>),
     /// List the trace formats that can be read.
     Formats,
     /// Generate a trace from a workload model.
@@ -29,7 +29,7 @@ pub(crate) enum Command {
     /// Print the first requests of a trace, as they are understood.
     Head(Box<head::Args>),
     /// Describe traces: counts, sizes, footprint, overwriting, order, arrivals, reuse, skew.
-    Info(info::Args),
+    Info(Box<info::Args>),
     /// List the bundled workload models.
     Models(models::Args),
 }

@@ -1,6 +1,6 @@
 //! `ssdtune trace fit`: a workload model from a trace.
 
-use super::input::{ReadFlags, warn_of_skipped};
+use super::read_args::{ReadArgs, open_path, warn_of_skipped};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     file: PathBuf,
 
     #[command(flatten)]
-    read: ReadFlags,
+    read: ReadArgs,
 
     /// The model; printed without it.
     #[arg(short, long, value_name = "FILE.toml")]
@@ -53,7 +53,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     );
     let text = model.to_toml(&comment);
     if let Some(path) = &args.output {
-        std::fs::write(path, &text)?;
+        std::fs::write(path, &text).map_err(|error| {
+            Failure::Work(anyhow::anyhow!("{}: writing failed: {error}", path.display()))
+        })?;
     }
     if context.json() {
         return context.document(&Report { requests: requests.len(), distance, model });
@@ -66,16 +68,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
-    let mut reader = args.read.open(&args.file)?;
+    let mut source = open_path(&args.file, &args.read.options()?)?;
     let mut requests = Vec::new();
-    while reader.fill(&mut requests).map_err(Failure::input)? > 0 {
+    while source.fill(&mut requests).map_err(Failure::input)? > 0 {
         if requests.len() > REQUESTS_MAX {
             requests.truncate(REQUESTS_MAX);
             context.warn(format!("fitting to the first {REQUESTS_MAX} requests only"));
             break;
         }
     }
-    warn_of_skipped(&args.file, &reader, context);
+    warn_of_skipped(&source.read_stats(), context);
     Ok(requests)
 }
 

@@ -1,6 +1,6 @@
 //! `ssdtune trace info`: what traces are like.
 
-use super::input::{ReadFlags, warn_of_skipped};
+use super::read_args::{ReadArgs, open_known, warn_of_skipped};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 /// Arguments of `ssdtune trace info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Traces, compressed or not.
+    /// Traces, compressed or not; a directory stands for the per-CPU files of one blktrace.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
     #[command(flatten)]
-    read: ReadFlags,
+    read: ReadArgs,
 }
 
 /// One trace in JSON.
@@ -44,22 +44,23 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if context.json() { context.document(&entries) } else { Ok(()) }
 }
 
-fn describe(path: &Path, read: &ReadFlags, context: &Context) -> Outcome<Entry> {
-    let mut reader = read.open(path)?;
+fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
+    let (mut source, format) = open_known(path, &read.options()?)?;
     let mut describer = Describer::new();
     let mut batch = Vec::new();
     loop {
         batch.clear();
-        if reader.fill(&mut batch).map_err(Failure::input)? == 0 {
+        if source.fill(&mut batch).map_err(Failure::input)? == 0 {
             break;
         }
         batch.iter().for_each(|request| describer.push(request));
     }
-    warn_of_skipped(path, &reader, context);
+    let stats = source.read_stats();
+    warn_of_skipped(&stats, context);
     Ok(Entry {
         file: path.display().to_string(),
-        format: reader.format().name().to_owned(),
-        skipped: reader.stats().skipped,
+        format: format.name().to_owned(),
+        skipped: stats.skipped,
         description: describer.finish(),
     })
 }

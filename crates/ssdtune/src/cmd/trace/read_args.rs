@@ -118,14 +118,22 @@ impl ReadArgs {
 
 /// Opens a trace: a file, or a directory of blktrace's per-CPU files.
 pub(crate) fn open_path(path: &Path, options: &ReadOptions) -> Outcome<Box<dyn Source>> {
-    let opened: Result<Box<dyn Source>, TraceError> = if path.is_dir() {
+    Ok(open_known(path, options)?.0)
+}
+
+/// The same, and the format it is read as.
+pub(super) fn open_known(path: &Path, options: &ReadOptions) -> Outcome<(Box<dyn Source>, Format)> {
+    let opened: Result<(Box<dyn Source>, Format), TraceError> = if path.is_dir() {
         blktrace_files(path)
             .and_then(|files| open_blktrace(&files, options))
-            .map(|source| Box::new(source) as Box<dyn Source>)
+            .map(|source| (Box::new(source) as Box<dyn Source>, Format::Blktrace))
     } else if options.devices == Devices::Tenants && options.capacity.is_none() && is_ssdt(path) {
-        MappedTrace::open(path).map(|source| Box::new(source) as Box<dyn Source>)
+        MappedTrace::open(path).map(|source| (Box::new(source) as Box<dyn Source>, Format::Ssdt))
     } else {
-        open(path, options).map(|source| Box::new(source) as Box<dyn Source>)
+        open(path, options).map(|source| {
+            let format = source.format();
+            (Box::new(source) as Box<dyn Source>, format)
+        })
     };
     opened.map_err(Failure::input)
 }

@@ -1,0 +1,182 @@
+//! `ssdtune trace …` from outside.
+
+use predicates::prelude::*;
+use serde_json::Value;
+use ssdtune_model::testing::shared;
+use ssdtune_tests::ssdtune;
+use std::path::Path;
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in Unicode")
+}
+
+/// The JSON document that a trace command prints.
+fn json(arguments: &[&str]) -> Value {
+    let assert = ssdtune().arg("trace").args(arguments).arg("--json").assert().success();
+    serde_json::from_slice(&assert.get_output().stdout).expect("one JSON document")
+}
+
+#[test]
+fn generated_traces_survive_conversion() {
+    let directory = directory();
+    let path = |name: &str| directory.path().join(name);
+    let generated = path("generated.ssdt");
+    let report = json(&["generate", "tpcc", "-n", "3000", "-o", text(&generated)]);
+    assert_eq!((&report["requests"], &report["model"]), (&3000.into(), &"database".into()));
+
+    let mut from = generated;
+    let mut described = Vec::new();
+    // Through a text and a compressed format and back; times count from the first request from the first reading on.
+    for name in ["a.csv.zst", "b.trace.gz", "c.csv.xz", "d.ssdt"] {
+        let to = path(name);
+        let written = json(&["convert", text(&from), "-o", text(&to)]);
+        assert_eq!(written[0]["requests"], 3000, "{name}");
+        let mut info = json(&["info", text(&to)])[0].take();
+        assert_eq!(info["requests"], 3000, "{name}");
+        let format = info["format"].take();
+        assert!(format.as_str().is_some_and(|f| ["csv", "mqsim", "ssdt"].contains(&f)), "{format}");
+        info["file"].take();
+        described.push(info);
+        from = to;
+    }
+    assert!(described.windows(2).all(|pair| pair[0] == pair[1]), "{described:#?}");
+    let first = json(&["head", text(&path("a.csv.zst")), "-n", "3000"]);
+    assert_eq!(first, json(&["head", text(&path("d.ssdt")), "-n", "3000"]));
+}
+
+#[test]
+fn a_seed_gives_the_same_trace_again_and_another_another() {
+    let directory = directory();
+    let make = |name: &str, seed: &str, set: &str| {
+        let path = directory.path().join(name);
+        let arguments = ["trace", "generate", "ycsb", "-n", "500", "--seed", seed];
+        ssdtune().args(arguments).args(["--seed-set", set]).arg("-o").arg(&path).assert().success();
+        std::fs::read(path).expect("a trace")
+    };
+    let one = make("1.csv", "7", "training");
+    assert_eq!(one, make("2.csv", "7", "training"));
+    assert_ne!(one, make("3.csv", "8", "training"));
+    assert_ne!(one, make("4.csv", "7", "held-out"));
+}
+
+#[test]
+fn a_model_fitted_to_a_trace_generates_one_like_it() {
+    let directory = directory();
+    let path = |name: &str| directory.path().join(name);
+    let (trace, model, again) = (path("t.ssdt"), path("model.toml"), path("again.ssdt"));
+    json(&["generate", "database", "-n", "4000", "-o", text(&trace)]);
+    let fitted = json(&["fit", text(&trace), "-o", text(&model)]);
+    assert_eq!(fitted["requests"], 4000);
+    json(&["generate", text(&model), "-n", "4000", "-o", text(&again)]);
+    let reads = |path: &Path| json(&["info", text(path)])[0]["reads"].as_u64().unwrap_or(0);
+    assert!(reads(&trace).abs_diff(reads(&again)) < 200);
+    // Reading flags are the same everywhere: one operation of one tenant, as one device.
+    json(&["fit", text(&trace), "--merge-devices", "--max-gap", "1h"]);
+}
+
+#[test]
+fn wrong_files_end_with_3_and_say_what_to_do() {
+    let directory = directory();
+    let file = |name: &str, content: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).expect("a file");
+        path
+    };
+    let junk: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let csv = file("sound.csv", b"0,0,W,8,8\n5,0,R,8,8\n");
+    let cut = directory.path().join("cut.ssdt");
+    json(&["generate", "tpcc", "-n", "1000", "-o", text(&cut)]);
+    let whole = std::fs::read(&cut).expect("a trace");
+    std::fs::write(&cut, &whole[..whole.len() / 2]).expect("a file");
+    let cases = [
+        (directory.path().join("missing.csv"), "auto", "missing.csv: opening failed"),
+        (file("junk.ssdt", &junk), "auto", "no known trace format fits"),
+        (csv.clone(), "mqsim", "line 1, column 2 (mqsim): expected a blank, then the device"),
+        (file("empty.trace", b""), "auto", "no request in it"),
+        (file("late.trace", b"99999999999999999999999 0 1 8 0\n"), "mqsim", "out of the range"),
+        (file("far.trace", b"1 0 18446744073709551615 8 0\n"), "mqsim", "column 5"),
+        (directory.path().to_path_buf(), "auto", "a directory"),
+        (cut, "auto", "cut short"),
+    ];
+    let out = directory.path().join("out.ssdt");
+    for (path, format, complaint) in cases {
+        for command in ["info", "head", "fit", "convert"] {
+            let mut run = ssdtune();
+            run.args(["trace", command, "--format", format]).arg(&path);
+            if command == "convert" {
+                run.arg("-o").arg(&out);
+            }
+            let said = predicate::str::starts_with("error: ")
+                .and(predicate::str::contains(complaint))
+                .and(predicate::str::contains("cause:").not());
+            run.assert().code(3).stdout("").stderr(said);
+        }
+    }
+    let left: Vec<_> = std::fs::read_dir(directory.path()).expect("lists").flatten().collect();
+    let partial = |name: &std::ffi::OsStr| name.to_string_lossy().contains("out.ssdt");
+    assert!(!left.iter().any(|entry| partial(&entry.file_name())), "no half-written trace is left");
+    ssdtune().args(["trace", "info", "--format", "nonsense"]).arg(csv).assert().code(2);
+}
+
+#[test]
+fn lenient_reading_counts_what_it_skips() {
+    let directory = directory();
+    let path = directory.path().join("t.trace");
+    std::fs::write(&path, "1 0 8 8 0\n2 0 x 8 0\n3 0 8 0 0\n4 0 16 8 1\n").expect("a file");
+    for command in ["info", "head", "fit"] {
+        let mut run = ssdtune();
+        run.args(["trace", command, "--format", "mqsim", "--lenient"]).arg(&path);
+        let said = predicate::str::contains("2 skipped").and(predicate::str::contains("line 2"));
+        run.assert().success().stderr(said);
+    }
+    assert_eq!(json(&["info", "--format", "mqsim", "--lenient", text(&path)])[0]["skipped"], 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let directory = directory();
+    let link = directory.path().join("sink");
+    std::os::unix::fs::symlink("/dev/null", &link).expect("a link");
+    let arguments = ["trace", "generate", "tpcc", "-n", "10"];
+    let trace = directory.path().join("t.ssdt");
+    ssdtune().args(arguments).arg("-o").arg(&trace).assert().success();
+    ssdtune()
+        .args(["trace", "convert", "--to", "csv"])
+        .arg(&trace)
+        .arg("-o")
+        .arg(&link)
+        .assert()
+        .success();
+    let metadata = std::fs::metadata(&link).expect("still there");
+    assert!(metadata.file_type().is_char_device());
+}
+
+#[test]
+fn formats_and_models_are_listed() {
+    let formats = json(&["formats"]);
+    assert_eq!(formats.as_array().map(Vec::len), Some(22));
+    let models = json(&["models"]);
+    let names = models.as_array().expect("a list").iter().map(|m| m["name"].clone());
+    let names: Vec<Value> = names.collect();
+    assert!(names.contains(&"database".into()) && names.len() > 10, "{names:?}");
+    ssdtune().args(["trace", "models", "database"]).assert().success().stdout(
+        predicate::str::contains("name = \"database\"").and(predicate::str::contains("# Guesses")),
+    );
+    let wrong = ssdtune().args(["trace", "models", "databse"]).assert().code(2);
+    wrong.stderr(predicate::str::contains("did you mean `database`?"));
+}
+
+#[test]
+fn a_real_trace_is_described() {
+    let Some(path) = shared("traces/mqsim_tpcc-small.trace") else { return };
+    let info = &json(&["info", text(&path)])[0];
+    assert_eq!((&info["requests"], &info["format"]), (&6999.into(), &"mqsim".into()));
+    let one = json(&["info", "--devices", "4", text(&path)]);
+    assert!(one[0]["requests"].as_u64().is_some_and(|n| n > 0 && n < 6999));
+}
