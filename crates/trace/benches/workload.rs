@@ -1,5 +1,9 @@
-//! Generation, window features and description, in requests per second on one core.
+//! Generation, window features and description, in requests per second on one core, by processor time.
 
+#[path = "shared/cpu_time.rs"]
+mod cpu_time;
+
+use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use ssdtune_trace::Request;
 use ssdtune_trace::describe::describe;
@@ -51,7 +55,7 @@ size = [{ bytes = "4 KiB" }]
 working_set = "64 GiB"
 "#;
 
-fn generation(criterion: &mut Criterion) {
+fn generation(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("generate");
     group.throughput(Throughput::Elements(REQUESTS));
     for (name, text) in [("uniform", UNIFORM), ("oltp", OLTP)] {
@@ -82,7 +86,7 @@ fn oltp_trace() -> Vec<Request> {
         .collect()
 }
 
-fn window_features(criterion: &mut Criterion) {
+fn window_features(criterion: &mut Criterion<CpuTime>) {
     let trace = oltp_trace();
     let mut group = criterion.benchmark_group("features");
     group.throughput(Throughput::Elements(REQUESTS));
@@ -96,7 +100,7 @@ fn window_features(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn description(criterion: &mut Criterion) {
+fn description(criterion: &mut Criterion<CpuTime>) {
     let trace = oltp_trace();
     let mut group = criterion.benchmark_group("describe");
     group.throughput(Throughput::Elements(REQUESTS));
@@ -105,5 +109,9 @@ fn description(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, generation, window_features, description);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = generation, window_features, description
+}
 criterion_main!(benches);

@@ -2,7 +2,6 @@
 
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::{Op, ReadOptions, Request, Source, open};
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// The folder of samples: `SSDTUNE_SHARED`, else `../shared` beside the workspace.
@@ -48,28 +47,46 @@ struct Measured {
 
 fn measure(requests: &[Request]) -> Measured {
     let mut m = Measured::default();
-    let (mut touched, mut dirty) = (HashSet::new(), HashSet::new());
+    let (mut touched, mut dirty) = (Vec::new(), Vec::new());
     for r in requests {
         let bytes = u64::from(r.sectors) * 512;
-        let pages = (r.lba.0 / 8..(r.end().0).div_ceil(8)).map(|page| (r.tenant, page));
+        let pages = (r.tenant.0, r.lba.0 / 8, (r.end().0).div_ceil(8));
         match r.op {
             Op::Read => {
                 m.reads += 1;
                 m.read += bytes;
-                touched.extend(pages);
+                touched.push(pages);
             }
             Op::Write => {
                 m.written += bytes;
-                m.page_writes += pages.clone().count() as u64;
-                dirty.extend(pages.clone());
-                touched.extend(pages);
+                m.page_writes += pages.2 - pages.1;
+                dirty.push(pages);
+                touched.push(pages);
             }
             Op::Trim | Op::Flush => {}
         }
     }
-    m.pages = touched.len() as u64;
-    m.pages_written = dirty.len() as u64;
+    m.pages = union(touched);
+    m.pages_written = union(dirty);
     m
+}
+
+/// How many pages lie in at least one of some ranges of (tenant, first, end).
+fn union(mut ranges: Vec<(u16, u64, u64)>) -> u64 {
+    ranges.sort_unstable();
+    let (mut pages, mut covered) = (0, (0, 0));
+    for (tenant, first, end) in ranges {
+        let first = if covered.0 == tenant { first.max(covered.1) } else { first };
+        pages += end.saturating_sub(first);
+        covered = if covered.0 == tenant { (tenant, end.max(covered.1)) } else { (tenant, end) };
+    }
+    pages
+}
+
+#[test]
+fn pages_in_several_ranges_count_once() {
+    assert_eq!(union(vec![(0, 5, 9), (0, 0, 6), (0, 1, 2), (1, 1, 2), (0, 12, 13)]), 9 + 1 + 1);
+    assert_eq!(union(vec![(0, 0, 10), (0, 2, 3), (0, 4, 11)]), 11);
 }
 
 /// Whether `value` is `expected` within one unit of the last decimal: the table rounds up here and down there.
