@@ -1,5 +1,8 @@
 //! Every real sample parses to the figures its table gives. Needs the folder of shared traces; skips without it.
 
+// One overwrite factor of the table is 3.14.
+#![allow(clippy::approx_constant)]
+
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::{Op, ReadOptions, Request, Source, open};
 use std::path::PathBuf;
