@@ -138,12 +138,49 @@ pub(crate) fn closest<'a>(
     }
     let word = word.to_ascii_lowercase();
     // A third of the letters wrong is still a typo; more is another word.
-    let bound = word.chars().count().max(3) / 3;
-    let near = candidates.into_iter().filter(|name| name.len().abs_diff(word.len()) <= bound);
-    let scored = near
-        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_ascii_lowercase()), name))
-        .filter(|(distance, _)| *distance <= bound);
-    scored.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    let length = word.chars().count();
+    let bound = length.max(3) / 3;
+    let letters = Letters::of(&word);
+    let mut nearest = None;
+    let mut limit = bound;
+    for name in candidates {
+        let apart = name.chars().count().abs_diff(length);
+        if apart > limit || letters.apart(&Letters::of(name)) > limit {
+            continue;
+        }
+        let distance = strsim::damerau_levenshtein(&word, &name.to_ascii_lowercase());
+        if distance <= limit {
+            nearest = Some(name);
+            // The first of equals stays.
+            let Some(closer) = distance.checked_sub(1) else { break };
+            limit = closer;
+        }
+    }
+    nearest
+}
+
+/// How often each letter stands in a word, without regard to case or place. Some letters share a counter,
+/// which only makes words look more alike.
+struct Letters([u8; 64]);
+
+impl Letters {
+    fn of(word: &str) -> Self {
+        let mut counts = [0_u8; 64];
+        for letter in word.chars() {
+            let count = &mut counts[u32::from(letter.to_ascii_lowercase()) as usize % 64];
+            *count = count.saturating_add(1);
+        }
+        Self(counts)
+    }
+
+    /// The edits that lie between two words at least: one replaces, adds or takes a single letter. Costs a
+    /// hundredth of the distance itself.
+    fn apart(&self, other: &Self) -> usize {
+        let surplus = |a: &[u8; 64], b: &[u8; 64]| {
+            a.iter().zip(b).map(|(a, b)| usize::from(a.saturating_sub(*b))).sum::<usize>()
+        };
+        surplus(&self.0, &other.0).max(surplus(&other.0, &self.0))
+    }
 }
 
 /// Sets one parameter from text, as `--set gc.threshold=0.1` does. `key` is a key of the catalogue or an

@@ -24,6 +24,9 @@ use toml::de::{DeTable, DeValue};
 const MAX_BYTES: usize = 256 << 10;
 /// A file with more faults than this is not a configuration; looking for the rest would only take time.
 const MAX_FAULTS: usize = 100;
+/// A file with more unknown keys than this holds no typing errors but something else; a hint costs a
+/// comparison with every name.
+const MAX_HINTS: usize = 10;
 
 /// A configuration file, read.
 #[derive(Clone, Debug)]
@@ -49,6 +52,7 @@ impl Document {
             config: DeviceConfig::default(),
             lines: BTreeMap::new(),
             faults: Faults::default(),
+            unknown_keys: 0,
         };
         for error in errors.into_iter().take(MAX_FAULTS) {
             reader.syntax(&error);
@@ -132,6 +136,7 @@ struct Reader<'a> {
     config: DeviceConfig,
     lines: BTreeMap<&'static str, usize>,
     faults: Faults,
+    unknown_keys: usize,
 }
 
 impl Reader<'_> {
@@ -265,13 +270,9 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, path: String, at: usize, value: &DeValue<'_>) {
-        let nearest = catalogue::nearest(&path)
-            .or_else(|| catalogue::nearest(path.rsplit('.').next().unwrap_or(&path)))
-            .map(str::to_owned)
-            .or_else(|| {
-                let sections = SECTIONS.iter().map(|section| section.name).chain(["name", "base"]);
-                catalogue::closest(&path, sections).map(str::to_owned)
-            });
+        self.unknown_keys += 1;
+        let nearest = (self.unknown_keys <= MAX_HINTS).then(|| nearest(&path)).flatten();
+        let nearest = nearest.map(str::to_owned);
         self.fault(path, at, Problem::UnknownKey { nearest }, Some(shown(value)));
     }
 
@@ -280,6 +281,14 @@ impl Reader<'_> {
         let problem = Problem::Illegal { expected, legal, nearest: None };
         self.fault(key.to_owned(), at, problem, Some(shown(value)));
     }
+}
+
+/// The key, or else the table, that `path` was meant to be.
+fn nearest(path: &str) -> Option<&'static str> {
+    let sections = || SECTIONS.iter().map(|section| section.name).chain(["name", "base"]);
+    catalogue::nearest(path)
+        .or_else(|| catalogue::nearest(path.rsplit('.').next().unwrap_or(path)))
+        .or_else(|| catalogue::closest(path, sections()))
 }
 
 fn shown(value: &DeValue<'_>) -> String {

@@ -135,3 +135,37 @@ fn the_page_of_documentation_is_up_to_date() {
     let committed = include_str!("../../../../docs/parameters.md");
     assert!(committed == markdown(), "run: ssdtune config params --markdown > docs/parameters.md");
 }
+
+/// What is passed over without a distance is never nearer than what is found.
+#[test]
+fn the_nearest_name_is_that_of_the_full_search() {
+    let names: Vec<&str> =
+        parameters().flat_map(|row| std::iter::once(row.key).chain(row.aliases())).collect();
+    let full = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        let bound = word.chars().count().max(3) / 3;
+        let distance = |name: &&str| strsim::damerau_levenshtein(&word, &name.to_ascii_lowercase());
+        let nearest = names.iter().min_by_key(|name| distance(name)).copied();
+        nearest.filter(|name| distance(&name) <= bound)
+    };
+    let mut found = 0;
+    for (index, name) in names.iter().enumerate() {
+        let letters: Vec<char> = name.chars().collect();
+        let middle = letters.len() / 2;
+        let mut words = vec![name.to_uppercase(), name[1..].to_owned(), format!("é{name}")];
+        words.push(letters.iter().rev().collect());
+        words.push(
+            letters.iter().enumerate().map(|(n, c)| if n % 4 == 3 { 'é' } else { *c }).collect(),
+        );
+        let mut swapped = letters.clone();
+        swapped.swap(middle, middle - 1);
+        words.push(swapped.into_iter().collect());
+        words.push(format!("{}{}", &name[..middle], &names[index / 2][middle.min(3)..]));
+        for word in words {
+            let closest = closest(&word, names.iter().copied());
+            assert_eq!(closest, full(&word), "{word}");
+            found += usize::from(closest.is_some());
+        }
+    }
+    assert!(found > names.len(), "{found} words are like a name");
+}
