@@ -37,7 +37,7 @@ fn requests() -> Vec<Request> {
     };
     let mut all: Vec<_> = (0..REQUESTS).map(|_| one()).collect();
     let origin = all[0].at;
-    all.iter_mut().for_each(|r| r.at = r.at - origin);
+    all.iter_mut().for_each(|r| r.at -= origin);
     all
 }
 

@@ -146,7 +146,7 @@ fn the_nearest_name_is_that_of_the_full_search() {
         let bound = word.chars().count().max(3) / 3;
         let distance = |name: &&str| strsim::damerau_levenshtein(&word, &name.to_ascii_lowercase());
         let nearest = names.iter().min_by_key(|name| distance(name)).copied();
-        nearest.filter(|name| distance(&name) <= bound)
+        nearest.filter(|name| distance(name) <= bound)
     };
     let mut found = 0;
     for (index, name) in names.iter().enumerate() {
