@@ -317,7 +317,12 @@ pub(crate) fn decoder(
 
 /// The event of a text trace to take: D if the beginning has one, else Q, else C.
 fn default_action(format: Format, first: &[u8]) -> u8 {
-    let nth = if format == Format::Wiscsee { 1 } else { 5 };
+    let nth = match format {
+        Format::Blkparse => 5,
+        Format::Wiscsee => 1,
+        // Only these list one request's events one by one; detection asks for every format.
+        _ => return b'D',
+    };
     let has = |letter: u8| {
         first.split(|&b| b == b'\n').any(|line| {
             let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
