@@ -1,6 +1,6 @@
 //! Where requests of one operation go: repeats, runs, strides, and fresh draws by skew or walk.
 
-use super::dist::{Alias, Scramble, Zipf, below, half_threshold, threshold};
+use super::dist::{Alias, Feistel, Zipf, below, half_threshold, threshold};
 use super::model::{Access, Recent, RecentOf, SizeRange, Skew};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
@@ -57,10 +57,7 @@ pub(crate) struct Place {
     alignment: u64,
     cells: u64,
     cell: u64,
-    /// `None` where every cell is as likely as any other.
-    scramble: Option<Scramble>,
-    /// Whether repeats, runs or strides have to be decided on.
-    decides: bool,
+    scramble: Feistel,
     picker: Picker,
     turn: Turn,
     walk: u64,
@@ -133,17 +130,9 @@ impl Sizes {
 
     #[inline]
     fn draw(&self, rng: &mut Pcg64) -> u32 {
-        let Some(pick) = &self.pick else {
-            let (from, steps, step) = self.ranges[0];
-            return if steps == 1 {
-                from
-            } else {
-                from + step * below(rng, u64::from(steps)) as u32
-            };
-        };
-        let (index, rest) = pick.draw_with_rest(rng);
+        let index = self.pick.as_ref().map_or(0, |pick| pick.draw(rng));
         let (from, steps, step) = self.ranges[index];
-        from + step * ((rest * u64::from(steps)) >> 32) as u32
+        if steps == 1 { from } else { from + step * below(rng, u64::from(steps)) as u32 }
     }
 }
 
@@ -188,8 +177,6 @@ impl Place {
                 (Picker::HotCold { hot: threshold(hot_share), cells: cells_hot }, drift)
             }
         };
-        let chain = Chain::new(access);
-        let uniform = matches!(picker, Picker::Uniform) && access.walk_share == 0.0;
         let streams = access.runs.map_or(1, |runs| runs.streams.max(1)) as usize;
         let cursor = Cursor { start: 0, end: 0, mode: Mode::Fresh };
         Self {
@@ -199,8 +186,7 @@ impl Place {
             alignment: access.alignment.0 / SECTOR_BYTES,
             cells,
             cell: access.cell.0 / SECTOR_BYTES,
-            scramble: (!uniform).then(|| Scramble::new(cells, key)),
-            decides: access.recent.is_some() || chain.start_stride != 0,
+            scramble: Feistel::new(cells, key),
             picker,
             turn: Turn { per_draw: (drift / 1e6 * TURN_ONE) as u64, position: 0 },
             walk: threshold(access.walk_share),
@@ -209,7 +195,7 @@ impl Place {
                 .recent
                 .map(|Recent { share, window, of }| (half_threshold(share), window, of)),
             cursors: vec![cursor; streams],
-            chain,
+            chain: Chain::new(access),
         }
     }
 
@@ -222,7 +208,7 @@ impl Place {
         place_rng: &mut Pcg64,
     ) -> Extent {
         // One number decides twice, by its halves: shares are exact to 2^-32.
-        let decision = if self.decides { place_rng.next_u64() } else { 0 };
+        let decision = place_rng.next_u64();
         if let Some((share, window, of)) = self.recent
             && (decision >> 32) < share
             && let Some(extent) = rings[of as usize].draw(place_rng, window)
@@ -285,7 +271,7 @@ impl Place {
             };
             self.turned(rank)
         };
-        self.scramble.map_or(rank, |scramble| scramble.permute(rank)) * self.cell
+        self.scramble.permute(rank) * self.cell
     }
 
     #[inline]

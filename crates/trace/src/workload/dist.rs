@@ -1,6 +1,6 @@
-//! Discrete distributions in constant time: alias tables, bucketed Zipf ranks, a keyed permutation.
+//! Discrete distributions in constant time: alias tables, bucketed Zipf ranks, a Feistel permutation.
 //!
-//! Each draw costs one 64-bit random number, one table look-up and no division.
+//! Each draw costs one or two 64-bit random numbers, one table look-up and no division.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
@@ -67,7 +67,7 @@ impl Alias {
     /// Of the product of a random number and the table's length, the high half picks a slot, the next 32
     /// bits its side, and the last 32 are free.
     #[inline]
-    pub(crate) fn draw_with_rest(&self, rng: &mut Pcg64) -> (usize, u64) {
+    fn draw_with_rest(&self, rng: &mut Pcg64) -> (usize, u64) {
         let product = u128::from(rng.next_u64()) * self.slots.len() as u128;
         let (index, rest) = ((product >> 64) as usize, product as u64);
         let slot = self.slots[index];
@@ -84,44 +84,27 @@ const BUCKET_SPAN: f64 = 0.01;
 /// Ranks 0..n with probability proportional to (rank + 1)^-theta, as an alias table over rank buckets.
 ///
 /// The first 256 ranks are exact; later ones share a bucket with neighbours whose weight differs by
-/// at most 1 % x theta, and the bucket's own weight is exact. About 2,000 buckets of 20 bytes at 2^31 ranks.
+/// at most 1 % x theta, and the bucket's own weight is exact. About 2,000 buckets of 16 bytes at 2^31 ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
-    buckets: Vec<Bucket>,
-}
-
-/// First rank and count; ranks are below 2^31.
-type Span = (u32, u32);
-
-/// A slot of the alias table with both its spans, so that a draw looks up once.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    cut: u32,
-    own: Span,
-    alias: Span,
+    buckets: Alias,
+    /// First rank and count; ranks are below 2^31.
+    spans: Vec<(u32, u32)>,
 }
 
 impl Zipf {
     pub(crate) fn new(n: u64, theta: f64) -> Self {
         let spans = spans(n);
         let weights: Vec<f64> = spans.iter().map(|&span| weight(span, theta)).collect();
-        let spans: Vec<Span> =
-            spans.into_iter().map(|(start, len)| (start as u32, len as u32)).collect();
-        let slots = Alias::new(&weights).slots.into_iter().zip(&spans);
-        let buckets = slots
-            .map(|(Slot { cut, alias }, &own)| Bucket { cut, own, alias: spans[alias as usize] })
-            .collect();
-        Self { buckets }
+        let spans = spans.into_iter().map(|(start, len)| (start as u32, len as u32)).collect();
+        Self { buckets: Alias::new(&weights), spans }
     }
 
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Pcg64) -> u64 {
-        // As in `Alias::draw_with_rest`; the free bits choose within the span.
-        let product = u128::from(rng.next_u64()) * self.buckets.len() as u128;
-        let (bucket, rest) = (self.buckets[(product >> 64) as usize], product as u64);
-        let own = (rest >> 32) < u64::from(bucket.cut);
-        let (start, len) = std::hint::select_unpredictable(own, bucket.own, bucket.alias);
-        u64::from(start) + (((rest & 0xffff_ffff) * u64::from(len)) >> 32)
+        let (bucket, rest) = self.buckets.draw_with_rest(rng);
+        let (start, len) = self.spans[bucket];
+        u64::from(start) + ((rest * u64::from(len)) >> 32)
     }
 }
 
@@ -150,28 +133,28 @@ fn weight((start, len): (u64, u64), theta: f64) -> f64 {
     }
 }
 
-/// A keyed permutation of 0..n: multiplications and shifts on the next power of two, cycle-walked.
+/// A keyed permutation of 0..n: a four-round Feistel network on the next power of two, cycle-walked.
 ///
-/// Each step can be undone modulo a power of two: adding, multiplying by an odd number, xor with the upper half.
 /// The domain is below 2 n, so an image takes under two evaluations on average, one if n is a power of two.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scramble {
+pub(crate) struct Feistel {
     n: u64,
-    half_bits: u32,
-    mask: u64,
-    offset: u64,
-    factors: [u64; 2],
+    low_bits: u32,
+    low_mask: u64,
+    high_mask: u64,
+    keys: [u64; 4],
 }
 
-impl Scramble {
+impl Feistel {
     pub(crate) fn new(n: u64, rng: &mut Pcg64) -> Self {
         let bits = (64 - n.saturating_sub(1).leading_zeros()).max(2);
+        let low_bits = bits / 2;
         Self {
             n,
-            half_bits: bits.div_ceil(2),
-            mask: u64::MAX >> (64 - bits),
-            offset: rng.next_u64(),
-            factors: std::array::from_fn(|_| rng.next_u64() | 1),
+            low_bits,
+            low_mask: (1 << low_bits) - 1,
+            high_mask: (1 << (bits - low_bits)) - 1,
+            keys: std::array::from_fn(|_| rng.next_u64()),
         }
     }
 
@@ -187,14 +170,16 @@ impl Scramble {
         }
     }
 
+    /// The two halves, of unlike width when the bits are odd, take turns in changing each other.
     #[inline]
-    fn rounds(&self, mut x: u64) -> u64 {
-        x = x.wrapping_add(self.offset) & self.mask;
-        for factor in self.factors {
-            x = x.wrapping_mul(factor) & self.mask;
-            x ^= x >> self.half_bits;
-        }
-        x
+    fn rounds(&self, x: u64) -> u64 {
+        let (mut high, mut low) = (x >> self.low_bits, x & self.low_mask);
+        let hash = |half: u64, key: u64| (half ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        high ^= hash(low, self.keys[0]) & self.high_mask;
+        low ^= hash(high, self.keys[1]) & self.low_mask;
+        high ^= hash(low, self.keys[2]) & self.high_mask;
+        low ^= hash(high, self.keys[3]) & self.low_mask;
+        (high << self.low_bits) | low
     }
 }
 
@@ -271,11 +256,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scrambling_is_a_permutation(n in 1u64..3000, key in any::<u64>()) {
-            let scramble = Scramble::new(n, &mut Seed { index: key, ..Seed::default() }.stream("f", 0, "k"));
+        fn feistel_is_a_permutation(n in 1u64..3000, key in any::<u64>()) {
+            let feistel = Feistel::new(n, &mut Seed { index: key, ..Seed::default() }.stream("f", 0, "k"));
             let mut seen = vec![false; n as usize];
             for x in 0..n {
-                let y = scramble.permute(x) as usize;
+                let y = feistel.permute(x) as usize;
                 prop_assert!(!seen[y]);
                 seen[y] = true;
             }
