@@ -1,7 +1,7 @@
 //! Hyperparameter search over a grid: every candidate on every split, in parallel.
 //!
-//! Candidates and splits are measured in any order and judged in theirs: the lowest mean loss wins, the
-//! earlier candidate on a tie, so the winner does not depend on the number of threads.
+//! Candidates and splits are measured in any order and judged in theirs: the lowest mean loss wins,
+//! the earlier candidate on a tie, so the winner does not depend on the number of threads.
 
 use crate::split::Split;
 use rayon::prelude::*;

@@ -1,4 +1,5 @@
-//! Two shapes every learner shares, as macros: linfa's checked parameters, and models checked when read.
+//! Two shapes every learner shares, as macros: linfa's checked parameters, and models checked when
+//! read.
 
 /// `$params` is a builder around `$valid`; `$valid::verify` decides whether it may fit.
 macro_rules! guarded_params {
@@ -20,7 +21,8 @@ macro_rules! guarded_params {
     };
 }
 
-/// `$model` derives serde's traits with `#[serde(remote = "Self")]`; what is read passes `$model::verify`.
+/// `$model` derives serde's traits with `#[serde(remote = "Self")]`; what is read passes
+/// `$model::verify`.
 macro_rules! checked_model {
     ($model:ident) => {
         impl serde::Serialize for $model {

@@ -3,20 +3,20 @@
 //! | module | learner | built on |
 //! |---|---|---|
 //! | [`scale`] | column scaling | linfa-preprocessing |
-//! | [`pca`] | principal components | faer (thin SVD, or the Gram matrix of wide data) |
-//! | [`kmeans`] | k-means with distances, thresholds and one more cluster | linfa-clustering, finished by Lloyd steps |
+//! | [`pca`] | principal components, by thin SVD or Gram matrix | faer |
+//! | [`kmeans`] | k-means: distances, thresholds, one more cluster | linfa-clustering |
 //! | [`ridge`] | Ridge regression in closed form | faer |
-//! | [`gp`] | Gaussian process: RBF + rational quadratic + white, trained by marginal likelihood | faer |
-//! | [`tree`] | regression tree with linear or constant leaves, pruned by cross-validation | - |
+//! | [`gp`] | Gaussian process, RBF + rational quadratic + white | faer |
+//! | [`tree`] | regression tree, linear or constant leaves, pruned | - |
 //! | [`bag`] | a bagged ensemble of such trees | - |
-//! | [`mlp`] | multilayer perceptron: plain Rust inference, training on libtorch (feature `torch`) | tch |
+//! | [`mlp`] | multilayer perceptron: inference in plain Rust, training by feature `torch` | tch |
 //!
-//! Beside them: [`split`] (k-fold, leave one group out), [`measure`] (MRE, MAPE, R², percentiles of the
-//! error), [`space`] (mixed spaces of continuous, ordinal, boolean and categorical coordinates as numbers),
-//! and [`grid`] (hyperparameter search).
+//! Beside them: [`split`] (k-fold, leave one group out), [`measure`] (MRE, MAPE, R², percentiles of
+//! the error), [`space`] (mixed spaces of continuous, ordinal, boolean and categorical coordinates
+//! as numbers), and [`grid`] (hyperparameter search).
 //!
-//! Every learner has the same files: `params` (the builder), `fit` (the work), `model` (what is kept and
-//! predicts), `errors`. Parameters follow linfa's shape: a builder is checked once, by
+//! Every learner has the same files: `params` (the builder), `fit` (the work), `model` (what is
+//! kept and predicts), `errors`. Parameters follow linfa's shape: a builder is checked once, by
 //! [`ParamGuard::check`], and only checked parameters fit; calling `fit` on the builder does both.
 //!
 //! ```
@@ -31,11 +31,13 @@
 //! ```
 //!
 //! What every learner keeps to:
-//! - The same data, parameters and seed give the same model, bit for bit, for any number of threads, by the
-//!   same binary on the same class of CPU.
-//! - Input is checked, never trusted: an empty matrix, a NaN, targets of another length are a [`DataError`].
-//! - Every model serialises with a [`Version`], and a model read from a file is checked before it predicts.
-//!   With JSON, use serde_json's `float_roundtrip`, or the model that comes back differs in the last bits.
+//! - The same data, parameters and seed give the same model, bit for bit, for any number of
+//!   threads, by the same binary on the same class of CPU.
+//! - Input is checked, never trusted: an empty matrix, a NaN, targets of another length are a
+//!   [`DataError`].
+//! - Every model serialises with a [`Version`], and a model read from a file is checked before it
+//!   predicts. With JSON, use serde_json's `float_roundtrip`, or the model that comes back differs
+//!   in the last bits.
 
 pub mod bag;
 pub mod errors;

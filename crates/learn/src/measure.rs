@@ -1,7 +1,7 @@
 //! How far predictions are from the truth: MRE, MAPE, RMSE, R² and percentiles of the error.
 //!
-//! The mean relative error of the papers is `mean(|prediction - truth| / |truth|)`; MAPE is the same in
-//! percent. R² is `1 - SSE / SST`, negative for a model worse than the mean.
+//! The mean relative error of the papers is `mean(|prediction - truth| / |truth|)`; MAPE is the
+//! same in percent. R² is `1 - SSE / SST`, negative for a model worse than the mean.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,8 @@ pub struct ErrorReport {
     pub mae: f64,
     /// Root of the mean squared error, in the unit of the targets.
     pub rmse: f64,
-    /// Coefficient of determination; 0 when the truth does not vary and is not matched, 1 when it is.
+    /// Coefficient of determination; 0 when the truth does not vary and is not matched, 1 when it
+    /// is.
     pub r2: f64,
     /// Median relative error, a fraction.
     pub relative_p50: f64,

@@ -67,7 +67,8 @@ pub fn leave_one_group_out<G: Ord + Clone>(groups: &[G]) -> Result<Vec<(G, Split
     Ok(names.iter().map(|name| (name.clone(), split(name))).collect())
 }
 
-/// Shuffled rows cut by fractions that sum to 1 (such as `[0.7, 0.2, 0.1]`), each part in rising order.
+/// Shuffled rows cut by fractions that sum to 1 (such as `[0.7, 0.2, 0.1]`), each part in rising
+/// order.
 pub fn parts(rows: usize, fractions: &[f64], seed: u64) -> Result<Vec<Vec<usize>>, SplitError> {
     let sum: f64 = fractions.iter().sum();
     if fractions.iter().any(|&f| !(f > 0.0 && f <= 1.0)) || (sum - 1.0).abs() > 1e-9 {

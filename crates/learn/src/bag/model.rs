@@ -33,8 +33,8 @@ impl BagModel {
         &self.trees
     }
 
-    /// For each training row the mean prediction of the trees that never saw it; none if all did. Empty
-    /// for a model read from a file.
+    /// For each training row the mean prediction of the trees that never saw it; none if all did.
+    /// Empty for a model read from a file.
     pub fn out_of_bag(&self) -> &[Option<f64>] {
         &self.out_of_bag
     }

@@ -17,8 +17,8 @@ pub struct BagValidParams {
 guarded_params!(BagParams, BagValidParams, BagError);
 
 impl BagParams {
-    /// This many trees of this kind, seeded by the kind's seed. They are not pruned: averaging does what
-    /// pruning would.
+    /// This many trees of this kind, seeded by the kind's seed. They are not pruned: averaging does
+    /// what pruning would.
     pub fn new(trees: usize, tree: TreeParams) -> Self {
         Self(BagValidParams { trees, tree: tree.prune(Prune::No) })
     }

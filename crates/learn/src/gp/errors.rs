@@ -27,8 +27,8 @@ pub enum GpError {
     },
     /// The covariance matrix stayed indefinite with all the jitter allowed.
     #[error(
-        "the covariance of {rows} observations cannot be factored even with {jitter:e} added to its \
-         diagonal: raise the noise, or drop repeated rows"
+        "the covariance of {rows} observations cannot be factored even with {jitter:e} added to \
+         its diagonal: raise the noise, or drop repeated rows"
     )]
     NotPositiveDefinite {
         /// Observations.

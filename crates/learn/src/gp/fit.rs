@@ -156,8 +156,8 @@ impl Scaled {
     }
 }
 
-/// Where the length scales begin: the root mean squared distance of two rows, or with a length for each
-/// column, the column's own share of it times the root of the columns.
+/// Where the length scales begin: the root mean squared distance of two rows, or with a length for
+/// each column, the column's own share of it times the root of the columns.
 fn typical_lengths(x: ArrayView2<'_, f64>, scales: LengthScales) -> Vec<f64> {
     let means = linalg::column_means(x);
     let twice_variances: Vec<f64> = x

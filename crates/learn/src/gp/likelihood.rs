@@ -1,7 +1,7 @@
 //! The log marginal likelihood of the targets and its gradient.
 //!
-//! For each pair of rows the squared distance stands once in a packed lower triangle (column after column,
-//! without the diagonal), and all passes over pairs are straight loops over such columns.
+//! For each pair of rows the squared distance stands once in a packed lower triangle (column after
+//! column, without the diagonal), and all passes over pairs are straight loops over such columns.
 
 use super::Mean;
 use super::kernel::{FIXED, Hyperparameters};
@@ -67,7 +67,8 @@ impl<'a> Likelihood<'a> {
         }
     }
 
-    /// Factors the covariance at `hyper` with `jitter` on its diagonal; `None` if it is not positive definite.
+    /// Factors the covariance at `hyper` with `jitter` on its diagonal; `None` if it is not
+    /// positive definite.
     pub(super) fn solve(&mut self, hyper: &Hyperparameters, jitter: f64) -> Option<()> {
         self.at.clone_from(hyper);
         self.solved = None;
@@ -134,7 +135,8 @@ impl<'a> Likelihood<'a> {
         });
     }
 
-    /// The gradient of the likelihood by the logarithms of the parameters, at the point last solved.
+    /// The gradient of the likelihood by the logarithms of the parameters, at the point last
+    /// solved.
     pub(super) fn gradient(&self, into: &mut [f64]) {
         into.fill(0.0);
         let Some(solved) = &self.solved else { return };
@@ -210,9 +212,9 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Sums of `w dK` by the logarithms of both variances, alpha, the ratio and a single length, where
-    /// `w = (K⁻¹y)(K⁻¹y)ᵀ - K⁻¹`. Leaves in `pull` what each length's own squared difference is
-    /// multiplied by. With `u = r² / (2·alpha·ratio²)`:
+    /// Sums of `w dK` by the logarithms of both variances, alpha, the ratio and a single length,
+    /// where `w = (K⁻¹y)(K⁻¹y)ᵀ - K⁻¹`. Leaves in `pull` what each length's own squared difference
+    /// is multiplied by. With `u = r² / (2·alpha·ratio²)`:
     ///
     /// ```text
     /// dK/dln alpha = rq · alpha · (u/(1+u) - ln(1+u))

@@ -8,8 +8,8 @@ use ndarray::{Array1, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Candidates predicted together by one thread: their covariances with some hundred observations stay in
-/// the second-level cache.
+/// Candidates predicted together by one thread: their covariances with some hundred observations
+/// stay in the second-level cache.
 const BATCH: usize = 128;
 
 /// A trained process with its observations.
@@ -217,8 +217,9 @@ impl GpModel {
 
     /// Takes in one more observation at the same parameters, in O(n²).
     ///
-    /// The new row of the Cholesky factor is `[L⁻¹k, √(k(x,x) + noise - |L⁻¹k|²)]`. If rounding leaves no
-    /// positive root (a row repeated without noise), the covariance is factored anew with more jitter.
+    /// The new row of the Cholesky factor is `[L⁻¹k, √(k(x,x) + noise - |L⁻¹k|²)]`. If rounding
+    /// leaves no positive root (a row repeated without noise), the covariance is factored anew with
+    /// more jitter.
     pub fn add(&mut self, row: &[f64], target: f64) -> Result<(), GpError> {
         check_row(row, self.columns)?;
         if !target.is_finite() {
@@ -286,9 +287,9 @@ impl GpModel {
         self.weights = side.col_as_slice(0).to_vec();
     }
 
-    /// Predicts each observation from all others at the same parameters, without solving n systems: with
-    /// `P = K⁻¹`, the error of observation i is `(P (y - mean))_i / P_ii` and its variance `1 / P_ii`.
-    /// O(n³) once.
+    /// Predicts each observation from all others at the same parameters, without solving n systems:
+    /// with `P = K⁻¹`, the error of observation i is `(P (y - mean))_i / P_ii` and its variance `1
+    /// / P_ii`. O(n³) once.
     pub fn leave_one_out(&self) -> LeaveOneOut {
         let precision = inverse_of(&self.factor);
         let n = self.len();

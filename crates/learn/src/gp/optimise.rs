@@ -1,8 +1,8 @@
 //! Minimisation inside a box: L-BFGS directions among the free variables, backtracking along the
 //! projected path.
 //!
-//! A variable at a bound whose gradient pushes outward is held for the step. Steps are capped at two units
-//! of any variable: the variables are logarithms, and a step of e² is bold already.
+//! A variable at a bound whose gradient pushes outward is held for the step. Steps are capped at
+//! two units of any variable: the variables are logarithms, and a step of e² is bold already.
 
 use std::collections::VecDeque;
 
@@ -165,7 +165,8 @@ fn line_search(
         if next_value.is_finite() && next_value <= value + 1e-4 * promised {
             return LineSearch { accepted: Some((next, next_value)), evaluations };
         }
-        // The minimum of the parabola through both values and the slope, kept within sensible shrinkage.
+        // The minimum of the parabola through both values and the slope, kept within sensible
+        // shrinkage.
         let curve = next_value - value - promised;
         let shrink = if curve.is_finite() && curve > 0.0 { -promised / (2.0 * curve) } else { 0.1 };
         length *= shrink.clamp(0.1, 0.5);

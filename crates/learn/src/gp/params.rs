@@ -59,8 +59,8 @@ impl GpParams {
         self
     }
 
-    /// Sets the number of starts: the first from the data's own scales (or the warm start), the others
-    /// drawn at random around it.
+    /// Sets the number of starts: the first from the data's own scales (or the warm start), the
+    /// others drawn at random around it.
     #[must_use]
     pub fn starts(mut self, starts: usize) -> Self {
         self.0.starts = starts;

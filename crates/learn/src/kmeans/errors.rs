@@ -33,7 +33,8 @@ pub enum KMeansError {
     },
     /// Given centroids have the wrong shape.
     #[error(
-        "{rows} x {columns} centroids given for {clusters} clusters of points with {expected} columns"
+        "{rows} x {columns} centroids given for {clusters} clusters of points with {expected} \
+         columns"
     )]
     Centroids {
         /// Rows of the centroids.

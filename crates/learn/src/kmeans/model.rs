@@ -124,8 +124,8 @@ impl KMeansModel {
         Ok(if inside { Membership::Inside(nearest) } else { Membership::Outside(nearest) })
     }
 
-    /// Whether the mean of `points` lies within `threshold` of a centre: the test for a new group of
-    /// points, such as all windows of one workload.
+    /// Whether the mean of `points` lies within `threshold` of a centre: the test for a new group
+    /// of points, such as all windows of one workload.
     pub fn group_membership(
         &self,
         points: ArrayView2<'_, f64>,
@@ -136,8 +136,9 @@ impl KMeansModel {
         self.membership(&centre.to_vec(), threshold)
     }
 
-    /// Adds one more cluster around the mean of `points` and leaves the others where they are, so that
-    /// known points keep their numbers as long as the new centre is not nearer. Returns its number.
+    /// Adds one more cluster around the mean of `points` and leaves the others where they are, so
+    /// that known points keep their numbers as long as the new centre is not nearer. Returns its
+    /// number.
     pub fn add_cluster(&mut self, points: ArrayView2<'_, f64>) -> Result<usize, KMeansError> {
         check_matrix(points)?;
         check_columns(points, self.columns)?;

@@ -58,8 +58,8 @@ pub struct MlpValidParams {
 guarded_params!(MlpParams, MlpValidParams, MlpError);
 
 impl MlpParams {
-    /// These hidden layers, logistic, trained by Adam at 0.02 for 200 epochs of mini-batches of 64, no early
-    /// stopping, seed 0. No hidden layer makes a linear model.
+    /// These hidden layers, logistic, trained by Adam at 0.02 for 200 epochs of mini-batches of 64,
+    /// no early stopping, seed 0. No hidden layer makes a linear model.
     pub fn new(hidden: impl Into<Vec<usize>>) -> Self {
         Self(MlpValidParams {
             hidden: hidden.into(),

@@ -116,7 +116,8 @@ mod torch {
         (x, labels)
     }
 
-    /// Every optimiser of SSDKeeper's table 3 learns ten classes; the plain network scores the same.
+    /// Every optimiser of SSDKeeper's table 3 learns ten classes; the plain network scores the
+    /// same.
     #[test]
     fn ten_classes_are_learned_by_every_optimiser() {
         let ((x, labels), (asked, truth)) = (groups(1500, 1), groups(500, 2));

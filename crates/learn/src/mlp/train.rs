@@ -316,7 +316,9 @@ mod tests {
             softmax: bool,
         ) {
             let mut rng = random::stream(seed, 3);
-            let x = Array2::from_shape_fn((20, 9), |(_, j)| 10f64.powi(j as i32 - 4) * rng.random_range(0.0..9.0));
+            let x = Array2::from_shape_fn((20, 9), |(_, j)| {
+                10f64.powi(j as i32 - 4) * rng.random_range(0.0..9.0)
+            });
             let values = Array2::from_shape_fn((20, 42), |_| rng.random_range(-100.0..300.0));
             let labels: Vec<usize> = (0..20).map(|_| rng.random_range(0..42)).collect();
             let targets = match softmax {
@@ -336,7 +338,8 @@ mod tests {
                 Output::Softmax => out.softmax(-1, Kind::Double),
                 Output::Linear => {
                     let scaler = scales.targets.as_ref().unwrap();
-                    out / Tensor::from_slice(scaler.factors()) + Tensor::from_slice(scaler.offsets())
+                    let offsets = Tensor::from_slice(scaler.offsets());
+                    out / Tensor::from_slice(scaler.factors()) + offsets
                 }
             }
             .detach()
@@ -344,7 +347,8 @@ mod tests {
             .try_into()
             .unwrap();
             for (ours, theirs) in ours.iter().zip(&theirs) {
-                prop_assert!((ours - theirs).abs() < 1e-6 * theirs.abs().max(1e-3), "{ours} {theirs}");
+                let scale = theirs.abs().max(1e-3);
+                prop_assert!((ours - theirs).abs() < 1e-6 * scale, "{ours} {theirs}");
             }
         }
     }

@@ -67,7 +67,8 @@ impl PcaModel {
         Ok(Array2::from_shape_fn((rows, keep), |(i, j)| moved[(i, j)] - shift[j]))
     }
 
-    /// Points in the components' coordinates back among the columns; what the components left out is lost.
+    /// Points in the components' coordinates back among the columns; what the components left out
+    /// is lost.
     pub fn inverse(&self, projected: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(projected, self.variances.len())?;
         let means = ndarray::ArrayView1::from(&self.means);

@@ -26,7 +26,8 @@ impl ScaleValidParams {
         let scaler = params.fit(&DatasetBase::from(x)).expect("checked: the data has rows");
         let mut factors = scaler.scales() * width;
         for (factor, column) in factors.iter_mut().zip(x.columns()) {
-            // linfa takes a spread below 2e-16 for a constant column; a real one that small keeps its scale.
+            // linfa takes a spread below 2e-16 for a constant column; a real one that small keeps
+            // its scale.
             if column.iter().all(|&value| value == column[0]) {
                 *factor = 1.0;
             } else if !factor.is_finite() {

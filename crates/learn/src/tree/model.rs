@@ -96,9 +96,9 @@ impl TreeModel {
         depths.into_iter().max().unwrap_or(0)
     }
 
-    /// Each column's share of the squared error that the tree explains: what its splits removed, and what
-    /// its slopes explain within leaves (as if columns were independent there). Sums to 1, or all 0 for a
-    /// tree that explains nothing.
+    /// Each column's share of the squared error that the tree explains: what its splits removed,
+    /// and what its slopes explain within leaves (as if columns were independent there). Sums to 1,
+    /// or all 0 for a tree that explains nothing.
     pub fn importance(&self) -> &[f64] {
         &self.importance
     }

@@ -1,8 +1,8 @@
 //! Weighted sums of products of a set of rows, and the least squares they decide.
 //!
-//! Sums can be added and taken away, which is what makes trying a threshold cheap. The systems are of the
-//! size of the columns and there are thousands of them, so the small Cholesky here works in place in one
-//! buffer, where a library's set-up for each would cost more than the solve.
+//! Sums can be added and taken away, which is what makes trying a threshold cheap. The systems are
+//! of the size of the columns and there are thousands of them, so the small Cholesky here works in
+//! place in one buffer, where a library's set-up for each would cost more than the solve.
 
 /// Ridge against dependent columns, as a fraction of each column's variance.
 const RIDGE: f64 = 1e-10;
@@ -138,8 +138,8 @@ impl Moments {
     }
 }
 
-/// Solves a symmetric system by Cholesky; `matrix` is a packed lower triangle, row after row. A pivot lost to
-/// rounding takes its variable out.
+/// Solves a symmetric system by Cholesky; `matrix` is a packed lower triangle, row after row. A
+/// pivot lost to rounding takes its variable out.
 fn solve_in_place(matrix: &mut [f64], right: &mut [f64]) {
     let n = right.len();
     let at = |i: usize, j: usize| i * (i + 1) / 2 + j;

@@ -53,9 +53,9 @@ pub struct TreeValidParams {
 guarded_params!(TreeParams, TreeValidParams, TreeError);
 
 impl TreeParams {
-    /// Uniform weights, pruned by 10 folds with half a standard error (as GUIDE does by default), depth 16
-    /// at most, 64 thresholds of each column, all columns at each node, seed 0. A leaf has at least 5
-    /// rows, or with linear leaves at least 5 more than columns.
+    /// Uniform weights, pruned by 10 folds with half a standard error (as GUIDE does by default),
+    /// depth 16 at most, 64 thresholds of each column, all columns at each node, seed 0. A leaf has
+    /// at least 5 rows, or with linear leaves at least 5 more than columns.
     pub fn new(leaves: Leaves) -> Self {
         Self(TreeValidParams {
             leaves,

@@ -2,8 +2,9 @@
 
 use super::fit::Grown;
 
-/// For each node the price per leaf from which its subtree is not worth its leaves: infinite for a leaf.
-/// The tree pruned at price `p` is what a walk sees that stops at the first node priced `p` or below.
+/// For each node the price per leaf from which its subtree is not worth its leaves: infinite for a
+/// leaf. The tree pruned at price `p` is what a walk sees that stops at the first node priced `p`
+/// or below.
 pub(super) fn prices(tree: &Grown) -> Vec<f64> {
     let nodes = &tree.nodes;
     let mut price = vec![f64::INFINITY; nodes.len()];
