@@ -10,7 +10,7 @@ use ssdtune_learn::kmeans::KMeansParams;
 use ssdtune_learn::measure;
 use ssdtune_learn::pca::PcaParams;
 use ssdtune_learn::ridge::RidgeParams;
-use ssdtune_learn::tree::{Leaves, TreeParams, Weighting};
+use ssdtune_learn::tree::{Leaves, Prune, TreeParams, Weighting};
 use std::f64::consts::PI;
 
 #[derive(Deserialize)]
@@ -258,11 +258,13 @@ fn trees_err_no_more_than_the_reference() {
         let (asked, truth) = friedman(case.function, 200 + u64::from(case.function), 1000);
         let error =
             |predicted: Array1<f64>| measure::mre(&truth.to_vec(), &predicted.to_vec()).unwrap();
-        let of = |leaves| {
-            let params = TreeParams::new(leaves).weighting(Weighting::Relative);
+        let fit = |params: TreeParams| {
             error(params.fit(x.view(), y.view()).unwrap().predict(asked.view()).unwrap())
         };
-        let (constant, linear) = (of(Leaves::Constant), of(Leaves::Linear));
+        let linear = fit(TreeParams::new(Leaves::Linear).weighting(Weighting::Relative));
+        // As the reference grows its own: every threshold, and the price of least error.
+        let prune = Prune::CrossValidated { folds: 10, standard_errors: 0.0 };
+        let constant = fit(TreeParams::new(Leaves::Constant).prune(prune).thresholds(2000));
         let params = TreeParams::new(Leaves::Linear).weighting(Weighting::Relative);
         let bag = BagParams::new(30, params).fit(x.view(), y.view()).unwrap();
         let bag = error(bag.predict(asked.view()).unwrap());
