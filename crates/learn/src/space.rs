@@ -3,10 +3,10 @@
 //!
 //! A Gaussian process measures distance, so what counts as one step must be said. A continuous
 //! coordinate maps its range to [0, 1], on a logarithmic scale if asked. An ordinal maps its legal
-//! values to equal steps by rank: 64, 128, 1,024 are three evenly spaced points. A boolean is 0 or
-//! 1. A category of `c` choices becomes `c` columns with 1/√2 in its own, so that two different
-//! choices lie 1 apart. Encoding one point costs O(columns) and, for an ordinal, a search of its
-//! values.
+//! values to equal steps by rank: 64, 128 and 1,024 are three evenly spaced points. A boolean is 0
+//! or 1. A category of `c` choices becomes `c` columns with 1/√2 in its own, so that two different
+//! choices lie at distance one. Encoding a point costs O(columns) and, for an ordinal, a search of
+//! its values.
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
