@@ -1,0 +1,250 @@
+//! The learners' times beside their quality and beside scikit-learn's.
+//!
+//! ```text
+//! cargo bench -p ssdtune-learn --features torch
+//! ```
+//!
+//! Where Python has scikit-learn (`SSDTUNE_PYTHON` names the interpreter, `python3` by default),
+//! its times on the same cases are measured first, in the same run. Without the feature `torch`
+//! training is left out.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use ndarray::{Array1, Array2, s};
+use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales};
+use ssdtune_learn::kmeans::{Init, KMeansParams};
+use ssdtune_learn::mlp::{Buffer, MlpModel};
+use ssdtune_learn::pca::PcaParams;
+use ssdtune_learn::ridge::RidgeParams;
+use ssdtune_learn::tree::{Leaves, TreeParams};
+use std::hint::black_box;
+use std::process::Command;
+
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 * 2f64.powi(-53)
+    }
+
+    fn matrix(&mut self, rows: usize, columns: usize) -> Array2<f64> {
+        Array2::from_shape_simple_fn((rows, columns), || self.uniform())
+    }
+}
+
+fn smooth(draw: &mut SplitMix, x: &Array2<f64>) -> Array1<f64> {
+    x.rows()
+        .into_iter()
+        .map(|r| (6.0 * r[0]).sin() + r[1] * r[1] + 0.1 * (draw.uniform() - 0.5))
+        .collect()
+}
+
+fn scikit_learn(_: &mut Criterion) {
+    let python = std::env::var("SSDTUNE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/learn_sklearn.py");
+    match Command::new(&python).args([script, "--time"]).output() {
+        Ok(out) if out.status.success() => {
+            println!("scikit-learn, ms: {}", String::from_utf8_lossy(&out.stdout).trim());
+        }
+        _ => println!("scikit-learn: {python} has none; set SSDTUNE_PYTHON to measure it here too"),
+    }
+}
+
+fn gaussian_process(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("gp");
+    group.sample_size(10);
+    let asked = SplitMix(21).matrix(1000, 58);
+    for rows in [100, 300] {
+        let mut draw = SplitMix(20);
+        let x = draw.matrix(rows, 58);
+        let y = smooth(&mut draw, &x);
+        // scikit-learn's start: unit variances halved, length 3, alpha 1, noise 0.01.
+        let start = Hyperparameters {
+            rbf_variance: 0.5,
+            rq_variance: 0.5,
+            rq_alpha: 1.0,
+            rq_ratio: 1.0,
+            noise_variance: 0.01,
+            length_scales: vec![3.0],
+            mean: 0.0,
+        };
+        let name = |what: &str| format!("{what}/{rows}x58");
+        let fits = [
+            ("fit_one_start", GpParams::new(LengthScales::Isotropic).starts(1).warm_start(start)),
+            ("fit_cold_4_starts", GpParams::new(LengthScales::Isotropic)),
+            ("fit_ard_one_start", GpParams::new(LengthScales::Ard).starts(1)),
+        ];
+        for (what, params) in &fits {
+            let model = params.fit(x.view(), y.view()).unwrap();
+            println!(
+                "{}: log marginal likelihood {:.4} after {} evaluations",
+                name(what),
+                model.log_marginal_likelihood(),
+                model.evaluations()
+            );
+            group
+                .bench_function(name(what), |b| b.iter(|| params.fit(x.view(), y.view()).unwrap()));
+        }
+        let model = fits[0].1.fit(x.view(), y.view()).unwrap();
+        let again = fits[0].1.clone().warm_start(model.hyperparameters().clone());
+        group.bench_function(name("refit_from_optimum"), |b| {
+            b.iter(|| again.fit(x.view(), y.view()).unwrap());
+        });
+        group.bench_function(name("score_1000"), |b| {
+            b.iter(|| model.predict(black_box(asked.view())).unwrap());
+        });
+        let head = (x.slice(s![..rows - 1, ..]), y.slice(s![..rows - 1]));
+        let hyper = model.hyperparameters().clone();
+        let short = GpModel::with_hyperparameters(head.0, head.1, hyper).unwrap();
+        let (row, target) = (x.row(rows - 1).to_vec(), y[rows - 1]);
+        group.bench_function(name("add_one"), |b| {
+            b.iter_batched(
+                || short.clone(),
+                |mut model| {
+                    model.add(&row, target).unwrap();
+                    model
+                },
+                criterion::BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn clusters_and_components(criterion: &mut Criterion) {
+    let mut draw = SplitMix(22);
+    let centres = draw.matrix(6, 2) * 10.0;
+    let mut points = Array2::zeros((2560, 2));
+    for ((row, column), cell) in points.indexed_iter_mut() {
+        let noise = draw.uniform() + draw.uniform() + draw.uniform() - 1.5;
+        *cell = centres[[row % 6, column]] + 2.0 * noise;
+    }
+    let start = points.slice(s![..6, ..]).to_owned();
+    let params = KMeansParams::new(6).max_iterations(10).init(Init::Given(start));
+    let model = params.fit(points.view()).unwrap();
+    println!("kmeans/2560x2: inertia {:.2} after {} steps", model.inertia(), model.iterations());
+    criterion.bench_function("kmeans/2560x2_k6_10_steps", |b| {
+        b.iter(|| params.fit(black_box(points.view())).unwrap());
+    });
+    let cold = KMeansParams::new(6);
+    println!(
+        "kmeans/2560x2: inertia {:.2} from 10 starts",
+        cold.fit(points.view()).unwrap().inertia()
+    );
+    let mut group = criterion.benchmark_group("cold");
+    group.sample_size(10);
+    group.bench_function("kmeans/2560x2_k6_10_starts", |b| {
+        b.iter(|| cold.fit(black_box(points.view())).unwrap());
+    });
+    let wide = SplitMix(24).matrix(400, 12_000);
+    let pca = PcaParams::new(5);
+    let explained: f64 = pca.fit(wide.view()).unwrap().explained_variance_ratio().iter().sum();
+    println!("pca/400x12000: {:.4} of the variance in 5 components", explained);
+    group.bench_function("pca/400x12000_to_5", |b| {
+        b.iter(|| pca.fit(black_box(wide.view())).unwrap())
+    });
+    group.finish();
+}
+
+fn regressions(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("regression");
+    group.sample_size(10);
+    let mut draw = SplitMix(25);
+    let x = draw.matrix(2000, 8);
+    let y = smooth(&mut draw, &x);
+    group.bench_function("ridge/2000x8", |b| {
+        b.iter(|| RidgeParams::new(1.0).fit(x.view(), y.view()).unwrap());
+    });
+    for (name, leaves) in [("constant", Leaves::Constant), ("linear", Leaves::Linear)] {
+        let params = TreeParams::new(leaves);
+        let model = params.fit(x.view(), y.view()).unwrap();
+        println!("tree_{name}/2000x8: {} leaves", model.leaves());
+        group.bench_function(format!("tree_{name}/2000x8_pruned_by_10_folds"), |b| {
+            b.iter(|| params.fit(x.view(), y.view()).unwrap());
+        });
+    }
+    group.finish();
+}
+
+/// A network of random weights, by way of its serialised form: inference needs no libtorch.
+fn network(inputs: usize, hidden: usize, outputs: usize) -> MlpModel {
+    let mut draw = SplitMix(26);
+    let mut layer = |from: usize, to: usize| {
+        let mut cells =
+            |count: usize| (0..count).map(|_| draw.uniform() - 0.5).collect::<Vec<f64>>();
+        let (weights, bias) = (cells(from * to), cells(to));
+        format!(r#"{{"inputs":{from},"weights":{weights:?},"bias":{bias:?}}}"#)
+    };
+    let (first, second) = (layer(inputs, hidden), layer(hidden, outputs));
+    let head = r#"{"version":1,"activation":"logistic","output":"softmax","layers":"#;
+    serde_json::from_str(&format!("{head}[{first},{second}]}}")).unwrap()
+}
+
+fn perceptron(criterion: &mut Criterion) {
+    let model = network(9, 64, 42);
+    let (row, mut buffer) =
+        (SplitMix(27).matrix(1, 9).into_raw_vec_and_offset().0, Buffer::default());
+    criterion.bench_function("mlp/infer_9_64_42", |b| {
+        b.iter(|| model.predict_one(black_box(&row), &mut buffer).unwrap()[0]);
+    });
+    #[cfg(feature = "torch")]
+    train_perceptron();
+}
+
+/// Timed by hand: seconds each, and the quality is the point.
+#[cfg(feature = "torch")]
+fn train_perceptron() {
+    use ssdtune_learn::measure::accuracy;
+    use ssdtune_learn::mlp::{Activation, MlpParams, Optimiser, Targets};
+    let mut draw = SplitMix(28);
+    let centres = draw.matrix(42, 9);
+    let mut sample = |rows: usize| {
+        let labels: Vec<usize> = (0..rows).map(|row| row % 42).collect();
+        let x = Array2::from_shape_fn((rows, 9), |(row, column)| {
+            let noise = draw.uniform() + draw.uniform() + draw.uniform() - 1.5;
+            centres[[row % 42, column]] + 0.35 * noise
+        });
+        (x, labels)
+    };
+    let ((x, labels), (asked, truth)) = (sample(3500), sample(1500));
+    let logistic = Activation::Logistic;
+    for (name, activation, optimiser) in [
+        ("SGD 0.2", logistic, Optimiser::Sgd { learning_rate: 0.2, momentum: 0.0 }),
+        ("SGD 0.2, momentum 0.9", logistic, Optimiser::Sgd { learning_rate: 0.2, momentum: 0.9 }),
+        ("Adam 0.02, ReLU", Activation::Relu, Optimiser::Adam { learning_rate: 0.02 }),
+        ("Adam 0.02, logistic", logistic, Optimiser::Adam { learning_rate: 0.02 }),
+    ] {
+        let params = MlpParams::new([64]).activation(activation).optimiser(optimiser);
+        let mut seconds = Vec::new();
+        let mut training = None;
+        for _ in 0..3 {
+            let start = std::time::Instant::now();
+            let targets = Targets::Classes { classes: 42, labels: &labels };
+            training = Some(params.fit(x.view(), targets).unwrap());
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+        seconds.sort_by(f64::total_cmp);
+        let training = training.unwrap();
+        let found = training.model.classify(asked.view()).unwrap().to_vec();
+        println!(
+            "mlp/train_9_64_42_200_epochs {name}: {:.2} s (median of 3), loss {:.3}, \
+             accuracy {:.3} on 1500 unseen rows",
+            seconds[1],
+            training.curves.train_loss[199],
+            accuracy(&truth, &found).unwrap()
+        );
+    }
+}
+
+criterion_group!(
+    benches,
+    scikit_learn,
+    gaussian_process,
+    clusters_and_components,
+    regressions,
+    perceptron
+);
+criterion_main!(benches);

@@ -1,0 +1,118 @@
+//! The kernel's parameters and its values over many squared distances at once.
+
+use super::GpError;
+use crate::vmath;
+use pulp::Arch;
+use serde::{Deserialize, Serialize};
+
+/// All trained parameters, in the targets' and the columns' own units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hyperparameters {
+    /// Variance of the RBF part.
+    pub rbf_variance: f64,
+    /// Variance of the rational quadratic part.
+    pub rq_variance: f64,
+    /// Shape of the rational quadratic: small mixes many lengths, great approaches an RBF.
+    pub rq_alpha: f64,
+    /// Length of the rational quadratic divided by that of the RBF.
+    pub rq_ratio: f64,
+    /// Variance of the noise on each observation.
+    pub noise_variance: f64,
+    /// One length for all columns, or one for each.
+    pub length_scales: Vec<f64>,
+    /// The constant mean.
+    pub mean: f64,
+}
+
+/// Parameters before the length scales in the trained vector.
+pub(super) const FIXED: usize = 5;
+
+impl Hyperparameters {
+    /// Accepts positive, finite parameters and a finite mean.
+    pub(super) fn verify(&self) -> Result<(), GpError> {
+        let named = [
+            (self.rbf_variance, "rbf_variance"),
+            (self.rq_variance, "rq_variance"),
+            (self.rq_alpha, "rq_alpha"),
+            (self.rq_ratio, "rq_ratio"),
+            (self.noise_variance, "noise_variance"),
+        ];
+        let scales = self.length_scales.iter().map(|&scale| (scale, "length_scale"));
+        for (value, name) in named.into_iter().chain(scales) {
+            // Squares and ratios of these must stay finite too.
+            if !(1e-100..=1e100).contains(&value) {
+                return Err(GpError::Parameter {
+                    name,
+                    value,
+                    legal: "a number from 1e-100 to 1e100",
+                });
+            }
+        }
+        if !self.mean.is_finite() {
+            let value = self.mean;
+            return Err(GpError::Parameter { name: "mean", value, legal: "a finite number" });
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_columns(&self, columns: usize) -> Result<(), GpError> {
+        match self.length_scales.len() {
+            1 => Ok(()),
+            found if found == columns => Ok(()),
+            found => Err(GpError::LengthScales { found, columns }),
+        }
+    }
+
+    /// Covariance of a point with itself, without noise.
+    pub(super) fn signal_variance(&self) -> f64 {
+        self.rbf_variance + self.rq_variance
+    }
+
+    /// The length of one column.
+    pub(super) fn length(&self, column: usize) -> f64 {
+        let scales = &self.length_scales;
+        if scales.len() == 1 { scales[0] } else { scales[column] }
+    }
+
+    /// Logarithms in the trained order, for targets divided by `unit`.
+    pub(super) fn to_logs(&self, unit: f64) -> Vec<f64> {
+        let square = unit * unit;
+        let mut logs = vec![
+            (self.rbf_variance / square).ln(),
+            (self.rq_variance / square).ln(),
+            self.rq_alpha.ln(),
+            self.rq_ratio.ln(),
+            (self.noise_variance / square).ln(),
+        ];
+        logs.extend(self.length_scales.iter().map(|scale| scale.ln()));
+        logs
+    }
+
+    /// The inverse of [`Self::to_logs`].
+    pub(super) fn from_logs(logs: &[f64], unit: f64, mean: f64) -> Self {
+        let square = unit * unit;
+        Self {
+            rbf_variance: logs[0].exp() * square,
+            rq_variance: logs[1].exp() * square,
+            rq_alpha: logs[2].exp(),
+            rq_ratio: logs[3].exp(),
+            noise_variance: logs[4].exp() * square,
+            length_scales: logs[FIXED..].iter().map(|log| log.exp()).collect(),
+            mean,
+        }
+    }
+
+    /// Turns squared distances, in units of the length scales, into covariances in place.
+    pub(super) fn covariances(&self, squared: &mut [f64]) {
+        let (rbf, rq, alpha) = (self.rbf_variance, self.rq_variance, self.rq_alpha);
+        let spread = 1.0 / (2.0 * alpha * self.rq_ratio * self.rq_ratio);
+        Arch::new().dispatch(|| {
+            for value in squared.iter_mut() {
+                let r2 = if *value < 0.0 { 0.0 } else { *value };
+                let tail = vmath::exp(-alpha * vmath::ln(1.0 + spread * r2));
+                *value = rbf * vmath::exp(-0.5 * r2) + rq * tail;
+            }
+        });
+    }
+}

@@ -1,0 +1,190 @@
+use super::Activation;
+use crate::errors::{check_columns, check_finite, check_row};
+use crate::guard::checked_model;
+use crate::{DataError, ModelError, Version, vmath};
+use ndarray::{Array1, Array2, ArrayView2};
+use pulp::Arch;
+use serde::{Deserialize, Serialize};
+
+/// What the last layer's numbers become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// Probabilities of classes.
+    Softmax,
+    /// Themselves.
+    Linear,
+}
+
+/// A trained network: plain weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub struct MlpModel {
+    version: Version<1>,
+    activation: Activation,
+    output: Output,
+    layers: Vec<Layer>,
+}
+
+checked_model!(MlpModel);
+
+/// One layer: `out = bias + weightsᵀ · in`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Layer {
+    pub(super) inputs: usize,
+    /// `weights[input * outputs + output]`: what one input adds to all outputs stands together.
+    pub(super) weights: Vec<f64>,
+    pub(super) bias: Vec<f64>,
+}
+
+/// Room for the layers of one evaluation, reused between calls.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer {
+    now: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl MlpModel {
+    #[cfg_attr(
+        not(any(test, feature = "torch")),
+        expect(dead_code, reason = "only training makes networks")
+    )]
+    pub(super) fn new(activation: Activation, output: Output, layers: Vec<Layer>) -> Self {
+        Self { version: Version, activation, output, layers }
+    }
+
+    /// Columns it was trained on.
+    pub fn inputs(&self) -> usize {
+        self.layers[0].inputs
+    }
+
+    /// Classes, or predicted values.
+    pub fn outputs(&self) -> usize {
+        self.layers[self.layers.len() - 1].bias.len()
+    }
+
+    /// Weights and biases: what a drive would store.
+    pub fn parameters(&self) -> usize {
+        self.layers.iter().map(|layer| layer.weights.len() + layer.bias.len()).sum()
+    }
+
+    /// Probabilities or values for each row.
+    pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
+        check_columns(x, self.inputs())?;
+        let (mut buffer, mut row) = (Buffer::default(), vec![0.0; self.inputs()]);
+        let mut cells = Vec::with_capacity(x.nrows() * self.outputs());
+        for from in x.rows() {
+            row.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            cells.extend_from_slice(self.evaluate(&row, &mut buffer));
+        }
+        Ok(Array2::from_shape_vec((x.nrows(), self.outputs()), cells)
+            .expect("every row evaluates to one value for each output"))
+    }
+
+    /// The most probable class of each row (of a regression: the place of the greatest value).
+    pub fn classify(&self, x: ArrayView2<'_, f64>) -> Result<Array1<usize>, DataError> {
+        let out = self.predict(x)?;
+        Ok(out.rows().into_iter().map(|row| greatest(row.iter().copied())).collect())
+    }
+
+    /// Probabilities or values for one row, without allocation once the buffer has grown.
+    pub fn predict_one<'a>(
+        &self,
+        row: &[f64],
+        buffer: &'a mut Buffer,
+    ) -> Result<&'a [f64], DataError> {
+        check_row(row, self.inputs())?;
+        Ok(self.evaluate(row, buffer))
+    }
+
+    /// The most probable class of one row.
+    pub fn classify_one(&self, row: &[f64], buffer: &mut Buffer) -> Result<usize, DataError> {
+        Ok(greatest(self.predict_one(row, buffer)?.iter().copied()))
+    }
+
+    fn evaluate<'a>(&self, row: &[f64], buffer: &'a mut Buffer) -> &'a [f64] {
+        Arch::new().dispatch(|| {
+            let Buffer { now, next } = &mut *buffer;
+            now.clear();
+            now.extend_from_slice(row);
+            for (number, layer) in self.layers.iter().enumerate() {
+                layer.apply(now, next);
+                if number + 1 < self.layers.len() {
+                    activate(self.activation, next);
+                } else if self.output == Output::Softmax {
+                    softmax(next);
+                }
+                std::mem::swap(now, next);
+            }
+        });
+        &buffer.now
+    }
+
+    fn verify(&self) -> Result<(), ModelError> {
+        let fault = |reason: String| Err(ModelError::new("network", reason));
+        if self.layers.is_empty() {
+            return fault("it has no layers".to_owned());
+        }
+        for (number, layer) in self.layers.iter().enumerate() {
+            let outputs = layer.bias.len();
+            let wanted = layer.inputs.checked_mul(outputs);
+            if layer.inputs == 0 || outputs == 0 || wanted != Some(layer.weights.len()) {
+                let (inputs, weights) = (layer.inputs, layer.weights.len());
+                return fault(format!(
+                    "layer {number} has {weights} weights for {inputs} x {outputs}"
+                ));
+            }
+            if number > 0 && self.layers[number - 1].bias.len() != layer.inputs {
+                return fault(format!("layer {number} does not take what the layer before gives"));
+            }
+            check_finite("network", "weight", layer.weights.iter().chain(&layer.bias))?;
+        }
+        Ok(())
+    }
+}
+
+impl Layer {
+    #[inline(always)]
+    fn apply(&self, input: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend_from_slice(&self.bias);
+        for (&value, weights) in input.iter().zip(self.weights.chunks_exact(self.bias.len())) {
+            for (sum, weight) in out.iter_mut().zip(weights) {
+                *sum += value * weight;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn activate(activation: Activation, values: &mut [f64]) {
+    match activation {
+        Activation::Relu => values.iter_mut().for_each(|v| *v = if *v > 0.0 { *v } else { 0.0 }),
+        // e^700 is finite, and 1 / (1 + e^700) is 0 to every digit that counts.
+        Activation::Logistic => values.iter_mut().for_each(|v| {
+            let negative = if *v < -700.0 { 700.0 } else { -*v };
+            *v = 1.0 / (1.0 + vmath::exp(negative));
+        }),
+    }
+}
+
+/// Exponentials of the differences to the greatest, so that none overflows.
+#[inline(always)]
+fn softmax(values: &mut [f64]) {
+    let most = values.iter().fold(f64::NEG_INFINITY, |most, &v| if v > most { v } else { most });
+    values.iter_mut().for_each(|v| *v = vmath::exp(*v - most));
+    let sum: f64 = values.iter().sum();
+    values.iter_mut().for_each(|v| *v /= sum);
+}
+
+/// The place of the greatest value, the first of equals.
+fn greatest(values: impl Iterator<Item = f64>) -> usize {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (place, value) in values.enumerate() {
+        if value > best.1 {
+            best = (place, value);
+        }
+    }
+    best.0
+}

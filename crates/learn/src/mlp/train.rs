@@ -1,0 +1,355 @@
+//! Training on libtorch, in double precision, on one thread.
+
+use super::fit::{Curves, Targets, Training};
+use super::model::{Layer, Output};
+use super::{Activation, MlpError, MlpModel, MlpValidParams, Optimiser};
+use crate::random;
+use crate::scale::{ConstantColumns, Method, ScaleParams, Scaler};
+use crate::split;
+use ndarray::ArrayView2;
+use rand::RngExt;
+use tch::nn::{self, OptimizerConfig};
+use tch::{Device, Kind, Tensor};
+
+/// Streams of one training's seed.
+const WEIGHTS: u64 = 0;
+const BATCHES: u64 = 1;
+
+/// Rows as tensors: standardised inputs, and classes or standardised values.
+struct Rows {
+    inputs: Tensor,
+    targets: Tensor,
+}
+
+struct Network {
+    layers: Vec<(Tensor, Tensor)>,
+    activation: Activation,
+    output: Output,
+}
+
+/// What data were divided by, to be folded into the weights.
+struct Scales {
+    inputs: Scaler,
+    targets: Option<Scaler>,
+}
+
+/// Trains; the data are checked.
+pub(super) fn train(
+    params: &MlpValidParams,
+    x: ArrayView2<'_, f64>,
+    targets: Targets<'_>,
+) -> Result<Training, MlpError> {
+    // Per thread: a grid search trains many networks at once, and sums keep one order.
+    tch::set_num_threads(1);
+    let (all, scales) = prepare(x, targets);
+    let (training, held_back) = match params.early_stopping {
+        None => (all, None),
+        Some(stopping) => {
+            let fractions = [1.0 - stopping.fraction, stopping.fraction];
+            let parts = split::parts(x.nrows(), &fractions, params.seed).map_err(|_| {
+                let purpose = "holding rows back";
+                crate::DataError::TooFewRows { rows: x.nrows(), needed: 2, purpose }
+            })?;
+            (all.select(&parts[0]), Some(all.select(&parts[1])))
+        }
+    };
+    let (outputs, output) = match targets {
+        Targets::Classes { classes, .. } => (classes, Output::Softmax),
+        Targets::Values(values) => (values.ncols(), Output::Linear),
+    };
+    let store = nn::VarStore::new(Device::Cpu);
+    let network = Network::new(params, x.ncols(), outputs, output, &store);
+    let mut optimiser = optimiser(params, &store);
+    let mut session = Session { params, network, curves: Curves::default(), best: None };
+    for epoch in 0..params.epochs {
+        session.run_epoch(&training, &mut optimiser, epoch);
+        if !session.judge(&training, held_back.as_ref(), &scales, epoch)? {
+            break;
+        }
+    }
+    Ok(session.finish(&scales))
+}
+
+struct Best {
+    loss: f64,
+    epoch: usize,
+    model: MlpModel,
+}
+
+struct Session<'a> {
+    params: &'a MlpValidParams,
+    network: Network,
+    curves: Curves,
+    best: Option<Best>,
+}
+
+impl Session<'_> {
+    fn run_epoch(&self, rows: &Rows, optimiser: &mut nn::Optimizer, epoch: usize) {
+        let count = rows.inputs.size()[0];
+        let mut order: Vec<i64> = (0..count).collect();
+        let stream = BATCHES + epoch as u64;
+        random::shuffle(&mut order, &mut random::stream(self.params.seed, stream));
+        let shuffled = rows.take(&Tensor::from_slice(&order));
+        let batch = self.params.batch as i64;
+        for start in (0..count).step_by(self.params.batch) {
+            let length = batch.min(count - start);
+            let inputs = shuffled.inputs.narrow(0, start, length);
+            let targets = shuffled.targets.narrow(0, start, length);
+            let loss = self.network.loss(&self.network.forward(&inputs), &targets);
+            optimiser.backward_step(&loss);
+        }
+    }
+
+    /// Notes the epoch's figures; false when training should stop.
+    fn judge(
+        &mut self,
+        training: &Rows,
+        held_back: Option<&Rows>,
+        scales: &Scales,
+        epoch: usize,
+    ) -> Result<bool, MlpError> {
+        let curves = &mut self.curves;
+        let loss =
+            self.network.measure(training, &mut curves.train_loss, &mut curves.train_accuracy);
+        if !loss.is_finite() {
+            return Err(MlpError::Diverged { epoch });
+        }
+        let (Some(rows), Some(stopping)) = (held_back, self.params.early_stopping) else {
+            return Ok(true);
+        };
+        let (losses, accuracies) = (&mut curves.held_back_loss, &mut curves.held_back_accuracy);
+        let loss = self.network.measure(rows, losses, accuracies);
+        if self.best.as_ref().is_none_or(|best| loss < best.loss) {
+            self.best = Some(Best { loss, epoch, model: self.network.export(scales) });
+        }
+        Ok(self.best.as_ref().is_none_or(|best| epoch - best.epoch < stopping.patience))
+    }
+
+    fn finish(self, scales: &Scales) -> Training {
+        let last = self.curves.train_loss.len() - 1;
+        let (model, epoch) = match self.best {
+            Some(best) => (best.model, best.epoch),
+            None => (self.network.export(scales), last),
+        };
+        Training { model, curves: self.curves, epoch }
+    }
+}
+
+impl Rows {
+    fn select(&self, rows: &[usize]) -> Self {
+        let rows: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
+        self.take(&Tensor::from_slice(&rows))
+    }
+
+    fn take(&self, rows: &Tensor) -> Self {
+        Self {
+            inputs: self.inputs.index_select(0, rows),
+            targets: self.targets.index_select(0, rows),
+        }
+    }
+}
+
+impl Network {
+    /// Uniform weights of Glorot's width before a logistic function, He's before a rectifier.
+    fn new(
+        params: &MlpValidParams,
+        inputs: usize,
+        outputs: usize,
+        output: Output,
+        store: &nn::VarStore,
+    ) -> Self {
+        let widths: Vec<usize> =
+            std::iter::once(inputs).chain(params.hidden.iter().copied()).chain([outputs]).collect();
+        let mut rng = random::stream(params.seed, u64::MAX - WEIGHTS);
+        let root = store.root();
+        let mut layers = Vec::new();
+        for (number, pair) in widths.windows(2).enumerate() {
+            let (from, to) = (pair[0], pair[1]);
+            let last = number + 2 == widths.len();
+            let spread = if params.activation == Activation::Relu && !last {
+                (6.0 / from as f64).sqrt()
+            } else {
+                (6.0 / (from + to) as f64).sqrt()
+            };
+            let cells: Vec<f64> =
+                (0..from * to).map(|_| rng.random_range(-spread..spread)).collect();
+            let weights = Tensor::from_slice(&cells).reshape([to as i64, from as i64]);
+            let bias = Tensor::zeros([to as i64], (Kind::Double, Device::Cpu));
+            layers.push((
+                root.add(&format!("weights{number}"), weights, true),
+                root.add(&format!("bias{number}"), bias, true),
+            ));
+        }
+        Self { layers, activation: params.activation, output }
+    }
+
+    /// The last layer's numbers, before any softmax.
+    fn forward(&self, inputs: &Tensor) -> Tensor {
+        let mut now = inputs.shallow_clone();
+        for (number, (weights, bias)) in self.layers.iter().enumerate() {
+            now = now.linear(weights, Some(bias));
+            if number + 1 < self.layers.len() {
+                now = match self.activation {
+                    Activation::Logistic => now.sigmoid(),
+                    Activation::Relu => now.relu(),
+                };
+            }
+        }
+        now
+    }
+
+    fn loss(&self, out: &Tensor, targets: &Tensor) -> Tensor {
+        match self.output {
+            Output::Softmax => out.log_softmax(-1, Kind::Double).nll_loss(targets),
+            Output::Linear => out.mse_loss(targets, tch::Reduction::Mean),
+        }
+    }
+
+    fn measure(&self, rows: &Rows, losses: &mut Vec<f64>, accuracies: &mut Vec<f64>) -> f64 {
+        tch::no_grad(|| {
+            let out = self.forward(&rows.inputs);
+            let loss = self.loss(&out, &rows.targets).double_value(&[]);
+            losses.push(loss);
+            if self.output == Output::Softmax {
+                let right = out.argmax(-1, false).eq_tensor(&rows.targets);
+                accuracies.push(right.to_kind(Kind::Double).mean(Kind::Double).double_value(&[]));
+            }
+            loss
+        })
+    }
+
+    /// The weights as plain numbers, with the data's scales folded in.
+    fn export(&self, scales: &Scales) -> MlpModel {
+        let mut layers: Vec<Layer> = self.layers.iter().map(|(w, b)| plain(w, b)).collect();
+        fold_inputs(&mut layers[0], &scales.inputs);
+        if let (Some(scaler), Some(last)) = (&scales.targets, layers.last_mut()) {
+            fold_targets(last, scaler);
+        }
+        MlpModel::new(self.activation, self.output, layers)
+    }
+}
+
+fn plain(weights: &Tensor, bias: &Tensor) -> Layer {
+    let numbers = |tensor: &Tensor| -> Vec<f64> {
+        let flat = tensor.detach().contiguous().view([-1]);
+        Vec::try_from(&flat).expect("a contiguous tensor of doubles")
+    };
+    let inputs = weights.size()[1] as usize;
+    // libtorch keeps one row for each output; the plain layer one for each input.
+    Layer { inputs, weights: numbers(&weights.transpose(0, 1)), bias: numbers(bias) }
+}
+
+/// `w · (x - offset) · factor + b` as weights and bias for plain x.
+fn fold_inputs(layer: &mut Layer, scaler: &Scaler) {
+    let outputs = layer.bias.len();
+    let scales = scaler.offsets().iter().zip(scaler.factors());
+    for (weights, (offset, factor)) in layer.weights.chunks_exact_mut(outputs).zip(scales) {
+        for (bias, weight) in layer.bias.iter_mut().zip(weights) {
+            *weight *= factor;
+            *bias -= *weight * offset;
+        }
+    }
+}
+
+/// `value / factor + offset` as weights and bias.
+fn fold_targets(layer: &mut Layer, scaler: &Scaler) {
+    let outputs = layer.bias.len();
+    for (place, weight) in layer.weights.iter_mut().enumerate() {
+        *weight /= scaler.factors()[place % outputs];
+    }
+    for (place, bias) in layer.bias.iter_mut().enumerate() {
+        *bias = *bias / scaler.factors()[place] + scaler.offsets()[place];
+    }
+}
+
+fn prepare(x: ArrayView2<'_, f64>, targets: Targets<'_>) -> (Rows, Scales) {
+    let (inputs, input_scaler) = standardised(x);
+    let (targets, target_scaler) = match targets {
+        Targets::Classes { labels, .. } => {
+            let labels: Vec<i64> = labels.iter().map(|&label| label as i64).collect();
+            (Tensor::from_slice(&labels), None)
+        }
+        Targets::Values(values) => {
+            let (targets, scaler) = standardised(values);
+            (targets, Some(scaler))
+        }
+    };
+    (Rows { inputs, targets }, Scales { inputs: input_scaler, targets: target_scaler })
+}
+
+fn standardised(x: ArrayView2<'_, f64>) -> (Tensor, Scaler) {
+    let scaler = ScaleParams::new(Method::Standard)
+        .constant_columns(ConstantColumns::Keep)
+        .fit(x)
+        .expect("checked: finite cells, constant columns allowed");
+    let scaled = scaler.transform(x).expect("the data it was fitted to");
+    let cells: Vec<f64> = scaled.iter().copied().collect();
+    let shape = [x.nrows() as i64, x.ncols() as i64];
+    (Tensor::from_slice(&cells).reshape(shape), scaler)
+}
+
+fn optimiser(params: &MlpValidParams, store: &nn::VarStore) -> nn::Optimizer {
+    let built = match params.optimiser {
+        Optimiser::Sgd { learning_rate, momentum } => {
+            nn::sgd(momentum, 0.0, 0.0, false).build(store, learning_rate)
+        }
+        Optimiser::Adam { learning_rate } => nn::adam(0.9, 0.999, 0.0).build(store, learning_rate),
+    };
+    built.expect("checked: rates and momentum are in libtorch's ranges")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// The plain network against libtorch, for the shapes and activations of the papers.
+        #[test]
+        fn plain_rust_equals_libtorch(
+            seed: u64,
+            shape in prop::sample::select(vec![vec![64], vec![], vec![128; 6], vec![512, 256, 3]]),
+            relu: bool,
+            softmax: bool,
+        ) {
+            let mut rng = random::stream(seed, 3);
+            let x = Array2::from_shape_fn((20, 9), |(_, j)| {
+                10f64.powi(j as i32 - 4) * rng.random_range(0.0..9.0)
+            });
+            let values = Array2::from_shape_fn((20, 42), |_| rng.random_range(-100.0..300.0));
+            let labels: Vec<usize> = (0..20).map(|_| rng.random_range(0..42)).collect();
+            let targets = match softmax {
+                true => Targets::Classes { classes: 42, labels: &labels },
+                false => Targets::Values(values.view()),
+            };
+            let activation = if relu { Activation::Relu } else { Activation::Logistic };
+            let params = super::super::MlpParams::new(shape).activation(activation).seed(seed);
+            let params = linfa::ParamGuard::check(params).unwrap();
+            let (rows, scales) = prepare(x.view(), targets);
+            let store = nn::VarStore::new(Device::Cpu);
+            let output = if softmax { Output::Softmax } else { Output::Linear };
+            let network = Network::new(&params, 9, 42, output, &store);
+            let ours = network.export(&scales).predict(x.view()).unwrap();
+            let out = network.forward(&rows.inputs);
+            let theirs: Vec<f64> = match output {
+                Output::Softmax => out.softmax(-1, Kind::Double),
+                Output::Linear => {
+                    let scaler = scales.targets.as_ref().unwrap();
+                    let offsets = Tensor::from_slice(scaler.offsets());
+                    out / Tensor::from_slice(scaler.factors()) + offsets
+                }
+            }
+            .detach()
+            .view([-1])
+            .try_into()
+            .unwrap();
+            for (ours, theirs) in ours.iter().zip(&theirs) {
+                let scale = theirs.abs().max(1e-3);
+                prop_assert!((ours - theirs).abs() < 1e-6 * scale, "{ours} {theirs}");
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+use crate::DataError;
+
+/// Why a Ridge model cannot be fitted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RidgeError {
+    /// The penalty is negative or not a number.
+    #[error("penalty {0}: give a finite number, 0 or above")]
+    Penalty(f64),
+    /// The columns depend on each other and nothing else decides between them.
+    #[error(
+        "the columns depend linearly on each other: drop some, or raise the penalty above {penalty}"
+    )]
+    Singular {
+        /// The penalty in use.
+        penalty: f64,
+    },
+    /// The data cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
