@@ -1,3 +1,5 @@
+//! What can go wrong with the bagged ensemble of trees.
+
 use crate::tree::TreeError;
 
 /// Why an ensemble cannot be grown.

@@ -1,3 +1,5 @@
+//! Fitting of the bagged ensemble of trees.
+
 use super::{BagError, BagModel, BagParams, BagValidParams};
 use crate::random;
 use crate::tree::{Sample, TreeModel, grow};

@@ -1,3 +1,5 @@
+//! The fitted model of the bagged ensemble of trees.
+
 use crate::errors::{check_columns, check_row};
 use crate::guard::checked_model;
 use crate::tree::TreeModel;

@@ -1,3 +1,5 @@
+//! Settings of the bagged ensemble of trees, checked before fitting.
+
 use super::BagError;
 use crate::guard::guarded_params;
 use crate::tree::{Prune, TreeParams, TreeValidParams};

@@ -1,3 +1,5 @@
+//! What can go wrong with Gaussian process regression.
+
 use crate::DataError;
 
 /// Why a Gaussian process cannot be fitted.

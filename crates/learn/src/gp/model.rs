@@ -1,3 +1,5 @@
+//! The fitted model of Gaussian process regression.
+
 use super::likelihood::inverse_of;
 use super::{GpError, Hyperparameters};
 use crate::errors::{check_columns, check_row};

@@ -1,3 +1,5 @@
+//! Settings of Gaussian process regression, checked before fitting.
+
 use super::{GpError, Hyperparameters};
 use crate::guard::guarded_params;
 

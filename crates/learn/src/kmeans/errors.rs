@@ -1,3 +1,5 @@
+//! What can go wrong with k-means.
+
 use crate::DataError;
 
 /// Why points cannot be clustered.

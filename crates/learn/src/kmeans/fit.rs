@@ -1,3 +1,5 @@
+//! Fitting of k-means.
+
 use super::lloyd::{self, Settled};
 use super::{Init, KMeansError, KMeansModel, KMeansParams, KMeansValidParams};
 use crate::errors::check_matrix;

@@ -1,3 +1,5 @@
+//! The fitted model of k-means.
+
 use super::KMeansError;
 use crate::errors::{check_columns, check_finite, check_matrix, check_row};
 use crate::guard::checked_model;

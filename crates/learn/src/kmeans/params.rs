@@ -1,3 +1,5 @@
+//! Settings of k-means, checked before fitting.
+
 use super::KMeansError;
 use crate::guard::guarded_params;
 use ndarray::Array2;

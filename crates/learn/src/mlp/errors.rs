@@ -1,3 +1,5 @@
+//! What can go wrong with the multi-layer perceptron.
+
 use crate::DataError;
 
 /// Why a network cannot be trained.

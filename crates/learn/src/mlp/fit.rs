@@ -1,3 +1,5 @@
+//! Fitting of the multi-layer perceptron.
+
 use super::{MlpError, MlpModel, MlpParams, MlpValidParams};
 use crate::errors::{DataError, check_matrix};
 use linfa::ParamGuard;

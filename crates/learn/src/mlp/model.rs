@@ -1,3 +1,5 @@
+//! The fitted model of the multi-layer perceptron.
+
 use super::Activation;
 use crate::errors::{check_columns, check_finite, check_row};
 use crate::guard::checked_model;

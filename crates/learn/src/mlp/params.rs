@@ -1,3 +1,5 @@
+//! Settings of the multi-layer perceptron, checked before fitting.
+
 use super::MlpError;
 use crate::guard::guarded_params;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! What can go wrong with principal components.
+
 use crate::DataError;
 
 /// Why components cannot be found.

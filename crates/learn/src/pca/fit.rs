@@ -1,3 +1,5 @@
+//! Fitting of principal components.
+
 use super::{PcaError, PcaModel, PcaParams, PcaValidParams};
 use crate::DataError;
 use crate::errors::check_matrix;

@@ -1,3 +1,5 @@
+//! The fitted model of principal components.
+
 use crate::errors::{check_columns, check_finite};
 use crate::guard::checked_model;
 use crate::linalg;

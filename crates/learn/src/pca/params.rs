@@ -1,3 +1,5 @@
+//! Settings of principal components, checked before fitting.
+
 use super::PcaError;
 use crate::guard::guarded_params;
 

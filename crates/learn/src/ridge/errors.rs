@@ -1,3 +1,5 @@
+//! What can go wrong with Ridge regression.
+
 use crate::DataError;
 
 /// Why a Ridge model cannot be fitted.

@@ -1,3 +1,5 @@
+//! Fitting of Ridge regression.
+
 use super::{RidgeError, RidgeModel, RidgeParams, RidgeValidParams};
 use crate::errors::check_supervised;
 use crate::linalg;

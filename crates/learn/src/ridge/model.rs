@@ -1,3 +1,5 @@
+//! The fitted model of Ridge regression.
+
 use crate::errors::{check_columns, check_finite, check_row};
 use crate::guard::checked_model;
 use crate::{DataError, ModelError, Version};

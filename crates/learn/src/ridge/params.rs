@@ -1,3 +1,5 @@
+//! Settings of Ridge regression, checked before fitting.
+
 use super::RidgeError;
 use crate::guard::guarded_params;
 

@@ -1,3 +1,5 @@
+//! What can go wrong with scaling.
+
 use crate::DataError;
 
 /// Why a scaler cannot be made.

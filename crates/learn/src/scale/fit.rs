@@ -1,3 +1,5 @@
+//! Fitting of scaling.
+
 use super::{ConstantColumns, Method, ScaleError, ScaleParams, ScaleValidParams, Scaler};
 use crate::errors::{check_matrix, check_no_constant_column};
 use linfa::traits::Fit;

@@ -1,3 +1,5 @@
+//! Settings of scaling, checked before fitting.
+
 use super::ScaleError;
 use crate::guard::guarded_params;
 

@@ -1,3 +1,5 @@
+//! What can go wrong with the regression tree.
+
 use crate::DataError;
 
 /// Why a tree cannot be grown.

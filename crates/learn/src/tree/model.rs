@@ -1,3 +1,5 @@
+//! The fitted model of the regression tree.
+
 use super::fit::Grown;
 use crate::errors::{check_columns, check_finite, check_row};
 use crate::guard::checked_model;

@@ -1,3 +1,5 @@
+//! Settings of the regression tree, checked before fitting.
+
 use super::TreeError;
 use crate::guard::guarded_params;
 
