@@ -9,7 +9,7 @@
 //! | names | `NAME`, count u32, then length u16 and bytes of each tenant's device; CRC-32 of all this |
 //!
 //! A payload is groups of at most 256 requests, each a header of widths and bases and then five columns of
-//! bit-packed integers: gaps of time, addresses, sizes, tenants, operations ([`mod@pack`]). The header is written last,
+//! bit-packed integers: gaps of time, addresses, sizes, tenants, operations (`pack`). The header is written last,
 //! so a file whose writer died is recognised ([`TraceError::Truncated`]). Times never go back, by construction.
 
 pub mod mapped;

@@ -2,7 +2,7 @@
 //!
 //! Binary formats and things that are no traces are told by magic numbers. Text is tried as every format: the share
 //! of lines that parse is the confidence. Formats that fit equally well and would give different requests are
-//! reported, not guessed; where a rule of plausibility decides between them it stands in [`prefer`].
+//! reported, not guessed; where a rule of plausibility decides between them it stands in `prefer`.
 
 use crate::error::{TraceError, printable};
 use crate::formats::{Format, blktrace, fit, vscsi};

@@ -1,7 +1,7 @@
 //! Every trace format that can be read: one file per format, one row each in [`Format::info`].
 //!
 //! A parser turns one line or record into a request in absolute nanoseconds. It keeps no other state than its
-//! format asks for, and leaves the rules for faulty lines, devices and ordering to [`crate::decode`] and
+//! format asks for, and leaves the rules for faulty lines, devices and ordering to `decode` and
 //! [`crate::reader`].
 
 pub(crate) mod alibaba;

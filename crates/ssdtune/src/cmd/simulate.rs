@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["trace", "tenants"])]
     workload: Option<String>,
 
-    /// Run an MQSim pair as it is; MQSim's peculiarities ([compat]) are reproduced.
+    /// Run an MQSim pair as it is; MQSim's peculiarities (`compat`) are reproduced.
     #[arg(long, num_args = 2, value_names = ["SSD.xml", "WORKLOAD.xml"])]
     #[arg(conflicts_with_all = ["trace", "workload", "tenants", "replay"])]
     mqsim: Vec<PathBuf>,
