@@ -4,6 +4,7 @@
 //! (16 B: the logical page and its written sectors) while a block holds data. Blocks never opened are one
 //! counter. They are handed out in order of their number, before any recycled block: they are the least worn.
 
+use crate::hint::prefetch;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -231,6 +232,15 @@ impl Plane {
     /// Names the owner of a page that was written before its owner was sure.
     pub fn set_owner(&mut self, block: u32, page: u32, owner: u64) {
         self.blocks[block as usize].pages[page as usize].owner = owner;
+    }
+
+    /// Asks for the cache lines of a page's records.
+    #[inline]
+    pub fn expect(&self, block: u32, page: u32) {
+        prefetch(&self.invalid[block as usize]);
+        if let Some(record) = self.blocks[block as usize].pages.get(page as usize) {
+            prefetch(record);
+        }
     }
 
     #[inline]

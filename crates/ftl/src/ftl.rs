@@ -309,6 +309,23 @@ impl Ftl {
         self.table.find(self.tenants[tenant].base + lpn)
     }
 
+    /// A page will be accessed in a while: asks for the cache line of its entry.
+    #[inline]
+    pub fn expect(&self, tenant: usize, lpn: u64) {
+        if let Some(at) = self.find(tenant, lpn) {
+            self.table.prefetch(at);
+        }
+    }
+
+    /// A page will be written soon: asks for the cache lines of the place it leaves.
+    #[inline]
+    pub fn expect_write(&self, at: EntryRef) {
+        if let Some(old) = self.table.phys(at) {
+            let place = self.layout.block(old);
+            self.planes[place.plane as usize].expect(place.block, self.layout.page(old));
+        }
+    }
+
     /// Where a page is.
     #[inline]
     pub fn phys(&self, at: EntryRef) -> Option<Phys> {

@@ -17,6 +17,7 @@ mod collect;
 mod error;
 mod ftl;
 mod gc;
+mod hint;
 mod layout;
 mod mapping;
 mod page_table;
@@ -27,6 +28,7 @@ pub use error::FtlError;
 pub use ftl::{
     Ftl, FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,
 };
+pub use hint::prefetch;
 pub use layout::{BlockRef, Layout, Phys};
 pub use page_table::{CacheMark, EntryRef};
 pub use tenant::Places;

@@ -7,6 +7,7 @@
 //!
 //! Memory: 64 B for each 8 logical pages touched, 4 B of directory for each 8 pages of a touched 32,768.
 
+use crate::hint::prefetch;
 use crate::layout::{PHYS_BITS, Phys};
 
 const LEAF_PAGES: u64 = 8;
@@ -104,6 +105,12 @@ impl PageTable {
         }
         let leaf = self.nodes[node as usize][(leaf_no as usize) % LEAVES_PER_NODE];
         (leaf != NONE).then_some(EntryRef { leaf, index: (page % LEAF_PAGES) as u32 })
+    }
+
+    /// Asks for the entry's cache line.
+    #[inline]
+    pub fn prefetch(&self, at: EntryRef) {
+        prefetch(&self.leaves[at.leaf as usize]);
     }
 
     #[inline]

@@ -10,11 +10,10 @@ impl Core {
     /// A channel has carried what it carried.
     pub(crate) fn channel_event(&mut self, channel: usize) {
         match self.flash.channels[channel].current {
-            Some(Transfer::Command(die)) => {
-                self.start_array(die);
+            Some(Transfer::Command) => {
                 if let Some(next) = self.flash.channels[channel].batch.pop_front() {
-                    let takes = self.flash.dies[next as usize].command;
-                    self.start_transfer(channel, Transfer::Command(next), takes);
+                    self.start_command(channel, next);
+                    self.hear_end(channel);
                     return;
                 }
                 self.flash.channels[channel].current = None;
@@ -33,31 +32,16 @@ impl Core {
     /// commands.
     fn next_transfer(&mut self, channel: usize) {
         if let Some(die) = self.flash.channels[channel].copybacks.pop_front() {
-            let takes = self.flash.dies[die as usize].command;
-            self.start_transfer(channel, Transfer::Command(die), takes);
+            self.start_command(channel, die);
+            self.hear_end(channel);
             return;
         }
         let waiting = &mut self.flash.channels[channel].data_out;
         if let Some(tx) = waiting.iter_mut().find_map(|queue| queue.pop_front()) {
-            let takes = self.timing.transfer(self.txs[tx].sectors.into());
-            self.start_transfer(channel, Transfer::Data(tx), takes);
+            self.start_data(channel, tx);
             return;
         }
         self.try_channel(channel as u32);
-    }
-
-    fn start_array(&mut self, die: u32) {
-        let record = &mut self.flash.dies[die as usize];
-        let page = self.txs[record.txs].page;
-        let takes = match record.class {
-            Class::UserRead | Class::MappingRead | Class::GcRead => self.timing.read(page),
-            Class::Erase => self.timing.erase,
-            Class::UserWrite | Class::MappingWrite | Class::GcWrite => self.timing.program(page),
-        };
-        record.state = DieState::Busy;
-        record.ends = self.events.now() + takes;
-        record.busy += takes;
-        self.events.push(record.ends, record.server);
     }
 
     /// A die's array operation has ended.
@@ -89,9 +73,7 @@ impl Core {
                 self.free_die(unit, die);
             }
         }
-        if self.flash.channels[channel].current.is_none() {
-            self.try_channel(channel as u32);
-        }
+        self.try_channel(channel as u32);
     }
 
     /// Copyback: pages read for moves stay in the die until it can program them. Returns the others. A die
@@ -148,8 +130,8 @@ impl Core {
         record.command = takes;
         record.state = DieState::Command;
         let channel = self.flash.units[unit as usize].channel as usize;
-        if self.flash.channels[channel].current.is_none() {
-            self.start_transfer(channel, Transfer::Command(die), takes);
+        if self.is_free(channel) {
+            self.start_command(channel, die);
         } else {
             self.flash.channels[channel].copybacks.push_back(die);
         }
@@ -164,9 +146,8 @@ impl Core {
         let mut at = list;
         while at != NIL {
             let next = self.txs[at].next;
-            if self.flash.channels[channel].current.is_none() {
-                let takes = self.timing.transfer(self.txs[at].sectors.into());
-                self.start_transfer(channel, Transfer::Data(at), takes);
+            if self.is_free(channel) {
+                self.start_data(channel, at);
             } else {
                 self.flash.channels[channel].data_out[lane].push_back(at);
             }
@@ -216,7 +197,7 @@ impl Core {
             self.program_kept(unit, die);
             return;
         }
-        self.flash.units[unit as usize].busy_dies -= 1;
+        self.flash.free_die(unit);
     }
 
     /// Whether a unit that is busy may be interrupted for a command. Only units of one die are.
@@ -257,9 +238,10 @@ impl Core {
         self.events.cancel(record.server);
         let remaining = record.ends.saturating_sub(now);
         record.suspended = Some(Suspended { txs: record.txs, class: record.class, remaining });
+        let class = record.class;
         self.txs[record.txs].count_suspension();
-        self.flash.units[unit as usize].busy_dies -= 1;
-        let halt = if record.class == Class::Erase {
+        self.flash.free_die(unit);
+        let halt = if class == Class::Erase {
             self.stats.flash.erase_suspensions += 1;
             self.suspend_rules.suspend_erase
         } else {

@@ -6,7 +6,7 @@
 //! first write after each second of simulated time, tenant by tenant.
 
 use crate::tx::NIL;
-use ssdtune_ftl::{CacheMark, EntryRef};
+use ssdtune_ftl::{CacheMark, EntryRef, prefetch};
 use ssdtune_model::Nanos;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,12 @@ impl DataCache {
     #[inline]
     pub fn slot(&self, slot: u32) -> &Slot {
         &self.slots[slot as usize]
+    }
+
+    /// Asks for the cache line of a slot.
+    #[inline]
+    pub fn expect(&self, slot: u32) {
+        prefetch(&self.slots[slot as usize]);
     }
 
     #[inline]

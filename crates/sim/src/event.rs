@@ -1,8 +1,12 @@
 //! The event queue: what happens next, and in what order among equals.
 //!
-//! Order is (time, time of registration, sequence). Two events of one instant run in the order in which
+//! Order is (time, time of the cause, registration). Two events of one instant run in the order in which
 //! their causes started them, so an event may be registered before its cause's time has come (a message
-//! behind a silent one on a link) and still takes its right place.
+//! behind a silent one on a link, the end of a die's work behind that of its command) and still takes its
+//! right place.
+//!
+//! Key, from the top: time 64 bits; 26 bits that fall with the time since the cause (longer than 67 ms
+//! counts as 67 ms: such events are told apart by their registration); registration 24 bits; server 14.
 //!
 //! Every server (a link direction, the DRAM, a channel, a die, a stream of arrivals) has at most one event
 //! pending. So the queue stays small, mostly under ten entries: a sorted array, next event last, beats a
@@ -21,15 +25,22 @@ impl ServerId {
 }
 
 const SERVER_BITS: u32 = 14;
-const SEQUENCE_BITS: u32 = 16;
+const SEQUENCE_BITS: u32 = 24;
+/// The longest time since a cause that a key tells apart.
+const LEAD_MAX: u64 = (1 << (64 - SERVER_BITS - SEQUENCE_BITS)) - 1;
 /// Beyond so many entries from the end, the place is found by bisection.
 const FAR: usize = 16;
-const REGISTERED_MASK: u64 = (1 << (64 - SERVER_BITS - SEQUENCE_BITS)) - 1;
+
+/// An event's place in the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EventKey(u128);
 
 #[derive(Default)]
 pub(crate) struct EventQueue {
     /// Keys in descending order.
     keys: Vec<u128>,
+    /// The key of the event being handled.
+    current: u128,
     now: u64,
     sequence: u64,
     processed: u64,
@@ -45,6 +56,18 @@ impl EventQueue {
         self.processed
     }
 
+    /// The place in the order of an event of `server` at `at` that is caused at another time, now or later.
+    #[inline]
+    pub fn key(&mut self, at: Nanos, caused: Nanos, server: ServerId) -> EventKey {
+        debug_assert!(at.0 >= self.now, "an event in the past");
+        let lead = LEAD_MAX - (at.0 - caused.0).min(LEAD_MAX);
+        let low = (lead << (SERVER_BITS + SEQUENCE_BITS))
+            | ((self.sequence & ((1 << SEQUENCE_BITS) - 1)) << SERVER_BITS)
+            | u64::from(server.0);
+        self.sequence += 1;
+        EventKey((u128::from(at.0) << 64) | u128::from(low))
+    }
+
     /// The event of `server` falls at `at`, caused now.
     #[inline]
     pub fn push(&mut self, at: Nanos, server: ServerId) {
@@ -54,28 +77,30 @@ impl EventQueue {
     /// Likewise, caused at another time, now or later.
     #[inline]
     pub fn push_caused(&mut self, at: Nanos, caused: Nanos, server: ServerId) {
-        debug_assert!(at.0 >= self.now, "an event in the past");
-        let low = ((caused.0 & REGISTERED_MASK) << (SERVER_BITS + SEQUENCE_BITS))
-            | ((self.sequence & ((1 << SEQUENCE_BITS) - 1)) << SERVER_BITS)
-            | u64::from(server.0);
-        self.sequence += 1;
-        let key = (u128::from(at.0) << 64) | u128::from(low);
-        // Most events come before all others.
-        match self.keys.last() {
-            Some(&last) if last < key => self.insert(key),
-            _ => self.keys.push(key),
-        }
+        let key = self.key(at, caused, server);
+        self.push_key(key);
     }
 
-    fn insert(&mut self, key: u128) {
-        let near = self.keys.len().saturating_sub(FAR);
-        let index = if self.keys[near] < key {
-            self.keys[..near].partition_point(|&other| other > key)
-        } else {
-            let after = self.keys[near..].iter().rposition(|&other| other > key);
-            near + after.map_or(0, |index| index + 1)
-        };
-        self.keys.insert(index, key);
+    /// Whether an event would have come before the current one.
+    #[inline]
+    pub fn is_past(&self, key: EventKey) -> bool {
+        key.0 < self.current
+    }
+
+    /// Puts an event into its place.
+    pub fn push_key(&mut self, EventKey(key): EventKey) {
+        let mut index = self.keys.len();
+        self.keys.push(key);
+        if index > FAR && self.keys[index - FAR] < key {
+            index = self.keys[..index - FAR].partition_point(|&other| other > key);
+            self.keys[index..].rotate_right(1);
+            return;
+        }
+        while index > 0 && self.keys[index - 1] < key {
+            self.keys[index] = self.keys[index - 1];
+            index -= 1;
+        }
+        self.keys[index] = key;
     }
 
     /// When the next event falls.
@@ -88,21 +113,25 @@ impl EventQueue {
     #[inline]
     pub fn pop(&mut self) -> Option<ServerId> {
         let key = self.keys.pop()?;
-        let at = (key >> 64) as u64;
-        if at != self.now {
-            self.now = at;
-            self.sequence = 0;
-        }
+        self.current = key;
+        self.now = (key >> 64) as u64;
         self.processed += 1;
         Some(ServerId(key as u32 & (ServerId::LIMIT - 1)))
     }
 
-    /// Moves time forward where nothing happens.
+    /// Moves time forward to where everything has happened.
     pub fn advance(&mut self, to: Nanos) {
         if to.0 > self.now && self.next_at().is_none_or(|next| next >= to) {
-            self.now = to.0;
-            self.sequence = 0;
+            self.move_to(to);
         }
+    }
+
+    /// Moves time to an event that nobody needs to be called for: no other comes before it.
+    #[inline]
+    pub fn move_to(&mut self, at: Nanos) {
+        debug_assert!(at.0 > self.now && self.next_at().is_none_or(|next| next >= at));
+        self.now = at.0;
+        self.current = (u128::from(at.0) << 64) | u128::from(u64::MAX);
     }
 
     /// Takes back the pending event of a server.

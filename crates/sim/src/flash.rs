@@ -4,7 +4,8 @@
 //! independently; MQSim's is the chip (`compat.chip_idle_batches`), whose idle dies get a batch of commands
 //! back to back. Everything else is the same for both.
 
-use crate::event::ServerId;
+use crate::event::{EventKey, ServerId};
+use crate::turns::TurnSet;
 use crate::tx::{CLASSES, Class, NIL, Slab, Tx};
 use ssdtune_model::{DeviceConfig, Geometry, Nanos, PlaneId};
 use std::collections::VecDeque;
@@ -62,9 +63,9 @@ fn queue_index(class: Class, priority: u8) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DieState {
     Idle,
-    /// Its command is on the channel, or waits for the channel within a batch.
+    /// Its command waits for the channel within a batch.
     Command,
-    /// The array works; the end is pending.
+    /// Its command is on the channel, or the array works; the end is pending.
     Busy,
     /// Read data wait for the channel or are on it.
     DataOut,
@@ -114,8 +115,8 @@ pub(crate) struct Unit {
 /// What a channel carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transfer {
-    /// A command (and the data of a program) to a die.
-    Command(u32),
+    /// A command, and the data of a program, to a die; its array starts when it ends.
+    Command,
     /// Data of one page out of a die.
     Data(u32),
 }
@@ -133,8 +134,11 @@ pub(crate) struct Channel {
     pub units: u32,
     /// Unit that is asked first.
     pub turn: u32,
-    /// Transactions that wait on this channel's units.
-    pub queued: u32,
+    /// Units of this channel on which transactions wait and which may take a command: the idle ones, or all
+    /// where operations can be suspended.
+    pub ready: TurnSet,
+    /// The end of a command that nobody has asked for: its event is not in the queue.
+    pub unheard: Option<EventKey>,
     pub busy: Nanos,
 }
 
@@ -146,11 +150,18 @@ pub(crate) struct FlashArray {
     places: Vec<(u32, u16, u16)>,
     seq: u32,
     pub planes_per_die: u32,
+    /// A busy unit may be interrupted.
+    suspends: bool,
 }
 
 impl FlashArray {
     /// `first_server` is the number of the first channel; dies follow the channels.
-    pub fn new(config: &DeviceConfig, geometry: &Geometry, first_server: u32) -> Self {
+    pub fn new(
+        config: &DeviceConfig,
+        geometry: &Geometry,
+        first_server: u32,
+        suspends: bool,
+    ) -> Self {
         let dies_per_chip = geometry.dies_per_chip;
         let (units_per_chip, dies_per_unit) =
             if config.compat.chip_idle_batches { (1, dies_per_chip) } else { (dies_per_chip, 1) };
@@ -165,7 +176,8 @@ impl FlashArray {
                 first_unit: channel * units_per_channel,
                 units: units_per_channel,
                 turn: 0,
-                queued: 0,
+                ready: TurnSet::new(units_per_channel),
+                unheard: None,
                 busy: Nanos::ZERO,
             })
             .collect();
@@ -202,7 +214,7 @@ impl FlashArray {
             })
             .collect();
         let planes_per_die = geometry.planes_per_die;
-        Self { channels, units, dies, places, seq: 0, planes_per_die }
+        Self { channels, units, dies, places, seq: 0, planes_per_die, suspends }
     }
 
     /// Unit, die in the unit and plane in the die.
@@ -220,7 +232,10 @@ impl FlashArray {
         let unit = &mut self.units[record.unit as usize];
         unit.queued += 1;
         unit.waiting[record.class as usize] += 1;
-        self.channels[unit.channel as usize].queued += 1;
+        if unit.busy_dies == 0 || self.suspends {
+            let channel = &mut self.channels[unit.channel as usize];
+            channel.ready.insert(record.unit - channel.first_unit);
+        }
         let die = (unit.first_die + u32::from(record.die)) as usize;
         let queue = queue_index(record.class, record.priority);
         self.dies[die].queues[queue].push(txs, tx);
@@ -233,10 +248,35 @@ impl FlashArray {
         let unit = &mut self.units[record.unit as usize];
         unit.queued -= 1;
         unit.waiting[record.class as usize] -= 1;
-        self.channels[unit.channel as usize].queued -= 1;
+        if unit.queued == 0 {
+            let channel = &mut self.channels[unit.channel as usize];
+            channel.ready.remove(record.unit - channel.first_unit);
+        }
         let die = (unit.first_die + u32::from(record.die)) as usize;
         let queue = queue_index(record.class, record.priority);
         self.dies[die].queues[queue].remove(txs, tx);
+    }
+
+    /// A die of a unit has been given a command.
+    #[inline]
+    pub fn take_die(&mut self, unit: u32) {
+        let record = &mut self.units[unit as usize];
+        record.busy_dies += 1;
+        if !self.suspends {
+            let channel = &mut self.channels[record.channel as usize];
+            channel.ready.remove(unit - channel.first_unit);
+        }
+    }
+
+    /// A die of a unit is idle again, or has put its operation aside.
+    #[inline]
+    pub fn free_die(&mut self, unit: u32) {
+        let record = &mut self.units[unit as usize];
+        record.busy_dies -= 1;
+        if record.busy_dies == 0 && record.queued > 0 {
+            let channel = &mut self.channels[record.channel as usize];
+            channel.ready.insert(unit - channel.first_unit);
+        }
     }
 
     /// First transaction of a class and priority that waits for a die.

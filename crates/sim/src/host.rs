@@ -66,11 +66,12 @@ pub(crate) struct SataAdapter {
 }
 
 impl Core {
-    /// A request reaches the host's driver.
+    /// A request of a stream reaches the host's driver.
     ///
     /// Nothing that is not in the event queue happens before `alone_until`.
     pub(crate) fn arrive(
         &mut self,
+        stream: usize,
         tenant: usize,
         request: &Request,
         number: u64,
@@ -98,6 +99,7 @@ impl Core {
         if let Some(sata) = &mut self.sata {
             sata.submit.send(&mut self.events, sata.delay, req);
         } else if alone_until > self.way_in(now) && self.is_way_in_free(tenant) {
+            self.await_arrival(stream);
             self.walk_in(tenant, req);
         } else {
             self.submit(tenant, req);
@@ -121,7 +123,7 @@ impl Core {
             && !record.is_full()
     }
 
-    /// The way in of a request that meets nobody on it, without the events of its steps.
+    /// The way in of a request that meets nobody on it: no event is needed for its steps.
     fn walk_in(&mut self, queue: usize, req: u32) {
         let record = &mut self.queues[queue];
         record.submitted += 1;
@@ -131,11 +133,12 @@ impl Core {
         record.entries.push_back(req);
         let now = self.events.now();
         let rung = now + self.link.doorbell;
+        let asked = rung + self.link.read_request;
         self.down.occupy(now, self.link.doorbell);
         self.up.occupy(rung, self.link.read_request);
-        let asked = rung + self.link.read_request;
-        let takes = self.link.submission_entry;
-        self.down.send_later(&mut self.events, asked, takes, Down::Entry(queue as u16));
+        self.down.occupy(asked, self.link.submission_entry);
+        self.events.move_to(self.way_in(now));
+        self.entry_arrived(queue);
     }
 
     pub(crate) fn submit(&mut self, queue: usize, req: u32) {
@@ -192,11 +195,13 @@ impl Core {
     fn fetch_data(&mut self, req: u32) {
         let now = self.events.now();
         let asked = now + self.link.read_request;
-        let alone = self.events.next_at().is_none_or(|next| next > asked);
-        if alone && self.up.is_idle(now) && self.down.is_idle(now) {
+        let arrived = asked + self.link.data(self.reqs[req].sectors);
+        let alone_until = self.events.next_at().unwrap_or(Nanos::MAX).min(self.horizon);
+        if alone_until > arrived && self.up.is_idle(now) && self.down.is_idle(now) {
             self.up.occupy(now, self.link.read_request);
-            let takes = self.link.data(self.reqs[req].sectors);
-            self.down.send_later(&mut self.events, asked, takes, Down::Data(req));
+            self.down.occupy(asked, arrived - asked);
+            self.events.move_to(arrived);
+            self.data_fetched(req);
         } else {
             self.up.send(&mut self.events, self.link.read_request, Up::FetchData(req));
         }

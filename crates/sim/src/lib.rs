@@ -41,6 +41,7 @@ mod simulator;
 mod stats;
 mod timing;
 mod translate;
+mod turns;
 mod tx;
 
 pub use report::{

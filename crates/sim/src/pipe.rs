@@ -45,17 +45,6 @@ impl<T> Pipe<T> {
         self.free_at <= at && self.current.is_none() && self.waiting.is_empty()
     }
 
-    /// An item whose end matters, starting later than now, on an idle server that nobody else uses until
-    /// then.
-    #[inline]
-    pub fn send_later(&mut self, events: &mut EventQueue, start: Nanos, takes: Nanos, item: T) {
-        debug_assert!(self.is_idle(start));
-        self.free_at = start + takes;
-        self.busy += takes;
-        self.current = Some(item);
-        events.push_caused(self.free_at, start, self.server);
-    }
-
     /// An item nobody waits for: it only takes time.
     #[inline]
     pub fn occupy(&mut self, now: Nanos, takes: Nanos) -> Nanos {

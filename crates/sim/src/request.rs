@@ -19,6 +19,23 @@ pub(crate) struct Part {
     pub sectors: u32,
 }
 
+/// Flash transactions of one request.
+enum Parts {
+    None,
+    One(u32),
+    Many(Vec<u32>),
+}
+
+impl Parts {
+    fn len(&self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::One(_) => 1,
+            Self::Many(list) => list.len() as u32,
+        }
+    }
+}
+
 impl Core {
     /// Cuts the next page off `rest` sectors at `cursor` of a tenant's space.
     #[inline]
@@ -43,6 +60,15 @@ impl Core {
         Part { lpn, mask: ones << offset, sectors }
     }
 
+    /// The logical page of a sector.
+    #[inline]
+    pub(crate) fn page_of(&self, sector: u64) -> u64 {
+        match self.page_shift {
+            Some(shift) => sector >> shift,
+            None => sector / u64::from(self.page_sectors),
+        }
+    }
+
     #[inline]
     fn mode(&self, tenant: u16) -> CacheMode {
         self.modes[tenant as usize]
@@ -63,7 +89,7 @@ impl Core {
         let (tenant, stamp) = (record.tenant, record.stamp);
         let (mut cursor, mut rest) = (record.lba.0, record.sectors);
         let cached = self.mode(tenant) != CacheMode::Off;
-        let mut list = self.take_list();
+        let mut parts = Parts::None;
         let mut hits = 0;
         while rest > 0 {
             let mut part = self.cut(tenant as usize, &mut cursor, &mut rest);
@@ -92,21 +118,42 @@ impl Core {
             tx.sectors = part.sectors as u16;
             tx.mask = part.mask;
             tx.priority = self.priority[tenant as usize];
-            list.push(self.txs.insert(tx));
+            let tx = self.txs.insert(tx);
+            self.add_part(&mut parts, tx);
         }
-        self.reqs[req].waits_flash = list.len() as u32;
+        self.reqs[req].waits_flash = parts.len();
         self.reqs[req].waits_dram = hits;
         if hits > 0 {
             self.stats.cache_hit_sectors += u64::from(hits);
             self.dram_access(tenant, hits, Dram::Request(req, hits));
         }
-        if list.is_empty() {
-            self.give_list(list);
-            if hits == 0 {
-                self.request_done(req);
-            }
+        if parts.len() == 0 && hits == 0 {
+            self.request_done(req);
         } else {
-            self.dispatch(list);
+            self.dispatch_parts(parts);
+        }
+    }
+
+    /// Most requests have one page: they need no list.
+    #[inline]
+    fn add_part(&mut self, parts: &mut Parts, tx: u32) {
+        match parts {
+            Parts::None => *parts = Parts::One(tx),
+            Parts::One(first) => {
+                let mut list = self.take_list();
+                list.extend([*first, tx]);
+                *parts = Parts::Many(list);
+            }
+            Parts::Many(list) => list.push(tx),
+        }
+    }
+
+    #[inline]
+    fn dispatch_parts(&mut self, parts: Parts) {
+        match parts {
+            Parts::None => {}
+            Parts::One(tx) => self.dispatch_one(tx),
+            Parts::Many(list) => self.dispatch(list),
         }
     }
 
@@ -148,15 +195,16 @@ impl Core {
         let record = &self.reqs[req];
         let (tenant, stamp) = (record.tenant, record.stamp);
         let (mut cursor, mut rest) = (record.cursor, record.rest);
-        let mut list = self.take_list();
+        let mut parts = Parts::None;
         while rest > 0 {
             let part = self.cut(tenant as usize, &mut cursor, &mut rest);
             let entry = self.ftl.entry(tenant as usize, part.lpn);
-            list.push(self.write_tx(Purpose::Request, entry, tenant, part, stamp, req));
+            let tx = self.write_tx(Purpose::Request, entry, tenant, part, stamp, req);
+            self.add_part(&mut parts, tx);
         }
         self.reqs[req].rest = 0;
-        self.reqs[req].waits_flash = list.len() as u32;
-        self.dispatch(list);
+        self.reqs[req].waits_flash = parts.len();
+        self.dispatch_parts(parts);
     }
 
     fn write_tx(
@@ -190,8 +238,8 @@ impl Core {
             self.end_epoch(tenant);
         }
         let epoch = epoch_mark(self.epochs[tenant as usize]);
-        let mut writebacks = self.take_list();
-        let mut evictions = self.take_list();
+        let mut writebacks = Parts::None;
+        let mut evictions = Vec::new();
         let (mut evicted, mut written_back, mut taken) = (0u32, 0u32, 0u32);
         while rest > 0 && self.pressure[queue] + evicted + written_back < self.pressure_limit {
             let part = self.cut(tenant as usize, &mut cursor, &mut rest);
@@ -205,6 +253,9 @@ impl Core {
                 _ => {
                     if let Some(eviction) = self.make_room(tenant) {
                         evicted += u32::from(self.txs[eviction].sectors);
+                        if evictions.is_empty() {
+                            evictions = self.take_list();
+                        }
                         evictions.push(eviction);
                     }
                     let slot = Slot::new(entry, tenant, part.lpn, part.mask, stamp);
@@ -221,26 +272,20 @@ impl Core {
                 written_back += part.sectors;
                 let tx = self.write_tx(Purpose::Request, entry, tenant, part, stamp, NIL);
                 self.txs[tx].priority = self.priority[tenant as usize];
-                writebacks.push(tx);
+                self.add_part(&mut writebacks, tx);
             }
         }
         self.reqs[req].cursor = cursor;
         self.reqs[req].rest = rest;
         self.reqs[req].waits_dram += taken;
         self.pressure[queue] += evicted + written_back;
-        if evictions.is_empty() {
-            self.give_list(evictions);
-        } else {
+        if !evictions.is_empty() {
             self.dram_access(tenant, evicted, Dram::Evictions(evictions));
         }
         if taken > 0 {
             self.dram_access(tenant, taken, Dram::Request(req, taken));
         }
-        if writebacks.is_empty() {
-            self.give_list(writebacks);
-        } else {
-            self.dispatch(writebacks);
-        }
+        self.dispatch_parts(writebacks);
         if self.destage_forgets_all {
             self.end_epoch(tenant);
         }

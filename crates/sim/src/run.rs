@@ -137,6 +137,7 @@ impl Simulator {
                     *ended = self.refill(*inbox, requests.as_mut());
                 }
             }
+            self.core.horizon = interval_end.unwrap_or(Nanos::MAX);
             let (reached, more) = self.step_batch(interval_end);
             if !more && !self.core.collect_starved() {
                 break self.outcome();
@@ -154,6 +155,7 @@ impl Simulator {
             }
         };
         self.core.sources_known = false;
+        self.core.horizon = Nanos::MAX;
         outcome
     }
 
@@ -233,9 +235,11 @@ impl Simulator {
 
     /// Lets everything happen that falls before or at a time.
     pub fn run_until(&mut self, time: Nanos) {
+        self.core.horizon = time;
         while self.core.events.next_at().is_some_and(|at| at <= time) {
             self.core.step();
         }
+        self.core.horizon = Nanos::MAX;
         self.core.events.advance(time);
     }
 

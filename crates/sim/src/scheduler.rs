@@ -8,8 +8,7 @@
 use crate::flash::{DieState, PRIORITIES, Transfer};
 use crate::simulator::Core;
 use crate::tx::{Class, NIL};
-use ssdtune_model::Nanos;
-use ssdtune_model::config::{Scheduler, SuspensionSupport};
+use ssdtune_model::config::Scheduler;
 
 /// Where commands are gathered from: a class and its priority.
 type Source = (Class, u8);
@@ -22,11 +21,19 @@ impl Core {
     pub(crate) fn schedule(&mut self) {
         if let [tx] = self.staged[..] {
             self.staged.clear();
-            self.flash.enqueue(&mut self.txs, tx);
-            let channel = self.flash.units[self.txs[tx].unit as usize].channel;
-            if self.flash.channels[channel as usize].current.is_none() {
-                self.try_channel(channel);
+            let unit = self.txs[tx].unit;
+            let channel = self.flash.units[unit as usize].channel;
+            if self.meets_nobody(tx) {
+                let record = &mut self.flash.channels[channel as usize];
+                let next = unit - record.first_unit + 1;
+                record.turn = if next == record.units { 0 } else { next };
+                let die = self.flash.units[unit as usize].first_die + u32::from(self.txs[tx].die);
+                self.txs[tx].next = NIL;
+                self.issue(unit, die, tx, 1);
+                return;
             }
+            self.flash.enqueue(&mut self.txs, tx);
+            self.try_channel(channel);
             return;
         }
         let mut staged = std::mem::take(&mut self.staged);
@@ -43,40 +50,54 @@ impl Core {
             touched.dedup();
         }
         for &channel in &touched {
-            if self.flash.channels[channel as usize].current.is_none() {
-                self.try_channel(channel);
-            }
+            self.try_channel(channel);
         }
         touched.clear();
         self.touched = touched;
     }
 
-    /// Asks the units of an idle channel in turn until one takes the channel.
+    /// If a channel is free, asks its units in turn until one takes it.
     pub(crate) fn try_channel(&mut self, channel: u32) {
-        let record = &self.flash.channels[channel as usize];
-        if record.queued == 0 {
+        let index = channel as usize;
+        if self.flash.channels[index].ready.is_empty() || !self.is_free(index) {
             return;
         }
-        let (first, units) = (record.first_unit, record.units);
-        let mut turn = record.turn;
-        for _ in 0..units {
-            let unit = first + turn;
-            turn = if turn + 1 == units { 0 } else { turn + 1 };
-            if self.flash.units[unit as usize].queued > 0 {
-                self.serve_unit(unit);
-                if self.flash.channels[channel as usize].current.is_some() {
-                    break;
+        let record = &self.flash.channels[index];
+        let (first, units, turn) = (record.first_unit, record.units, record.turn);
+        for (mut from, end) in [(turn, units), (0, turn)] {
+            while let Some(unit) = self.flash.channels[index].ready.next(from)
+                && unit < end
+            {
+                self.serve_unit(first + unit);
+                let record = &mut self.flash.channels[index];
+                if record.current.is_some() {
+                    record.turn = if unit + 1 == units { 0 } else { unit + 1 };
+                    if !record.ready.is_empty() {
+                        self.hear_end(index);
+                    }
+                    return;
                 }
+                from = unit + 1;
             }
         }
-        self.flash.channels[channel as usize].turn = turn;
+    }
+
+    /// Whether a transaction can go to its die without waiting in a queue, because nothing else can go to
+    /// its channel.
+    fn meets_nobody(&mut self, tx: u32) -> bool {
+        let record = &self.txs[tx];
+        let unit = &self.flash.units[record.unit as usize];
+        !record.blocked
+            && unit.busy_dies == 0
+            && unit.queued == 0
+            // A turn of the priorities is a matter for the queues.
+            && (record.priority == 0 || self.scheduler == Scheduler::OutOfOrder)
+            && self.flash.channels[unit.channel as usize].ready.is_empty()
+            && self.is_free(self.flash.units[self.txs[tx].unit as usize].channel as usize)
     }
 
     fn serve_unit(&mut self, unit: u32) {
         let idle = self.flash.units[unit as usize].busy_dies == 0;
-        if !idle && self.suspension == SuspensionSupport::None {
-            return;
-        }
         if !self.serve_reads(unit, idle) && !self.serve_programs(unit, idle) && idle {
             self.serve_erases(unit);
         }
@@ -361,18 +382,66 @@ impl Core {
         record.class = class;
         record.command = command + suspend;
         record.state = DieState::Command;
-        self.flash.units[unit as usize].busy_dies += 1;
+        self.flash.take_die(unit);
         let channel = self.flash.units[unit as usize].channel as usize;
-        if self.flash.channels[channel].current.is_none() {
-            self.start_transfer(channel, Transfer::Command(die), command + suspend);
+        if self.is_free(channel) {
+            self.start_command(channel, die);
         } else {
             self.flash.channels[channel].batch.push_back(die);
         }
     }
 
-    pub(crate) fn start_transfer(&mut self, channel: usize, transfer: Transfer, takes: Nanos) {
+    /// A command on a free channel. Its end is known and so is that of the array operation behind it; the
+    /// channel's own event is needed only if somebody asks for the channel before.
+    pub(crate) fn start_command(&mut self, channel: usize, die: u32) {
+        let now = self.events.now();
+        let record = &mut self.flash.dies[die as usize];
+        let page = self.txs[record.txs].page;
+        let takes = match record.class {
+            Class::UserRead | Class::MappingRead | Class::GcRead => self.timing.read(page),
+            Class::Erase => self.timing.erase,
+            Class::UserWrite | Class::MappingWrite | Class::GcWrite => self.timing.program(page),
+        };
+        let from = now + record.command;
+        record.state = DieState::Busy;
+        record.ends = from + takes;
+        record.busy += takes;
+        let bus = &mut self.flash.channels[channel];
+        bus.current = Some(Transfer::Command);
+        bus.busy += record.command;
+        bus.unheard = Some(self.events.key(from, now, bus.server));
+        self.events.push_caused(record.ends, from, record.server);
+    }
+
+    /// Whether a channel is free for somebody who otherwise waits for it.
+    #[inline]
+    pub(crate) fn is_free(&mut self, channel: usize) -> bool {
         let record = &mut self.flash.channels[channel];
-        record.current = Some(transfer);
+        if record.current.is_none() {
+            return true;
+        }
+        let Some(end) = record.unheard else { return false };
+        if self.events.is_past(end) {
+            record.current = None;
+            record.unheard = None;
+            return true;
+        }
+        self.hear_end(channel);
+        false
+    }
+
+    /// Somebody waits for a channel.
+    pub(crate) fn hear_end(&mut self, channel: usize) {
+        if let Some(end) = self.flash.channels[channel].unheard.take() {
+            self.events.push_key(end);
+        }
+    }
+
+    /// Data of one page on a free channel.
+    pub(crate) fn start_data(&mut self, channel: usize, tx: u32) {
+        let takes = self.timing.transfer(self.txs[tx].sectors.into());
+        let record = &mut self.flash.channels[channel];
+        record.current = Some(Transfer::Data(tx));
         record.busy += takes;
         self.events.push(self.events.now() + takes, record.server);
     }

@@ -51,6 +51,19 @@ impl Core {
         self.give_list(list);
     }
 
+    /// Likewise for one transaction.
+    #[inline]
+    pub(crate) fn dispatch_one(&mut self, tx: u32) {
+        match self.translate(tx) {
+            Translated::Placed => {
+                self.stage(tx);
+                self.schedule_unless_open();
+            }
+            Translated::Waits => {}
+            Translated::Unwritten => self.unwritten(tx),
+        }
+    }
+
     fn stage(&mut self, tx: u32) {
         self.staged.push(tx);
         if self.txs[tx].class == Class::UserWrite && self.txs[tx].blocked {
