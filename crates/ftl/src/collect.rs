@@ -71,13 +71,18 @@ impl Ftl {
         let at = self.layout.block(from);
         let record = &self.planes[at.plane as usize];
         let page = record.page(at.block, self.layout.page(from));
+        let stream = record.blocks[at.block as usize].stream;
         if page.owner().is_none() {
             self.counters.moves_dropped += 1;
             return None;
         }
+        if let (Some(owner), Stream::Data | Stream::Moved) = (page.owner(), stream) {
+            // The move is committed when its program has ended.
+            self.table.expect(owner);
+        }
         let sectors = page.sectors;
         let tenant = record.blocks[at.block as usize].tenant.into();
-        let stream = match record.blocks[at.block as usize].stream {
+        let stream = match stream {
             Stream::Translation => Stream::Translation,
             Stream::Data | Stream::Moved => Stream::Moved,
         };

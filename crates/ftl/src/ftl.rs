@@ -309,15 +309,19 @@ impl Ftl {
         self.table.find(self.tenants[tenant].base + lpn)
     }
 
-    /// A page will be accessed in a while: asks for the cache line of its entry.
+    /// A page will be accessed in a while: asks for the cache line that says where its entry is.
     #[inline]
-    pub fn expect(&self, tenant: usize, lpn: u64) {
-        if let Some(at) = self.find(tenant, lpn) {
-            self.table.prefetch(at);
-        }
+    pub fn expect_soon(&self, tenant: usize, lpn: u64) {
+        self.table.expect_leaf(self.tenants[tenant].base + lpn);
     }
 
-    /// A page will be written soon: asks for the cache lines of the place it leaves.
+    /// A page will be accessed soon: asks for the cache line of its entry.
+    #[inline]
+    pub fn expect(&self, tenant: usize, lpn: u64) {
+        self.table.expect(self.tenants[tenant].base + lpn);
+    }
+
+    /// A page will be written next: asks for the cache lines of the place it leaves.
     #[inline]
     pub fn expect_write(&self, at: EntryRef) {
         if let Some(old) = self.table.phys(at) {

@@ -107,10 +107,22 @@ impl PageTable {
         (leaf != NONE).then_some(EntryRef { leaf, index: (page % LEAF_PAGES) as u32 })
     }
 
-    /// Asks for the entry's cache line.
+    /// Asks for the cache line of a page's entry.
     #[inline]
-    pub fn prefetch(&self, at: EntryRef) {
-        prefetch(&self.leaves[at.leaf as usize]);
+    pub fn expect(&self, page: u64) {
+        if let Some(at) = self.find(page) {
+            prefetch(&self.leaves[at.leaf as usize]);
+        }
+    }
+
+    /// Asks for the cache line that says where a page's entry is.
+    #[inline]
+    pub fn expect_leaf(&self, page: u64) {
+        let leaf_no = page / LEAF_PAGES;
+        let node = self.root[(leaf_no as usize) / LEAVES_PER_NODE];
+        if node != NONE {
+            prefetch(&self.nodes[node as usize][(leaf_no as usize) % LEAVES_PER_NODE]);
+        }
     }
 
     #[inline]

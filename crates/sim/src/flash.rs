@@ -15,18 +15,27 @@ use std::collections::VecDeque;
 pub(crate) struct Queue {
     pub head: u32,
     pub tail: u32,
+    /// Planes that transactions were queued for since the queue was last empty, one bit each.
+    planes: u64,
 }
 
-const EMPTY: Queue = Queue { head: NIL, tail: NIL };
+const EMPTY: Queue = Queue { head: NIL, tail: NIL, planes: 0 };
 
 impl Queue {
     #[inline]
     fn push(&mut self, txs: &mut Slab<Tx>, tx: u32) {
         txs[tx].next = NIL;
         txs[tx].prev = self.tail;
+        let plane = 1 << txs[tx].plane;
         match self.tail {
-            NIL => self.head = tx,
-            tail => txs[tail].next = tx,
+            NIL => {
+                self.head = tx;
+                self.planes = plane;
+            }
+            tail => {
+                txs[tail].next = tx;
+                self.planes |= plane;
+            }
         }
         self.tail = tx;
     }
@@ -283,6 +292,13 @@ impl FlashArray {
     #[inline]
     pub fn first(&self, die: u32, class: Class, priority: u8) -> u32 {
         self.dies[die as usize].queues[queue_index(class, priority)].head
+    }
+
+    /// Whether a class and priority that waits for a die has anything in planes other than these. It may say
+    /// so of planes that have been served.
+    #[inline]
+    pub fn has_other_planes(&self, die: u32, class: Class, priority: u8, planes: u64) -> bool {
+        self.dies[die as usize].queues[queue_index(class, priority)].planes & !planes != 0
     }
 
     /// The oldest transaction of a class and priority in a unit.

@@ -291,7 +291,10 @@ impl Core {
             Class::Erase if self.single_plane_erases => 1,
             _ => self.flash.planes_per_die,
         };
-        while at != NIL && *count < limit {
+        while at != NIL
+            && *count < limit
+            && self.flash.has_other_planes(die, source.0, source.1, *planes)
+        {
             let tx = &self.txs[at];
             let next = tx.next;
             let bit = 1u64 << tx.plane;

@@ -20,8 +20,9 @@ use std::collections::VecDeque;
 /// Streams of arrivals a drive can have.
 pub(crate) const STREAMS_MAX: u32 = 64;
 
-/// How many requests ahead page-table entries are asked for, and what stands in them. Chosen by measuring:
-/// a line takes about 100 ns to come, a request about 400.
+/// How many requests ahead the places of page-table entries are asked for, the entries, and what stands in
+/// them. A line takes about 100 ns to come, a request about 400.
+const LEAVES_AHEAD: usize = 10;
 const ENTRIES_AHEAD: usize = 6;
 const PLACES_AHEAD: usize = 2;
 
@@ -475,6 +476,10 @@ impl Core {
             let tenant = tenant.min(self.tenants.len() - 1);
             (tenant, self.page_of(self.tenants[tenant].inside(request.lba).0))
         };
+        if let Some(request) = inbox.requests.get(LEAVES_AHEAD) {
+            let (tenant, lpn) = first_page(request);
+            self.ftl.expect_soon(tenant, lpn);
+        }
         if let Some(request) = inbox.requests.get(ENTRIES_AHEAD) {
             let (tenant, lpn) = first_page(request);
             self.ftl.expect(tenant, lpn);
