@@ -357,18 +357,20 @@ impl Ftl {
 
     /// The plane of the next write of a page.
     #[inline]
-    pub fn plane_for_write(&mut self, tenant: usize, lpn: u64, load: &impl Load) -> PlaneId {
-        let tenant = &self.tenants[tenant];
+    pub fn plane_for_write(&mut self, index: usize, lpn: u64, load: &impl Load) -> PlaneId {
+        let tenant = &self.tenants[index];
         if !tenant.dynamic {
             return tenant.static_plane(lpn);
         }
-        // Ties go to the plane whose turn it is, so that an idle drive is striped.
-        let count = tenant.planes.len() as u32;
-        let start = self.turn % count;
-        let plane = (0..count)
-            .map(|i| tenant.planes[((start + i) % count) as usize])
-            .min_by_key(|&plane| load.backlog(plane))
-            .unwrap_or(tenant.planes[0]);
+        // A plane without room only if there is no other. Ties go to the plane whose turn it is, so that an
+        // idle drive is striped.
+        let planes = &tenant.planes;
+        let start = self.turn as usize % planes.len();
+        let (before, from) = planes.split_at(start);
+        let in_turn = from.iter().chain(before).copied();
+        let plane = in_turn
+            .min_by_key(|&plane| (self.must_hold(index, plane), load.backlog(plane)))
+            .unwrap_or(planes[0]);
         self.turn = self.turn.wrapping_add(1);
         plane
     }

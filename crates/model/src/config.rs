@@ -381,6 +381,8 @@ pub struct Suspension {
     pub suspend_erase: Nanos,
     /// Time to bring a program to a halt.
     pub suspend_program: Nanos,
+    /// How often one operation may be interrupted, so that reads cannot starve it.
+    pub interruptions_max: u32,
 }
 
 /// The channels between controller and flash, and the scheduler that shares them.
@@ -481,6 +483,9 @@ pub struct Compat {
     pub read_fill_dirty: bool,
     /// The destage set forgets the write that clears it as well.
     pub destage_forgets_all: bool,
+    /// A cached page that is written again and written back carries only the sectors of the last write; older
+    /// ones vanish.
+    pub destage_drops_sectors: bool,
     /// A tenant's space begins right behind the one before, even in the middle of a page.
     pub unaligned_tenants: bool,
     /// An erase command erases one block, never one in each of several planes.
@@ -504,6 +509,7 @@ impl Compat {
         read_fill_by_flash_owner: true,
         read_fill_dirty: true,
         destage_forgets_all: true,
+        destage_drops_sectors: true,
         unaligned_tenants: true,
         single_plane_erases: true,
         wrap_request_size: true,
@@ -581,6 +587,7 @@ impl Default for DeviceConfig {
                 program_for_read: Nanos::from_us(100),
                 suspend_erase: Nanos::from_us(700),
                 suspend_program: Nanos::from_us(100),
+                interruptions_max: 8,
             },
             bus: Bus {
                 channels: 8,

@@ -93,7 +93,9 @@ fn find(name: &str) -> Result<Loaded, LoadError> {
         return parse(text.to_owned(), Format::Preset, name);
     }
     let path = Path::new(name);
-    if !path.exists() {
+    // What is written like a path is a missing file, not a misspelt preset.
+    let is_path = path.extension().is_some() || name.contains(std::path::is_separator);
+    if !is_path && !path.exists() {
         let nearest = closest(name, presets::names());
         return Err(LoadError::Unknown { name: name.to_owned(), nearest });
     }

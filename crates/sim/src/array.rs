@@ -215,7 +215,7 @@ impl Core {
             matches!(self.suspension, SuspensionSupport::Erase | SuspensionSupport::ProgramErase);
         let is_read = matches!(first.0, Class::UserRead | Class::MappingRead);
         let list = die.txs;
-        if self.txs[list].suspensions() >= crate::tx::SUSPENSIONS_MAX {
+        if self.txs[list].suspensions() >= rules.interruptions_max {
             return false;
         }
         match (die.class, first.0) {

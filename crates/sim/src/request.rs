@@ -269,6 +269,11 @@ impl Core {
             if record.mark != epoch {
                 record.mark = epoch;
                 record.state = SlotState::WritingBack;
+                let part = if self.destage_drops_sectors {
+                    part
+                } else {
+                    Part { mask: record.mask, sectors: record.mask.count_ones(), ..part }
+                };
                 written_back += part.sectors;
                 let tx = self.write_tx(Purpose::Request, entry, tenant, part, stamp, NIL);
                 self.txs[tx].priority = self.priority[tenant as usize];

@@ -82,9 +82,6 @@ pub(crate) struct Tx {
     pub mask: u64,
 }
 
-/// Interruptions of one operation, so that a stream of reads cannot starve a program for ever.
-pub(crate) const SUSPENSIONS_MAX: u8 = 8;
-
 impl Tx {
     /// A transaction that nothing is known of but what it is for.
     pub fn new(class: Class, purpose: Purpose, phys: Phys, entry: EntryRef) -> Self {
@@ -115,12 +112,12 @@ impl Tx {
         }
     }
 
-    pub fn suspensions(&self) -> u8 {
-        self.suspended
+    pub fn suspensions(&self) -> u32 {
+        self.suspended.into()
     }
 
     pub fn count_suspension(&mut self) {
-        self.suspended += 1;
+        self.suspended = self.suspended.saturating_add(1);
     }
 }
 

@@ -115,6 +115,7 @@ fn draw_compat(config: &mut DeviceConfig, number: u64, rng: &mut Pcg64Mcg) {
             config.compat.unaligned_tenants = rng.random();
             config.compat.cmt_private_copies = rng.random();
             config.compat.destage_forgets_all = rng.random();
+            config.compat.destage_drops_sectors = rng.random();
             config.compat.free_mapping_writes = rng.random();
             config.compat.eager_frontiers = rng.random();
         }

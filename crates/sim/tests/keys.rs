@@ -117,7 +117,7 @@ fn scenes() -> Vec<Scene> {
         Mix { requests: 40, sectors: 24_000, gap_ns: 1e7, pages_max: 1, align: 65_544, ..WRITES };
     scenes.push(Scene { streams: vec![long.requests(0)], ..scene("long", |_| {}) });
     // Seconds of few pages: the cache forgets which of them it has written.
-    let slow = Mix { requests: 1_500, gap_ns: 2e6, sectors: 400, ..WRITES };
+    let slow = Mix { requests: 1_500, gap_ns: 2e6, sectors: 400, align: 1, ..WRITES };
     scenes.push(Scene { streams: vec![slow.requests(0)], ..scene("slow", |_| {}) });
     scenes
 }

@@ -35,6 +35,9 @@ pub(super) const COMPAT: Section = Section {
             .says("Pages read into the data cache are marked dirty and charged twice."),
         row!("compat.destage_forgets_all", compat.destage_forgets_all)
             .says("The destage set forgets the write that clears it as well."),
+        row!("compat.destage_drops_sectors", compat.destage_drops_sectors).says(
+            "A cached page written back carries only the sectors of its last write; older ones vanish.",
+        ),
         row!("compat.single_plane_erases", compat.single_plane_erases)
             .says("An erase command erases one block, never one in each of several planes."),
         row!("compat.wrap_request_size", compat.wrap_request_size)

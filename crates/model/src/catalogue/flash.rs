@@ -16,6 +16,11 @@ fn needs_program_suspension(config: &DeviceConfig) -> Option<&'static str> {
         .then_some("suspension.support does not include programs")
 }
 
+fn needs_suspension(config: &DeviceConfig) -> Option<&'static str> {
+    (config.suspension.support == SuspensionSupport::None)
+        .then_some("suspension.support does not include anything")
+}
+
 const HUNDREDS_OF_US: super::Candidates = Steps { from: 100_000, to: 500_000, by: 100_000 };
 
 /// Suspension.
@@ -69,6 +74,11 @@ pub(super) const SUSPENSION: Section = Section {
             .also(&["Suspend_Program_time"])
             .unless(needs_program_suspension)
             .says("Time to bring a program to a halt."),
+        row!("suspension.interruptions_max", suspension.interruptions_max)
+            .ints(0, 255)
+            .candidates(Fixed, Ints(&[1, 2, 4, 8, 16]))
+            .unless(needs_suspension)
+            .says("How often one operation may be interrupted, so that reads cannot starve it."),
     ],
 };
 
