@@ -107,12 +107,15 @@ impl Hyperparameters {
     pub(super) fn covariances(&self, squared: &mut [f64]) {
         let (rbf, rq, alpha) = (self.rbf_variance, self.rq_variance, self.rq_alpha);
         let spread = 1.0 / (2.0 * alpha * self.rq_ratio * self.rq_ratio);
-        Arch::new().dispatch(|| {
-            for value in squared.iter_mut() {
-                let r2 = if *value < 0.0 { 0.0 } else { *value };
-                let tail = vmath::exp(-alpha * vmath::ln(1.0 + spread * r2));
-                *value = rbf * vmath::exp(-0.5 * r2) + rq * tail;
-            }
-        });
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for value in squared.iter_mut() {
+                    let r2 = if *value < 0.0 { 0.0 } else { *value };
+                    let tail = vmath::exp(-alpha * vmath::ln(1.0 + spread * r2));
+                    *value = rbf * vmath::exp(-0.5 * r2) + rq * tail;
+                }
+            },
+        );
     }
 }

@@ -110,7 +110,10 @@ impl<'a> Likelihood<'a> {
             self.cells.iter().enumerate().map(|(i, cell)| cell / scales[i % columns]).collect()
         };
         let squared = &mut self.squared;
-        arch.dispatch(|| pairwise(&scaled, rows, columns, squared));
+        arch.dispatch(
+            #[inline(always)]
+            || pairwise(&scaled, rows, columns, squared),
+        );
         if single {
             self.plain.clone_from(&self.squared);
             self.measure_distances();
@@ -124,15 +127,18 @@ impl<'a> Likelihood<'a> {
         let spread = 1.0 / (2.0 * alpha * hyper.rq_ratio * hyper.rq_ratio);
         let (squared, rbf) = (&self.squared, &mut self.rbf);
         let (rq, log_base) = (&mut self.rq, &mut self.log_base);
-        self.arch.dispatch(|| {
-            let outs = rbf.iter_mut().zip(rq.iter_mut()).zip(log_base.iter_mut());
-            for (&r2, ((rbf, rq), log_base)) in squared.iter().zip(outs) {
-                let log = vmath::ln(1.0 + spread * r2);
-                *rbf = rbf_variance * vmath::exp(-0.5 * r2);
-                *rq = rq_variance * vmath::exp(-alpha * log);
-                *log_base = log;
-            }
-        });
+        self.arch.dispatch(
+            #[inline(always)]
+            || {
+                let outs = rbf.iter_mut().zip(rq.iter_mut()).zip(log_base.iter_mut());
+                for (&r2, ((rbf, rq), log_base)) in squared.iter().zip(outs) {
+                    let log = vmath::ln(1.0 + spread * r2);
+                    *rbf = rbf_variance * vmath::exp(-0.5 * r2);
+                    *rq = rq_variance * vmath::exp(-alpha * log);
+                    *log_base = log;
+                }
+            },
+        );
     }
 
     /// The gradient of the likelihood by the logarithms of the parameters, at the point last
@@ -168,7 +174,10 @@ impl<'a> Likelihood<'a> {
                 weight: solved.weights[column],
             };
             let pull = &mut pull[..end - start];
-            let sums = self.arch.dispatch(|| pairs.sums(hyper, pull));
+            let sums = self.arch.dispatch(
+                #[inline(always)]
+                || pairs.sums(hyper, pull),
+            );
             for (total, sum) in into[..4].iter_mut().zip(sums) {
                 *total += sum;
             }
@@ -177,7 +186,10 @@ impl<'a> Likelihood<'a> {
             } else {
                 let lengths = &mut into[FIXED..];
                 let columns = self.columns;
-                self.arch.dispatch(|| pull_lengths(&scaled, columns, column, pull, lengths));
+                self.arch.dispatch(
+                    #[inline(always)]
+                    || pull_lengths(&scaled, columns, column, pull, lengths),
+                );
             }
             start = end;
         }

@@ -39,12 +39,18 @@ pub(super) fn settle(
     let mut counts = vec![0u64; centroids.nrows()];
     let (arch, mut iterations, mut converged) = (Arch::new(), 0, false);
     let mut before = Vec::new();
-    arch.dispatch(|| points.assign(&centroids));
+    arch.dispatch(
+        #[inline(always)]
+        || points.assign(&centroids),
+    );
     while iterations < max_iterations && !converged {
         iterations += 1;
         points.move_centroids(&mut centroids, &mut counts, empty);
         before.clone_from(&points.labels);
-        arch.dispatch(|| points.assign(&centroids));
+        arch.dispatch(
+            #[inline(always)]
+            || points.assign(&centroids),
+        );
         converged = before == points.labels;
     }
     counts.fill(0);

@@ -106,20 +106,23 @@ impl MlpModel {
     }
 
     fn evaluate<'a>(&self, row: &[f64], buffer: &'a mut Buffer) -> &'a [f64] {
-        Arch::new().dispatch(|| {
-            let Buffer { now, next } = &mut *buffer;
-            now.clear();
-            now.extend_from_slice(row);
-            for (number, layer) in self.layers.iter().enumerate() {
-                layer.apply(now, next);
-                if number + 1 < self.layers.len() {
-                    activate(self.activation, next);
-                } else if self.output == Output::Softmax {
-                    softmax(next);
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let Buffer { now, next } = &mut *buffer;
+                now.clear();
+                now.extend_from_slice(row);
+                for (number, layer) in self.layers.iter().enumerate() {
+                    layer.apply(now, next);
+                    if number + 1 < self.layers.len() {
+                        activate(self.activation, next);
+                    } else if self.output == Output::Softmax {
+                        softmax(next);
+                    }
+                    std::mem::swap(now, next);
                 }
-                std::mem::swap(now, next);
-            }
-        });
+            },
+        );
         &buffer.now
     }
 
