@@ -21,6 +21,8 @@ impl PcaParams {
 struct Directions {
     rows: Array2<f64>,
     squares: Vec<f64>,
+    /// Sum of all squared singular values.
+    total: f64,
 }
 
 impl PcaValidParams {
@@ -39,7 +41,6 @@ impl PcaValidParams {
         linalg::one_thread();
         let means = linalg::column_means(x);
         let centred = linalg::centred(x, &means);
-        let total: f64 = centred.iter().map(|value| value * value).sum();
         let cells = centred.as_slice().expect("centred gives standard layout");
         let matrix = MatRef::from_row_major_slice(cells, rows, columns);
         let mut found = if rows >= columns {
@@ -48,7 +49,7 @@ impl PcaValidParams {
             by_gram(matrix, self.components)?
         };
         // Rounding leaves directions of no variance at about eps² of the whole (SVD) or eps (Gram).
-        let floor = total * if rows >= columns { 1e-28 } else { 1e-13 };
+        let floor = found.total * if rows >= columns { 1e-28 } else { 1e-13 };
         let rank = found.squares.iter().take_while(|&&square| square > floor).count();
         if rank < self.components {
             return Err(PcaError::Rank { asked: self.components, rank });
@@ -56,16 +57,17 @@ impl PcaValidParams {
         found.rows.axis_iter_mut(Axis(0)).for_each(fix_sign);
         let divisor = (rows - 1) as f64;
         let variances: Vec<f64> = found.squares.iter().map(|square| square / divisor).collect();
-        Ok(PcaModel::new(means.to_vec(), found.rows, variances, total / divisor))
+        Ok(PcaModel::new(means.to_vec(), found.rows, variances, found.total / divisor))
     }
 }
 
 fn by_svd(x: MatRef<'_, f64>, keep: usize) -> Result<Directions, PcaError> {
     let svd = Svd::new_thin(x).map_err(|_| PcaError::NotConverged)?;
     let values = svd.S().column_vector();
+    let total = (0..values.nrows()).map(|i| values[i] * values[i]).sum();
     let squares = (0..keep).map(|i| values[i] * values[i]).collect();
     let rows = Array2::from_shape_fn((keep, x.ncols()), |(i, j)| svd.V()[(j, i)]);
-    Ok(Directions { rows, squares })
+    Ok(Directions { rows, squares, total })
 }
 
 /// With `x xᵀ = U Λ Uᵀ`, the directions are the rows of `Λ^-½ Uᵀ x`.
@@ -83,6 +85,7 @@ fn by_gram(x: MatRef<'_, f64>, keep: usize) -> Result<Directions, PcaError> {
         1.0,
         Par::Seq,
     );
+    let total = (0..rows).map(|i| gram[(i, i)]).sum();
     let eigen =
         SelfAdjointEigen::new(gram.as_ref(), Side::Lower).map_err(|_| PcaError::NotConverged)?;
     let values = eigen.S().column_vector();
@@ -97,7 +100,7 @@ fn by_gram(x: MatRef<'_, f64>, keep: usize) -> Result<Directions, PcaError> {
             direction /= length;
         }
     }
-    Ok(Directions { rows: directions, squares })
+    Ok(Directions { rows: directions, squares, total })
 }
 
 fn fix_sign(mut direction: ndarray::ArrayViewMut1<'_, f64>) {
