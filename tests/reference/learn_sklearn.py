@@ -91,6 +91,14 @@ def gp_trained(seed, rows, columns):
     return {"seed": seed, "rows": rows, "columns": columns, "likelihood": model.log_marginal_likelihood_value_}
 
 
+def gp_one_start(rows):
+    draw = SplitMix(20)
+    x = draw.matrix(rows, 58)
+    y = smooth(draw, x)
+    model = GaussianProcessRegressor(kernel(0.5, 3.0, 0.5, 1.0, 1.0, 0.01), alpha=0.0).fit(x, y - y.mean())
+    return {"seed": 20, "rows": rows, "columns": 58, "likelihood": model.log_marginal_likelihood_value_}
+
+
 def blobs(seed, rows, columns, clusters):
     draw = SplitMix(seed)
     centres = 10.0 * draw.matrix(clusters, columns)
@@ -182,6 +190,7 @@ def record():
             gp_case(3, 35, 4, hyper, [0.3, 0.6, 2.0, 7.0]),
         ],
         "gp_trained": [gp_trained(4, 40, 2), gp_trained(5, 60, 5)],
+        "gp_one_start": [gp_one_start(100), gp_one_start(300)],
         "kmeans": [kmeans_case(6, 600, 5, 7, 7), kmeans_case(7, 500, 2, 9, 6), kmeans_case(8, 300, 8, 4, 10)],
         "pca": [pca_case(9, 60, 12, 4), pca_case(10, 30, 200, 5)],
         "ridge": [ridge_case(11, 40, 6, 0.5), ridge_case(12, 25, 10, 3.0)],

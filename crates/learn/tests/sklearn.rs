@@ -17,6 +17,7 @@ use std::f64::consts::PI;
 struct Recorded {
     gp: Vec<GpCase>,
     gp_trained: Vec<GpTrained>,
+    gp_one_start: Vec<GpTrained>,
     kmeans: Vec<KMeansCase>,
     pca: Vec<PcaCase>,
     ridge: Vec<RidgeCase>,
@@ -175,6 +176,30 @@ fn gaussian_process_training() {
     }
 }
 
+/// From one start, the benches' own, at least the likelihood that scikit-learn reaches from it.
+#[test]
+fn gaussian_process_training_from_one_start() {
+    for case in recorded().gp_one_start {
+        let mut draw = SplitMix(case.seed);
+        let x = draw.matrix(case.rows, case.columns);
+        let y = smooth(&mut draw, &x);
+        let start = Hyperparameters {
+            rbf_variance: 0.5,
+            rq_variance: 0.5,
+            rq_alpha: 1.0,
+            rq_ratio: 1.0,
+            noise_variance: 0.01,
+            length_scales: vec![3.0],
+            mean: 0.0,
+        };
+        let params = GpParams::new(LengthScales::Isotropic).starts(1).warm_start(start);
+        let model = params.fit(x.view(), y.view()).unwrap();
+        let (ours, theirs) = (model.log_marginal_likelihood(), case.likelihood);
+        println!("{} rows: {ours:.4} after {}; {theirs:.4}", case.rows, model.evaluations());
+        assert!(ours > theirs - 1e-3, "{ours} here, {theirs} by scikit-learn");
+    }
+}
+
 fn blobs(case: &KMeansCase) -> Array2<f64> {
     let mut draw = SplitMix(case.seed);
     let centres = draw.matrix(case.groups, case.columns) * 10.0;
@@ -286,6 +311,7 @@ fn trees_err_no_more_than_the_reference() {
              {forest_mre:.4}"
         );
         assert!(linear <= tree_mre, "friedman {function}: {linear} against {tree_mre}");
+        // Which folds a seed draws moves a constant tree's error by 1 %, here and there.
         assert!(constant <= 1.02 * tree_mre, "friedman {function}: {constant} against {tree_mre}");
         assert!(weighted <= tree_mre, "friedman {function}: {weighted} against {tree_mre}");
         assert!(bag <= forest_mre, "friedman {function}: {bag} against {forest_mre}");

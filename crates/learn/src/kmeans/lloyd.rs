@@ -4,8 +4,8 @@ use super::EmptyCluster;
 use crate::vmath::vectorised;
 use ndarray::{Array2, ArrayView2};
 
-/// Points measured together: their distances stay in registers from cluster to cluster.
-const LANES: usize = 16;
+/// Points measured together: with their distances they stay in the nearest cache.
+const LANES: usize = 128;
 
 /// What the steps ended with.
 pub(super) struct Settled {
@@ -62,24 +62,23 @@ vectorised! {
         labels: &'a mut [u32],
         squared: &'a mut [f64],
     ) {
+        let mut points = vec![[0.0f64; LANES]; columns.len()];
         let outs = labels.chunks_mut(LANES).zip(squared.chunks_mut(LANES));
         for (block, (labels, squared)) in outs.enumerate() {
-            let start = block * LANES;
+            let (start, length) = (block * LANES, labels.len());
+            for (point, column) in points.iter_mut().zip(columns) {
+                point[..length].copy_from_slice(&column[start..start + length]);
+            }
             // Labels are numbers like the distances, so that both are chosen by the same mask.
             let mut best = [f64::INFINITY; LANES];
             let mut label = [0.0f64; LANES];
             let mut cluster = 0.0;
             for centroid in centroids.chunks_exact(columns.len()) {
                 let mut sums = [0.0f64; LANES];
-                for (column, &centre) in columns.iter().zip(centroid) {
-                    if let Some(values) = column[start..].first_chunk::<LANES>() {
-                        for (sum, &value) in sums.iter_mut().zip(values) {
-                            *sum += (value - centre) * (value - centre);
-                        }
-                    } else {
-                        for (sum, &value) in sums.iter_mut().zip(&column[start..]) {
-                            *sum += (value - centre) * (value - centre);
-                        }
+                for (values, &centre) in points.iter().zip(centroid) {
+                    for lane in 0..LANES {
+                        let gap = values[lane] - centre;
+                        sums[lane] += gap * gap;
                     }
                 }
                 for lane in 0..LANES {
