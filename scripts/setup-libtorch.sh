@@ -16,9 +16,13 @@ CUPTI=13.0.85
 root=$(cd "$(dirname "$0")/.." && pwd)
 dest=${1:-"$root/.libtorch"}
 
-if [ -n "${LIBTORCH:-}" ] && [ -e "$LIBTORCH/lib/libtorch_cpu.so" ] && [ $# -eq 0 ]; then
-    echo "libtorch: using LIBTORCH=$LIBTORCH"
-    exit 0
+if [ -n "${LIBTORCH:-}" ] && [ $# -eq 0 ]; then
+    if compgen -G "$LIBTORCH/lib/libtorch_cpu.*" >/dev/null; then
+        echo "libtorch: using LIBTORCH=$LIBTORCH"
+        exit 0
+    fi
+    echo "libtorch: LIBTORCH=$LIBTORCH has no lib/libtorch_cpu: unset it, or set it to a libtorch $TORCH" >&2
+    exit 1
 fi
 if [ "$(cat "$dest/build-version" 2>/dev/null)" = "$TORCH" ]; then
     echo "libtorch: $TORCH is in $dest"
@@ -28,7 +32,7 @@ if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ]; then
     echo "libtorch: this script knows Linux on x86-64 only; set LIBTORCH to a libtorch $TORCH" >&2
     exit 1
 fi
-for tool in python3 cc; do
+for tool in python3 cc c++; do
     if ! command -v "$tool" >/dev/null; then
         echo "libtorch: $tool is missing; on Debian: apt install python3-pip g++" >&2
         exit 1

@@ -91,6 +91,14 @@ def gp_trained(seed, rows, columns):
     return {"seed": seed, "rows": rows, "columns": columns, "likelihood": model.log_marginal_likelihood_value_}
 
 
+def gp_one_start(rows):
+    draw = SplitMix(20)
+    x = draw.matrix(rows, 58)
+    y = smooth(draw, x)
+    model = GaussianProcessRegressor(kernel(0.5, 3.0, 0.5, 1.0, 1.0, 0.01), alpha=0.0).fit(x, y - y.mean())
+    return {"seed": 20, "rows": rows, "columns": 58, "likelihood": model.log_marginal_likelihood_value_}
+
+
 def blobs(seed, rows, columns, clusters):
     draw = SplitMix(seed)
     centres = 10.0 * draw.matrix(clusters, columns)
@@ -151,6 +159,27 @@ def tree_case(which):
     return {"function": which, "tree_mre": mre(tree), "forest_mre": mre(forest)}
 
 
+def ten_classes(seed, rows):
+    centres, draw = 4.0 * SplitMix(40).matrix(10, 9), SplitMix(seed)
+    noise = [[sum(draw.uniform() for _ in range(6)) - 3.0 for _ in range(9)] for _ in range(rows)]
+    labels = np.arange(rows) % 10
+    return centres[labels] + 1.4 * np.array(noise), labels
+
+
+def mlp_case(optimiser, rate, momentum):
+    (x, labels), (asked, truth) = ten_classes(41, 1500), ten_classes(42, 1000)
+    means, deviations = x.mean(axis=0), x.std(axis=0)
+    solver = "adam" if optimiser == "adam" else "sgd"
+    found = []
+    for seed in range(5):
+        network = MLPClassifier((32,), activation="logistic", solver=solver, learning_rate_init=rate, momentum=momentum,
+                                nesterovs_momentum=False, alpha=0.0, batch_size=64, max_iter=30, tol=0.0,
+                                n_iter_no_change=1000, random_state=seed)
+        network.fit((x - means) / deviations, labels)
+        found.append(network.score((asked - means) / deviations, truth))
+    return {"optimiser": optimiser, "rate": rate, "momentum": momentum, "accuracy": float(np.mean(found))}
+
+
 def record():
     hyper = [1.3, 0.7, 0.8, 1.7, 0.02]
     return {
@@ -161,10 +190,12 @@ def record():
             gp_case(3, 35, 4, hyper, [0.3, 0.6, 2.0, 7.0]),
         ],
         "gp_trained": [gp_trained(4, 40, 2), gp_trained(5, 60, 5)],
+        "gp_one_start": [gp_one_start(100), gp_one_start(300)],
         "kmeans": [kmeans_case(6, 600, 5, 7, 7), kmeans_case(7, 500, 2, 9, 6), kmeans_case(8, 300, 8, 4, 10)],
         "pca": [pca_case(9, 60, 12, 4), pca_case(10, 30, 200, 5)],
         "ridge": [ridge_case(11, 40, 6, 0.5), ridge_case(12, 25, 10, 3.0)],
         "tree": [tree_case(which) for which in (1, 2, 3)],
+        "mlp": [mlp_case("sgd", 0.2, 0.0), mlp_case("momentum", 0.1, 0.9), mlp_case("adam", 0.02, 0.0)],
     }
 
 

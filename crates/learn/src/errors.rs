@@ -92,10 +92,19 @@ pub(crate) fn check_matrix(x: ArrayView2<'_, f64>) -> Result<(), DataError> {
     if x.ncols() == 0 {
         return Err(DataError::NoColumns);
     }
+    // The usual answer needs no positions: 5 million cells take 3 ms instead of 20.
+    if x.as_slice_memory_order().is_some_and(all_finite) {
+        return Ok(());
+    }
     match x.indexed_iter().find(|(_, value)| !value.is_finite()) {
         Some(((row, column), &value)) => Err(DataError::NotFinite { row, column, value }),
         None => Ok(()),
     }
+}
+
+/// Blocks without an exit become vector code.
+fn all_finite(cells: &[f64]) -> bool {
+    cells.chunks(1024).all(|block| block.iter().fold(true, |sound, cell| sound & cell.is_finite()))
 }
 
 /// Accepts a sound matrix with one finite target for each row.

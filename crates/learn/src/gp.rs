@@ -14,10 +14,11 @@
 //!
 //! Training maximises the log marginal likelihood by its analytic gradient inside bounds, from
 //! several starts, in logarithms of all parameters, on targets scaled to unit variance (bounds and
-//! starts mean the same for any unit; reported parameters are in the targets' own). One evaluation
-//! costs O(n³) with its gradient, ARD's O(n²·columns) beside it. Factorisation is an exact
-//! Cholesky; when rounding makes the matrix indefinite, growing jitter is added to the diagonal,
-//! and the model says how much.
+//! starts mean the same for any unit; reported parameters are in the targets' own). Each start is
+//! followed until two steps running gain less than 1e-3 of log likelihood; of several, the best is
+//! then followed until they gain less than 1e-5. One evaluation costs O(n³) with its gradient, ARD's O(n²·columns) beside it.
+//! Factorisation is an exact Cholesky; when rounding makes the matrix indefinite, growing jitter is
+//! added to the diagonal, and the model says how much.
 //!
 //! A new observation joins a fitted model in O(n²) without retraining ([`GpModel::add`]). Columns
 //! should be of comparable size, best in [0, 1]: see [`crate::space`]. Constant columns do no harm.

@@ -1,8 +1,41 @@
-//! `exp` and `ln` as straight-line arithmetic, so that loops over them become vector code.
+//! Loops as vector code: [`vectorised`] functions, and `exp` and `ln` as straight-line arithmetic.
 //!
 //! The library's functions are calls, about 5 ns each; three for each pair of a Gaussian process'
 //! points would be most of a prediction's time. These stay within 2 units in the last place of them
 //! on their ranges. Neither fuses multiplications, so results are the same on every CPU.
+
+/// Declares functions whose bodies are compiled for each width of vector and run with the widest
+/// that this CPU has. The body becomes a structure's method, because a closure handed to pulp is
+/// called through a shim that does not inline, and its loops stay baseline code. Sums that must not
+/// depend on the width need lanes of their own.
+macro_rules! vectorised {
+    (@output) => { () };
+    (@output $out:ty) => { $out };
+    ($($(#[$meta:meta])* $vis:vis fn $name:ident<$life:lifetime>(
+        $($arg:ident: $type:ty),* $(,)?
+    ) $(-> $out:ty)? $body:block)*) => {$(
+        $(#[$meta])*
+        $vis fn $name<$life>($($arg: $type),*) $(-> $out)? {
+            struct Body<$life> {
+                $($arg: $type,)*
+            }
+
+            impl<$life> pulp::NullaryFnOnce for Body<$life> {
+                type Output = vectorised!(@output $($out)?);
+
+                #[inline(always)]
+                fn call(self) -> Self::Output {
+                    let Self { $($arg),* } = self;
+                    $body
+                }
+            }
+
+            pulp::Arch::new().dispatch(Body { $($arg),* })
+        }
+    )*};
+}
+
+pub(crate) use vectorised;
 
 const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;

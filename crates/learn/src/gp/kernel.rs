@@ -1,8 +1,7 @@
 //! The kernel's parameters and its values over many squared distances at once.
 
 use super::GpError;
-use crate::vmath;
-use pulp::Arch;
+use crate::vmath::{self, vectorised};
 use serde::{Deserialize, Serialize};
 
 /// All trained parameters, in the targets' and the columns' own units.
@@ -105,14 +104,54 @@ impl Hyperparameters {
 
     /// Turns squared distances, in units of the length scales, into covariances in place.
     pub(super) fn covariances(&self, squared: &mut [f64]) {
-        let (rbf, rq, alpha) = (self.rbf_variance, self.rq_variance, self.rq_alpha);
-        let spread = 1.0 / (2.0 * alpha * self.rq_ratio * self.rq_ratio);
-        Arch::new().dispatch(|| {
-            for value in squared.iter_mut() {
-                let r2 = if *value < 0.0 { 0.0 } else { *value };
-                let tail = vmath::exp(-alpha * vmath::ln(1.0 + spread * r2));
-                *value = rbf * vmath::exp(-0.5 * r2) + rq * tail;
-            }
-        });
+        covariances(squared, &self.constants());
+    }
+
+    /// What the kernel multiplies by, worked out once for many pairs.
+    pub(super) fn constants(&self) -> Constants {
+        let per_ratio = 1.0 / (self.rq_ratio * self.rq_ratio);
+        Constants {
+            rbf: self.rbf_variance,
+            rq: self.rq_variance,
+            alpha: self.rq_alpha,
+            per_ratio,
+            spread: per_ratio / (2.0 * self.rq_alpha),
+        }
+    }
+}
+
+/// Numbers of the kernel's formula: `spread` is `1 / (2·alpha·ratio²)`, `per_ratio` `1 / ratio²`.
+pub(super) struct Constants {
+    pub(super) rbf: f64,
+    pub(super) rq: f64,
+    pub(super) alpha: f64,
+    pub(super) per_ratio: f64,
+    pub(super) spread: f64,
+}
+
+vectorised! {
+    fn covariances<'a>(squared: &'a mut [f64], k: &'a Constants) {
+        for value in squared.iter_mut() {
+            let r2 = if *value < 0.0 { 0.0 } else { *value };
+            let tail = vmath::exp(-k.alpha * vmath::ln(1.0 + k.spread * r2));
+            *value = k.rbf * vmath::exp(-0.5 * r2) + k.rq * tail;
+        }
+    }
+
+    /// Both parts of the kernel over squared distances, and `ln(1 + spread · r²)` for its gradient.
+    pub(super) fn parts<'a>(
+        squared: &'a [f64],
+        k: &'a Constants,
+        rbf: &'a mut [f64],
+        rq: &'a mut [f64],
+        log_base: &'a mut [f64],
+    ) {
+        let outs = rbf.iter_mut().zip(rq.iter_mut()).zip(log_base.iter_mut());
+        for (&r2, ((rbf, rq), log_base)) in squared.iter().zip(outs) {
+            let log = vmath::ln(1.0 + k.spread * r2);
+            *rbf = k.rbf * vmath::exp(-0.5 * r2);
+            *rq = k.rq * vmath::exp(-k.alpha * log);
+            *log_base = log;
+        }
     }
 }

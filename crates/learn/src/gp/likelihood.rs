@@ -4,15 +4,14 @@
 //! column, without the diagonal), and all passes over pairs are straight loops over such columns.
 
 use super::Mean;
-use super::kernel::{FIXED, Hyperparameters};
+use super::kernel::{self, Constants, FIXED, Hyperparameters};
 use super::optimise::Objective;
-use crate::vmath;
+use crate::vmath::vectorised;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::{factor, inverse};
 use faer::linalg::triangular_solve;
 use faer::{Mat, Par};
 use ndarray::ArrayView2;
-use pulp::Arch;
 
 /// Partial sums that the compiler keeps in vector registers.
 const LANES: usize = 8;
@@ -34,7 +33,6 @@ pub(super) struct Likelihood<'a> {
     cells: Vec<f64>,
     targets: &'a [f64],
     mean: Mean,
-    arch: Arch,
     /// Squared distances with all lengths 1; only kept for a single length scale.
     plain: Vec<f64>,
     /// Squared distances in units of the length scales.
@@ -42,28 +40,40 @@ pub(super) struct Likelihood<'a> {
     rbf: Vec<f64>,
     rq: Vec<f64>,
     log_base: Vec<f64>,
+    /// What the gradient multiplies each length's own squared difference by.
+    pull: Vec<f64>,
     at: Hyperparameters,
     solved: Option<Solved>,
+    /// Memory of the last factor: a fresh matrix would cost a page fault for every 4 KiB.
+    spare: Mat<f64>,
+    /// `K⁻¹` in the lower triangle, for the gradient.
+    precision: Mat<f64>,
+    scratch: MemBuffer,
 }
 
 impl<'a> Likelihood<'a> {
     pub(super) fn new(x: ArrayView2<'_, f64>, targets: &'a [f64], mean: Mean) -> Self {
         let (rows, columns) = x.dim();
         let pairs = rows * (rows - 1) / 2;
+        let scratch = factor::cholesky_in_place_scratch::<f64>(rows, Par::Seq, Default::default())
+            .or(inverse::inverse_scratch::<f64>(rows, Par::Seq));
         Self {
             rows,
             columns,
             cells: x.iter().copied().collect(),
             targets,
             mean,
-            arch: Arch::new(),
             plain: Vec::new(),
             squared: vec![0.0; pairs],
             rbf: vec![0.0; pairs],
             rq: vec![0.0; pairs],
             log_base: vec![0.0; pairs],
+            pull: vec![0.0; rows],
             at: Hyperparameters::from_logs(&[0.0; FIXED + 1], 1.0, 0.0),
             solved: None,
+            spare: Mat::new(),
+            precision: Mat::new(),
+            scratch: MemBuffer::new(scratch),
         }
     }
 
@@ -71,11 +81,17 @@ impl<'a> Likelihood<'a> {
     /// positive definite.
     pub(super) fn solve(&mut self, hyper: &Hyperparameters, jitter: f64) -> Option<()> {
         self.at.clone_from(hyper);
-        self.solved = None;
+        if let Some(last) = self.solved.take() {
+            self.spare = last.factor;
+        }
         self.measure_distances();
-        self.evaluate_kernel();
+        let (squared, rbf) = (&self.squared, &mut self.rbf);
+        kernel::parts(squared, &hyper.constants(), rbf, &mut self.rq, &mut self.log_base);
         let n = self.rows;
-        let mut matrix = Mat::<f64>::zeros(n, n);
+        let mut matrix = std::mem::replace(&mut self.spare, Mat::new());
+        if matrix.nrows() != n {
+            matrix = Mat::zeros(n, n);
+        }
         let diagonal = hyper.signal_variance() + hyper.noise_variance + jitter;
         let mut start = 0;
         for column in 0..n {
@@ -86,7 +102,10 @@ impl<'a> Likelihood<'a> {
             below[1..].iter_mut().zip(parts).for_each(|(cell, (rbf, rq))| *cell = rbf + rq);
             start = end;
         }
-        cholesky(&mut matrix)?;
+        if cholesky(&mut matrix, MemStack::new(&mut self.scratch)).is_none() {
+            self.spare = matrix;
+            return None;
+        }
         self.solved = Some(weigh(matrix, self.targets, self.mean)?);
         Some(())
     }
@@ -96,7 +115,7 @@ impl<'a> Likelihood<'a> {
     }
 
     fn measure_distances(&mut self) {
-        let (rows, columns, arch) = (self.rows, self.columns, self.arch);
+        let (rows, columns) = (self.rows, self.columns);
         let single = self.at.length_scales.len() == 1;
         if single && !self.plain.is_empty() {
             let scale = 1.0 / (self.at.length_scales[0] * self.at.length_scales[0]);
@@ -109,44 +128,27 @@ impl<'a> Likelihood<'a> {
             let scales = &self.at.length_scales;
             self.cells.iter().enumerate().map(|(i, cell)| cell / scales[i % columns]).collect()
         };
-        let squared = &mut self.squared;
-        arch.dispatch(|| pairwise(&scaled, rows, columns, squared));
+        pairwise(&scaled, rows, columns, &mut self.squared);
         if single {
             self.plain.clone_from(&self.squared);
             self.measure_distances();
         }
     }
 
-    fn evaluate_kernel(&mut self) {
-        let hyper = &self.at;
-        let (rbf_variance, rq_variance, alpha) =
-            (hyper.rbf_variance, hyper.rq_variance, hyper.rq_alpha);
-        let spread = 1.0 / (2.0 * alpha * hyper.rq_ratio * hyper.rq_ratio);
-        let (squared, rbf) = (&self.squared, &mut self.rbf);
-        let (rq, log_base) = (&mut self.rq, &mut self.log_base);
-        self.arch.dispatch(|| {
-            let outs = rbf.iter_mut().zip(rq.iter_mut()).zip(log_base.iter_mut());
-            for (&r2, ((rbf, rq), log_base)) in squared.iter().zip(outs) {
-                let log = vmath::ln(1.0 + spread * r2);
-                *rbf = rbf_variance * vmath::exp(-0.5 * r2);
-                *rq = rq_variance * vmath::exp(-alpha * log);
-                *log_base = log;
-            }
-        });
-    }
-
     /// The gradient of the likelihood by the logarithms of the parameters, at the point last
     /// solved.
-    pub(super) fn gradient(&self, into: &mut [f64]) {
+    pub(super) fn gradient(&mut self, into: &mut [f64]) {
         into.fill(0.0);
         let Some(solved) = &self.solved else { return };
-        let precision = inverse_of(&solved.factor);
+        invert(&solved.factor, &mut self.precision, MemStack::new(&mut self.scratch));
+        let precision = &self.precision;
         let trace: f64 =
             (0..self.rows).map(|i| solved.weights[i] * solved.weights[i] - precision[(i, i)]).sum();
         let hyper = &self.at;
         into[0] = 0.5 * trace * hyper.rbf_variance;
         into[1] = 0.5 * trace * hyper.rq_variance;
         into[4] = 0.5 * trace * hyper.noise_variance;
+        let constants = hyper.constants();
         let single = hyper.length_scales.len() == 1;
         let scaled: Vec<f64> = if single {
             Vec::new()
@@ -154,7 +156,6 @@ impl<'a> Likelihood<'a> {
             let cells = self.cells.iter().enumerate();
             cells.map(|(i, cell)| cell / hyper.length_scales[i % self.columns]).collect()
         };
-        let mut pull = vec![0.0; self.rows];
         let mut start = 0;
         for column in 0..self.rows {
             let end = start + self.rows - column - 1;
@@ -167,17 +168,15 @@ impl<'a> Likelihood<'a> {
                 weights: &solved.weights[column + 1..],
                 weight: solved.weights[column],
             };
-            let pull = &mut pull[..end - start];
-            let sums = self.arch.dispatch(|| pairs.sums(hyper, pull));
+            let pull = &mut self.pull[..end - start];
+            let sums = pair_sums(&pairs, &constants, pull);
             for (total, sum) in into[..4].iter_mut().zip(sums) {
                 *total += sum;
             }
             if single {
                 into[FIXED] += sums[4];
             } else {
-                let lengths = &mut into[FIXED..];
-                let columns = self.columns;
-                self.arch.dispatch(|| pull_lengths(&scaled, columns, column, pull, lengths));
+                pull_lengths(&scaled, self.columns, column, pull, &mut into[FIXED..]);
             }
             start = end;
         }
@@ -211,7 +210,44 @@ struct Pairs<'a> {
     weight: f64,
 }
 
+/// `LANES` pairs side by side.
+struct Block {
+    squared: [f64; LANES],
+    rbf: [f64; LANES],
+    rq: [f64; LANES],
+    log_base: [f64; LANES],
+    precision: [f64; LANES],
+    weights: [f64; LANES],
+}
+
 impl Pairs<'_> {
+    /// The pairs from `start`; past the last, pairs of no covariance, which add nothing.
+    #[inline(always)]
+    fn block(&self, start: usize) -> Block {
+        Block {
+            squared: lanes(self.squared, start),
+            rbf: lanes(self.rbf, start),
+            rq: lanes(self.rq, start),
+            log_base: lanes(self.log_base, start),
+            precision: lanes(self.precision, start),
+            weights: lanes(self.weights, start),
+        }
+    }
+}
+
+#[inline(always)]
+fn lanes(values: &[f64], start: usize) -> [f64; LANES] {
+    match values[start..].first_chunk::<LANES>() {
+        Some(whole) => *whole,
+        None => {
+            let mut padded = [0.0; LANES];
+            padded.iter_mut().zip(&values[start..]).for_each(|(to, from)| *to = *from);
+            padded
+        }
+    }
+}
+
+vectorised! {
     /// Sums of `w dK` by the logarithms of both variances, alpha, the ratio and a single length,
     /// where `w = (K⁻¹y)(K⁻¹y)ᵀ - K⁻¹`. Leaves in `pull` what each length's own squared difference
     /// is multiplied by. With `u = r² / (2·alpha·ratio²)`:
@@ -221,90 +257,92 @@ impl Pairs<'_> {
     /// dK/dln ratio = rq · 2 · alpha · u/(1+u)
     /// dK/dln length_d = (rbf + rq / ((1+u) · ratio²)) · (difference_d / length_d)²
     /// ```
-    #[inline(always)]
-    fn sums(&self, hyper: &Hyperparameters, pull: &mut [f64]) -> [f64; 5] {
-        let n = pull.len();
-        let alpha = hyper.rq_alpha;
-        let per_ratio = 1.0 / (hyper.rq_ratio * hyper.rq_ratio);
-        let spread = per_ratio / (2.0 * alpha);
-        let (squared, rbf, rq) = (&self.squared[..n], &self.rbf[..n], &self.rq[..n]);
-        let (log_base, precision) = (&self.log_base[..n], &self.precision[..n]);
-        let weights = &self.weights[..n];
+    fn pair_sums<'a>(pairs: &'a Pairs<'a>, k: &'a Constants, pull: &'a mut [f64]) -> [f64; 5] {
         let mut totals = [[0.0f64; LANES]; 5];
-        for start in (0..n).step_by(LANES) {
-            let end = (start + LANES).min(n);
-            for i in start..end {
-                let lane = i - start;
-                let w = self.weight * weights[i] - precision[i];
-                let u = spread * squared[i];
+        for (number, pull) in pull.chunks_mut(LANES).enumerate() {
+            let block = pairs.block(number * LANES);
+            let mut pulls = [0.0; LANES];
+            for lane in 0..LANES {
+                let w = pairs.weight * block.weights[lane] - block.precision[lane];
+                let u = k.spread * block.squared[lane];
                 let left = 1.0 / (1.0 + u);
                 let share = u * left;
-                let (w_rbf, w_rq) = (w * rbf[i], w * rq[i]);
-                pull[i] = w_rbf + w_rq * left * per_ratio;
+                let (w_rbf, w_rq) = (w * block.rbf[lane], w * block.rq[lane]);
+                pulls[lane] = w_rbf + w_rq * left * k.per_ratio;
                 totals[0][lane] += w_rbf;
                 totals[1][lane] += w_rq;
-                totals[2][lane] += w_rq * alpha * (share - log_base[i]);
-                totals[3][lane] += w_rq * 2.0 * alpha * share;
-                totals[4][lane] += pull[i] * squared[i];
+                totals[2][lane] += w_rq * k.alpha * (share - block.log_base[lane]);
+                totals[3][lane] += w_rq * 2.0 * k.alpha * share;
+                totals[4][lane] += pulls[lane] * block.squared[lane];
             }
+            pull.copy_from_slice(&pulls[..pull.len()]);
         }
         totals.map(|lanes| lanes.iter().sum())
     }
-}
 
-/// Adds each pair's pull on each length: rows after `column` against row `column`.
-#[inline(always)]
-fn pull_lengths(scaled: &[f64], columns: usize, column: usize, pull: &[f64], lengths: &mut [f64]) {
-    let (head, tail) = scaled.split_at((column + 1) * columns);
-    let own = &head[column * columns..];
-    for (row, &pull) in tail.chunks_exact(columns).zip(pull) {
-        for ((length, a), b) in lengths.iter_mut().zip(row).zip(own) {
-            *length += pull * (a - b) * (a - b);
-        }
-    }
-}
-
-/// Squared distances of all pairs, packed.
-#[inline(always)]
-fn pairwise(scaled: &[f64], rows: usize, columns: usize, out: &mut [f64]) {
-    let mut place = 0;
-    for first in 0..rows {
-        let a = &scaled[first * columns..(first + 1) * columns];
-        for second in first + 1..rows {
-            let b = &scaled[second * columns..(second + 1) * columns];
-            let mut lanes = [0.0f64; LANES];
-            let (blocks_a, blocks_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-            let (rest_a, rest_b) = (blocks_a.remainder(), blocks_b.remainder());
-            for (block_a, block_b) in blocks_a.zip(blocks_b) {
-                for lane in 0..LANES {
-                    let gap = block_a[lane] - block_b[lane];
-                    lanes[lane] += gap * gap;
-                }
+    /// Adds each pair's pull on each length: rows after `column` against row `column`.
+    fn pull_lengths<'a>(
+        scaled: &'a [f64],
+        columns: usize,
+        column: usize,
+        pull: &'a [f64],
+        lengths: &'a mut [f64],
+    ) {
+        let (head, tail) = scaled.split_at((column + 1) * columns);
+        let own = &head[column * columns..];
+        for (row, &pull) in tail.chunks_exact(columns).zip(pull) {
+            for ((length, a), b) in lengths.iter_mut().zip(row).zip(own) {
+                *length += pull * (a - b) * (a - b);
             }
-            let rest: f64 = rest_a.iter().zip(rest_b).map(|(a, b)| (a - b) * (a - b)).sum();
-            out[place] = lanes.iter().sum::<f64>() + rest;
-            place += 1;
+        }
+    }
+
+    /// Squared distances of all pairs, packed.
+    fn pairwise<'a>(scaled: &'a [f64], rows: usize, columns: usize, out: &'a mut [f64]) {
+        let mut place = 0;
+        for first in 0..rows {
+            let a = &scaled[first * columns..(first + 1) * columns];
+            for second in first + 1..rows {
+                let b = &scaled[second * columns..(second + 1) * columns];
+                let mut lanes = [0.0f64; LANES];
+                let (blocks_a, blocks_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+                let (rest_a, rest_b) = (blocks_a.remainder(), blocks_b.remainder());
+                for (block_a, block_b) in blocks_a.zip(blocks_b) {
+                    for lane in 0..LANES {
+                        let gap = block_a[lane] - block_b[lane];
+                        lanes[lane] += gap * gap;
+                    }
+                }
+                let rest: f64 = rest_a.iter().zip(rest_b).map(|(a, b)| (a - b) * (a - b)).sum();
+                out[place] = lanes.iter().sum::<f64>() + rest;
+                place += 1;
+            }
         }
     }
 }
 
-fn cholesky(matrix: &mut Mat<f64>) -> Option<()> {
+fn cholesky(matrix: &mut Mat<f64>, stack: &mut MemStack) -> Option<()> {
     let n = matrix.nrows();
-    let scratch = factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
-    let mut buffer = MemBuffer::new(scratch);
-    let stack = MemStack::new(&mut buffer);
     let (regular, spec) = (Default::default(), Default::default());
     factor::cholesky_in_place(matrix.as_mut(), regular, Par::Seq, stack, spec).ok()?;
     // A pivot that rounding alone kept above 0 says nothing about the data.
     (0..n).all(|i| matrix[(i, i)].is_finite() && matrix[(i, i)] > 0.0).then_some(())
 }
 
+/// Leaves `K⁻¹` in the lower triangle of `out`.
+fn invert(factor: &Mat<f64>, out: &mut Mat<f64>, stack: &mut MemStack) {
+    let n = factor.nrows();
+    if out.nrows() != n {
+        *out = Mat::zeros(n, n);
+    }
+    inverse::inverse(out.as_mut(), factor.as_ref(), Par::Seq, stack);
+}
+
 /// `K⁻¹` in the lower triangle.
 pub(super) fn inverse_of(factor: &Mat<f64>) -> Mat<f64> {
-    let n = factor.nrows();
-    let mut out = Mat::zeros(n, n);
-    let mut buffer = MemBuffer::new(inverse::inverse_scratch::<f64>(n, Par::Seq));
-    inverse::inverse(out.as_mut(), factor.as_ref(), Par::Seq, MemStack::new(&mut buffer));
+    let mut out = Mat::new();
+    let scratch = inverse::inverse_scratch::<f64>(factor.nrows(), Par::Seq);
+    invert(factor, &mut out, MemStack::new(&mut MemBuffer::new(scratch)));
     out
 }
 

@@ -20,6 +20,14 @@ pub(super) struct Bounds {
     pub(super) high: Vec<f64>,
 }
 
+/// When a search ends.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) max_evaluations: usize,
+    /// Two steps running that gain no more than this end it.
+    pub(super) least_gain: f64,
+}
+
 /// Where a search ended.
 #[derive(Clone, Debug)]
 pub(super) struct Minimum {
@@ -31,7 +39,6 @@ pub(super) struct Minimum {
 const MEMORY: usize = 12;
 const LONGEST_STEP: f64 = 2.0;
 const GRADIENT_TOLERANCE: f64 = 1e-4;
-const VALUE_TOLERANCE: f64 = 1e-9;
 
 struct Pair {
     step: Vec<f64>,
@@ -57,12 +64,12 @@ impl Bounds {
     }
 }
 
-/// Searches from `start` with at most `max_evaluations` values.
+/// Searches from `start`.
 pub(super) fn minimise(
     objective: &mut impl Objective,
     start: &[f64],
     bounds: &Bounds,
-    max_evaluations: usize,
+    limits: Limits,
 ) -> Minimum {
     let mut at = start.to_vec();
     bounds.clamp(&mut at);
@@ -75,7 +82,7 @@ pub(super) fn minimise(
     objective.gradient(&mut gradient);
     let mut memory: VecDeque<Pair> = VecDeque::with_capacity(MEMORY);
     let mut stalled = 0;
-    while evaluations < max_evaluations && stalled < 2 {
+    while evaluations < limits.max_evaluations && stalled < 2 {
         let free = bounds.free(&at, &gradient);
         let steepest =
             (0..at.len()).filter(|&i| free[i]).map(|i| gradient[i].abs()).fold(0.0, f64::max);
@@ -83,7 +90,7 @@ pub(super) fn minimise(
             break;
         }
         let direction = direction(&gradient, &free, &memory);
-        let room = max_evaluations - evaluations;
+        let room = limits.max_evaluations - evaluations;
         let found = line_search(objective, &at, value, &gradient, &direction, bounds, room);
         evaluations += found.evaluations;
         let Some((next, next_value)) = found.accepted else {
@@ -97,7 +104,7 @@ pub(super) fn minimise(
         objective.gradient(&mut gradient);
         remember(&mut memory, &at, &next, &before, &gradient);
         let gain = value - next_value;
-        stalled = if gain <= VALUE_TOLERANCE * value.abs().max(1.0) { stalled + 1 } else { 0 };
+        stalled = if gain <= limits.least_gain { stalled + 1 } else { 0 };
         (at, value) = (next, next_value);
     }
     Minimum { at, value, evaluations }
@@ -219,7 +226,8 @@ mod tests {
 
     fn search(low: f64, high: f64) -> Minimum {
         let bounds = Bounds { low: vec![low; 2], high: vec![high; 2] };
-        minimise(&mut Valley(Vec::new()), &[-1.2, 1.0], &bounds, 300)
+        let limits = Limits { max_evaluations: 300, least_gain: 1e-9 };
+        minimise(&mut Valley(Vec::new()), &[-1.2, 1.0], &bounds, limits)
     }
 
     #[test]
@@ -239,6 +247,7 @@ mod tests {
     #[test]
     fn the_count_of_evaluations_is_kept() {
         let bounds = Bounds { low: vec![-5.0; 2], high: vec![5.0; 2] };
-        assert!(minimise(&mut Valley(Vec::new()), &[-1.2, 1.0], &bounds, 7).evaluations <= 7);
+        let limits = Limits { max_evaluations: 7, least_gain: 0.0 };
+        assert!(minimise(&mut Valley(Vec::new()), &[-1.2, 1.0], &bounds, limits).evaluations <= 7);
     }
 }

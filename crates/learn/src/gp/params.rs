@@ -40,7 +40,7 @@ pub struct GpValidParams {
 guarded_params!(GpParams, GpValidParams, GpError);
 
 impl GpParams {
-    /// Trained mean, 4 starts, seed 0, at most 200 likelihoods for each start, noise of at least a
+    /// Trained mean, 4 starts, seed 0, at most 200 likelihoods for each search, noise of at least a
     /// millionth of the targets' variance.
     pub fn new(scales: LengthScales) -> Self {
         Self(GpValidParams {
@@ -83,7 +83,8 @@ impl GpParams {
         self
     }
 
-    /// Sets the most likelihoods evaluated for each start.
+    /// Sets the most likelihoods evaluated for each search: one from each start, and with several
+    /// starts one more from the best end.
     #[must_use]
     pub fn max_evaluations(mut self, max_evaluations: usize) -> Self {
         self.0.max_evaluations = max_evaluations;

@@ -1,11 +1,11 @@
 //! Lloyd's steps over column-wise copies of the points.
 
 use super::EmptyCluster;
+use crate::vmath::vectorised;
 use ndarray::{Array2, ArrayView2};
-use pulp::Arch;
 
-/// Points of a block share the caches' nearest level with their best distances and labels.
-const BLOCK: usize = 512;
+/// Points measured together: with their distances they stay in the nearest cache.
+const LANES: usize = 128;
 
 /// What the steps ended with.
 pub(super) struct Settled {
@@ -37,14 +37,14 @@ pub(super) fn settle(
     let mut points = Points { columns, labels: vec![0; rows], squared: vec![0.0; rows] };
     let mut centroids = centroids;
     let mut counts = vec![0u64; centroids.nrows()];
-    let (arch, mut iterations, mut converged) = (Arch::new(), 0, false);
+    let (mut iterations, mut converged) = (0, false);
     let mut before = Vec::new();
-    arch.dispatch(|| points.assign(&centroids));
+    points.assign(&centroids);
     while iterations < max_iterations && !converged {
         iterations += 1;
         points.move_centroids(&mut centroids, &mut counts, empty);
         before.clone_from(&points.labels);
-        arch.dispatch(|| points.assign(&centroids));
+        points.assign(&centroids);
         converged = before == points.labels;
     }
     counts.fill(0);
@@ -55,35 +55,52 @@ pub(super) fn settle(
     Settled { centroids, labels: points.labels, counts, inertia, iterations, converged }
 }
 
-impl Points {
-    /// Labels every point with its nearest centroid, the first of equals.
-    #[inline(always)]
-    fn assign(&mut self, centroids: &Array2<f64>) {
-        let mut distance = [0.0f64; BLOCK];
-        let mut best = [0.0f64; BLOCK];
-        let mut label = [0u64; BLOCK];
-        for start in (0..self.labels.len()).step_by(BLOCK) {
-            let end = (start + BLOCK).min(self.labels.len());
-            let length = end - start;
-            for (cluster, centroid) in centroids.rows().into_iter().enumerate() {
-                distance[..length].fill(0.0);
-                for (column, &centre) in self.columns.iter().zip(centroid) {
-                    for (sum, &value) in distance[..length].iter_mut().zip(&column[start..end]) {
-                        *sum += (value - centre) * (value - centre);
+vectorised! {
+    fn assign<'a>(
+        columns: &'a [Vec<f64>],
+        centroids: &'a [f64],
+        labels: &'a mut [u32],
+        squared: &'a mut [f64],
+    ) {
+        let mut points = vec![[0.0f64; LANES]; columns.len()];
+        let outs = labels.chunks_mut(LANES).zip(squared.chunks_mut(LANES));
+        for (block, (labels, squared)) in outs.enumerate() {
+            let (start, length) = (block * LANES, labels.len());
+            for (point, column) in points.iter_mut().zip(columns) {
+                point[..length].copy_from_slice(&column[start..start + length]);
+            }
+            // Labels are numbers like the distances, so that both are chosen by the same mask.
+            let mut best = [f64::INFINITY; LANES];
+            let mut label = [0.0f64; LANES];
+            let mut cluster = 0.0;
+            for centroid in centroids.chunks_exact(columns.len()) {
+                let mut sums = [0.0f64; LANES];
+                for (values, &centre) in points.iter().zip(centroid) {
+                    for lane in 0..LANES {
+                        let gap = values[lane] - centre;
+                        sums[lane] += gap * gap;
                     }
                 }
-                let first = cluster == 0;
-                for i in 0..length {
-                    let nearer = first || distance[i] < best[i];
-                    best[i] = if nearer { distance[i] } else { best[i] };
-                    label[i] = if nearer { cluster as u64 } else { label[i] };
+                for lane in 0..LANES {
+                    let nearer = sums[lane] < best[lane];
+                    best[lane] = if nearer { sums[lane] } else { best[lane] };
+                    label[lane] = if nearer { cluster } else { label[lane] };
                 }
+                cluster += 1.0;
             }
-            self.squared[start..end].copy_from_slice(&best[..length]);
-            for (kept, &found) in self.labels[start..end].iter_mut().zip(&label[..length]) {
+            squared.copy_from_slice(&best[..squared.len()]);
+            for (kept, &found) in labels.iter_mut().zip(&label) {
                 *kept = found as u32;
             }
         }
+    }
+}
+
+impl Points {
+    /// Labels every point with its nearest centroid, the first of equals.
+    fn assign(&mut self, centroids: &Array2<f64>) {
+        let centroids: Vec<f64> = centroids.iter().copied().collect();
+        assign(&self.columns, &centroids, &mut self.labels, &mut self.squared);
     }
 
     /// Moves each centroid to the mean of its points.

@@ -4,6 +4,7 @@ use super::{MlpError, MlpModel, MlpParams, MlpValidParams};
 use crate::errors::{DataError, check_matrix};
 use linfa::ParamGuard;
 use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
 
 /// What is learned for each row.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +21,7 @@ pub enum Targets<'a> {
 }
 
 /// Figures after each epoch, on all training rows and on those held back.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
     /// Cross entropy, or mean squared error of targets scaled to unit variance.
     pub train_loss: Vec<f64>,

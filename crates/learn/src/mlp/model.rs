@@ -3,9 +3,9 @@
 use super::Activation;
 use crate::errors::{check_columns, check_finite, check_row};
 use crate::guard::checked_model;
-use crate::{DataError, ModelError, Version, vmath};
+use crate::vmath::{self, vectorised};
+use crate::{DataError, ModelError, Version};
 use ndarray::{Array1, Array2, ArrayView2};
-use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 /// What the last layer's numbers become.
@@ -106,20 +106,9 @@ impl MlpModel {
     }
 
     fn evaluate<'a>(&self, row: &[f64], buffer: &'a mut Buffer) -> &'a [f64] {
-        Arch::new().dispatch(|| {
-            let Buffer { now, next } = &mut *buffer;
-            now.clear();
-            now.extend_from_slice(row);
-            for (number, layer) in self.layers.iter().enumerate() {
-                layer.apply(now, next);
-                if number + 1 < self.layers.len() {
-                    activate(self.activation, next);
-                } else if self.output == Output::Softmax {
-                    softmax(next);
-                }
-                std::mem::swap(now, next);
-            }
-        });
+        buffer.now.clear();
+        buffer.now.extend_from_slice(row);
+        run(&self.layers, self.activation, self.output, buffer);
         &buffer.now
     }
 
@@ -143,6 +132,27 @@ impl MlpModel {
             check_finite("network", "weight", layer.weights.iter().chain(&layer.bias))?;
         }
         Ok(())
+    }
+}
+
+vectorised! {
+    /// From the inputs in `buffer.now` to the outputs there.
+    fn run<'a>(
+        layers: &'a [Layer],
+        activation: Activation,
+        output: Output,
+        buffer: &'a mut Buffer,
+    ) {
+        let Buffer { now, next } = buffer;
+        for (number, layer) in layers.iter().enumerate() {
+            layer.apply(now, next);
+            if number + 1 < layers.len() {
+                activate(activation, next);
+            } else if output == Output::Softmax {
+                softmax(next);
+            }
+            std::mem::swap(now, next);
+        }
     }
 }
 

@@ -116,11 +116,11 @@ mod torch {
         (x, labels)
     }
 
-    /// Every optimiser of SSDKeeper's table 3 learns ten classes; the plain network scores the
-    /// same.
+    /// Every optimiser of SSDKeeper's table 3 lowers the loss, and the plain network scores what
+    /// the curve says. How well they learn is compared in tests/sklearn.rs.
     #[test]
-    fn ten_classes_are_learned_by_every_optimiser() {
-        let ((x, labels), (asked, truth)) = (groups(1500, 1), groups(500, 2));
+    fn curves_are_of_the_network_that_is_kept() {
+        let (x, labels) = groups(600, 1);
         for optimiser in [
             Optimiser::Sgd { learning_rate: 0.2, momentum: 0.0 },
             Optimiser::Sgd { learning_rate: 0.1, momentum: 0.9 },
@@ -129,9 +129,6 @@ mod torch {
             let params = MlpParams::new([32]).optimiser(optimiser).epochs(30).seed(3);
             let training =
                 params.fit(x.view(), Targets::Classes { classes: 10, labels: &labels }).unwrap();
-            let found = training.model.classify(asked.view()).unwrap().to_vec();
-            let accuracy = measure::accuracy(&truth, &found).unwrap();
-            assert!(accuracy > 0.93, "{optimiser:?}: {accuracy}");
             let own = training.model.classify(x.view()).unwrap().to_vec();
             let last = training.curves.train_accuracy[29];
             assert!((measure::accuracy(&labels, &own).unwrap() - last).abs() < 1e-12);
@@ -156,8 +153,8 @@ mod torch {
     fn values_of_any_size_are_learned() {
         let mut rng = random::stream(5, 0);
         let x = Array2::from_shape_fn((400, 2), |_| rng.random_range(0.0..1000.0));
-        let y: Array1<f64> =
-            x.rows().into_iter().map(|r| 1e6 + 50.0 * r[0] * (r[1] / 300.0).sin()).collect();
+        let value = |r: ndarray::ArrayView1<'_, f64>| 1e6 + 50.0 * r[0] * f64::sin(r[1] / 300.0);
+        let y: Array1<f64> = x.rows().into_iter().map(value).collect();
         let targets = y.clone().insert_axis(Axis(1));
         let params = MlpParams::new([32, 32]).activation(Activation::Relu);
         let params = params.optimiser(Optimiser::Adam { learning_rate: 0.005 }).epochs(150);
