@@ -29,7 +29,7 @@ mod write;
 
 pub use bundled::{bundled, names};
 pub use check::{Fault, ModelError};
-pub use fit::fit;
+pub use fit::{distance_to, fit};
 pub use generate::Generator;
 pub use model::{
     Access, Arrival, Model, Phase, PhaseLength, Recent, Runs, SizeRange, Skew, Stride, Tenant,
