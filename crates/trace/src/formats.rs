@@ -28,7 +28,7 @@ pub(crate) mod vscsi;
 pub(crate) mod wiscsee;
 
 use crate::decode::{Context, Decoder, LineParser, Parsed, TextDecoder};
-use crate::error::TraceError;
+use crate::error::{Problem, TraceError};
 use crate::reader::{Devices, Event, ReadOptions, TimeUnit};
 use columns::Columns;
 
@@ -379,6 +379,9 @@ fn fit_with<P: LineParser>(
             Ok(None) => fit.good += 1,
             Err(_) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
             Err(_) if fit.good == 0 && parser.is_header(line) => {}
+            // Of the right form, with a value no drive could take: that is for the reader to say, with its line.
+            Err(fault)
+                if matches!(fault.problem, Problem::ZeroLength | Problem::BeyondCapacity) => {}
             Err(_) => fit.bad += 1,
         }
         if fit.bad > bad_max {
