@@ -8,7 +8,7 @@
 //! `docs/workload-models.md`.
 //!
 //! Addresses are bytes in a compact space that starts at zero, times are nanoseconds from the first
-//! request. Generation costs about 30 ns and no allocation per request; a model's state is its reuse
+//! request. Generation costs about 50 ns and no allocation per request; a model's state is its reuse
 //! windows plus about 30 KB per skewed access pattern.
 //!
 //! Left out: dependencies between requests (streams are open-loop) and correlation of size with time.

@@ -1,7 +1,7 @@
 //! The generator: an endless, deterministic iterator of requests.
 //!
 //! Tenants run on their own clocks and random sub-streams and are merged by time (ties: lower tenant
-//! first), so adding a tenant does not change what the others do. About 30 ns a request for one
+//! first), so adding a tenant does not change what the others do. About 50 ns a request for one
 //! tenant; merging scans the tenants, so a hundred of them cost more.
 
 use super::address::{Place, Ring};
