@@ -79,6 +79,52 @@ fn a_model_fitted_to_a_trace_generates_one_like_it() {
 }
 
 #[test]
+fn a_model_can_be_held_against_a_trace() {
+    let directory = directory();
+    let trace = directory.path().join("t.ssdt");
+    json(&["generate", "database", "-n", "4000", "-o", text(&trace)]);
+    let off = |model: &str| {
+        let report = json(&["fit", text(&trace), "--against", model]);
+        assert_eq!(report["model"]["name"], model);
+        report["distance"]["read_size_ks"].as_f64().expect("a distance")
+    };
+    assert!(off("database") < 0.05 && off("hdfs") > 0.5);
+    let refused = ["trace", "fit", text(&trace), "--against", "databas"];
+    let said = predicate::str::contains("did you mean `database`?");
+    ssdtune().args(refused).assert().code(2).stderr(said);
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let directory = directory();
+    let (trace, out) = (directory.path().join("t.ssdt"), directory.path().join("out.csv"));
+    json(&["generate", "tpcc", "-n", "1000", "-o", text(&trace)]);
+    let piped = std::fs::read(&trace).expect("a trace");
+    let convert = ["trace", "convert", "-", "-o", text(&out)];
+    ssdtune().args(convert).write_stdin(piped.clone()).assert().success();
+    assert_eq!(json(&["info", text(&out)])[0]["requests"], 1000);
+    for twice in [["--split", "70/20/10"], ["--remap", "dense"]] {
+        let said =
+            predicate::str::contains("twice").and(predicate::str::contains("can be read once"));
+        let mut run = ssdtune();
+        run.args(convert).args(twice).write_stdin(piped.clone()).assert().code(2).stderr(said);
+    }
+}
+
+#[test]
+fn a_file_of_two_lines_is_told_by_their_form_and_the_bad_one_is_named() {
+    let directory = directory();
+    let path = directory.path().join("t.trace");
+    for (line, complaint) in
+        [("2000 0 8 0 1", "no sectors"), ("2000 0 18446744073709551000 8 1", "past the end")]
+    {
+        std::fs::write(&path, format!("1000 0 100 8 0\n{line}\n")).expect("a file");
+        let said = predicate::str::contains("line 2").and(predicate::str::contains(complaint));
+        ssdtune().args(["trace", "info"]).arg(&path).assert().code(3).stderr(said);
+    }
+}
+
+#[test]
 fn wrong_files_end_with_3_and_say_what_to_do() {
     let directory = directory();
     let file = |name: &str, content: &[u8]| {

@@ -1,12 +1,96 @@
 //! Progress on standard error: share done, rate, time left. On a terminal only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ssdtune_trace::reader::ReadStats;
+use ssdtune_trace::{Request, Source, TraceError};
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Parts of a cell that the bar tells apart.
 const PARTS: f64 = 1000.0;
+
+fn bar(length: u64, rate: &str, wanted: bool) -> ProgressBar {
+    let target = match wanted && std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr_with_hz(4),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let template = format!("{{bar:30}} {{percent:>3}} %  {rate}  {{elapsed}} gone, {{eta}} left");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// The progress of reading files, once or several times.
+#[derive(Clone)]
+pub(crate) struct Reading {
+    bar: ProgressBar,
+    /// Bytes of the passes before this one.
+    before: u64,
+}
+
+impl Reading {
+    /// Of so many bytes in all passes together, 0 where nobody knows; drawn as [`Progress`] is.
+    pub(crate) fn new(bytes: u64, wanted: bool) -> Self {
+        Self { bar: bar(bytes, "{binary_bytes_per_sec}", wanted && bytes > 0), before: 0 }
+    }
+
+    /// `source`, telling how far it has been read.
+    pub(crate) fn watch<S>(&self, source: S) -> Watched<S> {
+        Watched { source, reading: self.clone() }
+    }
+
+    /// The next pass begins.
+    pub(crate) fn next_pass(&mut self) {
+        self.before = self.bar.position();
+    }
+
+    /// Says something while the bar is out of the way.
+    pub(crate) fn aside(&self, say: impl FnOnce()) {
+        self.bar.suspend(say);
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A source that tells how far it has been read.
+pub(crate) struct Watched<S> {
+    source: S,
+    reading: Reading,
+}
+
+impl<S: Source> Source for Watched<S> {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        let outcome = self.source.fill(out);
+        match outcome {
+            Ok(_) => self.reading.bar.set_position(self.reading.before + self.source.bytes_read()),
+            // The message must not share its line with the bar.
+            Err(_) => self.reading.finish(),
+        }
+        outcome
+    }
+
+    fn tenant_names(&self) -> Vec<String> {
+        self.source.tenant_names()
+    }
+
+    fn origin_ns(&self) -> u64 {
+        self.source.origin_ns()
+    }
+
+    fn read_stats(&self) -> ReadStats {
+        self.source.read_stats()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
+}
 
 /// The progress of several cells.
 pub(crate) struct Progress {
@@ -19,15 +103,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Of so many cells; nothing is drawn unless wanted and standard error is a terminal.
     pub(crate) fn new(cells: usize, wanted: bool) -> Self {
-        let target = match wanted && std::io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr_with_hz(4),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(cells as u64 * PARTS as u64), target);
-        let template = "{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        let bar = bar(cells as u64 * PARTS as u64, "{msg}", wanted);
         let parts = (0..cells).map(|_| AtomicU64::new(0)).collect();
         Self { bar, parts, requests: AtomicU64::new(0), start: Instant::now() }
     }

@@ -8,7 +8,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use ssdtune_trace::Request;
 use ssdtune_trace::describe::describe;
 use ssdtune_trace::features::autoblox::{Standardiser, windows};
-use ssdtune_trace::workload::{Generator, Seed, parse};
+use ssdtune_trace::workload::{Generator, Seed, bundled, names, parse};
 use std::hint::black_box;
 
 const REQUESTS: u64 = 100_000;
@@ -78,6 +78,23 @@ fn generation(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// Every model that ships, as `ssdtune trace models` lists them.
+fn bundled_models(criterion: &mut Criterion<CpuTime>) {
+    let mut group = criterion.benchmark_group("generate bundled");
+    group.throughput(Throughput::Elements(REQUESTS)).sample_size(10);
+    for name in names() {
+        let model = bundled(name).expect("a legal model");
+        let mut generator = Generator::new(&model, Seed::default()).expect("a legal model");
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let requests = generator.by_ref().take(REQUESTS as usize);
+                black_box(requests.fold(0, |sum, request| sum ^ request.lba.0 ^ request.at.0))
+            });
+        });
+    }
+    group.finish();
+}
+
 fn oltp_trace() -> Vec<Request> {
     let model = parse(OLTP, "bench").expect("a legal model");
     Generator::new(&model, Seed::default())
@@ -112,6 +129,6 @@ fn description(criterion: &mut Criterion<CpuTime>) {
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(CpuTime);
-    targets = generation, window_features, description
+    targets = generation, bundled_models, window_features, description
 }
 criterion_main!(benches);

@@ -144,6 +144,14 @@ impl Stream {
         self.compression
     }
 
+    /// Bytes taken from below.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        match self.compression {
+            Compression::None => self.expanded,
+            _ => self.compressed.load(Ordering::Relaxed),
+        }
+    }
+
     /// Reads some bytes; 0 at the end.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> Result<usize, StreamError> {
         let n = loop {

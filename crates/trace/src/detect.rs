@@ -50,7 +50,7 @@ pub fn detect(path: &Path, first: &[u8], whole: bool) -> Result<Detected, TraceE
         .into_iter()
         .filter(|f| !f.is_binary() && *f != Format::Columns)
         .filter_map(|format| {
-            let fit = fit(format, &lines);
+            let fit = fit(format, &lines, CONFIDENCE_MIN as usize);
             let share = (100 * fit.good).checked_div(fit.good + fit.bad)?;
             // Lines that yield no request prove nothing, unless the header already did.
             let proven = fit.requests > 0 || (format == Format::Fio && fit.good > 0);

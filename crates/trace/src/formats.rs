@@ -28,8 +28,8 @@ pub(crate) mod vscsi;
 pub(crate) mod wiscsee;
 
 use crate::decode::{Context, Decoder, LineParser, Parsed, TextDecoder};
-use crate::error::TraceError;
-use crate::reader::{Event, ReadOptions, TimeUnit};
+use crate::error::{Problem, TraceError};
+use crate::reader::{Devices, Event, ReadOptions, TimeUnit};
 use columns::Columns;
 
 /// A trace format.
@@ -292,7 +292,7 @@ pub(crate) fn decoder(
         Event::Queue => b'Q',
         Event::Complete => b'C',
         Event::Auto if format == Format::Blktrace => blktrace::default_action(first),
-        Event::Auto => default_action(format, first),
+        Event::Auto => default_action(format, || first.split(|&b| b == b'\n')),
     };
     let columns = options.columns.clone();
     with_parser!(
@@ -316,7 +316,7 @@ pub(crate) fn decoder(
 }
 
 /// The event of a text trace to take: D if the beginning has one, else Q, else C.
-fn default_action(format: Format, first: &[u8]) -> u8 {
+fn default_action<'l, L: Iterator<Item = &'l [u8]>>(format: Format, lines: impl Fn() -> L) -> u8 {
     let nth = match format {
         Format::Blkparse => 5,
         Format::Wiscsee => 1,
@@ -324,7 +324,7 @@ fn default_action(format: Format, first: &[u8]) -> u8 {
         _ => return b'D',
     };
     let has = |letter: u8| {
-        first.split(|&b| b == b'\n').any(|line| {
+        lines().any(|line| {
             let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
             words.nth(nth) == Some(&[letter])
         })
@@ -343,19 +343,30 @@ pub(crate) struct Fit {
     pub(crate) requests: u32,
 }
 
-/// Tries the first `lines_max` of `lines` as `format`.
-pub(crate) fn fit(format: Format, lines: &[&[u8]]) -> Fit {
-    let options = ReadOptions::default();
+/// Tries `lines` as `format`; stops early where fewer than `share_min` percent of them can still fit.
+pub(crate) fn fit(format: Format, lines: &[&[u8]], share_min: usize) -> Fit {
+    // Names of devices do not matter here, so none are kept.
+    let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
     let mut context = Context::new(format, &options);
-    let sample = lines.join(&b'\n');
-    let action = default_action(format, &sample);
+    let action = default_action(format, || lines.iter().copied());
     let unit_ns = format.info().time_unit.ns();
-    with_parser!(format, unit_ns, action, None, |parser| fit_with(parser, lines, &mut context), {
+    let bad_max = (lines.len() * (100 - share_min) / 100) as u32;
+    with_parser!(
+        format,
+        unit_ns,
+        action,
+        None,
+        |parser| fit_with(parser, lines, bad_max, &mut context),
         Fit::default()
-    })
+    )
 }
 
-fn fit_with<P: LineParser>(mut parser: P, lines: &[&[u8]], context: &mut Context) -> Fit {
+fn fit_with<P: LineParser>(
+    mut parser: P,
+    lines: &[&[u8]],
+    bad_max: u32,
+    context: &mut Context,
+) -> Fit {
     let mut fit = Fit::default();
     for line in lines {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -368,7 +379,13 @@ fn fit_with<P: LineParser>(mut parser: P, lines: &[&[u8]], context: &mut Context
             Ok(None) => fit.good += 1,
             Err(_) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
             Err(_) if fit.good == 0 && parser.is_header(line) => {}
+            // Of the right form, with a value no drive could take: that is for the reader to say, with its line.
+            Err(fault)
+                if matches!(fault.problem, Problem::ZeroLength | Problem::BeyondCapacity) => {}
             Err(_) => fit.bad += 1,
+        }
+        if fit.bad > bad_max {
+            break;
         }
     }
     fit

@@ -38,6 +38,11 @@ impl Input {
         self.offset
     }
 
+    /// Bytes taken from the file, compressed as they are.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.stream.bytes_read()
+    }
+
     pub(crate) fn capacity(&self) -> usize {
         self.buf.len()
     }

@@ -153,6 +153,10 @@ impl Source for Merge {
     fn read_stats(&self) -> ReadStats {
         total_stats(self.lanes.iter().map(|lane| &*lane.source))
     }
+
+    fn bytes_read(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.source.bytes_read()).sum()
+    }
 }
 
 fn total_stats<'a>(sources: impl Iterator<Item = &'a dyn Source>) -> ReadStats {
@@ -211,6 +215,10 @@ impl Source for Concat {
 
     fn read_stats(&self) -> ReadStats {
         total_stats(self.sources.iter().map(|source| &**source))
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.sources.iter().map(|source| source.bytes_read()).sum()
     }
 }
 
@@ -307,5 +315,9 @@ impl<S: Source> Source for Rebased<S> {
 
     fn read_stats(&self) -> ReadStats {
         self.source.read_stats()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
     }
 }

@@ -52,6 +52,11 @@ pub trait Source: Send {
     fn read_stats(&self) -> ReadStats {
         ReadStats::default()
     }
+
+    /// Bytes of the input read so far, as they stand in the file (compressed ones, if it is).
+    fn bytes_read(&self) -> u64 {
+        0
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -69,6 +74,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn read_stats(&self) -> ReadStats {
         (**self).read_stats()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        (**self).bytes_read()
     }
 }
 
@@ -442,5 +451,9 @@ impl Source for TraceReader {
 
     fn read_stats(&self) -> ReadStats {
         self.context.stats.clone()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.input.bytes_read()
     }
 }

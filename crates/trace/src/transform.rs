@@ -83,4 +83,8 @@ impl<S: Source> Source for Chain<S> {
     fn read_stats(&self) -> ReadStats {
         self.source.read_stats()
     }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
 }

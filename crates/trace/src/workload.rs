@@ -8,7 +8,7 @@
 //! `docs/workload-models.md`.
 //!
 //! Addresses are bytes in a compact space that starts at zero, times are nanoseconds from the first
-//! request. Generation costs about 30 ns and no allocation per request; a model's state is its reuse
+//! request. Generation costs about 50 ns and no allocation per request; a model's state is its reuse
 //! windows plus about 30 KB per skewed access pattern.
 //!
 //! Left out: dependencies between requests (streams are open-loop) and correlation of size with time.
@@ -29,7 +29,7 @@ mod write;
 
 pub use bundled::{bundled, names};
 pub use check::{Fault, ModelError};
-pub use fit::fit;
+pub use fit::{distance_to, fit};
 pub use generate::Generator;
 pub use model::{
     Access, Arrival, Model, Phase, PhaseLength, Recent, Runs, SizeRange, Skew, Stride, Tenant,

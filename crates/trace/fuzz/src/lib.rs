@@ -7,7 +7,8 @@ use std::io::Cursor;
 /// Reads `data` as `format` (`None`: detected), strictly or leniently by the parity of its length.
 pub fn read(format: Option<Format>, data: &[u8]) {
     let columns = (format == Some(Format::Columns)).then(|| {
-        ColumnSpec::parse("time=0:us,op=1,lba=2,size=3,device=4", b',').expect("a legal description")
+        ColumnSpec::parse("time=0:us,op=1,lba=2,size=3,device=4", b',')
+            .expect("a legal description")
     });
     let lenient = data.len().is_multiple_of(2);
     let options = ReadOptions {

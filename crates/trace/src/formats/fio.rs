@@ -1,13 +1,19 @@
 //! fio's I/O logs (`write_iolog`), versions 2 and 3, told apart by their first line.
 //!
-//! Version 2: `file action [offset length]`, without times; `wait` lines move the clock by their offset in
-//! microseconds. Version 3: `time file action [offset length]`, times in microseconds by default. Offsets and
-//! lengths in bytes; a device is a file. sync and datasync are flushes; add, open, close and the like are nothing.
+//! Version 2: `file action [offset length]`, without times; a `wait` moves the clock by its offset in microseconds,
+//! counted from the wait before it, and one below 100 is discarded. So fio's manual has it ("Trace file format v2");
+//! fio's replay takes the number for milliseconds since its own start, which is not followed. Version 3:
+//! `time file action [offset length]`, times in microseconds by default, no waits. Offsets and lengths in bytes; a device
+//! is a file. sync, datasync and syncfs are flushes; add, open, close and the like are nothing, and so is
+//! sync_file_range, which leaves the drive's cache alone.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;
 use crate::request::Op;
 use crate::text::{Fault, Field, Fields};
+
+/// The shortest wait that counts, in microseconds.
+const WAIT_MIN: u64 = 100;
 
 #[derive(Default)]
 pub(crate) struct Fio {
@@ -33,6 +39,18 @@ impl Fio {
         };
         Ok(None)
     }
+
+    /// Moves the clock of version 2.
+    fn wait(&mut self, wait: Field) -> Parsed {
+        if wait.value >= WAIT_MIN {
+            let later =
+                wait.value.checked_mul(self.unit_ns).and_then(|d| d.checked_add(self.now_ns));
+            self.now_ns = later.ok_or_else(|| {
+                Fault::new(Problem::Overflow, "a wait in microseconds", wait.column)
+            })?;
+        }
+        Ok(None)
+    }
 }
 
 impl LineParser for Fio {
@@ -50,49 +68,72 @@ impl LineParser for Fio {
         fields.blank("a blank, then the action")?;
         let column = fields.column();
         let op = match fields.word("the action")? {
-            b"read" => Some(Op::Read),
-            b"write" => Some(Op::Write),
-            b"trim" => Some(Op::Trim),
-            b"sync" | b"datasync" => Some(Op::Flush),
-            b"wait" => None,
-            b"add" | b"open" | b"close" | b"unlink" => return Ok(None),
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" | b"syncfs" => {
+                let nowhere = Field { value: 0, column };
+                return context.request(at, Op::Flush, nowhere, nowhere, device);
+            }
+            b"wait" if self.version == 2 => {
+                fields.skip_blanks();
+                let wait = fields.number("the wait in microseconds")?;
+                return self.wait(wait);
+            }
+            b"add" | b"open" | b"close" | b"unlink" | b"sync_file_range" => return Ok(None),
             _ => {
-                let expected = "read, write, trim, sync, datasync, wait, add, open or close";
+                let expected = match self.version {
+                    2 => "read, write, trim, sync, datasync, wait, add, open or close",
+                    _ => {
+                        "read, write, trim, sync, datasync, add, open or close (no wait: lines have times)"
+                    }
+                };
                 return Err(Fault::new(Problem::UnknownOp, expected, column));
             }
         };
         fields.skip_blanks();
-        if op == Some(Op::Flush) && fields.rest().is_empty() {
-            let nowhere = Field { value: 0, column };
-            return context.request(at, Op::Flush, nowhere, nowhere, device);
-        }
         let offset = fields.number("the offset in bytes")?;
         fields.skip_blanks();
-        let size = if op.is_none() && fields.rest().is_empty() {
-            Field { value: 0, column }
-        } else {
-            fields.number("the length in bytes")?
-        };
+        let size = fields.number("the length in bytes")?;
         fields.end()?;
-        match op {
-            Some(Op::Flush) => {
-                let nowhere = Field { value: 0, column };
-                context.request(at, Op::Flush, nowhere, nowhere, device)
-            }
-            Some(op) => context.byte_request(at, op, offset, size, device),
-            None => {
-                let later =
-                    offset.value.checked_mul(self.unit_ns).and_then(|d| d.checked_add(self.now_ns));
-                let Some(later) = later else {
-                    return Err(Fault::new(
-                        Problem::Overflow,
-                        "a wait in microseconds",
-                        offset.column,
-                    ));
-                };
-                self.now_ns = later;
-                Ok(None)
+        context.byte_request(at, op, offset, size, device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::Format;
+    use crate::reader::ReadOptions;
+
+    /// Times of the requests of a log, or what is wrong with it.
+    fn times(log: &str) -> Result<Vec<u64>, Problem> {
+        let mut context = Context::new(Format::Fio, &ReadOptions::default());
+        let mut parser = Fio::new(1_000);
+        let mut times = Vec::new();
+        for line in log.lines() {
+            if let Some(request) =
+                parser.parse(line.as_bytes(), &mut context).map_err(|f| f.problem)?
+            {
+                times.push(request.at.0);
             }
         }
+        Ok(times)
+    }
+
+    #[test]
+    fn waits_add_up_and_short_ones_are_discarded() {
+        let log = "fio version 2 iolog\n/f read 0 512\n/f wait 99 0\n/f wait 100 0\n/f read 0 512\n\
+                   /f wait 2000000\n/f write 0 512\n/f sync 0 0\n";
+        assert_eq!(times(log), Ok(vec![0, 100_000, 2_000_100_000, 2_000_100_000]));
+        let endless = "fio version 2 iolog\n/f wait 18446744073709551615 0\n";
+        assert_eq!(times(endless), Err(Problem::Overflow));
+    }
+
+    #[test]
+    fn version_3_has_times_and_no_waits() {
+        let log = "fio version 3 iolog\n0 /f add\n7 /f sync_file_range 0 0\n9 /f read 0 512\n";
+        assert_eq!(times(log), Ok(vec![9_000]));
+        assert_eq!(times("fio version 3 iolog\n5 /f wait 1000 0\n"), Err(Problem::UnknownOp));
     }
 }

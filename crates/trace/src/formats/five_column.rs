@@ -1,6 +1,7 @@
 //! What the formats of five blank-separated numbers share: `time device address size type`.
 
 use crate::decode::Context;
+use crate::error::Problem;
 use crate::request::{Op, Request};
 use crate::text::{Fault, Field, Fields, Plain};
 
@@ -10,7 +11,7 @@ pub(crate) fn quick(
     text: &[u8],
     unit_ns: u64,
     context: &Context,
-    op: impl Fn(u8) -> Option<Op>,
+    op: impl Fn(u64) -> Option<Op>,
 ) -> Option<(Request, usize)> {
     let mut line = Plain::new(text);
     let at_ns = line.number()?.checked_mul(unit_ns)?;
@@ -18,7 +19,7 @@ pub(crate) fn quick(
     let address = line.number()?;
     let size = line.number()?;
     let (kind, end) = line.last_digit()?;
-    Some((context.quick_request(at_ns, op(kind)?, address, size, device)?, end))
+    Some((context.quick_request(at_ns, op(u64::from(kind))?, address, size, device)?, end))
 }
 
 /// The five fields of a line.
@@ -48,5 +49,23 @@ impl<'a> FiveColumns<'a> {
         let kind = fields.number("the type of the request")?;
         fields.end()?;
         Ok(Self { at, device, address, size, kind })
+    }
+
+    /// The operation, where the type must be 0 (a write) or 1 (a read).
+    #[inline(always)]
+    pub(crate) fn write_or_read(&self) -> Result<Op, Fault> {
+        write_or_read(self.kind.value).ok_or_else(|| {
+            Fault::new(Problem::UnknownOp, "0 (write) or 1 (read)", self.kind.column)
+        })
+    }
+}
+
+/// What a type means where it is 0 (a write) or 1 (a read).
+#[inline(always)]
+pub(crate) fn write_or_read(kind: u64) -> Option<Op> {
+    match kind {
+        0 => Some(Op::Write),
+        1 => Some(Op::Read),
+        _ => None,
     }
 }

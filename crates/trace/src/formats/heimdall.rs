@@ -4,9 +4,6 @@
 
 use super::five_column::FiveColumns;
 use crate::decode::{Context, LineParser, Parsed};
-use crate::error::Problem;
-use crate::request::Op;
-use crate::text::Fault;
 
 pub(crate) struct Heimdall {
     pub(crate) unit_ns: u64,
@@ -16,14 +13,6 @@ impl LineParser for Heimdall {
     #[inline(always)]
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Parsed {
         let row = FiveColumns::parse(line, self.unit_ns)?;
-        let op = match row.kind.value {
-            0 => Op::Write,
-            1 => Op::Read,
-            _ => {
-                let expected = "0 (write) or 1 (read)";
-                return Err(Fault::new(Problem::UnknownOp, expected, row.kind.column));
-            }
-        };
-        context.byte_request(row.at, op, row.address, row.size, row.device)
+        context.byte_request(row.at, row.write_or_read()?, row.address, row.size, row.device)
     }
 }

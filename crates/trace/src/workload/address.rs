@@ -1,10 +1,11 @@
 //! Where requests of one operation go: repeats, runs, strides, and fresh draws by skew or walk.
 
-use super::dist::{Alias, Feistel, Zipf, below, half_threshold, threshold};
+use super::dist::{Alias, Scramble, Zipf, below, half_threshold, threshold};
 use super::model::{Access, Recent, RecentOf, SizeRange, Skew};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use ssdtune_model::SECTOR_BYTES;
+use std::hint::select_unpredictable;
 
 /// A place and a size in sectors.
 pub(crate) type Extent = (u64, u32);
@@ -57,7 +58,10 @@ pub(crate) struct Place {
     alignment: u64,
     cells: u64,
     cell: u64,
-    scramble: Feistel,
+    /// `None` where every cell is as likely as any other.
+    scramble: Option<Scramble>,
+    /// Whether repeats, runs or strides have to be decided on.
+    decides: bool,
     picker: Picker,
     turn: Turn,
     walk: u64,
@@ -130,9 +134,17 @@ impl Sizes {
 
     #[inline]
     fn draw(&self, rng: &mut Pcg64) -> u32 {
-        let index = self.pick.as_ref().map_or(0, |pick| pick.draw(rng));
+        let Some(pick) = &self.pick else {
+            let (from, steps, step) = self.ranges[0];
+            return if steps == 1 {
+                from
+            } else {
+                from + step * below(rng, u64::from(steps)) as u32
+            };
+        };
+        let (index, rest) = pick.draw_with_rest(rng);
         let (from, steps, step) = self.ranges[index];
-        if steps == 1 { from } else { from + step * below(rng, u64::from(steps)) as u32 }
+        from + step * ((rest * u64::from(steps)) >> 32) as u32
     }
 }
 
@@ -174,9 +186,16 @@ impl Place {
             Skew::Zipf { theta, drift } => (Picker::Zipf(Zipf::new(cells, theta)), drift),
             Skew::HotCold { hot_space, hot_share, drift } => {
                 let cells_hot = ((cells as f64 * hot_space) as u64).clamp(1, cells);
-                (Picker::HotCold { hot: threshold(hot_share), cells: cells_hot }, drift)
+                match cells_hot < cells {
+                    true => {
+                        (Picker::HotCold { hot: threshold(hot_share), cells: cells_hot }, drift)
+                    }
+                    false => (Picker::Uniform, drift),
+                }
             }
         };
+        let chain = Chain::new(access);
+        let uniform = matches!(picker, Picker::Uniform) && access.walk_share == 0.0;
         let streams = access.runs.map_or(1, |runs| runs.streams.max(1)) as usize;
         let cursor = Cursor { start: 0, end: 0, mode: Mode::Fresh };
         Self {
@@ -186,7 +205,8 @@ impl Place {
             alignment: access.alignment.0 / SECTOR_BYTES,
             cells,
             cell: access.cell.0 / SECTOR_BYTES,
-            scramble: Feistel::new(cells, key),
+            scramble: (!uniform).then(|| Scramble::new(cells, key)),
+            decides: access.recent.is_some() || chain.start_stride != 0,
             picker,
             turn: Turn { per_draw: (drift / 1e6 * TURN_ONE) as u64, position: 0 },
             walk: threshold(access.walk_share),
@@ -195,7 +215,7 @@ impl Place {
                 .recent
                 .map(|Recent { share, window, of }| (half_threshold(share), window, of)),
             cursors: vec![cursor; streams],
-            chain: Chain::new(access),
+            chain,
         }
     }
 
@@ -208,7 +228,7 @@ impl Place {
         place_rng: &mut Pcg64,
     ) -> Extent {
         // One number decides twice, by its halves: shares are exact to 2^-32.
-        let decision = place_rng.next_u64();
+        let decision = if self.decides { place_rng.next_u64() } else { 0 };
         if let Some((share, window, of)) = self.recent
             && (decision >> 32) < share
             && let Some(extent) = rings[of as usize].draw(place_rng, window)
@@ -248,30 +268,28 @@ impl Place {
         }
     }
 
-    /// A cell by skew or walk, as a sector offset.
+    /// A cell by skew or walk, as a sector offset. Which of the two it is cannot be foreseen, so both are worked out:
+    /// a branch that is guessed wrong costs more than a draw that is thrown away.
     #[inline]
     fn fresh(&mut self, rng: &mut Pcg64) -> u64 {
-        let rank = if self.walk != 0 && rng.next_u64() < self.walk {
-            let rank = self.walked;
-            self.walked = if rank + 1 == self.cells { 0 } else { rank + 1 };
-            rank
-        } else {
-            let rank = match &self.picker {
-                Picker::Uniform => below(rng, self.cells),
-                Picker::Zipf(zipf) => zipf.draw(rng),
-                Picker::HotCold { hot, cells } => {
-                    if rng.next_u64() < *hot {
-                        below(rng, *cells)
-                    } else if *cells < self.cells {
-                        cells + below(rng, self.cells - cells)
-                    } else {
-                        below(rng, self.cells)
-                    }
-                }
-            };
-            self.turned(rank)
+        let drawn = match &self.picker {
+            Picker::Uniform => below(rng, self.cells),
+            Picker::Zipf(zipf) => zipf.draw(rng),
+            Picker::HotCold { hot, cells } => {
+                let is_hot = rng.next_u64() < *hot;
+                let (from, count) =
+                    select_unpredictable(is_hot, (0, *cells), (*cells, self.cells - cells));
+                from + below(rng, count)
+            }
         };
-        self.scramble.permute(rank) * self.cell
+        let mut rank = self.turned(drawn);
+        if self.walk != 0 {
+            let walks = rng.next_u64() < self.walk;
+            rank = select_unpredictable(walks, self.walked, rank);
+            let next = self.walked + u64::from(walks);
+            self.walked = select_unpredictable(next == self.cells, 0, next);
+        }
+        self.scramble.map_or(rank, |scramble| scramble.permute(rank)) * self.cell
     }
 
     #[inline]
@@ -285,7 +303,7 @@ impl Place {
             self.turn.position -= self.cells << 32;
         }
         let rank = rank + (self.turn.position >> 32);
-        if rank >= self.cells { rank - self.cells } else { rank }
+        select_unpredictable(rank >= self.cells, rank.wrapping_sub(self.cells), rank)
     }
 
     /// Keeps a request inside its region: a run or stride wraps to the start, a fresh draw moves down.

@@ -1,17 +1,18 @@
 //! The generator: an endless, deterministic iterator of requests.
 //!
 //! Tenants run on their own clocks and random sub-streams and are merged by time (ties: lower tenant
-//! first), so adding a tenant does not change what the others do. About 30 ns a request for one
+//! first), so adding a tenant does not change what the others do. About 50 ns a request for one
 //! tenant; merging scans the tenants, so a hundred of them cost more.
 
 use super::address::{Place, Ring};
 use super::arrival::Clock;
 use super::check::{ModelError, check};
-use super::dist::Alias;
+use super::dist::half_threshold;
 use super::model::{Access, Model, Phase, PhaseLength, RecentOf, Tenant};
 use super::seed::Seed;
 use crate::{Op, Request, TenantId};
 use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
 use ssdtune_model::{Nanos, Sectors};
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
@@ -81,6 +82,7 @@ struct Stream {
     rings: [Ring; 2],
     gap_rng: Pcg64,
     op_rng: Pcg64,
+    op_bits: OpBits,
     size_rng: Pcg64,
     place_rng: Pcg64,
 }
@@ -105,17 +107,48 @@ enum Left {
 #[derive(Clone, Debug)]
 enum OpPicker {
     Only(usize),
-    Mixed(Alias),
+    /// The second to fourth operation from this of 2^32 on.
+    Mixed([u64; 3]),
+}
+
+/// Numbers below 2^32: each draw is two of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpBits {
+    bits: u64,
+    left: bool,
+}
+
+impl OpBits {
+    #[inline]
+    fn next(&mut self, rng: &mut Pcg64) -> u64 {
+        if self.left {
+            self.left = false;
+            return self.bits >> 32;
+        }
+        *self = Self { bits: rng.next_u64(), left: true };
+        self.bits & 0xffff_ffff
+    }
+}
+
+impl OpPicker {
+    fn new(shares: [f64; 4]) -> Self {
+        let used: Vec<usize> = (0..4).filter(|&op| shares[op] > 0.0).collect();
+        if let [only] = used.as_slice() {
+            return Self::Only(*only);
+        }
+        let total: f64 = shares.iter().sum();
+        // What comes after the last operation in use is never reached, whatever the sums round to.
+        let last = used.last().copied().unwrap_or(0);
+        Self::Mixed(std::array::from_fn(|op| match op < last {
+            true => half_threshold(shares[..=op].iter().sum::<f64>() / total),
+            false => 1 << 32,
+        }))
+    }
 }
 
 impl Stage {
     fn new(phase: &Phase, gap_rng: &mut Pcg64, key: &dyn Fn() -> Pcg64) -> Self {
-        let shares = phase.shares();
-        let used: Vec<usize> = (0..4).filter(|&op| shares[op] > 0.0).collect();
-        let ops = match used.as_slice() {
-            [only] => OpPicker::Only(*only),
-            _ => OpPicker::Mixed(Alias::new(&shares)),
-        };
+        let ops = OpPicker::new(phase.shares());
         let length = match phase.length {
             None => Left::Forever,
             Some(PhaseLength::Requests(n)) => Left::Requests(n),
@@ -142,6 +175,7 @@ impl Stream {
             fraction_ns: 0.0,
             rings: [RecentOf::Reads, RecentOf::Writes].map(|of| Ring::new(window_of(tenant, of))),
             gap_rng,
+            op_bits: OpBits::default(),
             op_rng: seed.stream(model, index, "op"),
             size_rng: seed.stream(model, index, "size"),
             place_rng: seed.stream(model, index, "place"),
@@ -154,7 +188,10 @@ impl Stream {
         let stage = &mut self.phases[self.current];
         let op = match &stage.ops {
             OpPicker::Only(op) => *op,
-            OpPicker::Mixed(alias) => alias.draw(&mut self.op_rng),
+            OpPicker::Mixed(cuts) => {
+                let draw = self.op_bits.next(&mut self.op_rng);
+                cuts.iter().map(|&cut| usize::from(draw >= cut)).sum()
+            }
         };
         let (lba, sectors) = match stage.places.get_mut(op).and_then(Option::as_mut) {
             Some(place) => place.next(&self.rings, &mut self.size_rng, &mut self.place_rng),
@@ -189,9 +226,9 @@ impl Stream {
         }
         // Whole nanoseconds move the clock and the rest is carried, so rates stay exact.
         self.fraction_ns += gap;
-        let whole = self.fraction_ns as u64;
+        let whole = self.fraction_ns as i64;
         self.fraction_ns -= whole as f64;
-        self.now_ns = self.now_ns.saturating_add(whole);
+        self.now_ns = self.now_ns.saturating_add_signed(whole);
     }
 
     /// A gap that crosses the end of a timed phase starts again in the next, at the boundary.

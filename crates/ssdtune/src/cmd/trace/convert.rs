@@ -1,10 +1,11 @@
 //! `ssdtune trace convert`: reads traces, joins and changes them, writes one (or, split, several).
 
-use super::read_args::{ReadArgs, open_path, warn_of_skipped};
+use super::read_args::{ReadArgs, input_bytes, open_path, warn_of_skipped};
 use super::units;
-use crate::context::Context;
+use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::progress::Reading;
 use clap::ValueEnum;
 use serde_json::json;
 use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `trace convert`. Changes are made in the order of their headings below.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The traces; a directory stands for the per-CPU files of one blktrace.
+    /// The traces; a directory stands for the per-CPU files of one blktrace, - for standard input.
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// The trace to write: .ssdt, .csv or .trace (MQSim); text also with .gz, .zst, .xz, .bz2 after it.
@@ -199,10 +200,34 @@ impl Args {
         joined.map_err(Failure::usage)
     }
 
+    /// How often the traces are read, and the progress of that.
+    fn reading(&self, context: &Context) -> Outcome<Reading> {
+        let twice = [
+            (self.remap == Some(Remap::Dense), "--remap dense"),
+            (self.split.is_some(), "--split"),
+        ];
+        let extra: Vec<&str> = twice.iter().filter(|t| t.0).map(|t| t.1).collect();
+        let mut bytes = Some(0);
+        for path in &self.inputs {
+            let length = input_bytes(path);
+            if let (None, Some(option)) = (length, extra.first()) {
+                let error = anyhow::anyhow!(
+                    "{option} reads a trace twice and {} can be read once: write it to a file first",
+                    path.display()
+                );
+                return Err(Failure::usage(error));
+            }
+            bytes = bytes.zip(length).map(|(sum, length)| sum + length);
+        }
+        let bytes = bytes.unwrap_or(0) * (1 + extra.len() as u64);
+        Ok(Reading::new(bytes, context.level() > Level::Quiet))
+    }
+
     /// Everything but the remapping of addresses.
-    fn stream(&self) -> Outcome<Stream> {
+    fn stream(&self, reading: &Reading) -> Outcome<Stream> {
         let scale = self.scale_time.map(ScaleTime::new).transpose().map_err(Failure::usage)?;
-        Ok(Chain::new(self.source()?)
+        let watched: Box<dyn Source> = Box::new(reading.watch(self.source()?));
+        Ok(Chain::new(watched)
             .then_if(self.select.dedupe.map(Deduplicate::new))
             .then_if(self.select.filter())
             .then_if(self.select.cut())
@@ -211,21 +236,26 @@ impl Args {
     }
 
     /// Adds the remapping, after a pass of its own where it needs one.
-    fn remapped(&self, stream: Stream, context: &Context) -> Outcome<Stream> {
+    fn remapped(&self, reading: &mut Reading, context: &Context) -> Outcome<Stream> {
         match self.remap {
-            None => Ok(stream),
+            None => self.stream(reading),
             Some(Remap::Modulo) => {
                 let Some(capacity) = self.capacity else {
                     return Err(Failure::usage(anyhow::anyhow!("--remap modulo needs --capacity")));
                 };
-                Ok(stream.then(Modulo::new(capacity.sectors_floor()).map_err(Failure::usage)?))
+                let fold = Modulo::new(capacity.sectors_floor()).map_err(Failure::usage)?;
+                Ok(self.stream(reading)?.then(fold))
             }
             Some(Remap::Dense) => {
                 let chunk = self.chunk.sectors_floor();
                 let options = DenseOptions { chunk, ..DenseOptions::default() };
-                let plan = DensePlan::of(&mut self.stream()?, options).map_err(Failure::input)?;
+                let mut first = self.stream(reading)?;
+                let plan = DensePlan::of(&mut first, options).map_err(Failure::input)?;
+                reading.next_pass();
                 let (dense, bitmap) = (plan.sectors().bytes(), Bytes(plan.bitmap_bytes()));
-                context.note(format!("dense address space {dense}, bitmap of chunks {bitmap}"));
+                reading.aside(|| {
+                    context.note(format!("dense address space {dense}, bitmap of chunks {bitmap}"));
+                });
                 if self.capacity.is_some_and(|capacity| dense > capacity) {
                     let capacity = self.capacity.unwrap_or_default();
                     let error = anyhow::anyhow!(
@@ -234,7 +264,7 @@ impl Args {
                     );
                     return Err(Failure::input(error));
                 }
-                Ok(stream.then(Dense(plan)))
+                Ok(self.stream(reading)?.then(Dense(plan)))
             }
         }
     }
@@ -300,14 +330,17 @@ fn report(written: &[(&PathBuf, WriteSummary)], context: &Context) -> Outcome {
 
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let format = args.output_format()?;
-    let mut source = args.remapped(args.stream()?, context)?;
+    let mut reading = args.reading(context)?;
+    let mut source = args.remapped(&mut reading, context)?;
     let (paths, plan) = match &args.split {
         None => (vec![args.output.clone()], None),
         Some(shares) => {
             let shares = shares.split('/').map(|share| share.trim().parse().unwrap_or(0));
             let shares: Vec<u32> = shares.collect();
             SplitPlan::new(Nanos::ZERO, &shares).map_err(Failure::usage)?;
-            let plan = SplitPlan::of(&mut args.stream()?, &shares).map_err(Failure::input)?;
+            let mut first = args.stream(&reading)?;
+            let plan = SplitPlan::of(&mut first, &shares).map_err(Failure::input)?;
+            reading.next_pass();
             let paths = (1..=plan.parts()).map(|part| part_path(&args.output, part)).collect();
             (paths, Some(plan))
         }
@@ -316,7 +349,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         .iter()
         .map(|path| TraceWriter::create(path, format).map_err(work))
         .collect::<Outcome<Vec<_>>>()?;
-    pump(&mut source, |batch| {
+    let pumped = pump(&mut source, |batch| {
         let Some(plan) = &plan else { return writers[0].write(batch).map_err(work) };
         let mut outcome = Ok(());
         plan.cut(batch, |part, requests| {
@@ -325,7 +358,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             }
         });
         outcome
-    })?;
+    });
+    reading.finish();
+    pumped?;
     warn_of_skipped(&source.read_stats(), context);
     let (origin_ns, names) = (source.origin_ns(), source.tenant_names());
     let finished = paths

@@ -1,11 +1,12 @@
 //! `ssdtune trace fit`: a workload model from a trace.
 
+use super::input::model;
 use super::read_args::{ReadArgs, open_path, warn_of_skipped};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
 use ssdtune_trace::workload::distance::Distance;
-use ssdtune_trace::workload::{Model, fit};
+use ssdtune_trace::workload::{Model, distance_to, fit};
 use ssdtune_trace::{Request, Source};
 use std::path::PathBuf;
 
@@ -33,6 +34,10 @@ pub(crate) struct Args {
     /// Say how far the model's stream is from the trace, aspect by aspect.
     #[arg(long)]
     report: bool,
+
+    /// Fit nothing, say how far this model is from the trace: a bundled one, one of its variants, or a TOML file.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["output", "name"])]
+    against: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -45,6 +50,14 @@ struct Report {
 /// Fits and writes.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let requests = read(args, context)?;
+    if let Some(name) = &args.against {
+        let model = model(name)?;
+        let distance = distance_to(&model, &requests);
+        return match context.json() {
+            true => context.document(&Report { requests: requests.len(), distance, model }),
+            false => context.line(distance),
+        };
+    }
     let name = args.name.clone().unwrap_or_else(|| name_of(&args.file));
     let (model, distance) = fit(&requests, &name).map_err(Failure::input)?;
     let comment = format!(

@@ -1,8 +1,9 @@
 //! `ssdtune trace info`: what traces are like.
 
-use super::read_args::{ReadArgs, open_known, warn_of_skipped};
-use crate::context::Context;
+use super::read_args::{ReadArgs, input_bytes, open_known, warn_of_skipped};
+use crate::context::{Context, Level};
 use crate::outcome::{Failure, Outcome};
+use crate::progress::Reading;
 use serde::Serialize;
 use ssdtune_trace::Source;
 use ssdtune_trace::describe::{Describer, Description};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `ssdtune trace info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Traces, compressed or not; a directory stands for the per-CPU files of one blktrace.
+    /// Traces, compressed or not; a directory stands for the per-CPU files of one blktrace, - for standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -45,7 +46,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
-    let (mut source, format) = open_known(path, &read.options()?)?;
+    let (source, format) = open_known(path, &read.options()?)?;
+    let bytes = input_bytes(path).unwrap_or(0);
+    let reading = Reading::new(bytes, context.level() > Level::Quiet);
+    let mut source = reading.watch(source);
     let mut describer = Describer::new();
     let mut batch = Vec::new();
     loop {
@@ -55,6 +59,7 @@ fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
         }
         batch.iter().for_each(|request| describer.push(request));
     }
+    reading.finish();
     let stats = source.read_stats();
     warn_of_skipped(&stats, context);
     Ok(Entry {

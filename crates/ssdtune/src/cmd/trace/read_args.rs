@@ -9,7 +9,7 @@ use ssdtune_trace::binary::{MappedTrace, is_ssdt};
 use ssdtune_trace::formats::columns::ColumnSpec;
 use ssdtune_trace::merge::{blktrace_files, open_blktrace};
 use ssdtune_trace::reader::{Devices, Event, ReadOptions, ReadStats, Source, TimeUnit};
-use ssdtune_trace::{Format, TraceError, open};
+use ssdtune_trace::{Format, TraceError, TraceReader, open, read_from};
 use std::path::Path;
 
 /// How to read.
@@ -25,7 +25,7 @@ pub(crate) struct ReadArgs {
     /// Unit of the times (ns, filetime, us, ms, s), where it is not the format's own.
     #[arg(long, value_name = "UNIT")]
     time_unit: Option<String>,
-    /// Read only these devices; each becomes a tenant, in this order.
+    /// Read only these devices (names with ; between); each becomes a tenant, in this order.
     #[arg(long, value_name = "NAMES", value_delimiter = ';', conflicts_with = "merge_devices")]
     devices: Vec<String>,
     /// Take all devices for one.
@@ -123,19 +123,47 @@ pub(crate) fn open_path(path: &Path, options: &ReadOptions) -> Outcome<Box<dyn S
 
 /// The same, and the format it is read as.
 pub(super) fn open_known(path: &Path, options: &ReadOptions) -> Outcome<(Box<dyn Source>, Format)> {
-    let opened: Result<(Box<dyn Source>, Format), TraceError> = if path.is_dir() {
+    let opened: Result<(Box<dyn Source>, Format), TraceError> = if is_standard_input(path) {
+        read_from(std::io::stdin(), "standard input", options).map(with_format)
+    } else if path.is_dir() {
         blktrace_files(path)
             .and_then(|files| open_blktrace(&files, options))
             .map(|source| (Box::new(source) as Box<dyn Source>, Format::Blktrace))
-    } else if options.devices == Devices::Tenants && options.capacity.is_none() && is_ssdt(path) {
+    } else if options.devices == Devices::Tenants
+        && options.capacity.is_none()
+        && path.is_file()
+        && is_ssdt(path)
+    {
         MappedTrace::open(path).map(|source| (Box::new(source) as Box<dyn Source>, Format::Ssdt))
     } else {
-        open(path, options).map(|source| {
-            let format = source.format();
-            (Box::new(source) as Box<dyn Source>, format)
-        })
+        open(path, options).map(with_format)
     };
     opened.map_err(Failure::input)
+}
+
+fn with_format(source: TraceReader) -> (Box<dyn Source>, Format) {
+    let format = source.format();
+    (Box::new(source), format)
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// How many bytes there are to read; `None` of a pipe, which cannot be read twice either.
+pub(super) fn input_bytes(path: &Path) -> Option<u64> {
+    if is_standard_input(path) {
+        return None;
+    }
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            Some(entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum())
+        }
+        Ok(meta) if !meta.is_file() => None,
+        // What is not there says so when it is opened.
+        found => Some(found.map_or(0, |meta| meta.len())),
+    }
 }
 
 /// Says what was skipped, if anything was.

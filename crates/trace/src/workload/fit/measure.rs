@@ -112,26 +112,30 @@ struct Order {
 }
 
 /// One walk over the requests of an operation.
+///
+/// A request that starts where the one before it ended continues a run, even if it has been there before: or else every
+/// second pass over a file would be torn to repeats. Elsewhere a repeat is a repeat, wherever some run may have ended.
 fn order(all: &[&Request]) -> Order {
     let mut order = Order { window: 1, ..Order::default() };
     // Looked up only, never iterated.
     let mut last: HashMap<(u16, u64), (u64, u32)> = HashMap::with_capacity(all.len());
+    // Ends of requests that are no repeats: those do not disturb the runs they fall between.
     let mut ends = [((0u16, u64::MAX), false); ENDS];
+    let mut latest = 0;
     let mut octaves = 0.0;
     for (index, request) in all.iter().enumerate() {
         let start = (request.tenant.0, request.lba.0);
         let before = last.insert(start, (index as u64, request.sectors));
-        let back = before.map(|(at, sectors)| (index as u64 - at, sectors));
-        if let Some((distance, sectors)) = back
-            && distance <= REPEAT_REACH
+        let strict = ends[latest].0 == start;
+        if let Some((at, sectors)) = before
+            && !strict
+            && index as u64 - at <= REPEAT_REACH
             && sectors == request.sectors
         {
             order.repeats += 1.0;
-            octaves += (distance as f64).log2();
+            octaves += ((index as u64 - at) as f64).log2();
             continue;
         }
-        let latest = index.wrapping_sub(1) % ENDS;
-        let strict = ends[latest].0 == start;
         let slot = if strict { Some(latest) } else { ends.iter().position(|end| end.0 == start) };
         if let Some(slot) = slot {
             order.runs_on += 1.0;
@@ -141,8 +145,9 @@ fn order(all: &[&Request]) -> Order {
         } else if before.is_none() {
             order.fresh += 1.0;
         }
+        latest = (latest + 1) % ENDS;
         let end = request.lba.0.saturating_add(u64::from(request.sectors));
-        ends[index % ENDS] = ((request.tenant.0, end), slot.is_some());
+        ends[latest] = ((request.tenant.0, end), slot.is_some());
     }
     if order.repeats > 0.0 {
         // How far back a repeat reaches is log-uniform up to the window: its mean is half of the window's octaves.

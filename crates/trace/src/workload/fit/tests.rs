@@ -1,5 +1,6 @@
 //! Models fitted to streams whose truth is known.
 
+use super::super::model::Rate;
 use super::super::{Generator, Seed, bundled, parse};
 use super::*;
 use ssdtune_model::{Nanos, Sectors};
@@ -17,7 +18,7 @@ process = "bursty"
 rate_requests_per_s = 2000
 burst_share = 0.2
 burst_factor = 4.0
-burst_s = 0.05
+burst_s = 0.005
 [read]
 share = 0.7
 size = [{ bytes = "8 KiB", share = 0.8 }, { bytes = "64 KiB", share = 0.2 }]
@@ -44,26 +45,54 @@ fn a_fit_finds_what_the_stream_was_made_of() {
     assert!((read.mean_bytes() - 0.8 * 8192.0 - 0.2 * 65536.0).abs() < 400.0);
     let runs = read.runs.unwrap();
     assert!((runs.share - 0.5).abs() < 0.03, "{runs:?}");
-    // A run that meets a place already read looks like a repeat and is cut in two: short by up to a quarter.
-    assert!((runs.mean_length - 8.0).abs() < 2.0 && runs.streams == 1, "{runs:?}");
+    assert!((runs.mean_length - 8.0).abs() < 1.0 && runs.streams == 1, "{runs:?}");
     assert!((phase.requests_per_s() / 2000.0 - 1.0).abs() < 0.15, "{}", phase.requests_per_s());
     assert!(distance.read_size_ks < 0.02 && distance.write_size_ks < 0.02, "{distance}");
-    assert!(distance.burstiness_octaves < 1.0, "{distance}");
-    // Sixty bursts are a small sample: the yardstick for gaps is how far the true model's own streams are apart.
-    let known = parse(KNOWN, "test").unwrap();
-    let wanted = Profile::of(&requests);
-    let yardstick = (0..8)
-        .map(|index| {
-            let seed = Seed { index, set: SeedSet::Validation };
-            let other: Vec<Request> = Generator::new(&known, seed).unwrap().take(30_000).collect();
-            wanted.distance(&Profile::of(&other)).gap_ks
-        })
-        .fold(0.0, f64::max);
-    assert!(distance.gap_ks < yardstick + 0.02, "{yardstick} among the true ones\n{distance}");
+    assert!(distance.gap_ks < GAP_KS && distance.burstiness_octaves < 1.0, "{distance}");
     assert!(distance.footprint_octaves < 0.2, "{distance}");
     assert!(distance.reuse_ks < 0.15 && distance.overwrite_octaves < 0.2, "{distance}");
     // The text form carries the fit whole.
     assert_eq!(parse(&model.to_toml(""), "again").unwrap(), model);
+}
+
+/// What a fit to [`KNOWN`] may be off in its gaps. Six hundred bursts carry most of the requests, so the streams of
+/// the true model differ among themselves, by half of this; gaps without bursts are off by several times as much.
+const GAP_KS: f64 = 0.06;
+
+#[test]
+fn the_bound_on_gaps_is_above_chance_and_below_what_a_wrong_model_has() {
+    let known = parse(KNOWN, "test").unwrap();
+    let wanted = Profile::of(&stream(KNOWN, 30_000));
+    let gap_ks = |model: &Model, index| {
+        let seed = Seed { index, set: SeedSet::Validation };
+        let other: Vec<Request> = Generator::new(model, seed).unwrap().take(30_000).collect();
+        wanted.distance(&Profile::of(&other)).gap_ks
+    };
+    let mut wrong = known.clone();
+    wrong.tenants[0].phases[0].arrival = Arrival::Poisson(Rate::Requests(2000.0));
+    for index in 0..8 {
+        let (right, wrong) = (gap_ks(&known, index), gap_ks(&wrong, index));
+        assert!(right < GAP_KS / 1.5 && wrong > 2.0 * GAP_KS, "{right} and {wrong}");
+    }
+}
+
+/// Over many streams, so that neither luck nor one key of the permutation decides: what is measured of runs is what
+/// was asked for, to a hundredth, although one request in twenty of a run meets a place that has been read before. (Fresh
+/// requests that do so count as repeats, which leaves runs a share larger by half of that hundredth.)
+#[test]
+fn runs_are_measured_as_they_were_made() {
+    let known = parse(KNOWN, "test").unwrap();
+    let shares: Vec<f64> = (0..20)
+        .map(|index| {
+            let seed = Seed { index, ..Seed::default() };
+            let requests: Vec<Request> =
+                Generator::new(&known, seed).unwrap().take(30_000).collect();
+            measure(&requests).ops[0].as_ref().unwrap().run_share
+        })
+        .collect();
+    let mean = shares.iter().sum::<f64>() / 20.0;
+    let spread = (shares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / 19.0).sqrt();
+    assert!((mean - 0.5).abs() < 0.01 && spread < 0.012, "{mean} +- {spread}: {shares:?}");
 }
 
 #[test]
