@@ -40,6 +40,14 @@ pub enum FtlError {
         /// Blocks needed.
         needed: u32,
     },
+    /// A drive that is aged has no room left.
+    #[error(
+        "plane {plane} is full and no block in it can be collected: write less, or give the drive more over-provisioning"
+    )]
+    OutOfSpace {
+        /// Which plane.
+        plane: u32,
+    },
     /// Nothing is left for the host.
     #[error("tenant {tenant} sees no capacity: lower the over-provisioning or give it more planes")]
     NoCapacity {

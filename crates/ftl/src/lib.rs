@@ -9,6 +9,7 @@
 //! | [`Ftl::access_mapping`] | is the mapping in DRAM; which translation page to read or write back |
 //! | [`Ftl::phys`], [`Ftl::place_write`] | where a page is; where it goes and what must be merged |
 //! | [`Ftl::next_victim`], [`Ftl::victim_pages`] | what to collect |
+//! | [`Ftl::warm_up`] | accesses without time, to age a drive |
 //! | [`Ftl::place_move`], [`Ftl::commit_move`], [`Ftl::erase_done`] | a victim's way to the free pool |
 
 mod block;
@@ -22,6 +23,7 @@ mod layout;
 mod mapping;
 mod page_table;
 mod tenant;
+mod warmup;
 
 pub use block::{SectorMask, Stream};
 pub use error::FtlError;
@@ -32,3 +34,4 @@ pub use hint::prefetch;
 pub use layout::{BlockRef, Layout, Phys};
 pub use page_table::{CacheMark, EntryRef};
 pub use tenant::Places;
+pub use warmup::Warmup;
