@@ -44,40 +44,6 @@ fn a_missing_file_is_a_faulty_input() {
     }
 }
 
-/// A run that would take hours is interrupted when its time series shows that it is under way.
-#[cfg(unix)]
-#[test]
-fn an_interrupted_run_prints_what_it_measured() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let series = folder.path().join("series.csv");
-    let mut command = Command::new(binary());
-    command.args(["simulate", "--device", "mqsim-default", "--workload", "database", "--json"]);
-    command.args(["--requests", "10000000000", "--interval", "1", "--series"]).arg(&series);
-    command.current_dir(ssdtune_tests::root()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
-    // The series gets its name when it is complete; until then it lies beside it.
-    let under_way = || {
-        let files = std::fs::read_dir(folder.path()).expect("the folder").flatten();
-        files.flat_map(|file| file.metadata()).any(|file| file.len() > 10_000)
-    };
-    let patience = std::time::Instant::now();
-    while !under_way() {
-        if child.try_wait().expect("a child").is_some() || patience.elapsed().as_secs() > 120 {
-            // It must not go on for hours either.
-            let _ = child.kill();
-            panic!("not under way: {:?}", child.wait_with_output());
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(130));
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(report["partial"], true);
-    assert!(report["cells"][0]["report"]["requests"]["completed"].as_u64() > Some(0), "{report}");
-}
-
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let (reader, writer) = std::io::pipe().expect("a pipe");

@@ -256,3 +256,22 @@ fn an_interrupted_run_prints_what_it_has_and_ends_with_130() {
     assert_eq!((&document["partial"], &report["partial"]), (&true.into(), &true.into()));
     assert_eq!(report["outcome"], "interrupted");
 }
+
+#[test]
+fn a_drive_can_be_aged_before_its_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path(), "a.trace", 400);
+    for (how, pages) in [("sequential", 1.0), ("random", 6.0)] {
+        let aged = ["--warm-up", how, "--occupancy", "0.9"];
+        let document = document(&mut simulate(&trace, &aged));
+        let report = &document["cells"][0]["report"];
+        let bytes = report["capacity"]["visible_bytes"].as_f64().unwrap() / 8192.0;
+        let written = report["simulation"]["warm_up_pages"].as_f64().unwrap();
+        assert!((written / (bytes * 0.9 * pages) - 1.0).abs() < 1e-3, "{how}: {written}");
+        assert_eq!(report["requests"]["completed"], 400);
+    }
+    let served = document(&mut simulate(&trace, &["--warm-up", "trace"]));
+    assert_eq!(served["cells"][0]["report"]["simulation"]["warm_up_pages"], 200);
+    simulate(&trace, &["--warm-up", "random", "--occupancy", "1.5"]).assert().code(2);
+    simulate(&trace, &["--occupancy", "0.5"]).assert().code(2);
+}

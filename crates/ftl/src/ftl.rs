@@ -129,6 +129,8 @@ pub struct Ftl {
     pub(crate) config: Switches,
     pub(crate) counters: FtlCounters,
     turn: u32,
+    /// Pages of a victim, while a warm-up moves them.
+    pub(crate) victim: Vec<Phys>,
 }
 
 /// What of the configuration steers decisions at run time.
@@ -208,6 +210,7 @@ impl Ftl {
             config: switches,
             counters: FtlCounters::default(),
             turn: 0,
+            victim: Vec::new(),
             geometry,
         };
         ftl.lay_out_frontiers();

@@ -8,22 +8,26 @@
 
 use crate::block::SectorMask;
 use crate::error::FtlError;
-use crate::ftl::{Ftl, MappingAccess, NoLoad, Placed, WriteBack};
-use crate::layout::{BlockRef, Phys};
+use crate::ftl::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, WriteBack};
+use crate::layout::BlockRef;
 use crate::page_table::EntryRef;
 use ssdtune_model::PlaneId;
 
 /// An FTL that is told of accesses without their time.
 pub struct Warmup<'a> {
     ftl: &'a mut Ftl,
-    pages: Vec<Phys>,
     tokens: Vec<u32>,
 }
 
 impl Ftl {
     /// Ages the drive. Nothing may be under way in it.
     pub fn warm_up(&mut self) -> Warmup<'_> {
-        Warmup { ftl: self, pages: Vec::new(), tokens: Vec::new() }
+        Warmup { ftl: self, tokens: Vec::new() }
+    }
+
+    /// Forgets what was counted, so that the counters tell of a run alone.
+    pub fn reset_counters(&mut self) {
+        self.counters = FtlCounters::default();
     }
 }
 
@@ -110,7 +114,7 @@ impl Warmup<'_> {
     }
 
     fn empty(&mut self, victim: BlockRef) {
-        let mut pages = std::mem::take(&mut self.pages);
+        let mut pages = std::mem::take(&mut self.ftl.victim);
         pages.extend(self.ftl.victim_pages(victim));
         for &from in &pages {
             if let Some(placed) = self.ftl.place_move(from) {
@@ -118,7 +122,7 @@ impl Warmup<'_> {
             }
         }
         pages.clear();
-        self.pages = pages;
+        self.ftl.victim = pages;
         self.ftl.erase_done(victim);
     }
 }

@@ -43,6 +43,7 @@ mod timing;
 mod translate;
 mod turns;
 mod tx;
+mod warmup;
 
 pub use report::{
     Busy, Capacity, Collection, DataCache, Ending, EraseBin, Mapping, OpMetrics, Report,
@@ -53,3 +54,4 @@ pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};
 pub use ssdtune_ftl::Places;
 pub use stats::{FlashCommands, LatencySummary};
+pub use warmup::Filling;

@@ -282,4 +282,7 @@ pub struct Simulation {
     pub events: u64,
     /// Bytes of the FTL's state.
     pub ftl_memory_bytes: u64,
+    /// Pages written before the run, without time, to age the drive.
+    #[serde(default)]
+    pub warm_up_pages: u64,
 }

@@ -212,6 +212,7 @@ pub(crate) struct Stats {
     pub cache_write_hits: u64,
     pub wear_moved_pages: u64,
     pub dram_busy: Nanos,
+    pub warm_up_pages: u64,
 }
 
 impl Stats {
@@ -243,6 +244,7 @@ impl Stats {
             cache_write_hits: 0,
             wear_moved_pages: 0,
             dram_busy: Nanos::ZERO,
+            warm_up_pages: 0,
         }
     }
 

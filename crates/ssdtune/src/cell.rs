@@ -5,7 +5,8 @@ use crate::record::{Recorder, RecorderOptions};
 use anyhow::anyhow;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
-use ssdtune_sim::{Completion, Look, Observe, Replay, Report, Simulator, Stream, Tenant};
+use ssdtune_sim::{Completion, Filling, Look, Observe, Replay, Report, Simulator, Stream, Tenant};
+use ssdtune_trace::{Request, TenantId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One stream of a cell.
@@ -17,12 +18,36 @@ pub(crate) struct Lane {
     pub(crate) tenant: Option<u16>,
 }
 
+/// What a drive has been through before its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum WarmUp {
+    /// Every page was written once, in order.
+    Sequential,
+    /// Likewise, and then five times as many pages at random.
+    Random,
+    /// It has served the same requests before.
+    Trace,
+}
+
+/// Overwrites after which collection under random writes is as good as steady.
+const OVERWRITES: u32 = 5;
+
+/// How a drive is aged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ageing {
+    pub(crate) how: WarmUp,
+    /// Share of the pages that hold data, where no trace says so.
+    pub(crate) occupancy: f64,
+}
+
 /// One simulation, not yet run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) device: CheckedConfig,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) lanes: Vec<Lane>,
+    /// What comes before the run; `None` is an empty drive.
+    pub(crate) ageing: Option<Ageing>,
     /// What the sweep has set.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -72,6 +97,9 @@ impl Cell {
         let mut drive = Simulator::new(&self.device, &self.tenants, observe)?;
         let slot = ErrorSlot::default();
         let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
+        if let Some(ageing) = self.ageing {
+            self.age(&mut drive, ageing, &slot, watch.stop)?;
+        }
         let streams = self.open(&drive, &slot, &gauges)?;
         let lengths: Vec<u64> = self.lanes.iter().map(|lane| lane.feed.length()).collect();
         let mut kept = Vec::new();
@@ -103,6 +131,36 @@ impl Cell {
         }
         recorder.finish(&drive)?;
         Ok(Ran { report: drive.report(), completions: kept })
+    }
+
+    /// Ages the drive. An interruption cuts it short, and the run that follows ends at once.
+    fn age(
+        &self,
+        drive: &mut Simulator,
+        ageing: Ageing,
+        slot: &ErrorSlot,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<()> {
+        let go_on = |_: &Request| !stop.load(Ordering::Relaxed);
+        if ageing.how == WarmUp::Trace {
+            let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
+            for stream in self.open(drive, slot, &gauges)? {
+                let owned = |request: Request| Request {
+                    tenant: stream.tenant.map_or(request.tenant, TenantId),
+                    ..request
+                };
+                drive.warm_up(stream.requests.map(owned).take_while(go_on))?;
+            }
+            return slot.take().map_or(Ok(()), Err);
+        }
+        let overwrites = if ageing.how == WarmUp::Random { OVERWRITES } else { 0 };
+        let seed = self.device.run.seed;
+        for tenant in 0..self.tenants.len() as u16 {
+            let filling = Filling { occupancy: ageing.occupancy, overwrites, seed };
+            let requests = drive.filling(tenant, filling);
+            drive.warm_up(requests.take_while(go_on))?;
+        }
+        Ok(())
     }
 
     fn open<'a>(

@@ -106,7 +106,13 @@ pub(crate) fn cell(
         };
         lanes.push(Lane { feed, replay, tenant: Some(index as u16) });
     }
-    Ok(Cell { device: device.clone(), tenants: tenants(scenario), lanes, settings: Vec::new() })
+    Ok(Cell {
+        device: device.clone(),
+        tenants: tenants(scenario),
+        lanes,
+        ageing: None,
+        settings: Vec::new(),
+    })
 }
 
 fn trace_feed(workload: &Path, trace: &TraceSource) -> anyhow::Result<Feed> {

@@ -80,6 +80,7 @@ impl Report {
             simulation: Simulation {
                 events: core.events.processed(),
                 ftl_memory_bytes: core.ftl.memory_bytes(),
+                warm_up_pages: core.stats.warm_up_pages,
             },
         };
         report.never_fired = never_fired(&report, config, core);
@@ -233,9 +234,9 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
 
 fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
     let mut warnings = Vec::new();
-    if config.run.preconditioned {
+    if config.run.preconditioned && report.simulation.warm_up_pages == 0 {
         warnings.push(
-            "the drive started empty: a preconditioned start (run.preconditioned) is not simulated"
+            "the drive started empty although run.preconditioned is set: age it (--warm-up random)"
                 .to_owned(),
         );
     }

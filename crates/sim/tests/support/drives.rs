@@ -8,7 +8,7 @@ use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Completion, Observe, Outcome, Report, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// 2 channels x 2 chips x 1 die x 2 planes x 24 blocks x 16 pages of 4 KiB: 48 MiB, a third of them spare.
+/// 2 channels x 2 chips x 1 die x 2 planes x 24 blocks x 16 pages of 4 KiB: 12 MiB, a third of them spare.
 pub fn small() -> DeviceConfig {
     let mut config = DeviceConfig::default();
     [config.bus.channels, config.bus.chips_per_channel] = [2, 2];

@@ -7,7 +7,7 @@
 mod plan;
 mod show;
 
-use crate::cell::{Cell, Watch, interval_of_ms};
+use crate::cell::{Ageing, Cell, WarmUp, Watch, interval_of_ms};
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
 use crate::feed::Fit;
@@ -88,6 +88,17 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW")]
     fit_addresses: Option<Fit>,
 
+    /// Age the drive before the run, without time: `sequential` writes every page once, `random` then overwrites
+    /// five times as many at random, `trace` serves the run's own requests once. Takes memory for every page
+    /// written.
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "mqsim")]
+    warm_up: Option<WarmUp>,
+
+    /// Share of the pages that a sequential or random --warm-up writes.
+    #[arg(long, value_name = "SHARE", requires = "warm_up", default_value_t = 1.0)]
+    #[arg(value_parser = share)]
+    occupancy: f64,
+
     /// Write a line for each request, as CSV; several cells get a number before the ending.
     #[arg(long, value_name = "FILE.csv[.zst]")]
     log: Option<PathBuf>,
@@ -103,6 +114,17 @@ pub(crate) struct Args {
     /// Keep every latency (16 B each), so that percentiles are exact instead of within 0.1 %.
     #[arg(long)]
     exact: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a share between 0 and 1".to_owned())
+}
+
+impl Args {
+    fn ageing(&self) -> Option<Ageing> {
+        self.warm_up.map(|how| Ageing { how, occupancy: self.occupancy })
+    }
 }
 
 /// What `--json` prints.

@@ -100,6 +100,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
                 device: config.clone(),
                 tenants: group.tenants_of(config),
                 lanes: group.lanes.clone(),
+                ageing: args.ageing(),
                 settings: settings.clone(),
             });
         }

@@ -108,7 +108,7 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
     };
     let lanes: anyhow::Result<Vec<Lane>> = case.traces.iter().enumerate().map(lane).collect();
     let tenants = pair::tenants(scenario);
-    Ok(Cell { device, tenants, lanes: lanes?, settings: Vec::new() })
+    Ok(Cell { device, tenants, lanes: lanes?, ageing: None, settings: Vec::new() })
 }
 
 fn metrics(ran: &Ran, short: bool) -> Metrics {

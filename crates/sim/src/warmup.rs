@@ -1,0 +1,79 @@
+//! Ageing a drive before its run: requests that are served without time and leave nothing behind but data,
+//! mappings and worn blocks.
+//!
+//! The data cache is passed by. Everything the run reports is of the run alone, except the erase counts.
+
+use crate::run::Simulator;
+use crate::simulator::SimError;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use ssdtune_model::Sectors;
+use ssdtune_trace::{Op, Request, TenantId};
+
+/// Which pages are written, and in which order, where no workload says so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filling {
+    /// Share of a tenant's pages that hold data afterwards: its first ones.
+    pub occupancy: f64,
+    /// How often as many pages are then overwritten, drawn at random.
+    pub overwrites: u32,
+    /// What decides the draws.
+    pub seed: u64,
+}
+
+impl Simulator {
+    /// The requests that fill a tenant's space.
+    pub fn filling(&self, tenant: u16, filling: Filling) -> impl Iterator<Item = Request> + use<> {
+        let page = u64::from(self.core.page_sectors);
+        let pages = self.core.tenant_sectors(tenant.into()).0 / page;
+        let used = (pages as f64 * filling.occupancy.clamp(0.0, 1.0)) as u64;
+        let write = move |lpn: u64| Request {
+            at: ssdtune_model::Nanos::ZERO,
+            lba: Sectors(lpn * page),
+            sectors: page as u32,
+            tenant: TenantId(tenant),
+            op: Op::Write,
+        };
+        // Its own stream for each tenant, so that one more tenant changes nothing for the others.
+        let mut rng = Pcg64Mcg::seed_from_u64(filling.seed ^ ((u64::from(tenant) + 1) << 48));
+        let again = used * u64::from(filling.overwrites);
+        let drawn = (0..again).map(move |_| rng.random_range(0..used));
+        (0..used).chain(drawn).map(write)
+    }
+
+    /// Serves requests without time, each for the tenant it names. Call it before anything else.
+    ///
+    /// # Errors
+    /// A plane has no room left.
+    ///
+    /// # Panics
+    /// Requests have arrived already.
+    pub fn warm_up(&mut self, requests: impl Iterator<Item = Request>) -> Result<(), SimError> {
+        assert_eq!(self.core.stats.arrived, 0, "a drive is aged before its run");
+        for request in requests {
+            self.warm_up_by(&request)?;
+        }
+        self.core.ftl.reset_counters();
+        Ok(())
+    }
+
+    fn warm_up_by(&mut self, request: &Request) -> Result<(), SimError> {
+        let core = &mut self.core;
+        let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
+        let (mut cursor, mut rest) = (core.tenants[tenant].inside(request.lba).0, request.sectors);
+        while rest > 0 {
+            let part = core.cut(tenant, &mut cursor, &mut rest);
+            let mut warmup = core.ftl.warm_up();
+            match request.op {
+                Op::Write => {
+                    warmup.write(tenant, part.lpn, part.mask)?;
+                    core.stats.warm_up_pages += 1;
+                }
+                Op::Read => warmup.read(tenant, part.lpn)?,
+                Op::Trim if part.sectors == core.page_sectors => warmup.trim(tenant, part.lpn),
+                Op::Trim | Op::Flush => {}
+            }
+        }
+        Ok(())
+    }
+}
