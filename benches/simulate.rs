@@ -48,13 +48,14 @@ fn describe(case: &Case) {
     let work = transactions(&report) as f64;
     println!(
         "{:14} {:.2} M requests/s, {:.2} M flash transactions/s, {:.2} events a request, {:.2} \
-         transactions a request, write amplification {:.2}, FTL {} MB",
+         transactions a request, write amplification {:.2}, {:.0} % of mappings cached, FTL {} MB",
         case.name,
         requests / best / 1e6,
         work / best / 1e6,
         report.simulation.events as f64 / requests,
         work / requests,
         report.write_amplification.total,
+        100.0 * report.mapping.hit_rate.unwrap_or(1.0),
         report.simulation.ftl_memory_bytes >> 20,
     );
     if let Some(rate) = case.mqsim_requests_per_s {

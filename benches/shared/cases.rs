@@ -14,18 +14,23 @@ pub struct Case {
     pub tenant: Tenant,
     pub requests: Vec<Request>,
     pub replay: Replay,
+    /// The drive holds so many pages from the start, its first ones.
+    pub filled_pages: u64,
     /// Requests MQSim served in a second of processor time when it was recorded, on another machine.
     pub mqsim_requests_per_s: Option<f64>,
 }
 
 impl Case {
-    /// A fresh drive.
+    /// The drive before the run.
     pub fn drive(&self) -> Simulator {
         let tenants = std::slice::from_ref(&self.tenant);
-        Simulator::new(&self.config, tenants, Observe::default()).expect("a sound case")
+        let mut drive =
+            Simulator::new(&self.config, tenants, Observe::default()).expect("a sound case");
+        drive.warm_up(fill(self.filled_pages)).expect("room");
+        drive
     }
 
-    /// Runs it on a fresh drive.
+    /// Runs it on a drive.
     pub fn run_on(&self, mut drive: Simulator) -> Report {
         let requests = Box::new(self.requests.iter().copied());
         let stream = Stream { requests, tenant: Some(0), replay: self.replay };
@@ -66,6 +71,7 @@ fn recorded_case(folder: &Path, entry: &serde_json::Value, requests_max: usize) 
         config: config.check().expect("a sound drive"),
         requests,
         replay: Replay::Open,
+        filled_pages: 0,
         mqsim_requests_per_s: entry["mqsim"]["mqsim-2019"]["requests_per_user_cpu_s"].as_f64(),
     })
 }
@@ -132,13 +138,20 @@ pub fn plain(gigabytes: u32) -> DeviceConfig {
     config
 }
 
-fn own(name: &str, config: DeviceConfig, requests: Vec<Request>, replay: Replay) -> Case {
+fn own(
+    name: &str,
+    config: DeviceConfig,
+    filled_pages: u64,
+    requests: impl Iterator<Item = Request>,
+    depth: u32,
+) -> Case {
     Case {
         name: name.to_owned(),
         tenant: Tenant::sole(&config),
         config: config.check().expect("a sound drive"),
-        requests,
-        replay,
+        requests: requests.collect(),
+        replay: Replay::Closed(depth),
+        filled_pages,
         mqsim_requests_per_s: None,
     }
 }
@@ -150,27 +163,24 @@ pub fn owned(requests: usize) -> Vec<Case> {
     // The table cache holds half of the mappings of the 1 GiB that is used.
     let pages = 1 << 18;
     mapping.mapping.cmt_capacity = Bytes(pages / 2 * 7);
-    let mut used: Vec<Request> = fill(pages).collect();
-    used.extend(random(requests, pages, 179, Nanos(20_000)));
 
     let mut small = plain(1);
     small.mapping.overprovisioning = 0.15;
     small.flash.pages_per_block = 64;
     small.flash.blocks_per_plane = 32;
     let visible = 200_000;
-    let mut overwritten: Vec<Request> = fill(visible).collect();
-    overwritten.extend(random(requests, visible, 128, Nanos::ZERO));
 
     let mut wide = plain(64);
     wide.bus.channels = 32;
     wide.host.queue_depth = 1024;
     wide.host.queue_fetch_size = 256;
     wide.flash.blocks_per_plane = 128;
-    let read: Vec<Request> = random(requests, 1 << 20, 230, Nanos::ZERO).collect();
+    let read = 1 << 20;
 
+    let at_once = |pages, reads_of_256| random(requests, pages, reads_of_256, Nanos::ZERO);
     vec![
-        own("mapping_half", mapping, used, Replay::Closed(32)),
-        own("gc_reads", small, overwritten, Replay::Closed(32)),
-        own("wide_qd256", wide, read, Replay::Closed(256)),
+        own("mapping_half", mapping, pages, at_once(pages, 179), 32),
+        own("gc_reads", small, visible, at_once(visible, 128), 32),
+        own("wide_qd256", wide, read, at_once(read, 230), 256),
     ]
 }
