@@ -272,6 +272,9 @@ fn a_drive_can_be_aged_before_its_run() {
     }
     let served = document(&mut simulate(&trace, &["--warm-up", "trace"]));
     assert_eq!(served["cells"][0]["report"]["simulation"]["warm_up_pages"], 200);
+    // No room for the frontiers: a failure of the work, as in a run.
+    let tight = ["--warm-up", "random", "--set", "mapping.overprovisioning=0.009"];
+    simulate(&trace, &tight).assert().code(1).stderr(predicate::str::contains("is full"));
     simulate(&trace, &["--warm-up", "random", "--occupancy", "1.5"]).assert().code(2);
     simulate(&trace, &["--occupancy", "0.5"]).assert().code(2);
 }

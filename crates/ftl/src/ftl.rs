@@ -360,20 +360,18 @@ impl Ftl {
 
     /// The plane of the next write of a page.
     #[inline]
-    pub fn plane_for_write(&mut self, index: usize, lpn: u64, load: &impl Load) -> PlaneId {
-        let tenant = &self.tenants[index];
-        if !tenant.dynamic {
-            return tenant.static_plane(lpn);
+    pub fn plane_for_write(&mut self, tenant: usize, lpn: u64, load: &impl Load) -> PlaneId {
+        let own = &self.tenants[tenant];
+        if !own.dynamic {
+            return own.static_plane(lpn);
         }
         // A plane without room only if there is no other. Ties go to the plane whose turn it is, so that an
         // idle drive is striped.
-        let planes = &tenant.planes;
-        let start = self.turn as usize % planes.len();
-        let (before, from) = planes.split_at(start);
+        let (before, from) = own.planes.split_at(self.turn as usize % own.planes.len());
         let in_turn = from.iter().chain(before).copied();
         let plane = in_turn
-            .min_by_key(|&plane| (self.must_hold(index, plane), load.backlog(plane)))
-            .unwrap_or(planes[0]);
+            .min_by_key(|&plane| (self.must_hold(tenant, plane), load.backlog(plane)))
+            .unwrap_or(own.planes[0]);
         self.turn = self.turn.wrapping_add(1);
         plane
     }

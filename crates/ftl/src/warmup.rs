@@ -38,7 +38,7 @@ impl Warmup<'_> {
     /// The page's plane is full and nothing in it can be collected.
     pub fn write(&mut self, tenant: usize, lpn: u64, sectors: SectorMask) -> Result<(), FtlError> {
         let at = self.ftl.entry(tenant, lpn);
-        self.access_mapping(tenant, lpn, at, true)?;
+        self.access_mapping(tenant, lpn, at, true);
         let plane = self.ftl.plane_for_write(tenant, lpn, &NoLoad);
         while self.ftl.must_hold(tenant, plane) {
             if !self.collect_one(plane) {
@@ -52,12 +52,11 @@ impl Warmup<'_> {
     }
 
     /// Reads a page: only the mapping cache is different for it.
-    ///
-    /// # Errors
-    /// A mapping that has to make room finds none in its plane.
-    pub fn read(&mut self, tenant: usize, lpn: u64) -> Result<(), FtlError> {
-        let at = self.ftl.entry(tenant, lpn);
-        self.access_mapping(tenant, lpn, at, false)
+    pub fn read(&mut self, tenant: usize, lpn: u64) {
+        if !self.ftl.is_ideal() {
+            let at = self.ftl.entry(tenant, lpn);
+            self.access_mapping(tenant, lpn, at, false);
+        }
     }
 
     /// The content of a page does not matter any more.
@@ -65,15 +64,9 @@ impl Warmup<'_> {
         self.ftl.trim(tenant, lpn);
     }
 
-    fn access_mapping(
-        &mut self,
-        tenant: usize,
-        lpn: u64,
-        at: EntryRef,
-        is_write: bool,
-    ) -> Result<(), FtlError> {
+    fn access_mapping(&mut self, tenant: usize, lpn: u64, at: EntryRef, is_write: bool) {
         if self.ftl.is_ideal() {
-            return Ok(());
+            return;
         }
         let (access, writeback) = self.ftl.access_mapping(tenant, lpn, at, is_write);
         if let Some(writeback) = writeback {
@@ -83,7 +76,6 @@ impl Warmup<'_> {
             self.ftl.mapping_arrived(page, &mut self.tokens);
         }
         debug_assert!(self.tokens.is_empty(), "nobody waits where nothing takes time");
-        Ok(())
     }
 
     fn finish(&mut self, writeback: WriteBack) {

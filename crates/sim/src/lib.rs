@@ -52,6 +52,6 @@ pub use report::{
 };
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};
-pub use ssdtune_ftl::Places;
+pub use ssdtune_ftl::{FtlError, Places};
 pub use stats::{FlashCommands, LatencySummary};
 pub use warmup::Filling;

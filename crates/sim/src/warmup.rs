@@ -69,7 +69,7 @@ impl Simulator {
                     warmup.write(tenant, part.lpn, part.mask)?;
                     core.stats.warm_up_pages += 1;
                 }
-                Op::Read => warmup.read(tenant, part.lpn)?,
+                Op::Read => warmup.read(tenant, part.lpn),
                 Op::Trim if part.sectors == core.page_sectors => warmup.trim(tenant, part.lpn),
                 Op::Trim | Op::Flush => {}
             }

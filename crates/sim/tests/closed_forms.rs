@@ -155,3 +155,20 @@ fn mean_latency(config: &DeviceConfig, pages: u64, reads: usize, gap_ns: f64) ->
     assert_eq!(ran.report.unwritten_reads.pages, 0);
     ran.report.total.read.total_latency_ns.expect("reads").mean
 }
+
+/// The fastest legal link: its messages take less than a nanosecond, so a request is in the drive at the
+/// instant it arrives.
+#[test]
+fn a_link_may_take_no_time() {
+    let mut config = plain();
+    config.host.pcie_lane_bandwidth_gbps = 1000.0;
+    config.host.pcie_lanes = 64;
+    let ran = run(&config, &fill(2_000, 8, 1_000_000));
+    assert_eq!(ran.outcome, Outcome::Completed);
+    // Command, data and program of one page; a 4 KiB message takes no time either.
+    let bus_ns = (4096u64 * 1000).div_ceil(u64::from(config.bus.rate_mts));
+    let expected = 361 + bus_ns + config.flash.program_latency[0].0;
+    for done in &ran.completions {
+        assert_eq!(done.completed - done.arrived, Nanos(expected));
+    }
+}

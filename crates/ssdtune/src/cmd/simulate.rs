@@ -18,7 +18,7 @@ use crate::record::RecorderOptions;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_sim::{Ending, Report};
+use ssdtune_sim::{Ending, FtlError, Report, SimError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -146,9 +146,9 @@ struct CellResult {
     series: Option<PathBuf>,
     error: Option<String>,
     report: Option<Report>,
-    /// Whether the error is one of writing, not of an input.
+    /// Whether the error is one of the work (writing, room on the drive), not of an input.
     #[serde(skip)]
-    output_failed: bool,
+    work_failed: bool,
 }
 
 /// Simulates and prints.
@@ -205,7 +205,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
         series: watch.record.series.clone(),
         error: None,
         report: None,
-        output_failed: false,
+        work_failed: false,
     };
     if watch.stop.load(Ordering::Relaxed) {
         return result;
@@ -213,8 +213,11 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
     match cell.run(watch) {
         Ok(ran) => result.report = Some(ran.report),
         Err(error) => {
-            result.output_failed = error.chain().any(|cause| cause.is::<std::io::Error>())
+            let writing = error.chain().any(|cause| cause.is::<std::io::Error>())
                 && !error.is::<ssdtune_trace::TraceError>();
+            let room =
+                matches!(error.downcast_ref(), Some(SimError::Ftl(FtlError::OutOfSpace { .. })));
+            result.work_failed = writing || room;
             result.error = Some(chain(&error));
         }
     }
@@ -246,8 +249,8 @@ fn print(cells: Vec<CellResult>, interrupted: bool, context: &Context) -> Outcom
             count => format!(" (and {} more of {} cells failed)", count - 1, document.cells.len()),
         };
         let error = anyhow!("{first}{more}");
-        let output = document.cells.iter().any(|cell| cell.output_failed);
-        return Err(if output { Failure::Work(error) } else { Failure::input(error) });
+        let work = document.cells.iter().any(|cell| cell.work_failed);
+        return Err(if work { Failure::Work(error) } else { Failure::input(error) });
     }
     if starved { Err(Failure::Reported(1)) } else { Ok(()) }
 }
