@@ -492,6 +492,9 @@ pub struct Compat {
     pub single_plane_erases: bool,
     /// Request sizes wrap at 65,536 sectors.
     pub wrap_request_size: bool,
+    /// A drive that starts in steady state has half the threshold of collection in its pool, and its oldest
+    /// blocks are its fullest.
+    pub analytic_start: bool,
 }
 
 impl Compat {
@@ -513,6 +516,7 @@ impl Compat {
         unaligned_tenants: true,
         single_plane_erases: true,
         wrap_request_size: true,
+        analytic_start: true,
     };
 }
 

@@ -32,6 +32,7 @@ mod collect;
 mod event;
 mod flash;
 mod host;
+mod past;
 mod pipe;
 mod report;
 mod request;
@@ -45,6 +46,7 @@ mod turns;
 mod tx;
 mod warmup;
 
+pub use past::{Footprint, InitialState, Past};
 pub use report::{
     Busy, Capacity, Collection, DataCache, Ending, EraseBin, Mapping, OpMetrics, Report,
     RequestCounts, SCHEMA, Simulation, TenantMetrics, Times, UNWRITTEN_SHARE_MAX, UnwrittenReads,

@@ -6,6 +6,7 @@
 
 mod build;
 
+use crate::past::InitialState;
 use crate::stats::{FlashCommands, LatencySummary};
 use serde::{Deserialize, Serialize};
 
@@ -285,4 +286,10 @@ pub struct Simulation {
     /// Pages written before the run, without time, to age the drive.
     #[serde(default)]
     pub warm_up_pages: u64,
+    /// What the drive was before that.
+    #[serde(default)]
+    pub initial_state: InitialState,
+    /// Pages that held data then.
+    #[serde(default)]
+    pub initial_pages: u64,
 }

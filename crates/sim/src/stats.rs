@@ -1,6 +1,7 @@
 //! What is counted while the drive runs. Latencies go into histograms of three significant digits; where a
 //! run asks for exact percentiles they are kept one by one instead (8 B each).
 
+use crate::past::InitialState;
 use crate::tx::{Class, Req};
 use hdrhistogram::Histogram;
 use ssdtune_model::Nanos;
@@ -213,6 +214,10 @@ pub(crate) struct Stats {
     pub wear_moved_pages: u64,
     pub dram_busy: Nanos,
     pub warm_up_pages: u64,
+    /// What the drive was at the start.
+    pub initial_state: InitialState,
+    /// Pages that held data then.
+    pub defined_pages: u64,
 }
 
 impl Stats {
@@ -245,6 +250,8 @@ impl Stats {
             wear_moved_pages: 0,
             dram_busy: Nanos::ZERO,
             warm_up_pages: 0,
+            initial_state: InitialState::Empty,
+            defined_pages: 0,
         }
     }
 

@@ -5,7 +5,10 @@ use crate::record::{Recorder, RecorderOptions};
 use anyhow::anyhow;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
-use ssdtune_sim::{Completion, Filling, Look, Observe, Replay, Report, Simulator, Stream, Tenant};
+use ssdtune_sim::{
+    Completion, Filling, Footprint, InitialState, Look, Observe, Past, Replay, Report, Simulator,
+    Stream, Tenant,
+};
 use ssdtune_trace::{Request, TenantId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +19,27 @@ pub(crate) struct Lane {
     pub(crate) replay: Replay,
     /// Whose it is; `None` lets each request say.
     pub(crate) tenant: Option<u16>,
+}
+
+/// What a drive is before anything is done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StartArg {
+    /// It holds nothing.
+    Empty,
+    /// Its pages were written once, in their order.
+    Sequential,
+    /// Then they were overwritten at random for ever.
+    Steady,
+}
+
+impl From<StartArg> for InitialState {
+    fn from(start: StartArg) -> Self {
+        match start {
+            StartArg::Empty => Self::Empty,
+            StartArg::Sequential => Self::Sequential,
+            StartArg::Steady => Self::Steady,
+        }
+    }
 }
 
 /// What a drive has been through before its run.
@@ -46,7 +70,9 @@ pub(crate) struct Cell {
     pub(crate) device: CheckedConfig,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) lanes: Vec<Lane>,
-    /// What comes before the run; `None` is an empty drive.
+    /// What the drive is born as.
+    pub(crate) past: Past,
+    /// What comes before the run.
     pub(crate) ageing: Option<Ageing>,
     /// What the sweep has set.
     pub(crate) settings: Vec<(String, String)>,
@@ -97,6 +123,10 @@ impl Cell {
         let mut drive = Simulator::new(&self.device, &self.tenants, observe)?;
         let slot = ErrorSlot::default();
         let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
+        if self.past.state != InitialState::Empty {
+            let footprint = self.footprint(&drive, &slot, watch.stop)?;
+            drive.define(&self.past, &footprint)?;
+        }
         if let Some(ageing) = self.ageing {
             self.age(&mut drive, ageing, &slot, watch.stop)?;
         }
@@ -131,6 +161,24 @@ impl Cell {
         }
         recorder.finish(&drive)?;
         Ok(Ran { report: drive.report(), completions: kept })
+    }
+
+    /// The pages that the run will use, by a first pass over it.
+    fn footprint(
+        &self,
+        drive: &Simulator,
+        slot: &ErrorSlot,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Footprint> {
+        let mut footprint = Footprint::default();
+        let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
+        for stream in self.open(drive, slot, &gauges)? {
+            for request in stream.requests.take_while(|_| !stop.load(Ordering::Relaxed)) {
+                let tenant = stream.tenant.map_or(request.tenant, TenantId);
+                drive.cover(&mut footprint, &Request { tenant, ..request });
+            }
+        }
+        slot.take().map_or(Ok(footprint), Err)
     }
 
     /// Ages the drive. An interruption cuts it short, and the run that follows ends at once.

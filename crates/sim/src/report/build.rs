@@ -81,6 +81,8 @@ impl Report {
                 events: core.events.processed(),
                 ftl_memory_bytes: core.ftl.memory_bytes(),
                 warm_up_pages: core.stats.warm_up_pages,
+                initial_state: core.stats.initial_state,
+                initial_pages: core.stats.defined_pages,
             },
         };
         report.never_fired = never_fired(&report, config, core);
@@ -234,9 +236,10 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
 
 fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
     let mut warnings = Vec::new();
-    if config.run.preconditioned && report.simulation.warm_up_pages == 0 {
+    let simulation = &report.simulation;
+    if config.run.preconditioned && simulation.warm_up_pages + simulation.initial_pages == 0 {
         warnings.push(
-            "the drive started empty although run.preconditioned is set: age it (--warm-up random)"
+            "the drive started empty although run.preconditioned is set: give it a past (--start steady)"
                 .to_owned(),
         );
     }

@@ -7,7 +7,7 @@
 mod plan;
 mod show;
 
-use crate::cell::{Ageing, Cell, WarmUp, Watch, interval_of_ms};
+use crate::cell::{Ageing, Cell, StartArg, WarmUp, Watch, interval_of_ms};
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
 use crate::feed::Fit;
@@ -18,7 +18,7 @@ use crate::record::RecorderOptions;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_sim::{Ending, FtlError, Report, SimError};
+use ssdtune_sim::{Ending, FtlError, Past, Report, SimError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -88,16 +88,32 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW")]
     fit_addresses: Option<Fit>,
 
+    /// What the drive holds at the start: nothing, or data in every page as a sequential fill or endless random
+    /// writes leave them behind, the pages that the run uses first. They are defined, not written: it takes no
+    /// time, and memory only for what the run touches.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STATE",
+        default_value = "empty",
+        conflicts_with = "mqsim"
+    )]
+    start: StartArg,
+
     /// Age the drive before the run, without time: `sequential` writes every page once, `random` then overwrites
     /// five times as many at random, `trace` serves the run's own requests once. Takes memory for every page
     /// written.
     #[arg(long, value_enum, value_name = "HOW", conflicts_with = "mqsim")]
     warm_up: Option<WarmUp>,
 
-    /// Share of the pages that a sequential or random --warm-up writes.
-    #[arg(long, value_name = "SHARE", requires = "warm_up", default_value_t = 1.0)]
+    /// Share of the pages that hold data after --start, or after a sequential or random --warm-up.
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     #[arg(value_parser = share)]
     occupancy: f64,
+
+    /// How often each block was erased before a sequential or steady --start.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    erases: u32,
 
     /// Write a line for each request, as CSV; several cells get a number before the ending.
     #[arg(long, value_name = "FILE.csv[.zst]")]
@@ -122,6 +138,23 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
+    fn past(&self) -> anyhow::Result<Past> {
+        let filled = matches!(self.warm_up, Some(WarmUp::Sequential | WarmUp::Random));
+        if filled && self.start != StartArg::Empty {
+            return Err(anyhow!(
+                "--start {:?} fills the drive already: leave --warm-up away, or age it with --warm-up trace",
+                self.start
+            ));
+        }
+        if self.occupancy < 1.0 && self.start == StartArg::Empty && !filled {
+            return Err(anyhow!(
+                "--occupancy says how full --start or --warm-up leave the drive: give one of them"
+            ));
+        }
+        let occupancy = vec![self.occupancy];
+        Ok(Past { state: self.start.into(), occupancy, erases: self.erases, seed: 0 })
+    }
+
     fn ageing(&self) -> Option<Ageing> {
         self.warm_up.map(|how| Ageing { how, occupancy: self.occupancy })
     }
