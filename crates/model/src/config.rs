@@ -428,16 +428,18 @@ pub struct Flash {
     pub page_metadata_bytes: u32,
 }
 
-/// Energy constants. Sources stand with the presets and in the catalogue.
+/// Energy constants. Their sources stand in the catalogue and in `docs/energy.md`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Energy {
-    /// Reading one bit of the flash array, in nanojoule.
-    pub flash_read_nj_per_bit: f64,
-    /// Programming one bit.
-    pub flash_program_nj_per_bit: f64,
+    /// Reading one bit of the flash array, in nanojoule, by page type as in [`Flash::read_latency`].
+    pub flash_read_nj_per_bit: [f64; 4],
+    /// Programming one bit, likewise.
+    pub flash_program_nj_per_bit: [f64; 4],
     /// Erasing one bit.
     pub flash_erase_nj_per_bit: f64,
-    /// One idle chip, in milliwatt.
+    /// Moving one byte over a channel, in nanojoule.
+    pub channel_nj_per_byte: f64,
+    /// One chip whose dies are idle, in milliwatt.
     pub flash_idle_mw: f64,
     /// DRAM background (refresh, clocks), in milliwatt for each gibibyte.
     pub dram_background_mw_per_gib: f64,
@@ -449,6 +451,8 @@ pub struct Energy {
     pub dram_write_nj_per_byte: f64,
     /// The controller at rest, in milliwatt.
     pub controller_idle_mw: f64,
+    /// The controller's work for one request of the host, in nanojoule.
+    pub controller_nj_per_request: f64,
     /// The controller's work for one page transaction, in nanojoule.
     pub controller_nj_per_transaction: f64,
 }
@@ -610,15 +614,17 @@ impl Default for DeviceConfig {
                 page_metadata_bytes: 448,
             },
             energy: Energy {
-                flash_read_nj_per_bit: 0.15,
-                flash_program_nj_per_bit: 3.31,
+                flash_read_nj_per_bit: [0.15; 4],
+                flash_program_nj_per_bit: [3.31; 4],
                 flash_erase_nj_per_bit: 0.07,
+                channel_nj_per_byte: 0.5,
                 flash_idle_mw: 12.7,
                 dram_background_mw_per_gib: 75.0,
                 dram_activate_nj: 3.0,
                 dram_read_nj_per_byte: 0.1,
                 dram_write_nj_per_byte: 0.1,
                 controller_idle_mw: 500.0,
+                controller_nj_per_request: 1000.0,
                 controller_nj_per_transaction: 500.0,
             },
             compat: Compat::default(),

@@ -127,6 +127,7 @@ impl Core {
         record.txs = now;
         record.kept = later;
         record.class = Class::GcWrite;
+        record.planes = count;
         record.command = takes;
         record.state = DieState::Command;
         let channel = self.flash.units[unit as usize].channel as usize;

@@ -86,6 +86,8 @@ pub(crate) struct Die {
     /// Transactions of the running command, linked by `next`.
     pub txs: u32,
     pub class: Class,
+    /// Planes the running command uses.
+    pub planes: u32,
     /// Time its command takes on the channel.
     pub command: Nanos,
     /// When the array will be done.
@@ -105,6 +107,18 @@ pub(crate) struct Suspended {
     pub txs: u32,
     pub class: Class,
     pub remaining: Nanos,
+}
+
+impl Die {
+    /// Of a time that ends now, the part in which its array did not work. Time its operation waits for its
+    /// command counts from the start of the command on, so that the part never falls.
+    pub fn idle(&self, since: Nanos, now: Nanos) -> Nanos {
+        let mut ahead = self.suspended.map_or(Nanos::ZERO, |suspended| suspended.remaining);
+        if self.state == DieState::Busy {
+            ahead += self.ends.saturating_sub(now);
+        }
+        since.saturating_sub(self.busy.saturating_sub(ahead))
+    }
 }
 
 pub(crate) struct Unit {
@@ -207,6 +221,7 @@ impl FlashArray {
                 state: DieState::Idle,
                 txs: NIL,
                 class: Class::UserRead,
+                planes: 0,
                 command: Nanos::ZERO,
                 ends: Nanos::ZERO,
                 busy: Nanos::ZERO,

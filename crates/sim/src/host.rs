@@ -96,6 +96,7 @@ impl Core {
             op: request.op,
         });
         self.stats.arrived += 1;
+        self.energy.request(now);
         if let Some(sata) = &mut self.sata {
             sata.submit.send(&mut self.events, sata.delay, req);
         } else if alone_until > self.way_in(now) && self.is_way_in_free(tenant) {

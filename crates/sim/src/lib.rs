@@ -29,6 +29,7 @@
 mod array;
 mod cache;
 mod collect;
+mod energy;
 mod event;
 mod flash;
 mod host;
@@ -46,9 +47,9 @@ mod tx;
 mod warmup;
 
 pub use report::{
-    Busy, Capacity, Collection, DataCache, Ending, EraseBin, Mapping, OpMetrics, Report,
-    RequestCounts, SCHEMA, Simulation, TenantMetrics, Times, UNWRITTEN_SHARE_MAX, UnwrittenReads,
-    Utilisation, WriteAmplification,
+    Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Energy, EraseBin,
+    FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA, Simulation,
+    TenantMetrics, Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};

@@ -2,9 +2,12 @@
 //!
 //! Times are nanoseconds of simulated time (`…_ns`), rates are taken over floating-point seconds between
 //! the first arrival and the last completion, shares lie between 0 and 1. What cannot be known (a rate of
-//! nothing, the latency of no request) is `null`. Energy is left out.
+//! nothing, the latency of no request) is `null`. Energies are in joule, powers in watt.
 
 mod build;
+mod energy;
+
+pub use energy::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes};
 
 use crate::stats::{FlashCommands, LatencySummary};
 use serde::{Deserialize, Serialize};
@@ -48,6 +51,8 @@ pub struct Report {
     pub data_cache: DataCache,
     /// How busy the parts of the drive were.
     pub utilisation: Utilisation,
+    /// What it consumed.
+    pub energy: Energy,
     /// Where the capacity is.
     pub capacity: Capacity,
     /// Reads of pages that hold nothing.

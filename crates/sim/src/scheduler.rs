@@ -5,6 +5,7 @@
 //! the first whatever its page, further ones with the page offset of the oldest transaction of the queue.
 //! Mapping reads go before everything; collection before or after the host, as its urgency says.
 
+use crate::energy::Work;
 use crate::flash::{DieState, PRIORITIES, Transfer};
 use crate::simulator::Core;
 use crate::tx::{Class, NIL};
@@ -359,6 +360,7 @@ impl Core {
     fn issue(&mut self, unit: u32, die: u32, list: u32, count: u32) {
         let class = self.txs[list].class;
         let planes = count as usize;
+        let now = self.events.now();
         let command = match class {
             Class::UserRead | Class::MappingRead | Class::GcRead => {
                 self.stats.flash.count_read(class, count);
@@ -367,11 +369,15 @@ impl Core {
             Class::UserWrite | Class::MappingWrite | Class::GcWrite => {
                 self.stats.flash.count_program(class, count);
                 let mut time = self.timing.program_command[planes];
+                let mut sectors = 0;
                 let mut at = list;
                 while at != NIL {
-                    time += self.timing.transfer(self.txs[at].sectors.into());
+                    let own = u32::from(self.txs[at].sectors);
+                    time += self.timing.transfer(own);
+                    sectors += own;
                     at = self.txs[at].next;
                 }
+                self.energy.channel_moves(now, sectors);
                 time
             }
             Class::Erase => {
@@ -383,6 +389,7 @@ impl Core {
         let record = &mut self.flash.dies[die as usize];
         record.txs = list;
         record.class = class;
+        record.planes = count;
         record.command = command + suspend;
         record.state = DieState::Command;
         self.flash.take_die(unit);
@@ -400,15 +407,21 @@ impl Core {
         let now = self.events.now();
         let record = &mut self.flash.dies[die as usize];
         let page = self.txs[record.txs].page;
-        let takes = match record.class {
-            Class::UserRead | Class::MappingRead | Class::GcRead => self.timing.read(page),
-            Class::Erase => self.timing.erase,
-            Class::UserWrite | Class::MappingWrite | Class::GcWrite => self.timing.program(page),
+        let (work, takes) = match record.class {
+            Class::UserRead | Class::MappingRead | Class::GcRead => {
+                (Work::Read, self.timing.read(page))
+            }
+            Class::Erase => (Work::Erase, self.timing.erase),
+            Class::UserWrite | Class::MappingWrite | Class::GcWrite => {
+                (Work::Program, self.timing.program(page))
+            }
         };
         let from = now + record.command;
         record.state = DieState::Busy;
         record.ends = from + takes;
         record.busy += takes;
+        let kind = self.timing.page_type(page);
+        self.energy.die_works(now, work, kind, record.planes, [from, record.ends]);
         let bus = &mut self.flash.channels[channel];
         bus.current = Some(Transfer::Command);
         bus.busy += record.command;
@@ -442,10 +455,13 @@ impl Core {
 
     /// Data of one page on a free channel.
     pub(crate) fn start_data(&mut self, channel: usize, tx: u32) {
-        let takes = self.timing.transfer(self.txs[tx].sectors.into());
+        let sectors = u32::from(self.txs[tx].sectors);
+        let takes = self.timing.transfer(sectors);
+        let now = self.events.now();
         let record = &mut self.flash.channels[channel];
         record.current = Some(Transfer::Data(tx));
         record.busy += takes;
-        self.events.push(self.events.now() + takes, record.server);
+        self.events.push(now + takes, record.server);
+        self.energy.channel_moves(now, sectors);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cache::{DataCache, Mark, read_mark};
 use crate::collect::Job;
+use crate::energy::Meter;
 use crate::event::{EventQueue, ServerId};
 use crate::flash::FlashArray;
 use crate::host::{HostQueue, SataAdapter, TenantSpace, queue_count};
@@ -186,6 +187,7 @@ pub(crate) struct Core {
     pub(crate) victim_pages: Vec<ssdtune_ftl::Phys>,
     lists: Vec<Vec<u32>>,
     pub(crate) stats: Stats,
+    pub(crate) energy: Meter,
     pub(crate) completions: Option<Vec<Completion>>,
     first_channel: u32,
     first_die: u32,
@@ -320,6 +322,7 @@ impl Core {
             victim_pages: Vec::new(),
             lists: Vec::new(),
             stats: Stats::new(tenants.len(), observe.exact_percentiles),
+            energy: Meter::new(config),
             completions: observe.completions.then(Vec::new),
             first_channel: FIRST_CHANNEL,
             first_die: FIRST_CHANNEL + geometry.channels,
@@ -403,13 +406,20 @@ impl Core {
     pub(crate) fn dram_access(&mut self, tenant: u16, sectors: u32, access: Dram) {
         let takes = self.dram_timing.sectors(sectors);
         self.stats.dram_busy += takes;
+        let now = self.events.now();
+        let writes = match access {
+            Dram::Request(req, _) => self.reqs[req].op == Op::Write,
+            Dram::Evictions(_) => false,
+            Dram::Fill => true,
+        };
+        self.energy.dram_works(now, writes, sectors, self.dram_timing.rows(sectors));
         let queue = if self.dram.queues.len() == 1 { 0 } else { tenant as usize };
         if self.dram.current.is_some() {
             self.dram.queues[queue].push_back((takes, access));
         } else {
             self.dram.current = Some(access);
             self.dram.turn = queue;
-            self.events.push(self.events.now() + takes, self.dram_server);
+            self.events.push(now + takes, self.dram_server);
         }
     }
 

@@ -123,11 +123,11 @@ pub(super) const BUS: Section = Section {
     ],
 };
 
-fn needs_slc_not(config: &DeviceConfig) -> Option<&'static str> {
+pub(super) fn needs_slc_not(config: &DeviceConfig) -> Option<&'static str> {
     (config.flash.technology == FlashTechnology::Slc).then_some("flash.technology is slc")
 }
 
-fn needs_middle_page(config: &DeviceConfig) -> Option<&'static str> {
+pub(super) fn needs_middle_page(config: &DeviceConfig) -> Option<&'static str> {
     match config.flash.technology {
         FlashTechnology::Slc => Some("flash.technology is slc"),
         FlashTechnology::Mlc => Some("flash.technology is mlc, which has no page between the two"),
@@ -135,7 +135,7 @@ fn needs_middle_page(config: &DeviceConfig) -> Option<&'static str> {
     }
 }
 
-fn needs_top_page(config: &DeviceConfig) -> Option<&'static str> {
+pub(super) fn needs_top_page(config: &DeviceConfig) -> Option<&'static str> {
     (config.flash.technology != FlashTechnology::Qlc).then_some("flash.technology is not qlc")
 }
 

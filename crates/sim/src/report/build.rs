@@ -69,6 +69,7 @@ impl Report {
                 write_hit_rate: share(stats.cache_write_hits, stats.cache_writes),
             },
             utilisation: utilisation(core),
+            energy: core.energy.report(core),
             capacity: capacity(core, config),
             unwritten_reads: UnwrittenReads {
                 page_reads: stats.page_reads,

@@ -115,6 +115,16 @@ fn drive(report: &Report, context: &Context) -> Outcome {
         percent(busy.link_up),
         percent(busy.dram)
     ))?;
+    let energy = &report.energy;
+    context.line(format_args!(
+        "energy          {:.3} J: flash {:.3}, DRAM {:.3}, controller {:.3}; {:.3} W on average, {:.3} at most",
+        energy.total_j,
+        energy.flash.sum(),
+        energy.dram.sum(),
+        energy.controller.sum(),
+        energy.average_power_w,
+        energy.peak_power_w
+    ))?;
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     context.line(format_args!(
         "capacity        {:.2} GiB raw, {:.2} visible, {:.2} hold data, {:.2} free",
@@ -135,7 +145,17 @@ fn table_of(cells: &[(&CellResult, &Report)], context: &Context) -> Outcome {
     }
     headings.extend(keys.iter().map(|key| key.as_str()));
     let figures = headings.len();
-    headings.extend(["requests", "IOPS", "MB/s", "mean us", "p99 us", "max us", "write amp.", ""]);
+    headings.extend([
+        "requests",
+        "IOPS",
+        "MB/s",
+        "mean us",
+        "p99 us",
+        "max us",
+        "write amp.",
+        "W",
+        "",
+    ]);
     let mut table = table::new(&headings);
     for (cell, report) in cells {
         let all = &report.total.all;
@@ -155,6 +175,7 @@ fn table_of(cells: &[(&CellResult, &Report)], context: &Context) -> Outcome {
             latency.map(|l| us(l.p99 as f64)).unwrap_or_default(),
             latency.map(|l| us(l.max as f64)).unwrap_or_default(),
             format!("{:.3}", report.write_amplification.total),
+            format!("{:.3}", report.energy.average_power_w),
             if report.partial { "partial".to_owned() } else { String::new() },
         ]);
         table.add_row(row);

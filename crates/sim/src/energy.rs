@@ -1,0 +1,314 @@
+//! What the drive consumes: counters of its work, and the power of each millisecond.
+//!
+//! Flash after Grupp et al. (MICRO 2009): an energy for each page read and programmed (by page type) and each
+//! block erased, and a power for chips that idle. A chip's idle power is shared by its dies; while a die works,
+//! its operation's energy takes the place of that share. Channels: an energy for each byte of data. DRAM as in
+//! DRAMPower: background, row activations, bytes read and written, of the accesses that the DRAM channel serves.
+//! Controller: rest, requests, transactions. `docs/energy.md` has the formulas and the sources.
+//!
+//! Counters become energies when somebody asks. The peak needs one addition for each command: its energy goes
+//! into windows of 1 ms, spread over the time it takes where that crosses a window's end. Memory: a ring of 256
+//! windows; an operation that lasts beyond them (a quarter of a second) is squeezed into them.
+//!
+//! Left out: command and address cycles on the channels, halting and resuming of suspended operations, DRAM
+//! accesses of the mapping table (they are the controller's work), power states.
+
+use crate::report::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes};
+use crate::simulator::Core;
+use ssdtune_model::config::Energy as Constants;
+use ssdtune_model::ledger::Memory;
+use ssdtune_model::{DeviceConfig, Nanos, SECTOR_BYTES};
+
+/// The time over which the peak is an average.
+pub(crate) const WINDOW: Nanos = Nanos(1_000_000);
+/// Windows that an operation may reach into.
+const RING: usize = 256;
+
+/// 1 mW is so many nJ/ns.
+const NJ_PER_NS_OF_MW: f64 = 1e-3;
+const J_OF_NJ: f64 = 1e-9;
+/// 1 nJ/ns is 1 W.
+const W_OF_MW: f64 = 1e-3;
+
+/// How often everything that costs energy was done.
+#[derive(Clone, Debug, Default)]
+struct Counters {
+    /// Pages by type.
+    read: [u64; 4],
+    programmed: [u64; 4],
+    erased: u64,
+    moved_sectors: u64,
+    dram_activations: u64,
+    dram_read_sectors: u64,
+    dram_written_sectors: u64,
+}
+
+pub(crate) struct Meter {
+    constants: Constants,
+    page_nj_per: f64,
+    /// Of one page or block.
+    read_nj: [f64; 4],
+    program_nj: [f64; 4],
+    erase_nj: f64,
+    sector_nj: f64,
+    dram_sector_nj: [f64; 2],
+    /// Idle power of one die.
+    die_idle_mw: f64,
+    dram_background_mw: f64,
+    /// Power of the drive when nothing happens.
+    rest_w: f64,
+    counters: Counters,
+    windows: Windows,
+}
+
+/// What a die does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    Read,
+    Program,
+    Erase,
+}
+
+impl Meter {
+    pub fn new(config: &DeviceConfig) -> Self {
+        let constants = config.energy.clone();
+        let geometry = config.geometry();
+        let bits = f64::from(geometry.page_bytes) * 8.0;
+        let gib = Memory::of(config).drive_dram_bytes.0 as f64 / f64::from(1 << 30);
+        let dram_background_mw = constants.dram_background_mw_per_gib * gib;
+        let flash_idle_mw = constants.flash_idle_mw * geometry.chips() as f64;
+        let sector = SECTOR_BYTES as f64;
+        Self {
+            page_nj_per: constants.controller_nj_per_transaction,
+            read_nj: constants.flash_read_nj_per_bit.map(|nj| nj * bits),
+            program_nj: constants.flash_program_nj_per_bit.map(|nj| nj * bits),
+            erase_nj: constants.flash_erase_nj_per_bit * bits * f64::from(geometry.pages_per_block),
+            sector_nj: constants.channel_nj_per_byte * sector,
+            dram_sector_nj: [constants.dram_read_nj_per_byte, constants.dram_write_nj_per_byte]
+                .map(|nj| nj * sector),
+            die_idle_mw: constants.flash_idle_mw / f64::from(geometry.dies_per_chip),
+            dram_background_mw,
+            rest_w: (flash_idle_mw + dram_background_mw + constants.controller_idle_mw) * W_OF_MW,
+            constants,
+            counters: Counters::default(),
+            windows: Windows::new(),
+        }
+    }
+
+    /// A die works on so many pages of a type, or blocks, over a time that begins now or a little later.
+    #[inline]
+    pub fn die_works(
+        &mut self,
+        now: Nanos,
+        work: Work,
+        kind: usize,
+        count: u32,
+        [from, to]: [Nanos; 2],
+    ) {
+        let kind = kind & 3;
+        let (counter, each) = match work {
+            Work::Read => (&mut self.counters.read[kind], self.read_nj[kind]),
+            Work::Program => (&mut self.counters.programmed[kind], self.program_nj[kind]),
+            Work::Erase => (&mut self.counters.erased, self.erase_nj),
+        };
+        *counter += u64::from(count);
+        let idle = (to - from).0 as f64 * (self.die_idle_mw * NJ_PER_NS_OF_MW);
+        let net = f64::from(count) * (each + self.page_nj_per) - idle;
+        self.windows.add(now, from, to, net);
+    }
+
+    /// Data go over a channel.
+    #[inline]
+    pub fn channel_moves(&mut self, now: Nanos, sectors: u32) {
+        self.counters.moved_sectors += u64::from(sectors);
+        self.windows.add(now, now, now, f64::from(sectors) * self.sector_nj);
+    }
+
+    /// The DRAM opens rows and reads or writes sectors.
+    #[inline]
+    pub fn dram_works(&mut self, now: Nanos, writes: bool, sectors: u32, rows: u64) {
+        self.counters.dram_activations += rows;
+        let counter = match writes {
+            true => &mut self.counters.dram_written_sectors,
+            false => &mut self.counters.dram_read_sectors,
+        };
+        *counter += u64::from(sectors);
+        let nj = f64::from(sectors) * self.dram_sector_nj[usize::from(writes)]
+            + rows as f64 * self.constants.dram_activate_nj;
+        self.windows.add(now, now, now, nj);
+    }
+
+    /// A request of the host comes.
+    #[inline]
+    pub fn request(&mut self, now: Nanos) {
+        self.windows.add(now, now, now, self.constants.controller_nj_per_request);
+    }
+
+    /// The report. Between two calls no part of it falls: what a die has begun is counted in full, and time
+    /// is idle only when it has passed.
+    pub fn report(&self, core: &Core) -> Energy {
+        let since = core.stats.first_arrival.map_or(Nanos::ZERO, |first| core.now() - first);
+        let done = &self.counters;
+        let seconds = since.as_secs_f64();
+        let of_mw = |mw: f64| mw * NJ_PER_NS_OF_MW * since.0 as f64 * J_OF_NJ;
+        let of_nj = |count: u64, nj: f64| count as f64 * nj * J_OF_NJ;
+        let types = |pages: &[u64; 4], nj: &[f64; 4]| {
+            let of = |kind: usize| of_nj(pages[kind], nj[kind]);
+            PageTypes { lsb: of(0), csb: of(1), msb: of(2), tsb: of(3) }
+        };
+        let idle_ns: u64 = core.flash.dies.iter().map(|die| die.idle(since, core.now()).0).sum();
+        let read_by_page_type_j = types(&done.read, &self.read_nj);
+        let program_by_page_type_j = types(&done.programmed, &self.program_nj);
+        let flash = FlashEnergy {
+            read_j: read_by_page_type_j.sum(),
+            read_by_page_type_j,
+            program_j: program_by_page_type_j.sum(),
+            program_by_page_type_j,
+            erase_j: of_nj(done.erased, self.erase_nj),
+            transfer_j: of_nj(done.moved_sectors, self.sector_nj),
+            idle_j: idle_ns as f64 * self.die_idle_mw * NJ_PER_NS_OF_MW * J_OF_NJ,
+        };
+        let dram = DramEnergy {
+            background_j: of_mw(self.dram_background_mw),
+            activate_j: of_nj(done.dram_activations, self.constants.dram_activate_nj),
+            read_j: of_nj(done.dram_read_sectors, self.dram_sector_nj[0]),
+            write_j: of_nj(done.dram_written_sectors, self.dram_sector_nj[1]),
+        };
+        let pages: u64 = done.read.iter().chain(&done.programmed).sum();
+        let controller = ControllerEnergy {
+            idle_j: of_mw(self.constants.controller_idle_mw),
+            requests_j: of_nj(core.stats.arrived, self.constants.controller_nj_per_request),
+            transactions_j: of_nj(pages + done.erased, self.page_nj_per),
+        };
+        let total_j = flash.sum() + dram.sum() + controller.sum();
+        let average_power_w = if seconds > 0.0 { total_j / seconds } else { self.rest_w };
+        let peak = self.rest_w + self.windows.peak(core.now()) / WINDOW.0 as f64;
+        Energy {
+            seconds,
+            total_j,
+            average_power_w,
+            // A run of few windows may begin and end inside them.
+            peak_power_w: peak.max(average_power_w),
+            peak_window_ns: WINDOW.0,
+            flash,
+            dram,
+            controller,
+        }
+    }
+}
+
+/// Energy above the drive's rest, window by window.
+struct Windows {
+    /// Of the open window and those behind it, by their number modulo the length.
+    ring: [f64; RING],
+    /// Number of the first window that may still grow.
+    open: u64,
+    /// When it ends.
+    open_until: u64,
+    /// The most that a closed one held.
+    peak: f64,
+}
+
+impl Windows {
+    fn new() -> Self {
+        Self { ring: [0.0; RING], open: 0, open_until: WINDOW.0, peak: f64::NEG_INFINITY }
+    }
+
+    /// Energy of something that begins now or later. `now` never decreases.
+    #[inline]
+    fn add(&mut self, now: Nanos, from: Nanos, to: Nanos, nj: f64) {
+        debug_assert!(now <= from && from <= to);
+        if to.0 <= self.open_until {
+            self.ring[self.open as usize % RING] += nj;
+        } else {
+            self.spread(now.0, from.0, to.0, nj);
+        }
+    }
+
+    fn spread(&mut self, now: u64, from: u64, to: u64, nj: f64) {
+        self.close_before(now / WINDOW.0);
+        let last = self.open + RING as u64 - 1;
+        let end = (last + 1) * WINDOW.0;
+        let (from, to) = (from.min(end - 1), to.min(end));
+        let first = from / WINDOW.0;
+        let first_end = (first + 1) * WINDOW.0;
+        if to <= first_end {
+            self.ring[first as usize % RING] += nj;
+            return;
+        }
+        let each = nj / (to - from) as f64;
+        self.ring[first as usize % RING] += each * (first_end - from) as f64;
+        let mut start = first_end;
+        while start < to {
+            let length = WINDOW.0.min(to - start);
+            self.ring[(start / WINDOW.0) as usize % RING] += each * length as f64;
+            start += WINDOW.0;
+        }
+    }
+
+    /// Nothing will be added to windows before this one.
+    fn close_before(&mut self, window: u64) {
+        let held = window.min(self.open + RING as u64);
+        while self.open < held {
+            let slot = &mut self.ring[self.open as usize % RING];
+            self.peak = self.peak.max(std::mem::take(slot));
+            self.open += 1;
+        }
+        if self.open < window {
+            self.peak = self.peak.max(0.0);
+            self.open = window;
+        }
+        self.open_until = (self.open + 1) * WINDOW.0;
+    }
+
+    /// The most that a window held up to the one that is running.
+    fn peak(&self, now: Nanos) -> f64 {
+        let running = (now.0 / WINDOW.0).min(self.open + RING as u64 - 1);
+        let held = (self.open..=running).map(|window| self.ring[window as usize % RING]);
+        held.fold(self.peak, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = WINDOW.0;
+
+    #[test]
+    fn energy_is_spread_over_the_windows_an_operation_crosses() {
+        let mut windows = Windows::new();
+        windows.add(Nanos(0), Nanos(0), Nanos(MS), 5.0);
+        // Half a window, a whole one, a quarter.
+        let from = Nanos(MS / 2);
+        windows.add(from, from, from + Nanos(MS * 7 / 4), 7.0);
+        assert_eq!(windows.ring[..4], [7.0, 4.0, 1.0, 0.0]);
+        assert_eq!(windows.peak(Nanos(MS - 1)), 7.0);
+        windows.add(Nanos(2 * MS), Nanos(2 * MS), Nanos(2 * MS), 2.0);
+        windows.add(Nanos(3 * MS), Nanos(3 * MS), Nanos(3 * MS + 1), 0.5);
+        assert_eq!((windows.open, windows.peak), (3, 7.0));
+        assert_eq!(windows.ring[..4], [0.0, 0.0, 0.0, 0.5]);
+    }
+
+    #[test]
+    fn nothing_is_lost_in_long_operations_and_long_rests() {
+        let mut windows = Windows::new();
+        let long = Nanos(MS * 10_000);
+        windows.add(Nanos(0), Nanos(0), long, 1024.0);
+        assert!((windows.ring.iter().sum::<f64>() - 1024.0).abs() < 1e-9);
+        windows.add(long, long, long + Nanos(1), 3.0);
+        assert!((windows.peak - 4.0).abs() < 1e-12);
+        // An operation that begins beyond the ring.
+        windows.add(long, long + Nanos(MS * 1000), long + Nanos(MS * 1001), 8.0);
+        assert_eq!(windows.ring.iter().sum::<f64>(), 11.0);
+    }
+
+    #[test]
+    fn a_rest_between_windows_counts_as_a_window_of_nothing() {
+        let mut windows = Windows::new();
+        windows.add(Nanos(0), Nanos(0), Nanos(10), -1.0);
+        assert_eq!(windows.peak(Nanos(0)), -1.0);
+        windows.add(Nanos(9 * MS), Nanos(9 * MS), Nanos(9 * MS), -1.0);
+        assert_eq!(windows.peak(Nanos(9 * MS)), 0.0);
+    }
+}
