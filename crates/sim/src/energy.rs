@@ -6,9 +6,10 @@
 //! DRAMPower: background, row activations, bytes read and written, of the accesses that the DRAM channel serves.
 //! Controller: rest, requests, transactions. `docs/energy.md` has the formulas and the sources.
 //!
-//! Counters become energies when somebody asks. The peak needs one addition for each command: its energy goes
-//! into windows of 1 ms, spread over the time it takes where that crosses a window's end. Memory: a ring of 256
-//! windows; an operation that lasts beyond them (a quarter of a second) is squeezed into them.
+//! Counters become energies when somebody asks. The peak needs one addition for each command of a die: its energy
+//! goes into windows of 1 ms, spread over the time it takes where that crosses a window's end. Of everything else a
+//! window has what was counted while it was open. Memory: a ring of 256 windows; an operation that lasts beyond them
+//! (a quarter of a second) is squeezed into them.
 //!
 //! Left out: command and address cycles on the channels, halting and resuming of suspended operations, DRAM
 //! accesses of the mapping table (they are the controller's work), power states.
@@ -37,10 +38,17 @@ struct Counters {
     read: [u64; 4],
     programmed: [u64; 4],
     erased: u64,
+    at_once: AtOnce,
+}
+
+/// Work that takes so little time that a window has it all or nothing of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct AtOnce {
     moved_sectors: u64,
     dram_activations: u64,
-    dram_read_sectors: u64,
-    dram_written_sectors: u64,
+    /// Read, written.
+    dram_sectors: [u64; 2],
+    requests: u64,
 }
 
 pub(crate) struct Meter {
@@ -52,12 +60,14 @@ pub(crate) struct Meter {
     erase_nj: f64,
     sector_nj: f64,
     dram_sector_nj: [f64; 2],
-    /// Idle power of one die.
-    die_idle_mw: f64,
+    /// Of one die.
+    die_idle_nj_per_ns: f64,
     dram_background_mw: f64,
     /// Power of the drive when nothing happens.
     rest_w: f64,
     counters: Counters,
+    /// What the windows have of it.
+    settled: AtOnce,
     windows: Windows,
 }
 
@@ -86,11 +96,13 @@ impl Meter {
             sector_nj: constants.channel_nj_per_byte * sector,
             dram_sector_nj: [constants.dram_read_nj_per_byte, constants.dram_write_nj_per_byte]
                 .map(|nj| nj * sector),
-            die_idle_mw: constants.flash_idle_mw / f64::from(geometry.dies_per_chip),
+            die_idle_nj_per_ns: constants.flash_idle_mw * NJ_PER_NS_OF_MW
+                / f64::from(geometry.dies_per_chip),
             dram_background_mw,
             rest_w: (flash_idle_mw + dram_background_mw + constants.controller_idle_mw) * W_OF_MW,
             constants,
             counters: Counters::default(),
+            settled: AtOnce::default(),
             windows: Windows::new(),
         }
     }
@@ -112,36 +124,59 @@ impl Meter {
             Work::Erase => (&mut self.counters.erased, self.erase_nj),
         };
         *counter += u64::from(count);
-        let idle = (to - from).0 as f64 * (self.die_idle_mw * NJ_PER_NS_OF_MW);
+        let idle = (to - from).0 as f64 * self.die_idle_nj_per_ns;
         let net = f64::from(count) * (each + self.page_nj_per) - idle;
-        self.windows.add(now, from, to, net);
+        self.pass(now);
+        self.windows.add(from, to, net);
     }
 
     /// Data go over a channel.
     #[inline]
     pub fn channel_moves(&mut self, now: Nanos, sectors: u32) {
-        self.counters.moved_sectors += u64::from(sectors);
-        self.windows.add(now, now, now, f64::from(sectors) * self.sector_nj);
+        self.pass(now);
+        self.counters.at_once.moved_sectors += u64::from(sectors);
     }
 
     /// The DRAM opens rows and reads or writes sectors.
     #[inline]
     pub fn dram_works(&mut self, now: Nanos, writes: bool, sectors: u32, rows: u64) {
-        self.counters.dram_activations += rows;
-        let counter = match writes {
-            true => &mut self.counters.dram_written_sectors,
-            false => &mut self.counters.dram_read_sectors,
-        };
-        *counter += u64::from(sectors);
-        let nj = f64::from(sectors) * self.dram_sector_nj[usize::from(writes)]
-            + rows as f64 * self.constants.dram_activate_nj;
-        self.windows.add(now, now, now, nj);
+        self.pass(now);
+        self.counters.at_once.dram_activations += rows;
+        self.counters.at_once.dram_sectors[usize::from(writes)] += u64::from(sectors);
     }
 
     /// A request of the host comes.
     #[inline]
     pub fn request(&mut self, now: Nanos) {
-        self.windows.add(now, now, now, self.constants.controller_nj_per_request);
+        self.pass(now);
+        self.counters.at_once.requests += 1;
+    }
+
+    /// Time has come to `now`, which never decreases.
+    #[inline]
+    fn pass(&mut self, now: Nanos) {
+        if now.0 >= self.windows.open_until {
+            self.turn(now);
+        }
+    }
+
+    #[cold]
+    fn turn(&mut self, now: Nanos) {
+        let nj = self.pending_nj();
+        self.windows.ring[self.windows.open as usize % RING] += nj;
+        self.settled = self.counters.at_once;
+        self.windows.close_before(now.0 / WINDOW.0);
+    }
+
+    /// Energy at once that belongs to the open window and is not in it yet.
+    fn pending_nj(&self) -> f64 {
+        let (now, before) = (&self.counters.at_once, &self.settled);
+        let of = |count: fn(&AtOnce) -> u64, nj: f64| (count(now) - count(before)) as f64 * nj;
+        of(|c| c.moved_sectors, self.sector_nj)
+            + of(|c| c.dram_activations, self.constants.dram_activate_nj)
+            + of(|c| c.dram_sectors[0], self.dram_sector_nj[0])
+            + of(|c| c.dram_sectors[1], self.dram_sector_nj[1])
+            + of(|c| c.requests, self.constants.controller_nj_per_request)
     }
 
     /// The report. Between two calls no part of it falls: what a die has begun is counted in full, and time
@@ -165,24 +200,24 @@ impl Meter {
             program_j: program_by_page_type_j.sum(),
             program_by_page_type_j,
             erase_j: of_nj(done.erased, self.erase_nj),
-            transfer_j: of_nj(done.moved_sectors, self.sector_nj),
-            idle_j: idle_ns as f64 * self.die_idle_mw * NJ_PER_NS_OF_MW * J_OF_NJ,
+            transfer_j: of_nj(done.at_once.moved_sectors, self.sector_nj),
+            idle_j: idle_ns as f64 * self.die_idle_nj_per_ns * J_OF_NJ,
         };
         let dram = DramEnergy {
             background_j: of_mw(self.dram_background_mw),
-            activate_j: of_nj(done.dram_activations, self.constants.dram_activate_nj),
-            read_j: of_nj(done.dram_read_sectors, self.dram_sector_nj[0]),
-            write_j: of_nj(done.dram_written_sectors, self.dram_sector_nj[1]),
+            activate_j: of_nj(done.at_once.dram_activations, self.constants.dram_activate_nj),
+            read_j: of_nj(done.at_once.dram_sectors[0], self.dram_sector_nj[0]),
+            write_j: of_nj(done.at_once.dram_sectors[1], self.dram_sector_nj[1]),
         };
         let pages: u64 = done.read.iter().chain(&done.programmed).sum();
         let controller = ControllerEnergy {
             idle_j: of_mw(self.constants.controller_idle_mw),
-            requests_j: of_nj(core.stats.arrived, self.constants.controller_nj_per_request),
+            requests_j: of_nj(done.at_once.requests, self.constants.controller_nj_per_request),
             transactions_j: of_nj(pages + done.erased, self.page_nj_per),
         };
         let total_j = flash.sum() + dram.sum() + controller.sum();
         let average_power_w = if seconds > 0.0 { total_j / seconds } else { self.rest_w };
-        let peak = self.rest_w + self.windows.peak(core.now()) / WINDOW.0 as f64;
+        let peak = self.rest_w + self.windows.peak(core.now(), self.pending_nj()) / WINDOW.0 as f64;
         Energy {
             seconds,
             total_j,
@@ -214,35 +249,36 @@ impl Windows {
         Self { ring: [0.0; RING], open: 0, open_until: WINDOW.0, peak: f64::NEG_INFINITY }
     }
 
-    /// Energy of something that begins now or later. `now` never decreases.
+    /// Energy of something that begins in the open window or later.
     #[inline]
-    fn add(&mut self, now: Nanos, from: Nanos, to: Nanos, nj: f64) {
-        debug_assert!(now <= from && from <= to);
+    fn add(&mut self, from: Nanos, to: Nanos, nj: f64) {
+        debug_assert!(from <= to);
         if to.0 <= self.open_until {
             self.ring[self.open as usize % RING] += nj;
         } else {
-            self.spread(now.0, from.0, to.0, nj);
+            self.spread(from.0, to.0, nj);
         }
     }
 
-    fn spread(&mut self, now: u64, from: u64, to: u64, nj: f64) {
-        self.close_before(now / WINDOW.0);
-        let last = self.open + RING as u64 - 1;
-        let end = (last + 1) * WINDOW.0;
-        let (from, to) = (from.min(end - 1), to.min(end));
-        let first = from / WINDOW.0;
-        let first_end = (first + 1) * WINDOW.0;
-        if to <= first_end {
-            self.ring[first as usize % RING] += nj;
+    fn spread(&mut self, from: u64, to: u64, nj: f64) {
+        if from < self.open_until && to - self.open_until <= WINDOW.0 {
+            let later = nj * ((to - self.open_until) as f64 / (to - from) as f64);
+            self.ring[self.open as usize % RING] += nj - later;
+            self.ring[(self.open as usize + 1) % RING] += later;
             return;
         }
-        let each = nj / (to - from) as f64;
-        self.ring[first as usize % RING] += each * (first_end - from) as f64;
-        let mut start = first_end;
+        let end = (self.open + RING as u64) * WINDOW.0;
+        let (mut start, to) = (from.min(end - 1), to.min(end));
+        if start == to {
+            self.ring[(start / WINDOW.0) as usize % RING] += nj;
+            return;
+        }
+        let each = nj / (to - start) as f64;
         while start < to {
-            let length = WINDOW.0.min(to - start);
-            self.ring[(start / WINDOW.0) as usize % RING] += each * length as f64;
-            start += WINDOW.0;
+            let window = start / WINDOW.0;
+            let length = ((window + 1) * WINDOW.0).min(to) - start;
+            self.ring[window as usize % RING] += each * length as f64;
+            start += length;
         }
     }
 
@@ -261,11 +297,11 @@ impl Windows {
         self.open_until = (self.open + 1) * WINDOW.0;
     }
 
-    /// The most that a window held up to the one that is running.
-    fn peak(&self, now: Nanos) -> f64 {
+    /// The most that a window held up to the one that is running; `pending` belongs to the open one.
+    fn peak(&self, now: Nanos, pending: f64) -> f64 {
         let running = (now.0 / WINDOW.0).min(self.open + RING as u64 - 1);
-        let held = (self.open..=running).map(|window| self.ring[window as usize % RING]);
-        held.fold(self.peak, f64::max)
+        let later = (self.open + 1..=running).map(|window| self.ring[window as usize % RING]);
+        later.fold(self.peak.max(self.ring[self.open as usize % RING] + pending), f64::max)
     }
 }
 
@@ -278,37 +314,46 @@ mod tests {
     #[test]
     fn energy_is_spread_over_the_windows_an_operation_crosses() {
         let mut windows = Windows::new();
-        windows.add(Nanos(0), Nanos(0), Nanos(MS), 5.0);
+        windows.add(Nanos(0), Nanos(MS), 5.0);
         // Half a window, a whole one, a quarter.
-        let from = Nanos(MS / 2);
-        windows.add(from, from, from + Nanos(MS * 7 / 4), 7.0);
+        windows.add(Nanos(MS / 2), Nanos(MS * 9 / 4), 7.0);
         assert_eq!(windows.ring[..4], [7.0, 4.0, 1.0, 0.0]);
-        assert_eq!(windows.peak(Nanos(MS - 1)), 7.0);
-        windows.add(Nanos(2 * MS), Nanos(2 * MS), Nanos(2 * MS), 2.0);
-        windows.add(Nanos(3 * MS), Nanos(3 * MS), Nanos(3 * MS + 1), 0.5);
-        assert_eq!((windows.open, windows.peak), (3, 7.0));
+        // A quarter and three.
+        windows.add(Nanos(MS * 3 / 4), Nanos(MS * 7 / 4), 4.0);
+        assert_eq!(windows.ring[..4], [8.0, 7.0, 1.0, 0.0]);
+        assert_eq!(windows.peak(Nanos(MS - 1), 0.0), 8.0);
+        assert_eq!(windows.peak(Nanos(MS - 1), 0.5), 8.5);
+        windows.close_before(2);
+        windows.add(Nanos(2 * MS), Nanos(2 * MS), 2.0);
+        windows.close_before(3);
+        windows.add(Nanos(3 * MS), Nanos(3 * MS + 1), 0.5);
+        assert_eq!((windows.open, windows.peak), (3, 8.0));
         assert_eq!(windows.ring[..4], [0.0, 0.0, 0.0, 0.5]);
     }
 
     #[test]
     fn nothing_is_lost_in_long_operations_and_long_rests() {
         let mut windows = Windows::new();
-        let long = Nanos(MS * 10_000);
-        windows.add(Nanos(0), Nanos(0), long, 1024.0);
+        windows.add(Nanos(0), Nanos(MS * 10_000), 1024.0);
         assert!((windows.ring.iter().sum::<f64>() - 1024.0).abs() < 1e-9);
-        windows.add(long, long, long + Nanos(1), 3.0);
+        windows.close_before(10_000);
+        windows.add(Nanos(MS * 10_000), Nanos(MS * 10_000 + 1), 3.0);
         assert!((windows.peak - 4.0).abs() < 1e-12);
         // An operation that begins beyond the ring.
-        windows.add(long, long + Nanos(MS * 1000), long + Nanos(MS * 1001), 8.0);
+        windows.add(Nanos(MS * 11_000), Nanos(MS * 11_001), 8.0);
         assert_eq!(windows.ring.iter().sum::<f64>(), 11.0);
+        // One that takes no time.
+        windows.add(Nanos(MS * 10_003), Nanos(MS * 10_003), 1.0);
+        assert_eq!(windows.ring.iter().sum::<f64>(), 12.0);
     }
 
     #[test]
     fn a_rest_between_windows_counts_as_a_window_of_nothing() {
         let mut windows = Windows::new();
-        windows.add(Nanos(0), Nanos(0), Nanos(10), -1.0);
-        assert_eq!(windows.peak(Nanos(0)), -1.0);
-        windows.add(Nanos(9 * MS), Nanos(9 * MS), Nanos(9 * MS), -1.0);
-        assert_eq!(windows.peak(Nanos(9 * MS)), 0.0);
+        windows.add(Nanos(0), Nanos(10), -1.0);
+        assert_eq!(windows.peak(Nanos(0), 0.0), -1.0);
+        windows.close_before(9);
+        windows.add(Nanos(9 * MS), Nanos(9 * MS), -1.0);
+        assert_eq!(windows.peak(Nanos(9 * MS), 0.0), 0.0);
     }
 }
