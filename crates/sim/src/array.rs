@@ -120,8 +120,12 @@ impl Core {
             count += 1;
             at = self.txs[at].next;
         }
-        self.stats.flash.count_program(Class::GcWrite, count);
+        self.stats.flash.count_command(Class::GcWrite, count);
+        self.stats.flash.count_pages(Class::GcWrite, count);
         self.stats.flash.copybacks += u64::from(count);
+        if self.stats.has_several() {
+            self.count_own_copybacks(now, count);
+        }
         let takes = self.timing.program_command[count as usize];
         let record = &mut self.flash.dies[die as usize];
         record.txs = now;
@@ -241,12 +245,15 @@ impl Core {
         record.suspended = Some(Suspended { txs: record.txs, class: record.class, remaining });
         let class = record.class;
         self.txs[record.txs].count_suspension();
+        let tenant = self.txs[record.txs].tenant;
         self.flash.free_die(unit);
+        self.stats.flash.count_suspension(class);
+        if self.stats.has_several() {
+            self.stats.own[usize::from(tenant)].flash.count_suspension(class);
+        }
         let halt = if class == Class::Erase {
-            self.stats.flash.erase_suspensions += 1;
             self.suspend_rules.suspend_erase
         } else {
-            self.stats.flash.program_suspensions += 1;
             self.suspend_rules.suspend_program
         };
         self.timing.suspend_command + halt

@@ -32,8 +32,8 @@ const J_OF_NJ: f64 = 1e-9;
 const W_OF_MW: f64 = 1e-3;
 
 /// How often everything that costs energy was done.
-#[derive(Clone, Debug, Default)]
-struct Counters {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
     /// Pages by type.
     read: [u64; 4],
     programmed: [u64; 4],
@@ -49,6 +49,34 @@ struct AtOnce {
     /// Read, written.
     dram_sectors: [u64; 2],
     requests: u64,
+}
+
+impl Counters {
+    #[inline]
+    pub fn die_works(&mut self, work: Work, kind: usize, count: u32) {
+        let counter = match work {
+            Work::Read => &mut self.read[kind & 3],
+            Work::Program => &mut self.programmed[kind & 3],
+            Work::Erase => &mut self.erased,
+        };
+        *counter += u64::from(count);
+    }
+
+    #[inline]
+    pub fn channel_moves(&mut self, sectors: u32) {
+        self.at_once.moved_sectors += u64::from(sectors);
+    }
+
+    #[inline]
+    pub fn dram_works(&mut self, writes: bool, sectors: u32, rows: u64) {
+        self.at_once.dram_activations += rows;
+        self.at_once.dram_sectors[usize::from(writes)] += u64::from(sectors);
+    }
+
+    #[inline]
+    pub fn request(&mut self) {
+        self.at_once.requests += 1;
+    }
 }
 
 pub(crate) struct Meter {
@@ -117,13 +145,12 @@ impl Meter {
         count: u32,
         [from, to]: [Nanos; 2],
     ) {
-        let kind = kind & 3;
-        let (counter, each) = match work {
-            Work::Read => (&mut self.counters.read[kind], self.read_nj[kind]),
-            Work::Program => (&mut self.counters.programmed[kind], self.program_nj[kind]),
-            Work::Erase => (&mut self.counters.erased, self.erase_nj),
+        self.counters.die_works(work, kind, count);
+        let each = match work {
+            Work::Read => self.read_nj[kind & 3],
+            Work::Program => self.program_nj[kind & 3],
+            Work::Erase => self.erase_nj,
         };
-        *counter += u64::from(count);
         let idle = (to - from).0 as f64 * self.die_idle_nj_per_ns;
         let net = f64::from(count) * (each + self.page_nj_per) - idle;
         self.pass(now);
@@ -134,22 +161,21 @@ impl Meter {
     #[inline]
     pub fn channel_moves(&mut self, now: Nanos, sectors: u32) {
         self.pass(now);
-        self.counters.at_once.moved_sectors += u64::from(sectors);
+        self.counters.channel_moves(sectors);
     }
 
     /// The DRAM opens rows and reads or writes sectors.
     #[inline]
     pub fn dram_works(&mut self, now: Nanos, writes: bool, sectors: u32, rows: u64) {
         self.pass(now);
-        self.counters.at_once.dram_activations += rows;
-        self.counters.at_once.dram_sectors[usize::from(writes)] += u64::from(sectors);
+        self.counters.dram_works(writes, sectors, rows);
     }
 
     /// A request of the host comes.
     #[inline]
     pub fn request(&mut self, now: Nanos) {
         self.pass(now);
-        self.counters.at_once.requests += 1;
+        self.counters.request();
     }
 
     /// Time has come to `now`, which never decreases.
@@ -170,13 +196,36 @@ impl Meter {
 
     /// Energy at once that belongs to the open window and is not in it yet.
     fn pending_nj(&self) -> f64 {
-        let (now, before) = (&self.counters.at_once, &self.settled);
+        self.at_once_nj(&self.counters.at_once, &self.settled)
+    }
+
+    fn at_once_nj(&self, now: &AtOnce, before: &AtOnce) -> f64 {
         let of = |count: fn(&AtOnce) -> u64, nj: f64| (count(now) - count(before)) as f64 * nj;
         of(|c| c.moved_sectors, self.sector_nj)
             + of(|c| c.dram_activations, self.constants.dram_activate_nj)
             + of(|c| c.dram_sectors[0], self.dram_sector_nj[0])
             + of(|c| c.dram_sectors[1], self.dram_sector_nj[1])
             + of(|c| c.requests, self.constants.controller_nj_per_request)
+    }
+
+    /// What a tenant's work has cost, and what everybody's has; in joule.
+    pub fn work_j(&self, own: Option<&Counters>) -> [f64; 2] {
+        let of = |done: &Counters| {
+            let at_once = &done.at_once;
+            let pages = |pages: &[u64; 4], nj: &[f64; 4]| -> f64 {
+                pages
+                    .iter()
+                    .zip(nj)
+                    .map(|(&pages, nj)| pages as f64 * (nj + self.page_nj_per))
+                    .sum()
+            };
+            let nj = pages(&done.read, &self.read_nj)
+                + pages(&done.programmed, &self.program_nj)
+                + done.erased as f64 * (self.erase_nj + self.page_nj_per)
+                + self.at_once_nj(at_once, &AtOnce::default());
+            nj * J_OF_NJ
+        };
+        [of(own.unwrap_or(&self.counters)), of(&self.counters)]
     }
 
     /// The report. Between two calls no part of it falls: what a die has begun is counted in full, and time

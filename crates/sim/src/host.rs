@@ -96,6 +96,10 @@ impl Core {
             op: request.op,
         });
         self.stats.arrived += 1;
+        self.stats.counts[tenant].arrived += 1;
+        if self.stats.has_several() {
+            self.stats.own[tenant].energy.request();
+        }
         self.energy.request(now);
         if let Some(sata) = &mut self.sata {
             sata.submit.send(&mut self.events, sata.delay, req);

@@ -33,12 +33,14 @@ mod energy;
 mod event;
 mod flash;
 mod host;
+mod own;
 mod pipe;
 mod report;
 mod request;
 mod run;
 mod scheduler;
 mod simulator;
+mod slowdown;
 mod stats;
 mod timing;
 mod translate;
@@ -49,10 +51,12 @@ mod warmup;
 pub use report::{
     Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Energy, EraseBin,
     FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA, Simulation,
-    TenantMetrics, Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
+    TenantCollection, TenantEnergy, TenantMetrics, TenantReport, Times, UNWRITTEN_SHARE_MAX,
+    UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};
+pub use slowdown::{Slowdown, TenantSlowdown};
 pub use ssdtune_ftl::{FtlError, Places};
 pub use stats::{FlashCommands, LatencySummary};
 pub use warmup::Filling;

@@ -361,13 +361,14 @@ impl Core {
         let class = self.txs[list].class;
         let planes = count as usize;
         let now = self.events.now();
-        let command = match class {
-            Class::UserRead | Class::MappingRead | Class::GcRead => {
-                self.stats.flash.count_read(class, count);
-                self.timing.read_command[planes]
-            }
-            Class::UserWrite | Class::MappingWrite | Class::GcWrite => {
-                self.stats.flash.count_program(class, count);
+        self.stats.flash.count_command(class, count);
+        self.stats.flash.count_pages(class, count);
+        if self.stats.has_several() {
+            self.count_own(list, class, count);
+        }
+        let command = match class.work() {
+            Work::Read => self.timing.read_command[planes],
+            Work::Program => {
                 let mut time = self.timing.program_command[planes];
                 let mut sectors = 0;
                 let mut at = list;
@@ -380,10 +381,7 @@ impl Core {
                 self.energy.channel_moves(now, sectors);
                 time
             }
-            Class::Erase => {
-                self.stats.flash.count_erase(count);
-                self.timing.erase_command[planes]
-            }
+            Work::Erase => self.timing.erase_command[planes],
         };
         let suspend = self.suspend_for(unit, die);
         let record = &mut self.flash.dies[die as usize];
@@ -407,14 +405,11 @@ impl Core {
         let now = self.events.now();
         let record = &mut self.flash.dies[die as usize];
         let page = self.txs[record.txs].page;
-        let (work, takes) = match record.class {
-            Class::UserRead | Class::MappingRead | Class::GcRead => {
-                (Work::Read, self.timing.read(page))
-            }
-            Class::Erase => (Work::Erase, self.timing.erase),
-            Class::UserWrite | Class::MappingWrite | Class::GcWrite => {
-                (Work::Program, self.timing.program(page))
-            }
+        let work = record.class.work();
+        let takes = match work {
+            Work::Read => self.timing.read(page),
+            Work::Program => self.timing.program(page),
+            Work::Erase => self.timing.erase,
         };
         let from = now + record.command;
         record.state = DieState::Busy;
@@ -463,5 +458,9 @@ impl Core {
         record.busy += takes;
         self.events.push(now + takes, record.server);
         self.energy.channel_moves(now, sectors);
+        if self.stats.has_several() {
+            let tenant = usize::from(self.txs[tx].tenant);
+            self.stats.own[tenant].energy.channel_moves(sectors);
+        }
     }
 }

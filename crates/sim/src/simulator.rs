@@ -412,7 +412,11 @@ impl Core {
             Dram::Evictions(_) => false,
             Dram::Fill => true,
         };
-        self.energy.dram_works(now, writes, sectors, self.dram_timing.rows(sectors));
+        let rows = self.dram_timing.rows(sectors);
+        self.energy.dram_works(now, writes, sectors, rows);
+        if self.stats.has_several() {
+            self.stats.own[usize::from(tenant)].energy.dram_works(writes, sectors, rows);
+        }
         let queue = if self.dram.queues.len() == 1 { 0 } else { tenant as usize };
         if self.dram.current.is_some() {
             self.dram.queues[queue].push_back((takes, access));

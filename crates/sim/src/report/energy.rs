@@ -23,6 +23,15 @@ pub struct Energy {
     pub controller: ControllerEnergy,
 }
 
+/// Energy of one tenant's work.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TenantEnergy {
+    /// Flash operations, transfers, DRAM accesses and the controller's work for it; nothing of the idle terms.
+    pub work_j: f64,
+    /// Of what all tenants' work took; `null` where that is nothing.
+    pub share: Option<f64>,
+}
+
 /// Energy of the flash chips and their channels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlashEnergy {
