@@ -34,10 +34,8 @@ const W_OF_MW: f64 = 1e-3;
 /// How often everything that costs energy was done.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
-    /// Pages by type.
-    read: [u64; 4],
-    programmed: [u64; 4],
-    erased: u64,
+    /// Pages, and blocks, by [`place`].
+    arrays: [u64; 12],
     at_once: AtOnce,
 }
 
@@ -54,12 +52,7 @@ struct AtOnce {
 impl Counters {
     #[inline]
     pub fn die_works(&mut self, work: Work, kind: usize, count: u32) {
-        let counter = match work {
-            Work::Read => &mut self.read[kind & 3],
-            Work::Program => &mut self.programmed[kind & 3],
-            Work::Erase => &mut self.erased,
-        };
-        *counter += u64::from(count);
+        self.arrays[place(work, kind)] += u64::from(count);
     }
 
     #[inline]
@@ -81,11 +74,11 @@ impl Counters {
 
 pub(crate) struct Meter {
     constants: Constants,
-    page_nj_per: f64,
-    /// Of one page or block.
-    read_nj: [f64; 4],
-    program_nj: [f64; 4],
-    erase_nj: f64,
+    transaction_nj: f64,
+    /// Of the array work on one page or block, by [`place`].
+    array_nj: [f64; 12],
+    /// Likewise with the controller's.
+    work_nj: [f64; 12],
     sector_nj: f64,
     dram_sector_nj: [f64; 2],
     /// Of one die.
@@ -102,9 +95,15 @@ pub(crate) struct Meter {
 /// What a die does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    Read,
-    Program,
-    Erase,
+    Read = 0,
+    Program = 1,
+    Erase = 2,
+}
+
+/// Where tables have some work on a page type. Erases know no types, and use the first four alike.
+#[inline]
+fn place(work: Work, kind: usize) -> usize {
+    work as usize * 4 + (kind & 3)
 }
 
 impl Meter {
@@ -116,11 +115,15 @@ impl Meter {
         let dram_background_mw = constants.dram_background_mw_per_gib * gib;
         let flash_idle_mw = constants.flash_idle_mw * geometry.chips() as f64;
         let sector = SECTOR_BYTES as f64;
+        let erase = constants.flash_erase_nj_per_bit * f64::from(geometry.pages_per_block);
+        let per_bit =
+            [constants.flash_read_nj_per_bit, constants.flash_program_nj_per_bit, [erase; 4]];
+        let mut array_nj = [0.0; 12];
+        array_nj.iter_mut().zip(per_bit.as_flattened()).for_each(|(nj, per)| *nj = per * bits);
         Self {
-            page_nj_per: constants.controller_nj_per_transaction,
-            read_nj: constants.flash_read_nj_per_bit.map(|nj| nj * bits),
-            program_nj: constants.flash_program_nj_per_bit.map(|nj| nj * bits),
-            erase_nj: constants.flash_erase_nj_per_bit * bits * f64::from(geometry.pages_per_block),
+            transaction_nj: constants.controller_nj_per_transaction,
+            work_nj: array_nj.map(|nj| nj + constants.controller_nj_per_transaction),
+            array_nj,
             sector_nj: constants.channel_nj_per_byte * sector,
             dram_sector_nj: [constants.dram_read_nj_per_byte, constants.dram_write_nj_per_byte]
                 .map(|nj| nj * sector),
@@ -146,13 +149,8 @@ impl Meter {
         [from, to]: [Nanos; 2],
     ) {
         self.counters.die_works(work, kind, count);
-        let each = match work {
-            Work::Read => self.read_nj[kind & 3],
-            Work::Program => self.program_nj[kind & 3],
-            Work::Erase => self.erase_nj,
-        };
         let idle = (to - from).0 as f64 * self.die_idle_nj_per_ns;
-        let net = f64::from(count) * (each + self.page_nj_per) - idle;
+        let net = f64::from(count) * self.work_nj[place(work, kind)] - idle;
         self.pass(now);
         self.windows.add(from, to, net);
     }
@@ -211,19 +209,9 @@ impl Meter {
     /// What a tenant's work has cost, and what everybody's has; in joule.
     pub fn work_j(&self, own: Option<&Counters>) -> [f64; 2] {
         let of = |done: &Counters| {
-            let at_once = &done.at_once;
-            let pages = |pages: &[u64; 4], nj: &[f64; 4]| -> f64 {
-                pages
-                    .iter()
-                    .zip(nj)
-                    .map(|(&pages, nj)| pages as f64 * (nj + self.page_nj_per))
-                    .sum()
-            };
-            let nj = pages(&done.read, &self.read_nj)
-                + pages(&done.programmed, &self.program_nj)
-                + done.erased as f64 * (self.erase_nj + self.page_nj_per)
-                + self.at_once_nj(at_once, &AtOnce::default());
-            nj * J_OF_NJ
+            let arrays = done.arrays.iter().zip(&self.work_nj);
+            let arrays: f64 = arrays.map(|(&count, nj)| count as f64 * nj).sum();
+            (arrays + self.at_once_nj(&done.at_once, &AtOnce::default())) * J_OF_NJ
         };
         [of(own.unwrap_or(&self.counters)), of(&self.counters)]
     }
@@ -236,19 +224,25 @@ impl Meter {
         let seconds = since.as_secs_f64();
         let of_mw = |mw: f64| mw * NJ_PER_NS_OF_MW * since.0 as f64 * J_OF_NJ;
         let of_nj = |count: u64, nj: f64| count as f64 * nj * J_OF_NJ;
-        let types = |pages: &[u64; 4], nj: &[f64; 4]| {
-            let of = |kind: usize| of_nj(pages[kind], nj[kind]);
-            PageTypes { lsb: of(0), csb: of(1), msb: of(2), tsb: of(3) }
+        let array = |work, kind| {
+            let place = place(work, kind);
+            of_nj(done.arrays[place], self.array_nj[place])
+        };
+        let types = |work| PageTypes {
+            lsb: array(work, 0),
+            csb: array(work, 1),
+            msb: array(work, 2),
+            tsb: array(work, 3),
         };
         let idle_ns: u64 = core.flash.dies.iter().map(|die| die.idle(since, core.now()).0).sum();
-        let read_by_page_type_j = types(&done.read, &self.read_nj);
-        let program_by_page_type_j = types(&done.programmed, &self.program_nj);
+        let read_by_page_type_j = types(Work::Read);
+        let program_by_page_type_j = types(Work::Program);
         let flash = FlashEnergy {
             read_j: read_by_page_type_j.sum(),
             read_by_page_type_j,
             program_j: program_by_page_type_j.sum(),
             program_by_page_type_j,
-            erase_j: of_nj(done.erased, self.erase_nj),
+            erase_j: types(Work::Erase).sum(),
             transfer_j: of_nj(done.at_once.moved_sectors, self.sector_nj),
             idle_j: idle_ns as f64 * self.die_idle_nj_per_ns * J_OF_NJ,
         };
@@ -258,11 +252,10 @@ impl Meter {
             read_j: of_nj(done.at_once.dram_sectors[0], self.dram_sector_nj[0]),
             write_j: of_nj(done.at_once.dram_sectors[1], self.dram_sector_nj[1]),
         };
-        let pages: u64 = done.read.iter().chain(&done.programmed).sum();
         let controller = ControllerEnergy {
             idle_j: of_mw(self.constants.controller_idle_mw),
             requests_j: of_nj(done.at_once.requests, self.constants.controller_nj_per_request),
-            transactions_j: of_nj(pages + done.erased, self.page_nj_per),
+            transactions_j: of_nj(done.arrays.iter().sum(), self.transaction_nj),
         };
         let total_j = flash.sum() + dram.sum() + controller.sum();
         let average_power_w = if seconds > 0.0 { total_j / seconds } else { self.rest_w };

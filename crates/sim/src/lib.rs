@@ -26,8 +26,10 @@
 //! Longer streams need no memory: [`Simulator::run`] draws them from iterators, at the requests' own times
 //! or in a closed loop.
 
+mod ageing;
 mod array;
 mod cache;
+mod cached;
 mod collect;
 mod energy;
 mod event;

@@ -9,6 +9,7 @@ use crate::energy::Work;
 use crate::flash::{DieState, PRIORITIES, Transfer};
 use crate::simulator::Core;
 use crate::tx::{Class, NIL};
+use ssdtune_model::Nanos;
 use ssdtune_model::config::Scheduler;
 
 /// Where commands are gathered from: a class and its priority.
@@ -94,12 +95,16 @@ impl Core {
             // A turn of the priorities is a matter for the queues.
             && (record.priority == 0 || self.scheduler == Scheduler::OutOfOrder)
             && self.flash.channels[unit.channel as usize].ready.is_empty()
+            && (record.class.work() == Work::Read || !self.keeps_to_reads(record.unit))
             && self.is_free(self.flash.units[self.txs[tx].unit as usize].channel as usize)
     }
 
     fn serve_unit(&mut self, unit: u32) {
         let idle = self.flash.units[unit as usize].busy_dies == 0;
-        if !self.serve_reads(unit, idle) && !self.serve_programs(unit, idle) && idle {
+        if self.serve_reads(unit, idle) || self.keeps_to_reads(unit) {
+            return;
+        }
+        if !self.serve_programs(unit, idle) && idle {
             self.serve_erases(unit);
         }
     }
@@ -145,7 +150,7 @@ impl Core {
         (1..PRIORITIES as u8).find(|&priority| waits(self, priority))
     }
 
-    fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
+    pub(crate) fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
         let waiting = self.flash.units[unit as usize].waiting;
         let count = |class: Class| waiting[class as usize];
         let (first, second): (Source, Option<Class>);
@@ -210,7 +215,7 @@ impl Core {
         } else {
             return false;
         }
-        if !idle && !self.may_suspend(unit, first) {
+        if !idle && !self.may_suspend(unit, first) && !self.may_load(unit) {
             return false;
         }
         self.issue_batch(unit, first, second);
@@ -383,6 +388,10 @@ impl Core {
             }
             Work::Erase => self.timing.erase_command[planes],
         };
+        if self.cache_program && class.work() == Work::Program && self.may_load(unit) {
+            self.load(die, list, class, count, command);
+            return;
+        }
         let suspend = self.suspend_for(unit, die);
         let record = &mut self.flash.dies[die as usize];
         record.txs = list;
@@ -403,24 +412,42 @@ impl Core {
     /// channel's own event is needed only if somebody asks for the channel before.
     pub(crate) fn start_command(&mut self, channel: usize, die: u32) {
         let now = self.events.now();
+        let command = self.flash.dies[die as usize].command;
+        let from = now + command;
+        let bus = &mut self.flash.channels[channel];
+        bus.current = Some(Transfer::Command);
+        bus.busy += command;
+        bus.unheard = Some(self.events.key(from, now, bus.server));
+        self.start_array(die, from);
+    }
+
+    /// The array of a die works on its transactions from now or a little later on.
+    #[inline]
+    pub(crate) fn start_array(&mut self, die: u32, from: Nanos) {
         let record = &mut self.flash.dies[die as usize];
         let page = self.txs[record.txs].page;
         let work = record.class.work();
-        let takes = match work {
+        let fresh = match work {
             Work::Read => self.timing.read(page),
             Work::Program => self.timing.program(page),
             Work::Erase => self.timing.erase,
         };
-        let from = now + record.command;
+        let kind = self.timing.page_type(page);
+        let (mut takes, mut count) = (fresh, record.planes);
+        if self.ageing.is_some() {
+            let retries;
+            (takes, retries) = self.aged(die, work, fresh, kind);
+            count += retries;
+        }
+        let record = &self.flash.dies[die as usize];
+        if record.out != NIL {
+            takes += self.begin_cached_read(record.txs);
+        }
+        let record = &mut self.flash.dies[die as usize];
         record.state = DieState::Busy;
         record.ends = from + takes;
         record.busy += takes;
-        let kind = self.timing.page_type(page);
-        self.energy.die_works(now, work, kind, record.planes, [from, record.ends]);
-        let bus = &mut self.flash.channels[channel];
-        bus.current = Some(Transfer::Command);
-        bus.busy += record.command;
-        bus.unheard = Some(self.events.key(from, now, bus.server));
+        self.energy.die_works(self.events.now(), work, kind, count, [from, record.ends]);
         self.events.push_caused(record.ends, from, record.server);
     }
 

@@ -1,5 +1,6 @@
 //! The drive and its event loop.
 
+use crate::ageing::Ageing;
 use crate::cache::{DataCache, Mark, read_mark};
 use crate::collect::Job;
 use crate::energy::Meter;
@@ -166,6 +167,9 @@ pub(crate) struct Core {
     pub(crate) scheduler: Scheduler,
     pub(crate) suspension: SuspensionSupport,
     pub(crate) suspend_rules: Suspension,
+    pub(crate) ageing: Option<Ageing>,
+    pub(crate) cache_read: bool,
+    pub(crate) cache_program: bool,
     pub(crate) preemptible: bool,
     pub(crate) copyback: bool,
     pub(crate) collect_when_full_only: bool,
@@ -251,7 +255,11 @@ impl Core {
         } else {
             config.suspension.support
         };
-        let suspends = suspension != SuspensionSupport::None;
+        // Cache commands are those of single dies, as suspension is; copyback needs the registers.
+        let single_dies = !config.compat.chip_idle_batches;
+        let cache_read = config.flash.cache_read && single_dies && !config.gc.copyback;
+        let cache_program = config.flash.cache_program && single_dies;
+        let suspends = suspension != SuspensionSupport::None || cache_program;
         Ok(Self {
             events: EventQueue::default(),
             link: LinkTiming::new(config),
@@ -302,6 +310,9 @@ impl Core {
             scheduler: config.bus.scheduler,
             suspension,
             suspend_rules: config.suspension.clone(),
+            ageing: Ageing::new(config),
+            cache_read,
+            cache_program,
             preemptible: config.gc.preemptible,
             copyback: config.gc.copyback,
             collect_when_full_only: config.compat.gc_reserve_ten,

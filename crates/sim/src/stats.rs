@@ -155,6 +155,12 @@ pub struct FlashCommands {
     pub erases_multiplane: u64,
     /// Pages read, for whatever reason.
     pub pages_read: u64,
+    /// Array reads beyond the first that pages took (read retry).
+    pub read_retries: u64,
+    /// Reads whose array worked while data of the one before left the die (cache read).
+    pub cache_reads: u64,
+    /// Programs whose data came while the die programmed (cache program).
+    pub cache_programs: u64,
     /// Pages programmed for the host.
     pub pages_programmed_host: u64,
     /// Pages programmed by garbage collection and wear levelling.

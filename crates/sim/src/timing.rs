@@ -152,6 +152,8 @@ pub(crate) struct FlashTiming {
     program: Vec<Nanos>,
     page_type: Vec<u8>,
     pub erase: Nanos,
+    /// From one register of a die to the other.
+    pub cache_busy: Nanos,
 }
 
 impl FlashTiming {
@@ -185,6 +187,7 @@ impl FlashTiming {
                 .map(|page| page_type(flash.technology, page) as u8)
                 .collect(),
             erase: flash.erase_latency,
+            cache_busy: flash.cache_busy,
         }
     }
 

@@ -74,6 +74,21 @@ fn scenes() -> Vec<Scene> {
             c.gc.hard_threshold = 0.1;
             c.cache.mode = CacheMode::Off;
         }),
+        scene("cache commands", |c| {
+            c.flash.cache_read = true;
+            c.flash.cache_program = true;
+            c.cache.mode = CacheMode::Off;
+        }),
+        scene("worn", |c| {
+            c.ageing = Ageing {
+                retry_probability: 0.1,
+                retry_probability_per_1000_cycles: 10.0,
+                retries_max: 3,
+                read_growth_per_1000_cycles: 20.0,
+                program_growth_per_1000_cycles: -1.0,
+                erase_growth_per_1000_cycles: 30.0,
+            };
+        }),
         scene("wear", |c| c.wear.static_threshold = 3),
         scene("mqsim", |c| {
             c.compat = Compat::MQSIM;

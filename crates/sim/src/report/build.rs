@@ -287,6 +287,9 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
         ),
         ("multi-plane commands", config.flash.planes_per_die > 1, multiplane),
         ("suspension", suspension, flash.program_suspensions + flash.erase_suspensions),
+        ("cache reads", core.cache_read, flash.cache_reads),
+        ("cache programs", core.cache_program, flash.cache_programs),
+        ("read retries", config.ageing.has_retries(), flash.read_retries),
     ];
     let idle = mechanisms.into_iter().filter(|&(_, has, count)| has && count == 0);
     idle.map(|(what, _, _)| what.to_owned()).collect()
