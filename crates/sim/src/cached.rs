@@ -112,16 +112,6 @@ impl Core {
         bus.unheard = Some(self.events.key(at, now, bus.server));
     }
 
-    /// The array begins a read while data are in the cache register: by how much later.
-    #[cold]
-    pub(crate) fn begin_cached_read(&mut self, first: u32) -> Nanos {
-        self.stats.flash.cache_reads += 1;
-        if self.stats.has_several() {
-            self.stats.own[usize::from(self.txs[first].tenant)].flash.cache_reads += 1;
-        }
-        self.timing.cache_busy
-    }
-
     /// The array has programmed: it goes on with what was loaded, if there is anything.
     pub(crate) fn start_loaded(&mut self, die: u32) -> bool {
         let record = &mut self.flash.dies[die as usize];
@@ -134,12 +124,36 @@ impl Core {
         true
     }
 
-    /// The time an operation takes on worn blocks, the longest of its planes, and the repetitions of its reads.
+    /// The time of an array operation, the longest of its planes, and the repetitions of its reads, where either
+    /// depends on more than the page type.
     #[cold]
-    pub(crate) fn aged(&mut self, die: u32, work: Work, fresh: Nanos, kind: usize) -> (Nanos, u32) {
+    pub(crate) fn varied(
+        &mut self,
+        die: u32,
+        work: Work,
+        fresh: Nanos,
+        kind: usize,
+    ) -> (Nanos, u32) {
+        let record = &self.flash.dies[die as usize];
+        let (first, overlaps) = (record.txs, record.out != NIL);
+        let (mut takes, mut repeated) = (fresh, 0);
+        if self.ageing.is_some() {
+            (takes, repeated) = self.aged(first, work, fresh, kind);
+        }
+        if overlaps {
+            takes += self.timing.cache_busy;
+            self.stats.flash.cache_reads += 1;
+            if self.stats.has_several() {
+                self.stats.own[usize::from(self.txs[first].tenant)].flash.cache_reads += 1;
+            }
+        }
+        (takes, repeated)
+    }
+
+    fn aged(&mut self, first: u32, work: Work, fresh: Nanos, kind: usize) -> (Nanos, u32) {
         let Some(ageing) = &self.ageing else { return (fresh, 0) };
         let (mut longest, mut repeated) = (Nanos::ZERO, 0);
-        let mut at = self.flash.dies[die as usize].txs;
+        let mut at = first;
         while at != NIL {
             let tx = &self.txs[at];
             let erases = self.ftl.block_erases(self.layout.block(tx.phys));
@@ -148,7 +162,7 @@ impl Core {
                 let retries = ageing.retries(tx.phys.to_bits(), erases);
                 takes = Ageing::repeated(takes, retries);
                 repeated += retries;
-                if !self.stats.own.is_empty() && retries > 0 {
+                if retries > 0 && self.stats.has_several() {
                     let own = &mut self.stats.own[usize::from(tx.tenant)];
                     own.flash.read_retries += u64::from(retries);
                     own.energy.die_works(work, kind, retries);

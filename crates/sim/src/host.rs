@@ -96,8 +96,8 @@ impl Core {
             op: request.op,
         });
         self.stats.arrived += 1;
-        self.stats.counts[tenant].arrived += 1;
         if self.stats.has_several() {
+            self.stats.own[tenant].arrived += 1;
             self.stats.own[tenant].energy.request();
         }
         self.energy.request(now);

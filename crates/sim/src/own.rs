@@ -13,6 +13,8 @@ use ssdtune_ftl::{FtlCounters, MappingAccess};
 /// One tenant's share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Own {
+    /// Requests that reached the host's driver.
+    pub arrived: u64,
     pub flash: FlashCommands,
     pub ftl: FtlCounters,
     pub energy: Counters,

@@ -424,24 +424,15 @@ impl Core {
     /// The array of a die works on its transactions from now or a little later on.
     #[inline]
     pub(crate) fn start_array(&mut self, die: u32, from: Nanos) {
-        let record = &mut self.flash.dies[die as usize];
+        let record = &self.flash.dies[die as usize];
         let page = self.txs[record.txs].page;
         let work = record.class.work();
-        let fresh = match work {
-            Work::Read => self.timing.read(page),
-            Work::Program => self.timing.program(page),
-            Work::Erase => self.timing.erase,
-        };
-        let kind = self.timing.page_type(page);
-        let (mut takes, mut count) = (fresh, record.planes);
-        if self.ageing.is_some() {
-            let retries;
-            (takes, retries) = self.aged(die, work, fresh, kind);
-            count += retries;
-        }
-        let record = &self.flash.dies[die as usize];
-        if record.out != NIL {
-            takes += self.begin_cached_read(record.txs);
+        let (mut takes, kind) = self.timing.array(work, page);
+        let mut count = record.planes;
+        if self.times_vary {
+            let repeated;
+            (takes, repeated) = self.varied(die, work, takes, kind);
+            count += repeated;
         }
         let record = &mut self.flash.dies[die as usize];
         record.state = DieState::Busy;

@@ -168,6 +168,8 @@ pub(crate) struct Core {
     pub(crate) suspension: SuspensionSupport,
     pub(crate) suspend_rules: Suspension,
     pub(crate) ageing: Option<Ageing>,
+    /// Array times depend on more than the page type.
+    pub(crate) times_vary: bool,
     pub(crate) cache_read: bool,
     pub(crate) cache_program: bool,
     pub(crate) preemptible: bool,
@@ -259,6 +261,7 @@ impl Core {
         let single_dies = !config.compat.chip_idle_batches;
         let cache_read = config.flash.cache_read && single_dies && !config.gc.copyback;
         let cache_program = config.flash.cache_program && single_dies;
+        let ageing = Ageing::new(config);
         let suspends = suspension != SuspensionSupport::None || cache_program;
         Ok(Self {
             events: EventQueue::default(),
@@ -310,7 +313,8 @@ impl Core {
             scheduler: config.bus.scheduler,
             suspension,
             suspend_rules: config.suspension.clone(),
-            ageing: Ageing::new(config),
+            times_vary: ageing.is_some() || cache_read,
+            ageing,
             cache_read,
             cache_program,
             preemptible: config.gc.preemptible,

@@ -217,7 +217,6 @@ impl FlashCommands {
 /// What is counted for each tenant apart, however many there are.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    pub arrived: u64,
     pub unwritten_reads: u64,
     pub page_reads: u64,
     pub merge_reads: u64,
@@ -231,7 +230,6 @@ pub(crate) struct Counts {
 
 impl Counts {
     pub fn add(mut self, other: &Self) -> Self {
-        self.arrived += other.arrived;
         self.unwritten_reads += other.unwritten_reads;
         self.page_reads += other.page_reads;
         self.merge_reads += other.merge_reads;

@@ -5,6 +5,7 @@
 //! Flash: ONFI NV-DDR2 command sequences (fixed times of the specification's timing mode) and transfers at
 //! the channel's rate.
 
+use crate::energy::Work;
 use ssdtune_model::config::FlashTechnology;
 use ssdtune_model::{DeviceConfig, Nanos};
 
@@ -138,6 +139,13 @@ impl DramTiming {
     }
 }
 
+/// Times of one page's array operations.
+struct ArrayTimes {
+    kind: usize,
+    read: Nanos,
+    program: Nanos,
+}
+
 /// Times of commands, transfers and array operations.
 pub(crate) struct FlashTiming {
     /// By number of planes.
@@ -148,9 +156,7 @@ pub(crate) struct FlashTiming {
     /// By number of sectors.
     transfer: Vec<Nanos>,
     /// By page offset in the block.
-    read: Vec<Nanos>,
-    program: Vec<Nanos>,
-    page_type: Vec<u8>,
+    arrays: Vec<ArrayTimes>,
     pub erase: Nanos,
     /// From one register of a die to the other.
     pub cache_busy: Nanos,
@@ -165,7 +171,6 @@ impl FlashTiming {
         // Twice a page: the merge read of a misaligned tenant may name sectors beyond it.
         let sectors = u64::from(config.flash.page_bytes / 512) * 2;
         let flash = &config.flash;
-        let latency = |table: &[Nanos; 4], page: u32| table[page_type(flash.technology, page)];
         /// Ready/busy signal to controller, after an array read.
         const READY_NS: Nanos = Nanos(20);
         Self {
@@ -177,14 +182,12 @@ impl FlashTiming {
             erase_command: per_plane(220, 700),
             suspend_command: Nanos(95),
             transfer: (0..=sectors).map(|n| transfer_time(config, n * 512)).collect(),
-            read: (0..flash.pages_per_block)
-                .map(|page| latency(&flash.read_latency, page) + READY_NS)
-                .collect(),
-            program: (0..flash.pages_per_block)
-                .map(|page| latency(&flash.program_latency, page))
-                .collect(),
-            page_type: (0..flash.pages_per_block)
-                .map(|page| page_type(flash.technology, page) as u8)
+            arrays: (0..flash.pages_per_block)
+                .map(|page| {
+                    let kind = page_type(flash.technology, page);
+                    let read = flash.read_latency[kind] + READY_NS;
+                    ArrayTimes { kind, read, program: flash.program_latency[kind] }
+                })
                 .collect(),
             erase: flash.erase_latency,
             cache_busy: flash.cache_busy,
@@ -197,20 +200,21 @@ impl FlashTiming {
         self.transfer[sectors as usize]
     }
 
+    /// Time of an array operation, and the type of the page (see [`page_type`]).
     #[inline]
-    pub fn read(&self, page: u32) -> Nanos {
-        self.read[page as usize]
+    pub fn array(&self, work: Work, page: u32) -> (Nanos, usize) {
+        let times = &self.arrays[page as usize];
+        let takes = match work {
+            Work::Read => times.read,
+            Work::Program => times.program,
+            Work::Erase => self.erase,
+        };
+        (takes, times.kind)
     }
 
-    /// The type of a page, see [`page_type`].
-    #[inline]
+    /// The type of a page.
     pub fn page_type(&self, page: u32) -> usize {
-        self.page_type[page as usize].into()
-    }
-
-    #[inline]
-    pub fn program(&self, page: u32) -> Nanos {
-        self.program[page as usize]
+        self.arrays[page as usize].kind
     }
 }
 

@@ -67,11 +67,16 @@ fn share_of_all(ran: &Ran) -> (Value, Vec<Value>) {
 
 #[test]
 fn the_shares_of_all_tenants_make_up_the_whole() {
-    for variant in 0..3 {
+    for variant in 0..4 {
         let mut config = config();
         match variant {
             1 => config.gc.copyback = true,
             2 => config.compat = ssdtune_model::config::Compat::MQSIM,
+            3 => {
+                config.ageing.retry_probability = 0.2;
+                [config.flash.cache_read, config.flash.cache_program] = [true, true];
+                config.cache.mode = CacheMode::Off;
+            }
             _ => {}
         }
         let ran = drives::run_tenants(&config, &three(&config), &streams(3));
@@ -94,6 +99,9 @@ fn the_shares_of_all_tenants_make_up_the_whole() {
         let idle = energy.flash.idle_j + energy.dram.background_j + energy.controller.idle_j;
         let work: f64 = ran.report.tenants.iter().map(|tenant| tenant.energy.work_j).sum();
         assert!(((energy.total_j - idle) / work - 1.0).abs() < 1e-9);
+        let flash = &ran.report.flash;
+        let cached = flash.cache_reads.min(flash.cache_programs).min(flash.read_retries);
+        assert_eq!(cached > 0, variant == 3);
         assert!(ran.report.collection.moved_pages > 0 && ran.report.mapping.page_reads > 0);
     }
 }

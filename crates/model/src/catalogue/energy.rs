@@ -46,7 +46,7 @@ pub(super) const ENERGY: Section = Section {
             row!("energy.flash_program_lsb_nj_per_bit", energy.flash_program_nj_per_bit[0]),
             NJ_PER_BIT,
             "Programming one bit of a page of least significant bits, or of SLC (3.31: AutoBlox's flash model, \
-             which has one figure for all pages; where page types differ in time, energy follows the time).",
+             which has one figure for all pages; scale it where page types differ in time).",
         ),
         constant(
             row!("energy.flash_program_csb_nj_per_bit", energy.flash_program_nj_per_bit[1]),

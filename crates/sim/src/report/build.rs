@@ -112,6 +112,7 @@ fn tenant_report(
     let stats = &core.stats;
     let counts = &stats.counts[index];
     let own = stats.own.get(index);
+    let arrived = own.map_or(stats.arrived, |own| own.arrived);
     // The only tenant has caused everything.
     let flash = own.map_or(&stats.flash, |own| &own.flash);
     let ftl = own.map_or(core.ftl.counters(), |own| &own.ftl);
@@ -121,11 +122,7 @@ fn tenant_report(
     let [work_j, all_work_j] = core.energy.work_j(own.map(|own| &own.energy));
     TenantReport {
         metrics,
-        requests: RequestCounts {
-            arrived: counts.arrived,
-            completed,
-            unserved: counts.arrived - completed,
-        },
+        requests: RequestCounts { arrived, completed, unserved: arrived - completed },
         flash: *flash,
         write_amplification: write_amplification(flash, counts, seen.write.bytes, config),
         collection: TenantCollection {
