@@ -70,6 +70,8 @@ pub(crate) struct Cell {
     pub(crate) device: CheckedConfig,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) lanes: Vec<Lane>,
+    /// Only this tenant is served in the run; all of them have aged the drive.
+    pub(crate) only: Option<u16>,
     /// What the drive is born as.
     pub(crate) past: Past,
     /// What comes before the run.
@@ -130,8 +132,9 @@ impl Cell {
         if let Some(ageing) = self.ageing {
             self.age(&mut drive, ageing, &slot, watch.stop)?;
         }
-        let streams = self.open(&drive, &slot, &gauges)?;
-        let lengths: Vec<u64> = self.lanes.iter().map(|lane| lane.feed.length()).collect();
+        let served: Vec<Lane> = self.lanes.iter().filter_map(|lane| self.served(lane)).collect();
+        let streams = self.open(&served, &drive, &slot, &gauges)?;
+        let lengths: Vec<u64> = served.iter().map(|lane| lane.feed.length()).collect();
         let mut kept = Vec::new();
         let mut told = 0;
         let mut look = |drive: &mut Simulator, look: Look| {
@@ -172,13 +175,25 @@ impl Cell {
     ) -> anyhow::Result<Footprint> {
         let mut footprint = Footprint::default();
         let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
-        for stream in self.open(drive, slot, &gauges)? {
+        for stream in self.open(&self.lanes, drive, slot, &gauges)? {
             for request in stream.requests.take_while(|_| !stop.load(Ordering::Relaxed)) {
                 let tenant = stream.tenant.map_or(request.tenant, TenantId);
                 drive.cover(&mut footprint, &Request { tenant, ..request });
             }
         }
         slot.take().map_or(Ok(footprint), Err)
+    }
+
+    /// A lane as the run has it, if it has it at all.
+    fn served(&self, lane: &Lane) -> Option<Lane> {
+        let Some(only) = self.only else { return Some(lane.clone()) };
+        match lane.tenant {
+            Some(tenant) => (tenant == only).then(|| lane.clone()),
+            None => {
+                let feed = Feed { only: Some(TenantId(only)), ..lane.feed.clone() };
+                Some(Lane { feed, tenant: Some(only), ..lane.clone() })
+            }
+        }
     }
 
     /// Ages the drive. An interruption cuts it short, and the run that follows ends at once.
@@ -192,7 +207,7 @@ impl Cell {
         let go_on = |_: &Request| !stop.load(Ordering::Relaxed);
         if ageing.how == WarmUp::Trace {
             let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
-            for stream in self.open(drive, slot, &gauges)? {
+            for stream in self.open(&self.lanes, drive, slot, &gauges)? {
                 let owned = |request: Request| Request {
                     tenant: stream.tenant.map_or(request.tenant, TenantId),
                     ..request
@@ -213,6 +228,7 @@ impl Cell {
 
     fn open<'a>(
         &self,
+        lanes: &[Lane],
         drive: &Simulator,
         slot: &'a ErrorSlot,
         gauges: &[Gauge],
@@ -226,7 +242,7 @@ impl Cell {
             let requests = lane.feed.open(Target { spaces, page }, slot, gauge)?;
             Ok(Stream { requests: Box::new(requests), tenant: lane.tenant, replay: lane.replay })
         };
-        self.lanes.iter().zip(gauges).map(open).collect()
+        lanes.iter().zip(gauges).map(open).collect()
     }
 }
 

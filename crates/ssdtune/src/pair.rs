@@ -111,6 +111,7 @@ pub(crate) fn cell(
         tenants: tenants(scenario),
         lanes,
         past: past(device, scenario),
+        only: None,
         ageing: None,
         settings: Vec::new(),
     })

@@ -97,6 +97,11 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
             if let Some(reason) = unsupported(config, group.tenants.len()) {
                 return Err(Failure::usage(anyhow!(reason)));
             }
+            if args.slowdown && group.tenants.len() < 2 {
+                return Err(Failure::usage(anyhow!(
+                    "--slowdown compares tenants that share a drive: give several traces with --tenants"
+                )));
+            }
             cells.push(Cell {
                 device: config.clone(),
                 tenants: group.tenants_of(config),
@@ -105,6 +110,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
                     .past
                     .clone()
                     .unwrap_or_else(|| Past { seed: config.run.seed, ..past.clone() }),
+                only: None,
                 ageing: args.ageing(),
                 settings: settings.clone(),
             });

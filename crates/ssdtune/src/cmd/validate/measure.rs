@@ -106,7 +106,8 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
     let lanes: anyhow::Result<Vec<Lane>> = case.traces.iter().enumerate().map(lane).collect();
     let tenants = pair::tenants(scenario);
     let past = pair::past(&device, scenario);
-    Ok(Cell { device, tenants, lanes: lanes?, past, ageing: None, settings: Vec::new() })
+    let settings = Vec::new();
+    Ok(Cell { device, tenants, lanes: lanes?, only: None, past, ageing: None, settings })
 }
 
 fn metrics(ran: &Ran, short: bool) -> Metrics {
@@ -179,7 +180,7 @@ fn flows(report: &Report) -> Vec<FlowMetrics> {
     };
     match report.tenants.len() {
         1 => Vec::new(),
-        _ => report.tenants.iter().enumerate().map(flow).collect(),
+        _ => report.tenants.iter().map(|tenant| &tenant.metrics).enumerate().map(flow).collect(),
     }
 }
 
