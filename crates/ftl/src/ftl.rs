@@ -262,7 +262,9 @@ impl Ftl {
             let first = self.translation_base(tenant);
             // The last, partly filled translation page is made when it is first needed.
             let full = self.tenant_pages(tenant) / self.entries_per_page;
-            for page in 0..full {
+            // Plane by plane: a block's records are written one behind the other.
+            let stride = self.tenants[tenant].planes.len();
+            for page in (0..stride as u64).flat_map(|at| (at..full).step_by(stride)) {
                 let placed = self.append_translation(tenant, first + page, page);
                 self.program_done(placed.phys);
                 if !config.mapping.ideal {
