@@ -312,3 +312,34 @@ fn a_drive_can_be_aged_before_its_run() {
     simulate(&trace, &["--warm-up", "random", "--occupancy", "1.5"]).assert().code(2);
     simulate(&trace, &["--occupancy", "0.5"]).assert().code(2);
 }
+
+#[test]
+fn a_drive_can_be_born_used_and_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path(), "a.trace", 400);
+    let used = ["--start", "steady", "--occupancy", "0.8", "--erases", "7"];
+    let born = document(&mut simulate(&trace, &used));
+    let report = &born["cells"][0]["report"];
+    assert_eq!(report["simulation"]["initial_state"], "steady");
+    let pages = report["simulation"]["initial_pages"].as_f64().unwrap();
+    assert!(pages > 0.0 && report["unwritten_reads"]["pages"] == 0);
+    assert_eq!(report["collection"]["erase_histogram"][0]["erases"], 7);
+
+    let kept = directory.path().join("used.drive");
+    let kept = kept.to_str().unwrap();
+    let saved = document(&mut simulate(&trace, &[&used[..], &["--save", kept]].concat()));
+    let restored = document(&mut simulate(&trace, &["--restore", kept]));
+    let timeless = |document: &Value| {
+        let mut report = document["cells"][0]["report"].clone();
+        report["simulation"]["ftl_memory_bytes"] = 0.into();
+        report
+    };
+    assert_eq!(timeless(&saved), timeless(&born));
+    assert_eq!(timeless(&restored), timeless(&born));
+
+    let other = ["--restore", kept, "--set", "gc.policy=fifo"];
+    simulate(&trace, &other).assert().code(3).stderr(predicate::str::contains("another drive"));
+    simulate(&trace, &["--restore", "/nonexistent"]).assert().code(3);
+    simulate(&trace, &["--occupancy", "0.5"]).assert().code(2);
+    simulate(&trace, &["--start", "steady", "--warm-up", "random"]).assert().code(2);
+}

@@ -9,6 +9,7 @@ mod past;
 pub(crate) use past::Past;
 
 use crate::hint::prefetch;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -16,7 +17,7 @@ use std::collections::BinaryHeap;
 pub type SectorMask = u64;
 
 /// What a write frontier is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stream {
     /// Host data.
     Data = 0,
@@ -30,7 +31,7 @@ pub enum Stream {
 pub(crate) const STREAMS: usize = 3;
 
 /// Where a block is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BlockState {
     Free,
     /// The write frontier of somebody.
@@ -44,7 +45,7 @@ const INVALID: u64 = u64::MAX;
 const PROGRAMMED: u64 = 1 << 63;
 
 /// One written page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct PageRecord {
     owner: u64,
     pub sectors: SectorMask,
@@ -63,7 +64,7 @@ impl PageRecord {
 }
 
 /// One erase block that was opened at least once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Block {
     pub pages: Vec<PageRecord>,
     pub erases: u32,
@@ -78,7 +79,7 @@ pub(crate) struct Block {
 }
 
 /// A write frontier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frontier {
     /// `NO_BLOCK` until first used.
     block: u32,
@@ -96,6 +97,7 @@ pub(crate) struct Slot {
     pub filled: bool,
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Plane {
     pub blocks: Vec<Block>,
     pub states: Vec<BlockState>,

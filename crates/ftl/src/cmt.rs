@@ -7,11 +7,12 @@
 
 use crate::defined::seeds::Seeds;
 use crate::layout::Phys;
+use serde::{Deserialize, Serialize};
 
 const NIL: u32 = u32::MAX;
 
 /// A list of numbers in arrival order, linked through [`Nodes`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Chain {
     head: u32,
     tail: u32,
@@ -19,7 +20,7 @@ struct Chain {
 
 const EMPTY: Chain = Chain { head: NIL, tail: NIL };
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Nodes {
     values: Vec<(u64, u32)>,
     free: Vec<u32>,
@@ -59,7 +60,7 @@ impl Nodes {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Slot {
     page: u64,
     newer: u32,
@@ -71,6 +72,7 @@ struct Slot {
 }
 
 /// The cache of one tenant, or of all.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct MappingCache {
     capacity: u32,
     slots: Vec<Slot>,
@@ -222,7 +224,7 @@ impl MappingCache {
 }
 
 /// One translation page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct TranslationPage {
     phys: u64,
     /// Program operations on their way; while there is one the content is in DRAM.
@@ -231,7 +233,7 @@ pub(crate) struct TranslationPage {
 }
 
 /// All translation pages of the drive.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct TranslationPages {
     pages: Vec<TranslationPage>,
     arrivals: Nodes,

@@ -79,6 +79,29 @@ impl Ftl {
         self.planes[block.plane as usize].blocks[block.block as usize].tenant.into()
     }
 
+    /// Asks for the cache line that says where the entry of a victim's page is.
+    pub(crate) fn expect_leaf_of(&mut self, from: Phys) {
+        if let Some(owner) = self.data_owner(from) {
+            self.table.expect_leaf(owner);
+        }
+    }
+
+    /// Asks for the cache line of that entry.
+    pub(crate) fn expect_entry_of(&mut self, from: Phys) {
+        if let Some(owner) = self.data_owner(from) {
+            self.table.expect(owner);
+        }
+    }
+
+    fn data_owner(&self, at: Phys) -> Option<u64> {
+        let place = self.layout.block(at);
+        let block = &self.planes[place.plane as usize].blocks[place.block as usize];
+        if block.stream == Stream::Translation {
+            return None;
+        }
+        block.pages[self.layout.page(at) as usize].owner()
+    }
+
     /// A place in the same plane for a page just read from a victim; `None` if it is invalid by now.
     pub fn place_move(&mut self, from: Phys) -> Option<Placed> {
         let at = self.layout.block(from);

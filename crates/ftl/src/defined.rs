@@ -29,6 +29,7 @@ use crate::page_table::EntryRef;
 use members::Members;
 use permutation::{Permutation, mix};
 use plane::{Group, PlanePast};
+use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
 use ssdtune_model::config::GcPolicy;
 use stationary::Stationary;
@@ -61,6 +62,7 @@ pub struct Definition {
 }
 
 /// The past of a tenant: its planes may change later, where its data were then does not.
+#[derive(Serialize, Deserialize)]
 struct TenantPast {
     members: Members,
     planes: Vec<PlaneId>,
@@ -68,11 +70,13 @@ struct TenantPast {
     scatter: Option<Permutation>,
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Past {
     tenants: Vec<TenantPast>,
     planes: Vec<PlanePast>,
     seed: u64,
     /// By share of valid pages, in steps of `RHO_STEPS`.
+    #[serde(skip)]
     steady: BTreeMap<u32, Stationary>,
 }
 

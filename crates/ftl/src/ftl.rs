@@ -16,6 +16,7 @@ use crate::page_table::{CacheMark, EntryRef, PageTable};
 use crate::tenant::{Places, Tenant, visible_sectors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{Allocation, Sharing};
 use ssdtune_model::{DeviceConfig, Geometry, PlaneId};
 
@@ -91,7 +92,7 @@ pub enum MappingAccess {
 }
 
 /// Counters that only the FTL can keep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FtlCounters {
     /// Mapping look-ups that hit.
     pub mapping_hits: u64,
@@ -129,7 +130,7 @@ pub struct Ftl {
     pub(crate) rng: Pcg64Mcg,
     pub(crate) config: Switches,
     pub(crate) counters: FtlCounters,
-    turn: u32,
+    pub(crate) turn: u32,
     /// What lay on it before its first request.
     pub(crate) past: Option<Box<Past>>,
     /// Pages of a victim, while a warm-up moves them.

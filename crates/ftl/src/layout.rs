@@ -4,13 +4,14 @@
 //! drive of 4 KiB pages; [`Layout::new`] refuses what does not fit.
 
 use crate::error::FtlError;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::{Geometry, PlaneId};
 
 /// Bits of a packed physical page in a page-table entry.
 pub(crate) const PHYS_BITS: u32 = 36;
 
 /// A physical page in the packing of one [`Layout`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Phys(pub(crate) u64);
 
 impl Phys {
@@ -29,7 +30,7 @@ impl Phys {
 }
 
 /// An erase block: its plane and its number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BlockRef {
     /// The plane.
     pub plane: u32,

@@ -24,6 +24,7 @@ mod hint;
 mod layout;
 mod mapping;
 mod page_table;
+mod snapshot;
 mod tenant;
 mod warmup;
 
@@ -36,5 +37,6 @@ pub use ftl::{
 pub use hint::prefetch;
 pub use layout::{BlockRef, Layout, Phys};
 pub use page_table::{CacheMark, EntryRef};
+pub use snapshot::FtlState;
 pub use tenant::Places;
 pub use warmup::Warmup;

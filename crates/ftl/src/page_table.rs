@@ -10,20 +10,23 @@
 
 use crate::hint::prefetch;
 use crate::layout::{PHYS_BITS, Phys};
+use serde::{Deserialize, Serialize};
 
 const LEAF_PAGES: u64 = 8;
 const LEAVES_PER_NODE: usize = 4096;
 const NONE: u32 = u32::MAX;
 
+type Node = Box<[u32; LEAVES_PER_NODE]>;
+
 /// A leaf; aligned so that it is one cache line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[repr(align(64))]
 struct Leaf([u64; LEAF_PAGES as usize]);
 
 const EMPTY: Leaf = Leaf([0; LEAF_PAGES as usize]);
 
 /// What the data cache remembers in a page-table entry: 28 bits, 0 for nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheMark(pub u32);
 
 impl CacheMark {
@@ -32,7 +35,7 @@ impl CacheMark {
 }
 
 /// Where an entry stands; valid as long as the table lives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct EntryRef {
     leaf: u32,
     index: u32,
@@ -54,10 +57,12 @@ pub(crate) enum Side {
 const GONE: u32 = u32::MAX - 1;
 const CHANGED: u32 = u32::MAX - 2;
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct PageTable {
     /// First-level index: node of each 32,768 logical pages, or `NONE`.
     root: Vec<u32>,
-    nodes: Vec<Box<[u32; LEAVES_PER_NODE]>>,
+    #[serde(with = "nodes")]
+    nodes: Vec<Node>,
     leaves: Vec<Leaf>,
     /// One number per page beside the leaves, where somebody asked for it (the mapping cache's slots).
     side: Option<Vec<[u32; LEAF_PAGES as usize]>>,
@@ -255,6 +260,23 @@ impl PageTable {
                 Side::Slot(slot) => slot,
             };
         }
+    }
+}
+
+/// Nodes in a snapshot.
+mod nodes {
+    use super::Node;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(nodes: &[Node], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(nodes.iter().map(|node| node.as_slice()))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Node>, D::Error> {
+        let nodes = Vec::<Box<[u32]>>::deserialize(from)?.into_iter();
+        nodes
+            .map(|node| node.try_into().map_err(|_| D::Error::custom("a node of another size")))
+            .collect()
     }
 }
 

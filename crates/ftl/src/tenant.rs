@@ -4,6 +4,7 @@
 //! tenants share one page table: each starts at its own multiple of a leaf.
 
 use crate::error::FtlError;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::config::PlaneOrder;
 use ssdtune_model::geometry::PlaneAddr;
 use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, PlaneId};
@@ -86,7 +87,7 @@ impl Places {
 }
 
 /// A tenant as the FTL keeps it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tenant {
     /// First entry of its part of the page table.
     pub base: u64,

@@ -108,6 +108,10 @@ impl Warmup<'_> {
     fn empty(&mut self, victim: BlockRef) {
         let mut pages = std::mem::take(&mut self.ftl.victim);
         pages.extend(self.ftl.victim_pages(victim));
+        // The pages' entries lie anywhere: first all their lines are asked for, then they are used.
+        for ask in [Ftl::expect_leaf_of, Ftl::expect_entry_of] {
+            pages.iter().for_each(|&from| ask(self.ftl, from));
+        }
         for &from in &pages {
             if let Some(placed) = self.ftl.place_move(from) {
                 self.ftl.commit_move(from, placed.phys);

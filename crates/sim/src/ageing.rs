@@ -9,6 +9,7 @@
 //! takes, retention and read disturb.
 
 use crate::energy::Work;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::{DeviceConfig, Nanos};
 
 /// The least share of a time that wear leaves of it.
@@ -16,6 +17,7 @@ const LEAST: f64 = 0.1;
 /// The longest operation, as long as the longest a configuration may state.
 const LONGEST_NS: u64 = 999_999_999_999;
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Ageing {
     seed: u64,
     retry: f64,

@@ -6,10 +6,11 @@
 //! first write after each second of simulated time, tenant by tenant.
 
 use crate::tx::NIL;
+use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{CacheMark, EntryRef, prefetch};
 use ssdtune_model::Nanos;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SlotState {
     Clean,
     Dirty,
@@ -17,7 +18,7 @@ pub(crate) enum SlotState {
     WritingBack,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Slot {
     pub entry: EntryRef,
     pub lpn: u64,
@@ -59,6 +60,7 @@ pub(crate) fn epoch_mark(epoch: u32) -> CacheMark {
 }
 
 /// One cache: of all tenants, or of one.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct DataCache {
     capacity: usize,
     slots: Vec<Slot>,

@@ -4,10 +4,12 @@
 
 use crate::simulator::Core;
 use crate::tx::{Class, NIL, Purpose, Tx};
+use serde::{Deserialize, Serialize};
 use ssdtune_ftl::BlockRef;
 use ssdtune_model::PlaneId;
 
 /// A victim on its way to the free pool.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Job {
     victim: BlockRef,
     /// Pages not moved yet.

@@ -16,6 +16,7 @@
 
 use crate::report::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes};
 use crate::simulator::Core;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::config::Energy as Constants;
 use ssdtune_model::ledger::Memory;
 use ssdtune_model::{DeviceConfig, Nanos, SECTOR_BYTES};
@@ -32,7 +33,7 @@ const J_OF_NJ: f64 = 1e-9;
 const W_OF_MW: f64 = 1e-3;
 
 /// How often everything that costs energy was done.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     /// Pages, and blocks, by [`place`].
     arrays: [u64; 12],
@@ -40,7 +41,7 @@ pub(crate) struct Counters {
 }
 
 /// Work that takes so little time that a window has it all or nothing of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct AtOnce {
     moved_sectors: u64,
     dram_activations: u64,
@@ -72,6 +73,7 @@ impl Counters {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Meter {
     constants: Constants,
     transaction_nj: f64,
@@ -93,7 +95,7 @@ pub(crate) struct Meter {
 }
 
 /// What a die does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Work {
     Read = 0,
     Program = 1,
@@ -275,8 +277,10 @@ impl Meter {
 }
 
 /// Energy above the drive's rest, window by window.
+#[derive(Serialize, Deserialize)]
 struct Windows {
     /// Of the open window and those behind it, by their number modulo the length.
+    #[serde(with = "crate::snapshot::array")]
     ring: [f64; RING],
     /// Number of the first window that may still grow.
     open: u64,

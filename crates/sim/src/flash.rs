@@ -7,11 +7,12 @@
 use crate::event::{EventKey, ServerId};
 use crate::turns::TurnSet;
 use crate::tx::{CLASSES, Class, NIL, Slab, Tx};
+use serde::{Deserialize, Serialize};
 use ssdtune_model::{DeviceConfig, Geometry, Nanos, PlaneId};
 use std::collections::VecDeque;
 
 /// Transactions of one class that wait for one die, oldest first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub head: u32,
     pub tail: u32,
@@ -69,7 +70,7 @@ fn queue_index(class: Class, priority: u8) -> usize {
 }
 
 /// What a die is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum DieState {
     Idle,
     /// Its command waits for the channel within a batch.
@@ -80,6 +81,7 @@ pub(crate) enum DieState {
     DataOut,
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Die {
     pub server: ServerId,
     pub state: DieState,
@@ -106,7 +108,7 @@ pub(crate) struct Die {
 }
 
 /// A program that waits in a die for the one before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Loaded {
     pub txs: u32,
     pub class: Class,
@@ -116,7 +118,7 @@ pub(crate) struct Loaded {
 }
 
 /// An interrupted program or erase.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Suspended {
     pub txs: u32,
     pub class: Class,
@@ -135,6 +137,7 @@ impl Die {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Unit {
     pub channel: u32,
     pub first_die: u32,
@@ -150,7 +153,7 @@ pub(crate) struct Unit {
 }
 
 /// What a channel carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Transfer {
     /// A command, and the data of a program, to a die; its array starts when it ends.
     Command,
@@ -158,6 +161,7 @@ pub(crate) enum Transfer {
     Data(u32),
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Channel {
     pub server: ServerId,
     pub current: Option<Transfer>,
@@ -181,6 +185,7 @@ pub(crate) struct Channel {
     pub busy: Nanos,
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct FlashArray {
     pub channels: Vec<Channel>,
     pub units: Vec<Unit>,

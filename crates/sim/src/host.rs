@@ -10,12 +10,14 @@
 use crate::pipe::Pipe;
 use crate::simulator::{Core, Down, Up};
 use crate::tx::{NIL, Req};
+use serde::{Deserialize, Serialize};
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request};
 use std::collections::VecDeque;
 
 /// One submission queue.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct HostQueue {
     depth: u64,
     fetch_limit: u32,
@@ -58,6 +60,7 @@ impl HostQueue {
 }
 
 /// The SATA adapter: a server in each direction.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct SataAdapter {
     pub delay: Nanos,
     pub submit: Pipe<u32>,

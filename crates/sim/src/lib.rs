@@ -44,6 +44,7 @@ mod run;
 mod scheduler;
 mod simulator;
 mod slowdown;
+mod snapshot;
 mod stats;
 mod timing;
 mod translate;
@@ -61,6 +62,7 @@ pub use report::{
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};
 pub use slowdown::{Slowdown, TenantSlowdown};
+pub use snapshot::SnapshotError;
 pub use ssdtune_ftl::{FtlError, Places};
 pub use stats::{FlashCommands, LatencySummary};
 pub use warmup::Filling;

@@ -8,10 +8,11 @@ use crate::energy::{Counters, Work};
 use crate::simulator::Core;
 use crate::stats::FlashCommands;
 use crate::tx::{Class, NIL};
+use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{FtlCounters, MappingAccess};
 
 /// One tenant's share.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Own {
     /// Requests that reached the host's driver.
     pub arrived: u64,

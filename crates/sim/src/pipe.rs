@@ -3,9 +3,11 @@
 //! event.
 
 use crate::event::{EventQueue, ServerId};
+use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use std::collections::VecDeque;
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Pipe<T> {
     server: ServerId,
     free_at: Nanos,

@@ -74,7 +74,8 @@ pub enum Look {
 /// A drive under simulation.
 pub struct Simulator {
     pub(crate) core: Core,
-    config: CheckedConfig,
+    pub(crate) config: CheckedConfig,
+    pub(crate) tenants: Vec<Tenant>,
     ending: Ending,
 }
 
@@ -92,7 +93,8 @@ impl Simulator {
         observe: Observe,
     ) -> Result<Self, SimError> {
         let core = Core::new(config, tenants, observe)?;
-        Ok(Self { core, config: config.clone(), ending: Ending::Running })
+        let (config, tenants) = (config.clone(), tenants.to_vec());
+        Ok(Self { core, config, tenants, ending: Ending::Running })
     }
 
     /// Runs streams to their ends. `keep_going` is asked every few thousand events.

@@ -11,6 +11,7 @@ use crate::pipe::Pipe;
 use crate::stats::Stats;
 use crate::timing::{DramTiming, FlashTiming, LinkTiming};
 use crate::tx::{Class, NIL, Purpose, Req, Slab, Tx};
+use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Ftl, FtlError, Layout, Places, TenantSpec};
 use ssdtune_model::config::{
     CacheMode, HostInterface, Priority, Scheduler, Sharing, Suspension, SuspensionSupport,
@@ -54,7 +55,7 @@ impl Tenant {
 }
 
 /// A request that is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// Number of the request in its stream, from 0.
     pub number: u64,
@@ -75,6 +76,7 @@ pub struct Completion {
 }
 
 /// Towards the drive.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum Down {
     Doorbell(u16),
     Entry(u16),
@@ -82,6 +84,7 @@ pub(crate) enum Down {
 }
 
 /// Towards the host.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum Up {
     Fetch(u16),
     FetchData(u32),
@@ -89,6 +92,7 @@ pub(crate) enum Up {
 }
 
 /// What the DRAM channel does.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum Dram {
     /// Sectors of a request, read or written.
     Request(u32, u32),
@@ -99,6 +103,7 @@ pub(crate) enum Dram {
 }
 
 /// The DRAM channel: one access at a time, in order of arrival, tenants in turn where they do not share.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct DramChannel {
     queues: Vec<VecDeque<(Nanos, Dram)>>,
     current: Option<Dram>,
@@ -115,6 +120,7 @@ pub struct Observe {
 }
 
 /// A stream of requests as the drive sees it: what was handed over and has not arrived.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Inbox {
     pub requests: VecDeque<Request>,
     /// `None`: each request says.
@@ -134,7 +140,7 @@ pub(crate) struct Core {
     pub(crate) down: Pipe<Down>,
     pub(crate) up: Pipe<Up>,
     pub(crate) dram: DramChannel,
-    dram_server: ServerId,
+    pub(crate) dram_server: ServerId,
     pub(crate) sata: Option<SataAdapter>,
     pub(crate) queues: Vec<HostQueue>,
     pub(crate) inboxes: Vec<Inbox>,
@@ -191,12 +197,12 @@ pub(crate) struct Core {
     pub(crate) touched: Vec<u32>,
     pub(crate) open: u32,
     pub(crate) victim_pages: Vec<ssdtune_ftl::Phys>,
-    lists: Vec<Vec<u32>>,
+    pub(crate) lists: Vec<Vec<u32>>,
     pub(crate) stats: Stats,
     pub(crate) energy: Meter,
     pub(crate) completions: Option<Vec<Completion>>,
-    first_channel: u32,
-    first_die: u32,
+    pub(crate) first_channel: u32,
+    pub(crate) first_die: u32,
 }
 
 /// Servers before the channels: streams, SATA in and out, link down and up, DRAM.

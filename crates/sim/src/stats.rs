@@ -6,6 +6,7 @@ use crate::own::Own;
 use crate::past::InitialState;
 use crate::tx::{Class, Req};
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use ssdtune_trace::Op;
 
@@ -13,7 +14,9 @@ use ssdtune_trace::Op;
 const LATENCY_MAX_NS: u64 = 1 << 42;
 
 /// Latencies of one kind of request.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Latencies {
+    #[serde(with = "crate::snapshot::histogram")]
     histogram: Histogram<u64>,
     exact: Option<Vec<u64>>,
     pub count: u64,
@@ -110,6 +113,7 @@ impl Latencies {
 }
 
 /// One direction of one tenant.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct OpStats {
     pub bytes: u64,
     /// Of requests that entered the submission queue on arrival: both latencies are the same.
@@ -132,6 +136,7 @@ impl OpStats {
 }
 
 /// One tenant.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct TenantStats {
     pub read: OpStats,
     pub write: OpStats,
@@ -216,7 +221,7 @@ impl FlashCommands {
 }
 
 /// What is counted for each tenant apart, however many there are.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub unwritten_reads: u64,
     pub page_reads: u64,
@@ -244,6 +249,7 @@ impl Counts {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Stats {
     pub tenants: Vec<TenantStats>,
     pub counts: Vec<Counts>,

@@ -1,6 +1,9 @@
 //! A set of small numbers that is walked through in turn: the units of a channel that have something to do.
 
+use serde::{Deserialize, Serialize};
+
 /// A set of the numbers below a size.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct TurnSet {
     words: Vec<u64>,
 }

@@ -1,6 +1,7 @@
 //! Flash transactions and host requests in flight, in slabs with 32-bit handles.
 
 use crate::energy::Work;
+use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{EntryRef, Phys};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Op;
@@ -9,7 +10,7 @@ use ssdtune_trace::Op;
 pub(crate) const NIL: u32 = u32::MAX;
 
 /// What a transaction does and for whom: the queue it waits in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Class {
     UserRead = 0,
     UserWrite = 1,
@@ -35,7 +36,7 @@ impl Class {
 }
 
 /// Why a transaction exists, beyond its class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Purpose {
     /// Part of a host request.
     Request,
@@ -56,7 +57,7 @@ pub(crate) enum Purpose {
 }
 
 /// A flash transaction: one page, or one block to erase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tx {
     pub phys: Phys,
     /// Source of a move, translation page of a mapping access, logical page otherwise.
@@ -135,7 +136,7 @@ impl Tx {
 }
 
 /// A host request between arrival and completion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Req {
     pub lba: Sectors,
     pub arrived: Nanos,
@@ -159,6 +160,7 @@ pub(crate) struct Req {
 }
 
 /// Records in reused places.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,

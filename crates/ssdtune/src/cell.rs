@@ -2,7 +2,7 @@
 
 use crate::feed::{ErrorSlot, Feed, Gauge, Target, page_sectors};
 use crate::record::{Recorder, RecorderOptions};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{
@@ -10,6 +10,7 @@ use ssdtune_sim::{
     Stream, Tenant,
 };
 use ssdtune_trace::{Request, TenantId};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One stream of a cell.
@@ -74,6 +75,10 @@ pub(crate) struct Cell {
     pub(crate) only: Option<u16>,
     /// What the drive is born as.
     pub(crate) past: Past,
+    /// Where the drive comes from, if it was kept before.
+    pub(crate) restore: Option<PathBuf>,
+    /// Where it is kept before the run.
+    pub(crate) save: Option<PathBuf>,
     /// What comes before the run.
     pub(crate) ageing: Option<Ageing>,
     /// What the sweep has set.
@@ -122,7 +127,7 @@ impl Cell {
         let mut recorder = Recorder::create(&watch.record)?;
         let completions = watch.keep || recorder.wants_completions();
         let observe = Observe { exact_percentiles: watch.exact, completions };
-        let mut drive = Simulator::new(&self.device, &self.tenants, observe)?;
+        let mut drive = self.make(observe)?;
         let slot = ErrorSlot::default();
         let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
         if self.past.state != InitialState::Empty {
@@ -131,6 +136,10 @@ impl Cell {
         }
         if let Some(ageing) = self.ageing {
             self.age(&mut drive, ageing, &slot, watch.stop)?;
+        }
+        if let Some(path) = &self.save {
+            let bytes = drive.snapshot()?;
+            std::fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))?;
         }
         let served: Vec<Lane> = self.lanes.iter().filter_map(|lane| self.served(lane)).collect();
         let streams = self.open(&served, &drive, &slot, &gauges)?;
@@ -164,6 +173,15 @@ impl Cell {
         }
         recorder.finish(&drive)?;
         Ok(Ran { report: drive.report(), completions: kept })
+    }
+
+    fn make(&self, observe: Observe) -> anyhow::Result<Simulator> {
+        let Some(path) = &self.restore else {
+            return Ok(Simulator::new(&self.device, &self.tenants, observe)?);
+        };
+        let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        Simulator::restore(&self.device, &self.tenants, observe, &bytes)
+            .with_context(|| path.display().to_string())
     }
 
     /// The pages that the run will use, by a first pass over it.

@@ -112,6 +112,8 @@ pub(crate) fn cell(
         lanes,
         past: past(device, scenario),
         only: None,
+        restore: None,
+        save: None,
         ageing: None,
         settings: Vec::new(),
     })

@@ -2,10 +2,11 @@
 //!
 //! Ranks and their inverse by binary search over the ranges; 16 B a range.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A set of numbers with ranks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Members {
     /// All numbers below are members.
     prefix: u64,

@@ -4,8 +4,10 @@
 //! 16 B of state; forward and back cost six rounds of a multiplication each, 1.4 times in the mean and
 //! twice at most on average.
 
+use serde::{Deserialize, Serialize};
+
 /// One permutation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Permutation {
     size: u64,
     key: u64,

@@ -7,10 +7,12 @@ use super::{Definition, Start};
 use crate::block::{Past as BlockPast, Plane, Stream};
 use crate::error::FtlError;
 use crate::ftl::Ftl;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
 use std::cmp::Reverse;
 
 /// The pages of one tenant in a plane.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Group {
     pub tenant: usize,
     /// The plane's number among the tenant's.
@@ -54,7 +56,7 @@ impl Group {
     }
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct PlanePast {
     pub groups: Vec<Group>,
     /// First block whose content is defined.

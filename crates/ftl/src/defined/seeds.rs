@@ -8,9 +8,10 @@ use super::permutation::{Permutation, mix};
 use super::{Past, Start};
 use crate::ftl::Ftl;
 use crate::page_table::{EntryRef, Side};
+use serde::{Deserialize, Serialize};
 
 /// The seeds of one cache, in the order in which they leave.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Seeds {
     order: Order,
     /// None before is a seed any more.
@@ -20,7 +21,7 @@ pub(crate) struct Seeds {
     pub left: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Order {
     /// The nth seed is the page of this rank.
     Random(Permutation),

@@ -1,5 +1,7 @@
 //! Constants of the cells and the circuits: how they age, and what they consume.
 
+use serde::{Deserialize, Serialize};
+
 /// Read retry, and latencies that change with wear. All of it is off in a default drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ageing {
@@ -39,7 +41,7 @@ impl Default for Ageing {
 }
 
 /// Energy constants. Their sources stand in the catalogue and in `docs/energy.md`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
     /// Reading one bit of the flash array, in nanojoule, by page type as in [`super::Flash::read_latency`].
     pub flash_read_nj_per_bit: [f64; 4],

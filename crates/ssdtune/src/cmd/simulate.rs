@@ -119,6 +119,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     erases: u32,
 
+    /// Keep the drive as --start and --warm-up leave it, before the run, in a file for --restore. One drive only.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+
+    /// Begin with a drive that --save has kept. Device and tenants must be those it was made with.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["warm_up", "save"])]
+    restore: Option<PathBuf>,
+
     /// Write a line for each request, as CSV; several cells get a number before the ending.
     #[arg(long, value_name = "FILE.csv[.zst]")]
     log: Option<PathBuf>,
@@ -149,6 +157,9 @@ impl Args {
                 "--start {:?} fills the drive already: leave --warm-up away, or age it with --warm-up trace",
                 self.start
             ));
+        }
+        if self.restore.is_some() && self.start != StartArg::Empty {
+            return Err(anyhow!("--restore brings its own start: leave --start away"));
         }
         if self.occupancy < 1.0 && self.start == StartArg::Empty && !filled {
             return Err(anyhow!(

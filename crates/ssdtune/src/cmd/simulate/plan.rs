@@ -111,10 +111,16 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
                     .clone()
                     .unwrap_or_else(|| Past { seed: config.run.seed, ..past.clone() }),
                 only: None,
+                restore: args.restore.clone(),
+                save: args.save.clone(),
                 ageing: args.ageing(),
                 settings: settings.clone(),
             });
         }
+    }
+    if args.save.is_some() && cells.len() > 1 {
+        let count = cells.len();
+        return Err(Failure::usage(anyhow!("--save keeps one drive, and there are {count} cells")));
     }
     Ok(cells)
 }

@@ -106,8 +106,18 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
     let lanes: anyhow::Result<Vec<Lane>> = case.traces.iter().enumerate().map(lane).collect();
     let tenants = pair::tenants(scenario);
     let past = pair::past(&device, scenario);
-    let settings = Vec::new();
-    Ok(Cell { device, tenants, lanes: lanes?, only: None, past, ageing: None, settings })
+    let (settings, restore, save) = (Vec::new(), None, None);
+    Ok(Cell {
+        device,
+        tenants,
+        lanes: lanes?,
+        only: None,
+        past,
+        restore,
+        save,
+        ageing: None,
+        settings,
+    })
 }
 
 fn metrics(ran: &Ran, short: bool) -> Metrics {

@@ -1,0 +1,238 @@
+//! A drive's whole state as bytes: a run continued from them is the run that was not stopped, to the byte.
+//!
+//! Layout: the magic, a version, the length and checksum of what follows; then what the drive was made of (its
+//! configuration in canonical TOML, its tenants), then its state. What follows from the configuration is made
+//! anew and not stored. Requests that a stream has not yet handed over are its caller's to keep.
+//!
+//! A checksum finds damage, not malice: restore snapshots of your own.
+
+use crate::run::Simulator;
+use crate::simulator::{Core, Observe, SimError, Tenant};
+use serde::{Deserialize, Serialize};
+use ssdtune_ftl::FtlState;
+use ssdtune_model::{CheckedConfig, document};
+
+const MAGIC: [u8; 8] = *b"SSDTSNAP";
+/// To be raised whenever the state's shape changes.
+const VERSION: u32 = 1;
+const HEADER: usize = MAGIC.len() + 4 + 8 + 4;
+
+/// Why bytes are no state of this drive.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// Something else, or nothing.
+    #[error("not a snapshot of a drive: it does not begin with SSDTSNAP")]
+    Unknown,
+    /// Of another version of this crate.
+    #[error("a snapshot of version {found}; this program reads version {VERSION}: make it anew")]
+    Version {
+        /// Its version.
+        found: u32,
+    },
+    /// Cut short or changed.
+    #[error("the snapshot is damaged: {reason}")]
+    Damaged {
+        /// How it was noticed.
+        reason: String,
+    },
+    /// The state of another drive.
+    #[error(
+        "a snapshot of another drive: {what} (restore with the device and the tenants it was made with)"
+    )]
+    OtherDrive {
+        /// What is different.
+        what: String,
+    },
+    /// The drive cannot be made.
+    #[error(transparent)]
+    Drive(#[from] SimError),
+}
+
+fn damaged(reason: impl ToString) -> SnapshotError {
+    SnapshotError::Damaged { reason: reason.to_string() }
+}
+
+/// What the drive was made of.
+#[derive(Serialize, Deserialize)]
+struct Made {
+    config: String,
+    tenants: Vec<String>,
+}
+
+impl Made {
+    fn of(config: &CheckedConfig, tenants: &[Tenant]) -> Self {
+        Self {
+            config: document::write(config),
+            tenants: tenants.iter().map(|tenant| format!("{tenant:?}")).collect(),
+        }
+    }
+
+    /// Says what is different.
+    fn compare(&self, other: &Self) -> Result<(), SnapshotError> {
+        let what = if self.config != other.config {
+            let lines = self.config.lines().zip(other.config.lines());
+            let (theirs, ours) = lines.into_iter().find(|(a, b)| a != b).unwrap_or_default();
+            format!("`{theirs}` there, `{ours}` here")
+        } else if self.tenants != other.tenants {
+            format!(
+                "{} tenants there, {} here, or other places",
+                self.tenants.len(),
+                other.tenants.len()
+            )
+        } else {
+            return Ok(());
+        };
+        Err(SnapshotError::OtherDrive { what })
+    }
+}
+
+/// Everything of the core that a run changes. A field that is neither here nor in `fixed!` does not compile.
+macro_rules! with_fields {
+    ($act:ident!($($arg:expr),*)) => {
+        $act!($($arg),*; events, down, up, dram, sata, queues, inboxes, horizon, sources_known, reqs, txs, jobs,
+            flash, caches, ghosts, pressure, blocked_writes, epochs, epoch_ends, held, last_flush, staged,
+            touched, open, victim_pages, ageing, stats, energy, completions)
+    };
+}
+
+/// Everything that follows from the configuration, or is empty between two events.
+macro_rules! fixed {
+    ($core:expr; $($field:ident),*) => {
+        let Self { $($field: _,)* ftl: _, link: _, dram_timing: _, timing: _, dram_server: _, layout: _,
+            pressure_limit: _, tenants: _, modes: _, priority: _, priorities: _, internal_priority: _,
+            scheduler: _, suspension: _, suspend_rules: _, times_vary: _, cache_read: _, cache_program: _,
+            preemptible: _, copyback: _, collect_when_full_only: _, free_mapping_writes: _, read_allocates: _,
+            read_fill_dirty: _, fill_by_flash_owner: _, destage_forgets_all: _, destage_drops_sectors: _,
+            single_plane_erases: _, wrap_request_size: _, any_dynamic: _, page_sectors: _, page_shift: _,
+            lists: _, first_channel: _, first_die: _ } = $core;
+    };
+}
+
+macro_rules! save {
+    ($core:expr, $out:expr; $($field:ident),*) => {
+        $($out = postcard::to_extend(&$core.$field, $out).map_err(damaged)?;)*
+    };
+}
+
+macro_rules! restore {
+    ($core:expr, $rest:expr; $($field:ident),*) => {
+        $(
+            let (value, rest) = postcard::take_from_bytes($rest).map_err(damaged)?;
+            $core.$field = value;
+            $rest = rest;
+        )*
+    };
+}
+
+impl Core {
+    fn save(&self, mut out: Vec<u8>) -> Result<Vec<u8>, SnapshotError> {
+        with_fields!(fixed!(self));
+        with_fields!(save!(self, out));
+        postcard::to_extend(&self.ftl.state(), out).map_err(damaged)
+    }
+
+    fn restore(&mut self, mut rest: &[u8]) -> Result<(), SnapshotError> {
+        with_fields!(restore!(self, rest));
+        let (ftl, rest) = postcard::take_from_bytes::<FtlState>(rest).map_err(damaged)?;
+        self.ftl.set_state(ftl);
+        if rest.is_empty() { Ok(()) } else { Err(damaged("something follows the state")) }
+    }
+}
+
+impl Simulator {
+    /// The drive's whole state.
+    ///
+    /// # Errors
+    /// The state is larger than memory can hold twice.
+    pub fn snapshot(&self) -> Result<Vec<u8>, SnapshotError> {
+        let made = Made::of(&self.config, &self.tenants);
+        let mut bytes = vec![0; HEADER];
+        bytes = postcard::to_extend(&made, bytes).map_err(damaged)?;
+        bytes = self.core.save(bytes)?;
+        let (length, sum) = ((bytes.len() - HEADER) as u64, crc32fast::hash(&bytes[HEADER..]));
+        let header =
+            [&MAGIC[..], &VERSION.to_le_bytes(), &length.to_le_bytes(), &sum.to_le_bytes()];
+        bytes[..HEADER].copy_from_slice(&header.concat());
+        Ok(bytes)
+    }
+
+    /// A drive that continues where a snapshot was taken.
+    ///
+    /// # Errors
+    /// The bytes are no whole snapshot of this version, or of a drive of another configuration or other tenants.
+    pub fn restore(
+        config: &CheckedConfig,
+        tenants: &[Tenant],
+        observe: Observe,
+        bytes: &[u8],
+    ) -> Result<Self, SnapshotError> {
+        let body = body(bytes)?;
+        let (made, state) = postcard::take_from_bytes::<Made>(body).map_err(damaged)?;
+        made.compare(&Made::of(config, tenants))?;
+        let mut drive = Self::new(config, tenants, observe)?;
+        drive.core.restore(state)?;
+        if observe.completions {
+            drive.core.completions.get_or_insert_default();
+        } else {
+            drive.core.completions = None;
+        }
+        Ok(drive)
+    }
+}
+
+/// What stands behind a sound header.
+fn body(bytes: &[u8]) -> Result<&[u8], SnapshotError> {
+    let header = bytes.get(..HEADER).filter(|header| header.starts_with(&MAGIC));
+    let header = header.ok_or(SnapshotError::Unknown)?;
+    let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|index| header[at + index]));
+    let found = word(8);
+    if found != VERSION {
+        return Err(SnapshotError::Version { found });
+    }
+    let length = u64::from(word(12)) | u64::from(word(16)) << 32;
+    let body = &bytes[HEADER..];
+    if body.len() as u64 != length {
+        return Err(damaged(format!("{} bytes instead of {length}", body.len())));
+    }
+    if crc32fast::hash(body) != word(20) {
+        return Err(damaged("the checksum is wrong"));
+    }
+    Ok(body)
+}
+
+/// Arrays of any length.
+pub(crate) mod array {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer, T: Serialize, const N: usize>(
+        array: &[T; N],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(array)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>, T: Deserialize<'de>, const N: usize>(
+        from: D,
+    ) -> Result<[T; N], D::Error> {
+        let values = Vec::<T>::deserialize(from)?;
+        values.try_into().map_err(|_| D::Error::custom("an array of another length"))
+    }
+}
+
+/// Histograms in their own format.
+pub(crate) mod histogram {
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Deserializer as Reader, Serializer as _, V2Serializer};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+
+    pub fn serialize<S: Serializer>(from: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(from, &mut bytes).map_err(ser::Error::custom)?;
+        bytes.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Histogram<u64>, D::Error> {
+        let bytes = Vec::<u8>::deserialize(from)?;
+        Reader::new().deserialize(&mut bytes.as_slice()).map_err(de::Error::custom)
+    }
+}

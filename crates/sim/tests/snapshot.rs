@@ -1,0 +1,141 @@
+//! A drive restored from a snapshot goes on as the drive that was never stopped, from any moment on.
+
+#[path = "support/drives.rs"]
+mod drives;
+
+use drives::{Mix, small};
+use ssdtune_model::config::{Allocation, CacheMode, Compat, GcPolicy, HostInterface};
+use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_sim::{
+    Completion, Footprint, InitialState, Past, Places, Simulator, SnapshotError, Tenant,
+};
+use ssdtune_trace::Request;
+
+fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
+    let mut config = small();
+    config.run.seed = number;
+    config.gc.threshold = 0.2;
+    config.gc.policy = GcPolicy::ALL[number as usize % GcPolicy::ALL.len()];
+    config.mapping.ideal = number % 3 == 0;
+    config.mapping.allocation = Allocation::ALL[number as usize / 2 % Allocation::ALL.len()];
+    config.cache.mode = if number % 4 == 1 { CacheMode::Off } else { CacheMode::ReadWrite };
+    if number % 5 == 4 {
+        config.compat = Compat::MQSIM;
+        config.flash.blocks_per_plane = 64;
+        config.mapping.ideal = true;
+    }
+    let mut tenants = vec![Tenant::sole(&config)];
+    if number % 6 == 5 {
+        config.host.interface = HostInterface::Sata;
+    } else if number % 2 == 1 {
+        let places = Places { channels: vec![1], ..Places::all(&config.geometry()) };
+        tenants.push(Tenant { places, writer: true, ..Tenant::sole(&config) });
+    }
+    (config, tenants)
+}
+
+fn requests(number: u64, tenants: usize, sectors: u64) -> Vec<Request> {
+    let mix = Mix {
+        requests: 1_500,
+        seed: number,
+        gap_ns: 60_000.0,
+        reads: 40,
+        trims: 3,
+        flushes: 1,
+        sectors,
+        align: 1,
+        pages_max: 12,
+    };
+    let mut all: Vec<Request> =
+        (0..tenants as u16).flat_map(|tenant| mix.requests(tenant)).collect();
+    all.sort_by_key(|request| request.at);
+    all
+}
+
+fn finish(drive: &mut Simulator, rest: &[Request]) -> (Vec<Completion>, String) {
+    rest.iter().for_each(|request| drive.push(*request));
+    drive.run_to_end();
+    drive.check();
+    let report = serde_json::to_string(&drive.report()).expect("a report is JSON");
+    (drive.take_completions(), report)
+}
+
+fn half_way(number: u64, share: f64) -> (DeviceConfig, Vec<Tenant>, Simulator, Vec<Request>) {
+    let (config, tenants) = case(number);
+    let mut drive = drives::new(&config, &tenants);
+    if number % 2 == 0 && number % 5 != 4 {
+        let past =
+            Past { state: InitialState::Steady, occupancy: vec![0.8], erases: 2, seed: number };
+        drive.define(&past, &Footprint::default()).expect("room");
+    }
+    let space = (0..tenants.len()).map(|tenant| drive.address_space(tenant).0 / 512).min();
+    let mut all = requests(number, tenants.len(), space.expect("a tenant") - 200);
+    let rest = all.split_off((all.len() as f64 * share) as usize);
+    let now = all.last().map_or(Nanos::ZERO, |request| request.at);
+    all.iter().for_each(|request| drive.push(*request));
+    drive.run_until(now);
+    (config, tenants, drive, rest)
+}
+
+#[test]
+fn a_restored_run_is_the_run_that_was_not_stopped() {
+    for number in 0..30 {
+        let share = (number as f64 * 0.37).fract();
+        let (config, tenants, mut drive, rest) = half_way(number, share);
+        let bytes = drive.snapshot().expect("a snapshot");
+        let again = drive.snapshot().expect("a snapshot");
+        assert!(bytes == again, "case {number}: taking a snapshot changes nothing");
+        let checked = config.check().expect("legal");
+        let mut restored =
+            Simulator::restore(&checked, &tenants, drives::WATCH, &bytes).expect("sound");
+        restored.check();
+        let (expected, found) = (finish(&mut drive, &rest), finish(&mut restored, &rest));
+        assert!(expected.0 == found.0, "case {number}: completions differ");
+        let memory = |report: &str| {
+            let mut report: serde_json::Value = serde_json::from_str(report).expect("JSON");
+            // What vectors have in reserve is not the drive's.
+            report["simulation"]["ftl_memory_bytes"] = 0.into();
+            report.to_string()
+        };
+        assert!(memory(&expected.1) == memory(&found.1), "case {number}: reports differ");
+    }
+}
+
+#[test]
+fn damaged_and_foreign_snapshots_are_told_apart() {
+    let (config, tenants, drive, _) = half_way(1, 0.5);
+    let bytes = drive.snapshot().expect("a snapshot");
+    let restore = |config: &DeviceConfig, tenants: &[Tenant], bytes: &[u8]| {
+        let checked = config.check().expect("legal");
+        Simulator::restore(&checked, tenants, drives::WATCH, bytes).err()
+    };
+    assert!(restore(&config, &tenants, &bytes).is_none());
+    for length in [0, 5, 23] {
+        let cut = restore(&config, &tenants, &bytes[..length]);
+        assert!(matches!(cut, Some(SnapshotError::Unknown)), "{length}: {cut:?}");
+    }
+    for cut in [24, bytes.len() / 2, bytes.len() - 1] {
+        let cut = restore(&config, &tenants, &bytes[..cut]);
+        assert!(matches!(cut, Some(SnapshotError::Damaged { .. })), "{cut:?}");
+    }
+    for at in (HEADER..bytes.len()).step_by(bytes.len() / 50) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        let error = restore(&config, &tenants, &changed);
+        assert!(matches!(error, Some(SnapshotError::Damaged { .. })), "{at}: {error:?}");
+    }
+    let mut newer = bytes.clone();
+    newer[8] += 1;
+    let error = restore(&config, &tenants, &newer);
+    assert!(matches!(error, Some(SnapshotError::Version { found: 2 })), "{error:?}");
+    let mut other = config.clone();
+    other.gc.threshold = 0.3;
+    let error = restore(&other, &tenants, &bytes);
+    let text = error.map(|error| error.to_string()).unwrap_or_default();
+    assert!(text.contains("threshold"), "{text}");
+    let error = restore(&config, &tenants[..1], &bytes);
+    assert!(matches!(error, Some(SnapshotError::OtherDrive { .. })), "{error:?}");
+}
+
+/// Magic, version, length, checksum.
+const HEADER: usize = 24;
