@@ -366,14 +366,20 @@ impl Core {
         let class = self.txs[list].class;
         let planes = count as usize;
         let now = self.events.now();
-        self.stats.flash.count_command(class, count);
-        self.stats.flash.count_pages(class, count);
         if self.stats.has_several() {
             self.count_own(list, class, count);
         }
-        let command = match class.work() {
-            Work::Read => self.timing.read_command[planes],
+        let flash = &mut self.stats.flash;
+        let work = class.work();
+        let command = match work {
+            Work::Read => {
+                flash.count_command(Work::Read, count);
+                flash.count_pages(Work::Read, class, count);
+                self.timing.read_command[planes]
+            }
             Work::Program => {
+                flash.count_command(Work::Program, count);
+                flash.count_pages(Work::Program, class, count);
                 let mut time = self.timing.program_command[planes];
                 let mut sectors = 0;
                 let mut at = list;
@@ -386,9 +392,13 @@ impl Core {
                 self.energy.channel_moves(now, sectors);
                 time
             }
-            Work::Erase => self.timing.erase_command[planes],
+            Work::Erase => {
+                flash.count_command(Work::Erase, count);
+                flash.count_pages(Work::Erase, class, count);
+                self.timing.erase_command[planes]
+            }
         };
-        if self.cache_program && class.work() == Work::Program && self.may_load(unit) {
+        if self.cache_program && work == Work::Program && self.may_load(unit) {
             self.load(die, list, class, count, command);
             return;
         }
