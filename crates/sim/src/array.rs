@@ -153,6 +153,8 @@ impl Core {
         }
     }
 
+    // Always: the second caller is rare, and the first one's is the hottest path there is.
+    #[inline(always)]
     pub(crate) fn data_ready(&mut self, channel: usize, list: u32) {
         let lane = match self.txs[list].class {
             Class::MappingRead => 0,

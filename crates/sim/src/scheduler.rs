@@ -150,6 +150,8 @@ impl Core {
         (1..PRIORITIES as u8).find(|&priority| waits(self, priority))
     }
 
+    // Always: the second caller is rare, and the first one's is the hottest path there is.
+    #[inline(always)]
     pub(crate) fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
         let waiting = self.flash.units[unit as usize].waiting;
         let count = |class: Class| waiting[class as usize];
@@ -432,7 +434,8 @@ impl Core {
     }
 
     /// The array of a die works on its transactions from now or a little later on.
-    #[inline]
+    // Always: the second caller is rare, and the first one's is the hottest path there is.
+    #[inline(always)]
     pub(crate) fn start_array(&mut self, die: u32, from: Nanos) {
         let record = &self.flash.dies[die as usize];
         let page = self.txs[record.txs].page;
