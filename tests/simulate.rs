@@ -158,6 +158,11 @@ fn logs_and_series_add_up_and_are_compressed_when_the_name_says_so() {
     // 50 arrivals in 10 ms, of which the last few may be under way.
     let first = rows[0][2].parse::<u64>().unwrap() + rows[0][3].parse::<u64>().unwrap();
     assert!((44..=51).contains(&first), "{first}");
+    // The controller alone takes half a watt.
+    for row in &rows {
+        let power: f64 = row.last().unwrap().parse().unwrap();
+        assert!((0.5..50.0).contains(&power), "{power} W");
+    }
     let docs = std::fs::read_to_string(root().join("docs/results-schema.md")).unwrap();
     for header in [log.lines().next().unwrap(), series.lines().next().unwrap()] {
         for column in header.split(',') {

@@ -1,5 +1,6 @@
 //! What happens on channels and in dies: ends of commands, array operations and data transfers.
 
+use crate::energy::Work;
 use crate::flash::{DieState, Suspended, Transfer};
 use crate::simulator::Core;
 use crate::tx::{Class, NIL, Purpose, Tx};
@@ -130,8 +131,8 @@ impl Core {
             count += 1;
             at = self.txs[at].next;
         }
-        self.stats.flash.count_command(Class::GcWrite, count);
-        self.stats.flash.count_pages(Class::GcWrite, count);
+        self.stats.flash.count_command(Work::Program, count);
+        self.stats.flash.count_pages(Work::Program, Class::GcWrite, count);
         self.stats.flash.copybacks += u64::from(count);
         if self.stats.has_several() {
             self.count_own_copybacks(now, count);
@@ -152,6 +153,8 @@ impl Core {
         }
     }
 
+    // Always: the second caller is rare, and the first one's is the hottest path there is.
+    #[inline(always)]
     pub(crate) fn data_ready(&mut self, channel: usize, list: u32) {
         let lane = match self.txs[list].class {
             Class::MappingRead => 0,
@@ -174,7 +177,7 @@ impl Core {
     fn data_arrived(&mut self, tx: u32) {
         let unit = self.txs[tx].unit;
         let die = self.flash.units[unit as usize].first_die + u32::from(self.txs[tx].die);
-        if self.flash.dies[die as usize].out != NIL {
+        if self.cache_read && self.flash.dies[die as usize].out != NIL {
             self.cached_data_arrived(unit, die, tx);
             return;
         }

@@ -30,6 +30,7 @@ impl Core {
     }
 
     /// The array has read: the data go to the cache register, or wait until it is empty.
+    #[inline(never)]
     pub(crate) fn read_ended(&mut self, unit: u32, die: u32) {
         if self.flash.dies[die as usize].out == NIL {
             self.pass_to_cache(unit, die);
@@ -57,6 +58,7 @@ impl Core {
     }
 
     /// A free channel carries the next read command for a die whose last data wait for it.
+    #[inline(never)]
     pub(crate) fn serve_cached(&mut self, channel: usize) -> bool {
         while let Some(unit) = self.flash.channels[channel].cached.pop_front() {
             if self.next_cached_read(unit) && self.flash.channels[channel].current.is_some() {
@@ -68,6 +70,7 @@ impl Core {
     }
 
     /// One page has left the cache register of a die.
+    #[inline(never)]
     pub(crate) fn cached_data_arrived(&mut self, unit: u32, die: u32, tx: u32) {
         let left = self.unlinked(self.flash.dies[die as usize].out, tx);
         self.flash.dies[die as usize].out = left;
@@ -95,6 +98,7 @@ impl Core {
     }
 
     /// Sends the command and the data of a program to a die that programs; the channel is free.
+    #[inline(never)]
     pub(crate) fn load(&mut self, die: u32, txs: u32, class: Class, planes: u32, command: Nanos) {
         let now = self.events.now();
         let at = now + command;
@@ -113,6 +117,7 @@ impl Core {
     }
 
     /// The array has programmed: it goes on with what was loaded, if there is anything.
+    #[inline(never)]
     pub(crate) fn start_loaded(&mut self, die: u32) -> bool {
         let record = &mut self.flash.dies[die as usize];
         let Some(loaded) = record.loaded.take() else { return false };

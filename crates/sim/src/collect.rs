@@ -80,7 +80,8 @@ impl Core {
     /// A page of a victim has a new place, or needs none.
     fn count_move(&mut self, tx: u32, job: u32, placed: bool) {
         let tenant = usize::from(self.txs[tx].tenant);
-        self.stats.counts[tenant].wear_moved_pages += u64::from(placed && self.jobs[job].for_wear);
+        let for_wear = u64::from(placed && self.jobs[job].for_wear);
+        self.stats.count(tenant, |counts| counts.wear_moved_pages += for_wear);
         if self.stats.has_several() {
             self.stats.own[tenant].count_move(placed);
         }

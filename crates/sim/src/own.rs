@@ -6,7 +6,7 @@
 
 use crate::energy::{Counters, Work};
 use crate::simulator::Core;
-use crate::stats::FlashCommands;
+use crate::stats::{Counts, FlashCommands};
 use crate::tx::{Class, NIL};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{FtlCounters, MappingAccess};
@@ -16,6 +16,7 @@ use ssdtune_ftl::{FtlCounters, MappingAccess};
 pub(crate) struct Own {
     /// Requests that reached the host's driver.
     pub arrived: u64,
+    pub counts: Counts,
     pub flash: FlashCommands,
     pub ftl: FtlCounters,
     pub energy: Counters,
@@ -44,14 +45,14 @@ impl Core {
     #[cold]
     pub(crate) fn count_own(&mut self, list: u32, class: Class, planes: u32) {
         let first = usize::from(self.txs[list].tenant);
-        self.stats.own[first].flash.count_command(class, planes);
-        let kind = self.timing.page_type(self.txs[list].page);
         let work = class.work();
+        self.stats.own[first].flash.count_command(work, planes);
+        let kind = self.timing.page_type(self.txs[list].page);
         let mut at = list;
         while at != NIL {
             let tx = &self.txs[at];
             let own = &mut self.stats.own[usize::from(tx.tenant)];
-            own.flash.count_pages(class, 1);
+            own.flash.count_pages(work, class, 1);
             own.energy.die_works(work, kind, 1);
             if work == Work::Program {
                 own.energy.channel_moves(tx.sectors.into());
@@ -64,13 +65,13 @@ impl Core {
     #[cold]
     pub(crate) fn count_own_copybacks(&mut self, list: u32, planes: u32) {
         let first = usize::from(self.txs[list].tenant);
-        self.stats.own[first].flash.count_command(Class::GcWrite, planes);
+        self.stats.own[first].flash.count_command(Work::Program, planes);
         let kind = self.timing.page_type(self.txs[list].page);
         let mut at = list;
         while at != NIL {
             let tx = &self.txs[at];
             let own = &mut self.stats.own[usize::from(tx.tenant)];
-            own.flash.count_pages(Class::GcWrite, 1);
+            own.flash.count_pages(Work::Program, Class::GcWrite, 1);
             own.flash.copybacks += 1;
             own.energy.die_works(Work::Program, kind, 1);
             at = tx.next;

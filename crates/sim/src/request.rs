@@ -93,11 +93,11 @@ impl Core {
         let mut hits = 0;
         while rest > 0 {
             let mut part = self.cut(tenant as usize, &mut cursor, &mut rest);
-            self.stats.counts[tenant as usize].page_reads += 1;
+            self.stats.count(tenant.into(), |counts| counts.page_reads += 1);
             let entry = if !self.read_allocates && self.ftl.is_ideal() {
                 // No entry, no data: the mapping answers.
                 let Some(entry) = self.ftl.find(tenant as usize, part.lpn) else {
-                    self.stats.counts[tenant as usize].unwritten_reads += 1;
+                    self.stats.count(tenant.into(), |counts| counts.unwritten_reads += 1);
                     continue;
                 };
                 entry
@@ -159,14 +159,14 @@ impl Core {
     /// Takes off a read what the cache holds.
     #[inline]
     fn read_part(&mut self, entry: EntryRef, tenant: u16, part: &mut Part, hits: &mut u32) {
-        self.stats.counts[tenant as usize].cache_lookups += 1;
+        self.stats.count(tenant.into(), |counts| counts.cache_lookups += 1);
         if let Mark::Slot(slot) = read_mark(self.ftl.mark(entry)) {
             let cache = self.cache_of(tenant);
             self.caches[cache].touch(slot);
             let here = self.caches[cache].slot(slot).mask & part.mask;
             *hits += here.count_ones();
-            let counts = &mut self.stats.counts[tenant as usize];
-            counts.cache_hits += u64::from(here == part.mask);
+            let whole = u64::from(here == part.mask);
+            self.stats.count(tenant.into(), |counts| counts.cache_hits += whole);
             part.mask &= !here;
             part.sectors -= here.count_ones();
         }
@@ -246,7 +246,7 @@ impl Core {
             let entry = self.ftl.entry(tenant as usize, part.lpn);
             let slot = match read_mark(self.ftl.mark(entry)) {
                 Mark::Slot(slot) => {
-                    self.stats.counts[tenant as usize].cache_write_hits += 1;
+                    self.stats.count(tenant.into(), |counts| counts.cache_write_hits += 1);
                     self.write_into_slot(tenant, slot, part.mask, stamp);
                     slot
                 }
@@ -263,7 +263,7 @@ impl Core {
                 }
             };
             taken += part.sectors;
-            self.stats.counts[tenant as usize].cache_writes += 1;
+            self.stats.count(tenant.into(), |counts| counts.cache_writes += 1);
             let cache = self.cache_of(tenant);
             let record = self.caches[cache].slot_mut(slot);
             if record.mark != epoch {

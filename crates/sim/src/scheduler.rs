@@ -150,6 +150,8 @@ impl Core {
         (1..PRIORITIES as u8).find(|&priority| waits(self, priority))
     }
 
+    // Always: the second caller is rare, and the first one's is the hottest path there is.
+    #[inline(always)]
     pub(crate) fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
         let waiting = self.flash.units[unit as usize].waiting;
         let count = |class: Class| waiting[class as usize];
@@ -366,14 +368,20 @@ impl Core {
         let class = self.txs[list].class;
         let planes = count as usize;
         let now = self.events.now();
-        self.stats.flash.count_command(class, count);
-        self.stats.flash.count_pages(class, count);
         if self.stats.has_several() {
             self.count_own(list, class, count);
         }
-        let command = match class.work() {
-            Work::Read => self.timing.read_command[planes],
+        let flash = &mut self.stats.flash;
+        let work = class.work();
+        let command = match work {
+            Work::Read => {
+                flash.count_command(Work::Read, count);
+                flash.count_pages(Work::Read, class, count);
+                self.timing.read_command[planes]
+            }
             Work::Program => {
+                flash.count_command(Work::Program, count);
+                flash.count_pages(Work::Program, class, count);
                 let mut time = self.timing.program_command[planes];
                 let mut sectors = 0;
                 let mut at = list;
@@ -386,9 +394,13 @@ impl Core {
                 self.energy.channel_moves(now, sectors);
                 time
             }
-            Work::Erase => self.timing.erase_command[planes],
+            Work::Erase => {
+                flash.count_command(Work::Erase, count);
+                flash.count_pages(Work::Erase, class, count);
+                self.timing.erase_command[planes]
+            }
         };
-        if self.cache_program && class.work() == Work::Program && self.may_load(unit) {
+        if self.cache_program && work == Work::Program && self.may_load(unit) {
             self.load(die, list, class, count, command);
             return;
         }
@@ -422,7 +434,8 @@ impl Core {
     }
 
     /// The array of a die works on its transactions from now or a little later on.
-    #[inline]
+    // Always: the second caller is rare, and the first one's is the hottest path there is.
+    #[inline(always)]
     pub(crate) fn start_array(&mut self, die: u32, from: Nanos) {
         let record = &self.flash.dies[die as usize];
         let page = self.txs[record.txs].page;

@@ -562,6 +562,8 @@ impl Core {
     }
 
     /// A page read has left its die.
+    // Always: the second caller is rare, and the first one's is the hottest path there is.
+    #[inline(always)]
     pub(crate) fn read_done(&mut self, tx: u32) {
         let record = &self.txs[tx];
         let (purpose, link, request, what) =

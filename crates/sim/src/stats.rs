@@ -186,10 +186,10 @@ pub struct FlashCommands {
 }
 
 impl FlashCommands {
-    /// One command of a class to so many planes.
+    /// One command to so many planes.
     #[inline]
-    pub(crate) fn count_command(&mut self, class: Class, planes: u32) {
-        let [single, multiplane] = match class.work() {
+    pub(crate) fn count_command(&mut self, work: Work, planes: u32) {
+        let [single, multiplane] = match work {
             Work::Read => [&mut self.reads, &mut self.reads_multiplane],
             Work::Program => [&mut self.programs, &mut self.programs_multiplane],
             Work::Erase => [&mut self.erases, &mut self.erases_multiplane],
@@ -208,19 +208,19 @@ impl FlashCommands {
 
     /// The pages, or blocks, of a command.
     #[inline]
-    pub(crate) fn count_pages(&mut self, class: Class, count: u32) {
-        let counter = match class {
-            Class::UserRead | Class::MappingRead | Class::GcRead => &mut self.pages_read,
-            Class::UserWrite => &mut self.pages_programmed_host,
-            Class::GcWrite => &mut self.pages_programmed_moved,
-            Class::MappingWrite => &mut self.pages_programmed_mapping,
-            Class::Erase => &mut self.blocks_erased,
+    pub(crate) fn count_pages(&mut self, work: Work, class: Class, count: u32) {
+        let counter = match (work, class) {
+            (Work::Read, _) => &mut self.pages_read,
+            (Work::Erase, _) => &mut self.blocks_erased,
+            (Work::Program, Class::GcWrite) => &mut self.pages_programmed_moved,
+            (Work::Program, Class::MappingWrite) => &mut self.pages_programmed_mapping,
+            (Work::Program, _) => &mut self.pages_programmed_host,
         };
         *counter += u64::from(count);
     }
 }
 
-/// What is counted for each tenant apart, however many there are.
+/// What requests have met on their way.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub unwritten_reads: u64,
@@ -234,25 +234,10 @@ pub(crate) struct Counts {
     pub wear_moved_pages: u64,
 }
 
-impl Counts {
-    pub fn add(mut self, other: &Self) -> Self {
-        self.unwritten_reads += other.unwritten_reads;
-        self.page_reads += other.page_reads;
-        self.merge_reads += other.merge_reads;
-        self.held_writes += other.held_writes;
-        self.cache_lookups += other.cache_lookups;
-        self.cache_hits += other.cache_hits;
-        self.cache_writes += other.cache_writes;
-        self.cache_write_hits += other.cache_write_hits;
-        self.wear_moved_pages += other.wear_moved_pages;
-        self
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Stats {
     pub tenants: Vec<TenantStats>,
-    pub counts: Vec<Counts>,
+    pub counts: Counts,
     /// What each of several tenants has caused; empty where there is one, who has caused everything.
     pub own: Vec<Own>,
     pub flash: FlashCommands,
@@ -270,7 +255,6 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub fn new(tenants: usize, exact: bool) -> Self {
-        let counts = vec![Counts::default(); tenants];
         let own = vec![Own::default(); if tenants > 1 { tenants } else { 0 }];
         let tenants = (0..tenants)
             .map(|_| TenantStats {
@@ -282,7 +266,7 @@ impl Stats {
             .collect();
         Self {
             tenants,
-            counts,
+            counts: Counts::default(),
             own,
             flash: FlashCommands::default(),
             arrived: 0,
@@ -302,9 +286,13 @@ impl Stats {
         !self.own.is_empty()
     }
 
-    /// All tenants together.
-    pub fn counted(&self) -> Counts {
-        self.counts.iter().fold(Counts::default(), Counts::add)
+    /// Counts something for the drive and for the tenant it belongs to.
+    #[inline]
+    pub fn count(&mut self, tenant: usize, add: impl Fn(&mut Counts)) {
+        add(&mut self.counts);
+        if let Some(own) = self.own.get_mut(tenant) {
+            add(&mut own.counts);
+        }
     }
 
     #[inline]

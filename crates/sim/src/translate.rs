@@ -79,7 +79,7 @@ impl Core {
 
     fn unwritten(&mut self, tx: u32) {
         let tenant = usize::from(self.txs[tx].tenant);
-        self.stats.counts[tenant].unwritten_reads += 1;
+        self.stats.count(tenant, |counts| counts.unwritten_reads += 1);
         let request = self.txs[tx].request;
         self.drop_tx(tx);
         self.part_done(request);
@@ -147,7 +147,7 @@ impl Core {
                     return Translated::Waits;
                 }
                 None if self.read_allocates => {
-                    self.stats.counts[tenant].unwritten_reads += 1;
+                    self.stats.count(tenant, |counts| counts.unwritten_reads += 1);
                     let placed = self.ftl.place_read(tenant, lpn, entry, mask);
                     self.after_placing(placed);
                     placed.phys
@@ -160,7 +160,7 @@ impl Core {
         let plane = self.plane_for_write(tenant, lpn);
         if self.ftl.must_hold(tenant, plane) {
             self.held[plane.index()].push_back(tx);
-            self.stats.counts[tenant].held_writes += 1;
+            self.stats.count(tenant, |counts| counts.held_writes += 1);
             self.collect_for_held(plane);
             return Translated::Waits;
         }
@@ -194,7 +194,7 @@ impl Core {
             self.settle(merge, old);
             self.txs[tx].blocked = true;
             self.txs[tx].link = merge;
-            self.stats.counts[tenant].merge_reads += 1;
+            self.stats.count(tenant, |counts| counts.merge_reads += 1);
         }
         self.after_placing(plan.placed);
         if let Some(old) = old {

@@ -23,7 +23,6 @@ impl Report {
         let seconds = stats.last_completion.saturating_sub(first.unwrap_or_default()).as_secs_f64();
         let spaces: Vec<u64> =
             (0..stats.tenants.len()).map(|tenant| core.tenant_sectors(tenant).bytes().0).collect();
-        let counts = stats.counted();
         let mut report = Self {
             schema: SCHEMA,
             device: config.name.clone(),
@@ -46,17 +45,17 @@ impl Report {
             flash: stats.flash,
             write_amplification: write_amplification(
                 &stats.flash,
-                &counts,
+                &stats.counts,
                 stats.tenants.iter().map(|tenant| tenant.write.bytes).sum(),
                 config,
             ),
             collection: collection(core),
             mapping: mapping(core.ftl.counters(), &stats.flash, config),
-            data_cache: data_cache(&counts),
+            data_cache: data_cache(&stats.counts),
             utilisation: utilisation(core),
             energy: core.energy.report(core),
             capacity: capacity(core, config),
-            unwritten_reads: unwritten_reads(&counts),
+            unwritten_reads: unwritten_reads(&stats.counts),
             never_fired: Vec::new(),
             warnings: Vec::new(),
             simulation: Simulation {
@@ -112,8 +111,8 @@ fn tenant_report(
     seconds: f64,
 ) -> TenantReport {
     let stats = &core.stats;
-    let counts = &stats.counts[index];
     let own = stats.own.get(index);
+    let counts = own.map_or(&stats.counts, |own| &own.counts);
     let arrived = own.map_or(stats.arrived, |own| own.arrived);
     // The only tenant has caused everything.
     let flash = own.map_or(&stats.flash, |own| &own.flash);
@@ -204,7 +203,7 @@ fn write_amplification(
 
 fn collection(core: &Core) -> Collection {
     let counters = core.ftl.counters();
-    let counts = core.stats.counted();
+    let counts = &core.stats.counts;
     Collection {
         executions: counters.collections,
         wear_executions: counters.wear_collections,
