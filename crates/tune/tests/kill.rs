@@ -145,3 +145,18 @@ fn verify(path: &Path, round: u64, acknowledged: &[Vec<u64>]) {
     }
     assert!(batches.values().all(|&count| count == BATCH), "round {round}: {batches:?}");
 }
+
+#[test]
+fn an_autodb_survives_death_while_it_is_made() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for round in 0..40 {
+        let path = directory.path().join(round.to_string());
+        let mut victim = start(&path, round);
+        std::thread::sleep(Duration::from_micros(2_000 + round * 1_009));
+        victim.0.kill().expect("it still runs");
+        victim.0.wait().expect("it has died");
+        let db = AutoDb::open(&path).expect("the AutoDB opens after a kill");
+        assert!(db.verify().expect("readable").damaged.is_empty());
+        db.put(Kind::Run, b"after", &1).expect("it can be written");
+    }
+}
