@@ -73,7 +73,7 @@ fn traces_join_or_add_categories_and_are_listed_and_drawn() {
     let added = scratch.json(&["workload", "learn", "lpm-sequential-write", "--windows", "6"]);
     assert_eq!(added["workloads"][0]["outcome"], "added");
     // What is said to be of a category and is not is kept.
-    let odd = scratch.json(&["workload", "learn", "websearch=lpm-sequential-write@footprint-half"]);
+    let odd = scratch.json(&["workload", "learn", "websearch=lpm-sequential-write@rate-half"]);
     assert_eq!(odd["workloads"][0]["outcome"], "outlier", "{odd}");
 
     let list = scratch.json(&["workload", "list"]);

@@ -20,7 +20,7 @@ pub type Point = [f64; DIMENSIONS];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureSet {
-    /// Quantiles of gaps, sizes and jumps, and shares; components scaled to variance 1.
+    /// Quantiles of gaps, sizes and jumps, and shares; components in units of their deviation within categories.
     #[default]
     Profile,
     /// As published: four numbers for each of the 3,000 requests, relative to the first.
@@ -109,10 +109,11 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Fits scaling and components to the windows of all these workloads together.
+    /// Fits scaling and components to windows, whose categories are `labels`.
     pub(super) fn fit(
         features: FeatureSet,
         rows: ArrayView2<'_, f64>,
+        labels: &[u32],
     ) -> Result<Self, ClusterError> {
         let needed = DIMENSIONS + 1;
         if rows.nrows() < needed {
@@ -132,13 +133,15 @@ impl Basis {
         };
         let scaled = scaling.apply(rows.to_owned())?;
         let pca = PcaParams::new(DIMENSIONS).fit(scaled.view())?;
-        let mut factors = [1.0; DIMENSIONS];
-        if features == FeatureSet::Profile {
-            // A component without variance stays as it is: it says nothing, and must not be blown up.
-            for (factor, &variance) in factors.iter_mut().zip(pca.explained_variance()) {
-                *factor = if variance > 1e-9 { variance.sqrt().recip() } else { 1.0 };
+        let factors = match features {
+            FeatureSet::Profile => {
+                let places = pca.transform(scaled.view())?;
+                let points: Vec<Point> =
+                    places.axis_iter(Axis(0)).map(|row| std::array::from_fn(|i| row[i])).collect();
+                factors_within(&points, labels, pca.explained_variance())
             }
-        }
+            FeatureSet::Paper => [1.0; DIMENSIONS],
+        };
         Ok(Self { features, scaling, pca, factors })
     }
 
@@ -185,6 +188,33 @@ impl Basis {
         let reason = format!("{kept} components, factors {:?}", self.factors);
         Err(ClusterError::Inconsistent { reason })
     }
+}
+
+/// What makes the deviation within categories the unit of each component, so that what tells categories apart counts
+/// and what varies inside of them does not. At most doubled against the whole deviation: a component in which the
+/// learned categories hardly vary must not decide alone.
+fn factors_within(points: &[Point], labels: &[u32], variances: &[f64]) -> Point {
+    let mut squares = [0.0; DIMENSIONS];
+    let categories = labels.iter().max().map_or(0, |&last| last + 1);
+    for category in 0..categories {
+        let of_it = points.iter().zip(labels).filter(|(_, label)| **label == category);
+        let own: Vec<Point> = of_it.map(|(point, _)| *point).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let middle = centre(&own);
+        for point in &own {
+            for i in 0..DIMENSIONS {
+                squares[i] += (point[i] - middle[i]).powi(2);
+            }
+        }
+    }
+    std::array::from_fn(|i| {
+        let within = squares[i] / points.len() as f64;
+        let deviation = within.max(variances[i] / 4.0).sqrt();
+        // A component without variance says nothing, and stays as it is.
+        if deviation > 1e-5 { deviation.recip() } else { 1.0 }
+    })
 }
 
 /// The mean of points; there is at least one.

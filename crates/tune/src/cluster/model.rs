@@ -201,15 +201,17 @@ impl Categories {
             material.iter().map(|one| rows_of(features, one)).collect::<Result<Vec<_>, _>>()?;
         let views: Vec<_> = rows.iter().map(Array2::view).collect();
         let together = concatenate(Axis(0), &views).expect("rows of one length");
-        let mut basis = Basis::fit(features, together.view())?;
-        let mut members = BTreeMap::new();
-        let mut points =
-            rows.into_iter().map(|rows| basis.project(rows)).collect::<Result<Vec<_>, _>>()?;
         let number = |one: &Material| {
             let category = one.category.unwrap_or(one.name);
             names.iter().position(|name| name == category).unwrap_or(0) as u32
         };
         let numbers: Vec<u32> = material.iter().map(number).collect();
+        let labels: Vec<u32> =
+            numbers.iter().zip(&rows).flat_map(|(&n, rows)| vec![n; rows.nrows()]).collect();
+        let mut basis = Basis::fit(features, together.view(), &labels)?;
+        let mut members = BTreeMap::new();
+        let mut points =
+            rows.into_iter().map(|rows| basis.project(rows)).collect::<Result<Vec<_>, _>>()?;
         if features == FeatureSet::Profile {
             let factor = unit(&train(&starts(&points, &numbers, names.len()), &points)?, &points);
             basis.stretch(factor);
