@@ -30,6 +30,7 @@ pub(crate) fn failure(error: DbError) -> Failure {
         DbError::Missing { .. } | DbError::Foreign { .. } => Failure::usage(error),
         DbError::Damaged { .. }
         | DbError::Form { .. }
+        | DbError::Lost { .. }
         | DbError::Newer { .. }
         | DbError::Unreadable { .. }
         | DbError::Import { .. }

@@ -27,6 +27,7 @@ mod errors;
 mod export;
 mod kind;
 mod lock;
+mod mark;
 mod record;
 mod schema;
 mod store;
@@ -44,6 +45,7 @@ pub use upkeep::{Collected, Damage, Health, Upkeep};
 use crate::key::RESULTS_EPOCH;
 use envelope::Opened;
 use lock::Lock;
+use mark::Mark;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -98,6 +100,7 @@ pub struct AutoDb {
     path: PathBuf,
     /// The generation of the newest record; whoever writes holds it.
     newest: Mutex<Generation>,
+    mark: Mutex<Mark>,
     // Last, so that the store is closed when another process gets in.
     _lock: Lock,
 }
@@ -107,7 +110,7 @@ impl AutoDb {
     ///
     /// # Errors
     /// Another process has it open, the directory holds something else, its schema is newer than this program,
-    /// or the file system refuses.
+    /// it has lost acknowledged records, or the file system refuses.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, DbError> {
         let path = path.as_ref();
         store::create(path)?;
@@ -125,8 +128,9 @@ impl AutoDb {
         store::finish_swap(&path)?;
         let store = store::open(&path, &store::place(&path))?;
         schema::migrate(&path, &store)?;
-        let newest = Mutex::new(schema::generation(&path, &store)?);
-        Ok(Self { store, path, newest, _lock: lock })
+        let newest = schema::generation(&path, &store)?;
+        let mark = Mutex::new(Mark::open(&path, newest)?);
+        Ok(Self { store, path, newest: Mutex::new(newest), mark, _lock: lock })
     }
 
     /// Where it lies.
@@ -204,9 +208,7 @@ impl AutoDb {
             }
             self.store.apply_batch(changes).map_err(self.failed("written"))?;
         }
-        // Writers wait for the disk together: the engine flushes for all of them at once.
-        self.store.flush().map_err(self.failed("written"))?;
-        Ok(last.unwrap_or_else(|| self.generation()))
+        self.acknowledge(last.unwrap_or_else(|| self.generation()))
     }
 
     /// The value under a key.
@@ -265,6 +267,15 @@ impl AutoDb {
     fn newest(&self) -> MutexGuard<'_, Generation> {
         // The number is only ever moved forward; a panic elsewhere cannot leave it wrong.
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until everything up to a generation is on disk. Writers wait together: the engine flushes for all of
+    /// them at once.
+    fn acknowledge(&self, generation: Generation) -> Result<Generation, DbError> {
+        self.store.flush().map_err(self.failed("written"))?;
+        let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+        mark.advance(&self.path, generation)?;
+        Ok(generation)
     }
 
     /// The generation of a record that a batch would write as it is already, in this epoch.

@@ -42,7 +42,7 @@ fn writer() {
         loop {
             let first = next.fetch_add(BATCH, Ordering::Relaxed);
             let numbers = first..first + BATCH;
-            if first % 2 == 0 {
+            if first.is_multiple_of(2) {
                 let mut batch = Batch::default();
                 for number in numbers.clone() {
                     batch.put(Kind::Run, &key(round, number), &record(number)).expect("JSON");
@@ -103,7 +103,7 @@ fn a_hundred_kills_lose_no_acknowledged_record() {
         let mut lines = BufReader::new(victim.0.stdout.take().expect("piped")).lines();
         // Some die while they open, most while they write; the times have no common divisor with a flush.
         let mut numbers = Vec::new();
-        if round % 10 != 0 {
+        if !round.is_multiple_of(10) {
             numbers.extend(lines.by_ref().map(|line| line.expect("text")).find_map(number_of));
         }
         std::thread::sleep(Duration::from_micros(1_000 + round * 7_919 % 40_000));
@@ -127,11 +127,11 @@ fn verify(path: &Path, round: u64, acknowledged: &[Vec<u64>]) {
     let db = AutoDb::open(path).expect("the AutoDB opens after a kill");
     let health = db.verify().expect("readable");
     assert!(health.damaged.is_empty(), "round {round}: {:?}", health.damaged);
-    let first = if round + 1 == ROUNDS || round % 20 == 0 { 0 } else { round };
+    let first = if round + 1 == ROUNDS || round.is_multiple_of(20) { 0 } else { round };
     for round in first..=round {
         for &number in &acknowledged[round as usize] {
             let batch = number / BATCH * BATCH;
-            let kind = if batch % 2 == 0 { Kind::Run } else { Kind::Evaluation };
+            let kind = if batch.is_multiple_of(2) { Kind::Run } else { Kind::Evaluation };
             let found = db.get::<Record>(kind, &key(round, number)).expect("sound");
             let stored = found.unwrap_or_else(|| panic!("round {round}: record {number} is lost"));
             assert_eq!(stored.value, record(number));

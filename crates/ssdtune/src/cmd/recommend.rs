@@ -12,7 +12,7 @@ use ssdtune_model::document::Document;
 use ssdtune_model::source::read_text;
 use ssdtune_tune::cluster::{Categories, Threshold, Verdict};
 use ssdtune_tune::db::{AutoDb, Kind, StoredBest};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Arguments of `ssdtune recommend`.
@@ -56,7 +56,7 @@ struct Report {
 
 /// Looks it up.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let limits = args.constraints.as_ref().map(read_constraints).transpose()?;
+    let limits = args.constraints.as_deref().map(read_constraints).transpose()?;
     let db = args.db.open_existing()?;
     let categories = Categories::load(&db).map_err(failure)?;
     let requests = args.source.read(&args.input, context)?;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if args.output.is_some() { Ok(()) } else { context.raw(best.configuration.as_bytes()) }
 }
 
-fn read_constraints(path: &PathBuf) -> Outcome<Constraints> {
+fn read_constraints(path: &Path) -> Outcome<Constraints> {
     let text = read_text(path).map_err(Failure::input)?;
     let shown = path.display().to_string();
     Constraints::parse(&text).map_err(|faults| Failure::input(faults.in_file(&shown)))

@@ -1,6 +1,6 @@
 //! What can go wrong with an AutoDB.
 
-use super::Kind;
+use super::{Generation, Kind};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -72,6 +72,22 @@ pub enum DbError {
         path: PathBuf,
         /// What the engine says.
         reason: String,
+    },
+    /// Records that were acknowledged are not there.
+    #[error(
+        "the AutoDB {} has lost records: its files are damaged and go back to generation {found}, and \
+         {acknowledged} was reached. Restore a copy, or remove {} to go on with what is left",
+        .path.display(), .note.display()
+    )]
+    Lost {
+        /// The AutoDB.
+        path: PathBuf,
+        /// The file that says which generation was reached.
+        note: PathBuf,
+        /// The newest generation in the store.
+        found: Generation,
+        /// The newest generation that was acknowledged.
+        acknowledged: Generation,
     },
     /// A record is not what was written.
     #[error("{kind} {key}: the record is damaged ({reason}): `ssdtune db gc --damaged` removes it")]

@@ -172,7 +172,9 @@ impl AutoDb {
         *newest = counter.unwrap_or(*newest);
         schema::note_generation(&mut batch, *newest);
         self.store.apply_batch(batch).map_err(self.failed("written"))?;
-        self.store.flush().map_err(self.failed("written"))?;
+        let reached = *newest;
+        drop(newest);
+        self.acknowledge(reached)?;
         Ok(())
     }
 }

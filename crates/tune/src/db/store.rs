@@ -1,6 +1,6 @@
 //! The directory of an AutoDB, and sled within it.
 //!
-//! `lock` is the lock, `store` the engine's files. Upkeep writes a new store beside the old one and swaps them by
+//! `lock` is the lock, `acknowledged` the newest generation, `store` the engine's files. Upkeep writes a new store beside the old one and swaps them by
 //! two renames; opening finishes a swap that was cut short.
 
 use super::{DbError, lock};

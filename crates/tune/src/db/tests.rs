@@ -284,6 +284,26 @@ fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
     assert!(each < Duration::from_millis(1), "{each:?} for a look-up");
 }
 
+#[test]
+fn lost_records_are_an_error_and_not_an_older_autodb() {
+    let (_directory, db) = scratch();
+    let samples: Vec<Sample> = (0..400).map(sample).collect();
+    db.put_all(Kind::Run, samples.iter().map(|one| (&one.name, one))).unwrap();
+    let path = db.path().to_path_buf();
+    drop(db);
+    // sled takes a damaged log for a shorter one.
+    let file = path.join("store").join("db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0);
+    std::fs::write(&file, bytes).unwrap();
+    let error = AutoDb::open(&path).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, DbError::Lost { acknowledged: Generation(400), .. }), "{text}");
+    std::fs::remove_file(path.join(super::mark::FILE)).unwrap();
+    assert!(AutoDb::open(&path).unwrap().generation() < Generation(400));
+}
+
 #[derive(Clone, Debug)]
 enum Action {
     Put(Kind, u8, f64),
