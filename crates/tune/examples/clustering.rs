@@ -25,7 +25,7 @@ const NEW_SIX: [&str; 6] = ["vdi", "fiu", "radiusauth", "leveldb", "mysql", "hdf
 const WINDOWS: usize = 40;
 /// Streams of each model that are learned, and that are judged.
 const STREAMS: u64 = 2;
-/// Windows that a real trace must have.
+/// Windows that a real trace must have to be a category.
 const REAL_WINDOWS_MIN: usize = 10;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -56,7 +56,9 @@ fn main() -> Outcome {
                 let at = |percent: usize| whole * percent / 100 * WINDOW_REQUESTS;
                 Labelled { category: name.clone(), requests: requests[at(from)..at(to)].to_vec() }
             };
-            real.iter().map(part).collect()
+            let long =
+                |one: &&(String, Vec<Request>)| one.1.len() >= REAL_WINDOWS_MIN * WINDOW_REQUESTS;
+            real.iter().filter(long).map(part).collect()
         };
         let (until, end) = if develop { (50, 70) } else { (70, 100) };
         println!("\n## Real traces, each a category: learned to {until} %, judged to {end} %\n");
@@ -78,7 +80,7 @@ fn streams(models: &[&str], set: SeedSet, count: u64) -> Outcome<Vec<Labelled>> 
     Ok(all)
 }
 
-/// Every trace of a directory that is long enough, by name.
+/// Every trace of a directory that has a window, by name.
 fn real_traces(directory: &Path) -> Outcome<Vec<(String, Vec<Request>)>> {
     let mut paths: Vec<_> =
         std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Outcome<_>>()?;
@@ -92,7 +94,7 @@ fn real_traces(directory: &Path) -> Outcome<Vec<(String, Vec<Request>)>> {
         let options =
             ReadOptions { lenient: true, devices: Devices::Merged, ..ReadOptions::default() };
         let requests = open(&path, &options)?.read_all()?;
-        if requests.len() / WINDOW_REQUESTS >= REAL_WINDOWS_MIN {
+        if requests.len() >= WINDOW_REQUESTS {
             let stem = name.split('.').next().unwrap_or_default().replace('_', "-");
             traces.push((stem, requests));
         }

@@ -41,24 +41,25 @@ pub(super) fn rows(requests: &[Request]) -> Vec<f64> {
 }
 
 fn push_row(window: &[Request], out: &mut Vec<f64>) {
-    let gaps = window.windows(2).map(|two| log1p(two[1].at.0.saturating_sub(two[0].at.0)));
+    let gaps = window.windows(2).map(|two| two[1].at.0.saturating_sub(two[0].at.0));
     push_quantiles(gaps.collect(), out);
-    for reads in [true, false] {
-        let chosen: Vec<&Request> =
-            window.iter().filter(|request| (request.op == Op::Read) == reads).collect();
-        push_quantiles(chosen.iter().map(|request| log1p(request.sectors.into())).collect(), out);
-        let jumps = chosen.windows(2).map(|two| log1p(two[1].lba.0.abs_diff(two[0].end().0)));
+    let (reads, others): (Vec<&Request>, Vec<&Request>) =
+        window.iter().partition(|request| request.op == Op::Read);
+    for chosen in [&reads, &others] {
+        push_quantiles(chosen.iter().map(|request| request.sectors.into()).collect(), out);
+        let jumps = chosen.windows(2).map(|two| two[1].lba.0.abs_diff(two[0].end().0));
         push_quantiles(jumps.collect(), out);
     }
     let share = |count: usize| count as f64 / window.len() as f64;
-    out.push(share(window.iter().filter(|request| request.op == Op::Read).count()));
+    out.push(share(reads.len()));
     let mut places: Vec<u64> = window.iter().map(|request| request.lba.0 / ALIGNMENTS[0]).collect();
     places.sort_unstable();
     places.dedup();
     out.push(share(window.len() - places.len()));
     out.push(share(sequential(window)));
     for sectors in ALIGNMENTS {
-        out.push(share(window.iter().filter(|request| request.lba.0 % sectors == 0).count()));
+        let aligned = |request: &&Request| request.lba.0.is_multiple_of(sectors);
+        out.push(share(window.iter().filter(aligned).count()));
     }
 }
 
@@ -73,11 +74,12 @@ fn sequential(window: &[Request]) -> usize {
     count
 }
 
-/// Quantiles at the middles of equal parts; zeros of nothing.
-fn push_quantiles(mut values: Vec<f64>, out: &mut Vec<f64>) {
-    values.sort_unstable_by(f64::total_cmp);
+/// Logarithms of the quantiles at the middles of equal parts; zeros of nothing. Taken of the whole numbers, whose
+/// order is that of their logarithms.
+fn push_quantiles(mut values: Vec<u64>, out: &mut Vec<f64>) {
+    values.sort_unstable();
     let at = |part: usize| (2 * part + 1) * values.len() / (2 * QUANTILES);
-    out.extend((0..QUANTILES).map(|part| values.get(at(part)).copied().unwrap_or(0.0)));
+    out.extend((0..QUANTILES).map(|part| values.get(at(part)).map_or(0.0, |&value| log1p(value))));
 }
 
 /// ln(1 + x).
