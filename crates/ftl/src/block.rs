@@ -263,11 +263,11 @@ impl Plane {
         }
     }
 
-    /// Written sectors of a valid page.
+    /// Written sectors of a valid page; `whole` of one that was defined.
     #[inline]
-    pub fn sectors(&self, block: u32, page: u32) -> SectorMask {
+    pub fn sectors(&self, block: u32, page: u32, whole: SectorMask) -> SectorMask {
         let record = &self.blocks[block as usize];
-        if record.defined { SectorMask::MAX } else { record.pages[page as usize].sectors }
+        if record.defined { whole } else { record.pages[page as usize].sectors }
     }
 
     /// Whether the page's program has ended and it is still the newest.

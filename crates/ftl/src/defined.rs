@@ -30,6 +30,7 @@ use members::Members;
 use permutation::{Permutation, mix};
 use plane::{Group, PlanePast};
 use ssdtune_model::PlaneId;
+use ssdtune_model::config::GcPolicy;
 use stationary::Stationary;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -48,8 +49,9 @@ pub enum Start {
 pub struct Definition {
     /// What was done to it.
     pub start: Start,
-    /// Share of each tenant's pages that hold data; its footprint does in any case.
-    pub occupancy: f64,
+    /// Share of each tenant's pages that hold data, the last for those that follow; its footprint does in any
+    /// case.
+    pub occupancy: Vec<f64>,
     /// The pages each tenant will use, as ascending ranges that do not touch; what it reads should be there.
     pub footprints: Vec<Vec<Range<u64>>>,
     /// How often each block was erased.
@@ -73,6 +75,9 @@ pub(crate) struct Past {
     /// By share of valid pages, in steps of `RHO_STEPS`.
     steady: BTreeMap<u32, Stationary>,
 }
+
+/// MQSim's stand-in for the best and for the oldest of all blocks.
+const MQSIM_CHOICES: u32 = 30;
 
 /// Distributions of shares closer than this are the same to us.
 const RHO_STEPS: f64 = 2000.0;
@@ -161,7 +166,8 @@ impl Ftl {
     fn tenant_past(&self, tenant: usize, definition: &Definition) -> TenantPast {
         let own = &self.tenants[tenant];
         let pages = self.tenant_pages(tenant);
-        let target = (pages as f64 * definition.occupancy.clamp(0.0, 1.0)) as u64;
+        let own_share = definition.occupancy.get(tenant).or(definition.occupancy.last());
+        let target = (pages as f64 * own_share.unwrap_or(&0.0).clamp(0.0, 1.0)) as u64;
         let footprint = definition.footprints.get(tenant).map_or(&[][..], Vec::as_slice);
         let members = Members::covering(footprint, target, pages);
         let key = mix(definition.seed ^ (tenant as u64 + 1).rotate_left(40));
@@ -183,10 +189,14 @@ impl Ftl {
     #[cold]
     fn wake_cold(&mut self, plane: PlaneId) {
         let past = self.past.as_mut().expect("only planes with a past sleep");
-        let (rules, pages) = (self.rules, self.geometry.pages_per_block);
+        let (mut rules, pages) = (self.rules, self.geometry.pages_per_block);
+        let mqsim = self.config.analytic_start;
+        if mqsim && matches!(rules.policy, GcPolicy::Greedy | GcPolicy::Fifo) {
+            (rules.policy, rules.choices) = (GcPolicy::Rga, MQSIM_CHOICES);
+        }
         let seed = mix(past.seed ^ (u64::from(plane.0) << 20));
         let steady = &mut past.steady;
-        past.planes[plane.index()].lay_out(pages, seed, |blocks, rho| {
+        past.planes[plane.index()].lay_out(pages, seed, mqsim, |blocks, rho| {
             let step = ((rho * RHO_STEPS).round() as u32).clamp(1, RHO_STEPS as u32 - 1);
             steady
                 .entry(step)

@@ -153,6 +153,8 @@ pub(crate) struct Switches {
     /// Frontiers own a block even before their first page.
     pub eager_frontiers: bool,
     pub free_mapping_writes: bool,
+    /// How MQSim lays out a steady drive.
+    pub analytic_start: bool,
     pub full_mask: SectorMask,
 }
 
@@ -260,7 +262,9 @@ impl Ftl {
             let first = self.translation_base(tenant);
             // The last, partly filled translation page is made when it is first needed.
             let full = self.tenant_pages(tenant) / self.entries_per_page;
-            for page in 0..full {
+            // Plane by plane: a block's records are written one behind the other.
+            let stride = self.tenants[tenant].planes.len();
+            for page in (0..stride as u64).flat_map(|at| (at..full).step_by(stride)) {
                 let placed = self.append_translation(tenant, first + page, page);
                 self.program_done(placed.phys);
                 if !config.mapping.ideal {
@@ -323,7 +327,8 @@ impl Ftl {
         match self.table.find(self.tenants[tenant].base + lpn) {
             Some(at) => {
                 self.resolve(tenant, lpn, at);
-                Some(at)
+                // Its neighbours in the leaf may be all that is known.
+                self.table.is_known(at).then_some(at)
             }
             None => self.was_defined(tenant, lpn).then(|| self.entry(tenant, lpn)),
         }
@@ -449,8 +454,8 @@ impl Ftl {
             let place = self.layout.block(old);
             let page = self.layout.page(old);
             if sectors != self.config.full_mask {
-                let before = self.planes[place.plane as usize].sectors(place.block, page);
-                let before = before & self.config.full_mask;
+                let whole = self.config.full_mask;
+                let before = self.planes[place.plane as usize].sectors(place.block, page, whole);
                 if before & !sectors != 0 {
                     merge = Some((old, before & !sectors));
                 }
@@ -529,7 +534,7 @@ impl Ftl {
     pub fn sectors(&self, phys: Phys) -> SectorMask {
         let at = self.layout.block(phys);
         let plane = &self.planes[at.plane as usize];
-        plane.sectors(at.block, self.layout.page(phys)) & self.config.full_mask
+        plane.sectors(at.block, self.layout.page(phys), self.config.full_mask)
     }
 
     /// Free blocks of a plane.
@@ -615,6 +620,7 @@ impl Switches {
                 .then_some(config.wear.static_threshold),
             eager_frontiers: config.compat.eager_frontiers,
             free_mapping_writes: config.compat.free_mapping_writes,
+            analytic_start: config.compat.analytic_start,
             full_mask: if sectors >= 64 { u64::MAX } else { (1 << sectors) - 1 },
         }
     }

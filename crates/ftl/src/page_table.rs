@@ -169,6 +169,12 @@ impl PageTable {
         self.word(at) & PHYS_MASK == 0
     }
 
+    /// Whether the page has a place or the data cache remembers something of it.
+    #[inline]
+    pub fn is_known(&self, at: EntryRef) -> bool {
+        !matches!(self.word(at), 0 | UNMAPPED)
+    }
+
     /// Stores what the drive's past says of a page.
     pub fn touch(&mut self, at: EntryRef, phys: Option<Phys>) {
         self.place(at, phys.map_or(UNMAPPED, |phys| phys.0 + 1));

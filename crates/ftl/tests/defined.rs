@@ -49,7 +49,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, Definition) {
     let start = if rng.random_bool(0.25) { Start::Sequential } else { Start::Steady };
     let definition = Definition {
         start,
-        occupancy: rng.random_range(0.3..0.9),
+        occupancy: vec![rng.random_range(0.3..0.9), rng.random_range(0.3..0.9)],
         footprints: vec![footprint],
         erases: rng.random_range(0..20),
         seed: rng.next_u64(),

@@ -91,7 +91,7 @@ fn compare(setting: Setting) {
         let mut born = drive(setting, seed);
         let definition = Definition {
             start: Start::Steady,
-            occupancy: setting.occupancy,
+            occupancy: vec![setting.occupancy],
             footprints: Vec::new(),
             erases: 5,
             seed,

@@ -5,6 +5,7 @@
 //! Flash: ONFI NV-DDR2 command sequences (fixed times of the specification's timing mode) and transfers at
 //! the channel's rate.
 
+use crate::energy::Work;
 use ssdtune_model::config::FlashTechnology;
 use ssdtune_model::{DeviceConfig, Nanos};
 
@@ -104,6 +105,13 @@ impl DramTiming {
         }
     }
 
+    /// Rows that such an access opens.
+    #[inline]
+    pub fn rows(&self, sectors: u32) -> u64 {
+        let bytes = u64::from(sectors) * 512;
+        if bytes <= self.row { 1 } else { bytes.div_ceil(self.row) }
+    }
+
     fn bytes(&self, bytes: u64) -> Nanos {
         if bytes <= self.row {
             return Nanos(self.open_ns + self.transfer(bytes));
@@ -131,6 +139,13 @@ impl DramTiming {
     }
 }
 
+/// Times of one page's array operations.
+struct ArrayTimes {
+    kind: usize,
+    read: Nanos,
+    program: Nanos,
+}
+
 /// Times of commands, transfers and array operations.
 pub(crate) struct FlashTiming {
     /// By number of planes.
@@ -141,9 +156,10 @@ pub(crate) struct FlashTiming {
     /// By number of sectors.
     transfer: Vec<Nanos>,
     /// By page offset in the block.
-    read: Vec<Nanos>,
-    program: Vec<Nanos>,
+    arrays: Vec<ArrayTimes>,
     pub erase: Nanos,
+    /// From one register of a die to the other.
+    pub cache_busy: Nanos,
 }
 
 impl FlashTiming {
@@ -155,7 +171,6 @@ impl FlashTiming {
         // Twice a page: the merge read of a misaligned tenant may name sectors beyond it.
         let sectors = u64::from(config.flash.page_bytes / 512) * 2;
         let flash = &config.flash;
-        let latency = |table: &[Nanos; 4], page: u32| table[page_type(flash.technology, page)];
         /// Ready/busy signal to controller, after an array read.
         const READY_NS: Nanos = Nanos(20);
         Self {
@@ -167,13 +182,15 @@ impl FlashTiming {
             erase_command: per_plane(220, 700),
             suspend_command: Nanos(95),
             transfer: (0..=sectors).map(|n| transfer_time(config, n * 512)).collect(),
-            read: (0..flash.pages_per_block)
-                .map(|page| latency(&flash.read_latency, page) + READY_NS)
-                .collect(),
-            program: (0..flash.pages_per_block)
-                .map(|page| latency(&flash.program_latency, page))
+            arrays: (0..flash.pages_per_block)
+                .map(|page| {
+                    let kind = page_type(flash.technology, page);
+                    let read = flash.read_latency[kind] + READY_NS;
+                    ArrayTimes { kind, read, program: flash.program_latency[kind] }
+                })
                 .collect(),
             erase: flash.erase_latency,
+            cache_busy: flash.cache_busy,
         }
     }
 
@@ -183,14 +200,21 @@ impl FlashTiming {
         self.transfer[sectors as usize]
     }
 
+    /// Time of an array operation, and the type of the page (see [`page_type`]).
     #[inline]
-    pub fn read(&self, page: u32) -> Nanos {
-        self.read[page as usize]
+    pub fn array(&self, work: Work, page: u32) -> (Nanos, usize) {
+        let times = &self.arrays[page as usize];
+        let takes = match work {
+            Work::Read => times.read,
+            Work::Program => times.program,
+            Work::Erase => self.erase,
+        };
+        (takes, times.kind)
     }
 
-    #[inline]
-    pub fn program(&self, page: u32) -> Nanos {
-        self.program[page as usize]
+    /// The type of a page.
+    pub fn page_type(&self, page: u32) -> usize {
+        self.arrays[page as usize].kind
     }
 }
 

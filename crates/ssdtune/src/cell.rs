@@ -5,7 +5,10 @@ use crate::record::{Recorder, RecorderOptions};
 use anyhow::anyhow;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
-use ssdtune_sim::{Completion, Filling, Look, Observe, Replay, Report, Simulator, Stream, Tenant};
+use ssdtune_sim::{
+    Completion, Filling, Footprint, InitialState, Look, Observe, Past, Replay, Report, Simulator,
+    Stream, Tenant,
+};
 use ssdtune_trace::{Request, TenantId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +19,27 @@ pub(crate) struct Lane {
     pub(crate) replay: Replay,
     /// Whose it is; `None` lets each request say.
     pub(crate) tenant: Option<u16>,
+}
+
+/// What a drive is before anything is done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StartArg {
+    /// It holds nothing.
+    Empty,
+    /// Its pages were written once, in their order.
+    Sequential,
+    /// Then they were overwritten at random for ever.
+    Steady,
+}
+
+impl From<StartArg> for InitialState {
+    fn from(start: StartArg) -> Self {
+        match start {
+            StartArg::Empty => Self::Empty,
+            StartArg::Sequential => Self::Sequential,
+            StartArg::Steady => Self::Steady,
+        }
+    }
 }
 
 /// What a drive has been through before its run.
@@ -46,7 +70,11 @@ pub(crate) struct Cell {
     pub(crate) device: CheckedConfig,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) lanes: Vec<Lane>,
-    /// What comes before the run; `None` is an empty drive.
+    /// Only this tenant is served in the run; all of them have aged the drive.
+    pub(crate) only: Option<u16>,
+    /// What the drive is born as.
+    pub(crate) past: Past,
+    /// What comes before the run.
     pub(crate) ageing: Option<Ageing>,
     /// What the sweep has set.
     pub(crate) settings: Vec<(String, String)>,
@@ -97,11 +125,16 @@ impl Cell {
         let mut drive = Simulator::new(&self.device, &self.tenants, observe)?;
         let slot = ErrorSlot::default();
         let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
+        if self.past.state != InitialState::Empty {
+            let footprint = self.footprint(&drive, &slot, watch.stop)?;
+            drive.define(&self.past, &footprint)?;
+        }
         if let Some(ageing) = self.ageing {
             self.age(&mut drive, ageing, &slot, watch.stop)?;
         }
-        let streams = self.open(&drive, &slot, &gauges)?;
-        let lengths: Vec<u64> = self.lanes.iter().map(|lane| lane.feed.length()).collect();
+        let served: Vec<Lane> = self.lanes.iter().filter_map(|lane| self.served(lane)).collect();
+        let streams = self.open(&served, &drive, &slot, &gauges)?;
+        let lengths: Vec<u64> = served.iter().map(|lane| lane.feed.length()).collect();
         let mut kept = Vec::new();
         let mut told = 0;
         let mut look = |drive: &mut Simulator, look: Look| {
@@ -133,6 +166,36 @@ impl Cell {
         Ok(Ran { report: drive.report(), completions: kept })
     }
 
+    /// The pages that the run will use, by a first pass over it.
+    fn footprint(
+        &self,
+        drive: &Simulator,
+        slot: &ErrorSlot,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Footprint> {
+        let mut footprint = Footprint::default();
+        let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
+        for stream in self.open(&self.lanes, drive, slot, &gauges)? {
+            for request in stream.requests.take_while(|_| !stop.load(Ordering::Relaxed)) {
+                let tenant = stream.tenant.map_or(request.tenant, TenantId);
+                drive.cover(&mut footprint, &Request { tenant, ..request });
+            }
+        }
+        slot.take().map_or(Ok(footprint), Err)
+    }
+
+    /// A lane as the run has it, if it has it at all.
+    fn served(&self, lane: &Lane) -> Option<Lane> {
+        let Some(only) = self.only else { return Some(lane.clone()) };
+        match lane.tenant {
+            Some(tenant) => (tenant == only).then(|| lane.clone()),
+            None => {
+                let feed = Feed { only: Some(TenantId(only)), ..lane.feed.clone() };
+                Some(Lane { feed, tenant: Some(only), ..lane.clone() })
+            }
+        }
+    }
+
     /// Ages the drive. An interruption cuts it short, and the run that follows ends at once.
     fn age(
         &self,
@@ -144,7 +207,7 @@ impl Cell {
         let go_on = |_: &Request| !stop.load(Ordering::Relaxed);
         if ageing.how == WarmUp::Trace {
             let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
-            for stream in self.open(drive, slot, &gauges)? {
+            for stream in self.open(&self.lanes, drive, slot, &gauges)? {
                 let owned = |request: Request| Request {
                     tenant: stream.tenant.map_or(request.tenant, TenantId),
                     ..request
@@ -165,6 +228,7 @@ impl Cell {
 
     fn open<'a>(
         &self,
+        lanes: &[Lane],
         drive: &Simulator,
         slot: &'a ErrorSlot,
         gauges: &[Gauge],
@@ -178,7 +242,7 @@ impl Cell {
             let requests = lane.feed.open(Target { spaces, page }, slot, gauge)?;
             Ok(Stream { requests: Box::new(requests), tenant: lane.tenant, replay: lane.replay })
         };
-        self.lanes.iter().zip(gauges).map(open).collect()
+        lanes.iter().zip(gauges).map(open).collect()
     }
 }
 

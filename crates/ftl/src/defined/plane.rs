@@ -8,6 +8,7 @@ use crate::block::{Past as BlockPast, Plane, Stream};
 use crate::error::FtlError;
 use crate::ftl::Ftl;
 use ssdtune_model::PlaneId;
+use std::cmp::Reverse;
 
 /// The pages of one tenant in a plane.
 pub(crate) struct Group {
@@ -101,6 +102,7 @@ impl Ftl {
         // Steady is a plane that has just collected: its pool is at the threshold.
         let spared = match definition.start {
             Start::Sequential => self.config.reserve + 1,
+            Start::Steady if self.config.analytic_start => self.config.threshold / 2,
             Start::Steady => self.config.threshold,
         };
         let room = plane.free_blocks().saturating_sub(spared + open);
@@ -177,6 +179,7 @@ impl PlanePast {
         &mut self,
         pages: u32,
         seed: u64,
+        fullest_first: bool,
         mut steady: impl FnMut(u32, f64) -> Stationary,
     ) {
         self.owners = interleave(&self.groups, self.full);
@@ -201,6 +204,9 @@ impl PlanePast {
                 };
                 let mut valid: Vec<u32> = own.iter().map(draw).collect();
                 balance(&mut valid, group.settled(), pages, seed);
+                if fullest_first {
+                    valid.sort_unstable_by_key(|&count| Reverse(count));
+                }
                 valid
             } else {
                 group.ages.extend(own.iter().map(|block| self.full - 1 - block));

@@ -499,7 +499,7 @@ impl Driver {
     /// One logical page in both.
     fn compare(&self, tenant: usize, lpn: u64) {
         let owner = Owner::Data(tenant, lpn);
-        let phys = self.ftl.find(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
+        let phys = self.ftl.looked_at(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
         let expected = self.reference.place.get(&owner).copied();
         assert_eq!(phys, expected, "tenant {tenant} page {lpn}");
         if let Some(phys) = phys {

@@ -42,5 +42,7 @@ pub(super) const COMPAT: Section = Section {
             .says("An erase command erases one block, never one in each of several planes."),
         row!("compat.wrap_request_size", compat.wrap_request_size)
             .says("Request sizes wrap at 65,536 sectors."),
+        row!("compat.analytic_start", compat.analytic_start)
+            .says("A steady start has a pool of half the threshold, and its oldest blocks are the fullest."),
     ],
 };

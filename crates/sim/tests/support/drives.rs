@@ -102,8 +102,16 @@ pub fn run(config: &DeviceConfig, requests: &[Request]) -> Ran {
 
 /// Runs a stream for each tenant.
 pub fn run_tenants(config: &DeviceConfig, tenants: &[Tenant], streams: &[Vec<Request>]) -> Ran {
-    let mut simulator =
-        Simulator::new(&config.check().expect("legal"), tenants, WATCH).expect("a legal drive");
+    run_on(new(config, tenants), streams)
+}
+
+/// An empty drive.
+pub fn new(config: &DeviceConfig, tenants: &[Tenant]) -> Simulator {
+    Simulator::new(&config.check().expect("legal"), tenants, WATCH).expect("a legal drive")
+}
+
+/// Runs streams on a drive, one for each tenant.
+pub fn run_on(mut simulator: Simulator, streams: &[Vec<Request>]) -> Ran {
     let streams = (streams.iter().enumerate())
         .map(|(tenant, requests)| Stream {
             tenant: Some(tenant as u16),

@@ -7,7 +7,7 @@
 mod plan;
 mod show;
 
-use crate::cell::{Ageing, Cell, WarmUp, Watch, interval_of_ms};
+use crate::cell::{Ageing, Cell, StartArg, WarmUp, Watch, interval_of_ms};
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
 use crate::feed::Fit;
@@ -18,7 +18,7 @@ use crate::record::RecorderOptions;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_sim::{Ending, FtlError, Report, SimError};
+use ssdtune_sim::{Ending, FtlError, Past, Report, SimError, Slowdown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -72,6 +72,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", requires = "tenants")]
     channels: Vec<plan::Ids>,
 
+    /// Also run each tenant alone on the same drive, and say how much sharing slows each down and how fair that is.
+    #[arg(long)]
+    slowdown: bool,
+
     /// When requests are submitted: at their own times (open), or N at once (closed:N).
     #[arg(long, value_name = "open|closed:N", default_value = "open")]
     replay: plan::ReplayArg,
@@ -88,16 +92,32 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW")]
     fit_addresses: Option<Fit>,
 
+    /// What the drive holds at the start: nothing, or data in every page as a sequential fill or endless random
+    /// writes leave them behind, the pages that the run uses first. They are defined, not written: it takes no
+    /// time, and memory only for what the run touches.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STATE",
+        default_value = "empty",
+        conflicts_with = "mqsim"
+    )]
+    start: StartArg,
+
     /// Age the drive before the run, without time: `sequential` writes every page once, `random` then overwrites
     /// five times as many at random, `trace` serves the run's own requests once. Takes memory for every page
     /// written.
     #[arg(long, value_enum, value_name = "HOW", conflicts_with = "mqsim")]
     warm_up: Option<WarmUp>,
 
-    /// Share of the pages that a sequential or random --warm-up writes.
-    #[arg(long, value_name = "SHARE", requires = "warm_up", default_value_t = 1.0)]
+    /// Share of the pages that hold data after --start, or after a sequential or random --warm-up.
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     #[arg(value_parser = share)]
     occupancy: f64,
+
+    /// How often each block was erased before a sequential or steady --start.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    erases: u32,
 
     /// Write a line for each request, as CSV; several cells get a number before the ending.
     #[arg(long, value_name = "FILE.csv[.zst]")]
@@ -122,6 +142,23 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
+    fn past(&self) -> anyhow::Result<Past> {
+        let filled = matches!(self.warm_up, Some(WarmUp::Sequential | WarmUp::Random));
+        if filled && self.start != StartArg::Empty {
+            return Err(anyhow!(
+                "--start {:?} fills the drive already: leave --warm-up away, or age it with --warm-up trace",
+                self.start
+            ));
+        }
+        if self.occupancy < 1.0 && self.start == StartArg::Empty && !filled {
+            return Err(anyhow!(
+                "--occupancy says how full --start or --warm-up leave the drive: give one of them"
+            ));
+        }
+        let occupancy = vec![self.occupancy];
+        Ok(Past { state: self.start.into(), occupancy, erases: self.erases, seed: 0 })
+    }
+
     fn ageing(&self) -> Option<Ageing> {
         self.warm_up.map(|how| Ageing { how, occupancy: self.occupancy })
     }
@@ -146,6 +183,8 @@ struct CellResult {
     series: Option<PathBuf>,
     error: Option<String>,
     report: Option<Report>,
+    /// What sharing costs the tenants, if that was asked for.
+    slowdown: Option<Slowdown>,
     /// Whether the error is one of the work (writing, room on the drive), not of an input.
     #[serde(skip)]
     work_failed: bool,
@@ -175,7 +214,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                     exact: args.exact,
                     keep: false,
                 };
-                run_cell(index, cell, &watch)
+                run_cell(index, cell, &watch, args.slowdown)
             })
             .collect()
     });
@@ -195,7 +234,7 @@ fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
     })
 }
 
-fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
+fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellResult {
     let mut result = CellResult {
         cell: index,
         device: cell.device.name.clone(),
@@ -205,13 +244,23 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
         series: watch.record.series.clone(),
         error: None,
         report: None,
+        slowdown: None,
         work_failed: false,
     };
     if watch.stop.load(Ordering::Relaxed) {
         return result;
     }
-    match cell.run(watch) {
-        Ok(ran) => result.report = Some(ran.report),
+    let (shared, alone) = match slowdown {
+        true => rayon::join(|| cell.run(watch), || run_alone(cell, watch)),
+        false => (cell.run(watch), Ok(Vec::new())),
+    };
+    let reports = shared.and_then(|ran| Ok((ran.report, alone?)));
+    match reports {
+        Ok((report, alone)) => {
+            let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
+            result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
+            result.report = Some(report);
+        }
         Err(error) => {
             let writing = error.chain().any(|cause| cause.is::<std::io::Error>())
                 && !error.is::<ssdtune_trace::TraceError>();
@@ -223,6 +272,22 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
     }
     (watch.progress)(1.0, 0);
     result
+}
+
+/// Runs each tenant alone on the same drive, in the order of the tenants.
+fn run_alone(cell: &Cell, watch: &Watch) -> anyhow::Result<Vec<Report>> {
+    let alone = |tenant| {
+        let cell = Cell { only: Some(tenant), ..cell.clone() };
+        let watch = Watch {
+            stop: watch.stop,
+            progress: &|_, _| {},
+            record: RecorderOptions::default(),
+            exact: watch.exact,
+            keep: false,
+        };
+        cell.run(&watch).map(|ran| ran.report)
+    };
+    (0..cell.tenants.len() as u16).into_par_iter().map(alone).collect()
 }
 
 /// Prints what was measured, and says with the exit code how complete it is.

@@ -11,7 +11,7 @@ use anyhow::anyhow;
 use rayon::prelude::*;
 use ssdtune_model::source::Loaded;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue};
-use ssdtune_sim::{Places, Replay, Simulator, Tenant};
+use ssdtune_sim::{Past, Places, Replay, Simulator, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::{self, Model, Seed};
 use ssdtune_trace::{Format, ReadOptions, TenantId};
@@ -90,16 +90,27 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     if points.len() > 1 {
         keep_in_memory(&mut groups)?;
     }
+    let past = args.past().map_err(Failure::usage)?;
     let mut cells = Vec::with_capacity(groups.len() * points.len());
     for group in &groups {
         for (settings, config) in &points {
             if let Some(reason) = unsupported(config, group.tenants.len()) {
                 return Err(Failure::usage(anyhow!(reason)));
             }
+            if args.slowdown && group.tenants.len() < 2 {
+                return Err(Failure::usage(anyhow!(
+                    "--slowdown compares tenants that share a drive: give several traces with --tenants"
+                )));
+            }
             cells.push(Cell {
                 device: config.clone(),
                 tenants: group.tenants_of(config),
                 lanes: group.lanes.clone(),
+                past: group
+                    .past
+                    .clone()
+                    .unwrap_or_else(|| Past { seed: config.run.seed, ..past.clone() }),
+                only: None,
                 ageing: args.ageing(),
                 settings: settings.clone(),
             });
@@ -114,6 +125,8 @@ struct Group {
     tenants: Vec<Option<Ids>>,
     /// Tenants as a scenario describes them.
     described: Option<Vec<Tenant>>,
+    /// The past that a scenario asks for.
+    past: Option<Past>,
     lanes: Vec<Lane>,
 }
 
@@ -185,6 +198,7 @@ fn mqsim_lanes(
         Ok(Group {
             tenants: vec![None; cell.tenants.len()],
             described: Some(cell.tenants),
+            past: Some(cell.past),
             // MQSim folds addresses, and so does the drive by itself.
             lanes: lanes
                 .map(|mut lane| {
@@ -234,9 +248,14 @@ fn own_lanes(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<V
     if args.tenants {
         let tenants = (0..args.trace.len()).map(|t| args.channels.get(t).cloned()).collect();
         let lanes = args.trace.iter().enumerate().map(lane).collect();
-        return Ok(vec![Group { tenants, described: None, lanes }]);
+        return Ok(vec![Group { tenants, described: None, past: None, lanes }]);
     }
-    let alone = |path| Group { tenants: vec![None], described: None, lanes: vec![lane((0, path))] };
+    let alone = |path| Group {
+        tenants: vec![None],
+        described: None,
+        past: None,
+        lanes: vec![lane((0, path))],
+    };
     Ok(args.trace.iter().map(alone).collect())
 }
 
@@ -276,7 +295,7 @@ fn model_group(args: &Args, name: &str, context: &Context) -> Outcome<Group> {
             "{name} has {count} tenants; {most} closed loops at most"
         )));
     }
-    Ok(Group { tenants: vec![None; count], described: None, lanes })
+    Ok(Group { tenants: vec![None; count], described: None, past: None, lanes })
 }
 
 fn load_model(name: &str) -> Outcome<Model> {

@@ -40,10 +40,7 @@ pub(super) fn case(
         Ok(cell) => cell,
         Err(error) => return without(Status::Invalid, chain(&error)),
     };
-    let preconditioned = cell.device.run.preconditioned.then_some(
-        "starts from a preconditioned drive (Enabled_Preconditioning), which is not simulated",
-    );
-    if let Some(reason) = preconditioned.or(unsupported(&cell.device, cell.tenants.len())) {
+    if let Some(reason) = unsupported(&cell.device, cell.tenants.len()) {
         return without(Status::Unsupported, reason.to_owned());
     }
     let short = case.metrics.generated <= ROWS_MAX;
@@ -108,7 +105,9 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
     };
     let lanes: anyhow::Result<Vec<Lane>> = case.traces.iter().enumerate().map(lane).collect();
     let tenants = pair::tenants(scenario);
-    Ok(Cell { device, tenants, lanes: lanes?, ageing: None, settings: Vec::new() })
+    let past = pair::past(&device, scenario);
+    let settings = Vec::new();
+    Ok(Cell { device, tenants, lanes: lanes?, only: None, past, ageing: None, settings })
 }
 
 fn metrics(ran: &Ran, short: bool) -> Metrics {
@@ -181,7 +180,7 @@ fn flows(report: &Report) -> Vec<FlowMetrics> {
     };
     match report.tenants.len() {
         1 => Vec::new(),
-        _ => report.tenants.iter().enumerate().map(flow).collect(),
+        _ => report.tenants.iter().map(|tenant| &tenant.metrics).enumerate().map(flow).collect(),
     }
 }
 

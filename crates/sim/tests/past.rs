@@ -1,0 +1,130 @@
+//! A drive with a past, run in time: it is the drive that stores everything its past defines, and it is
+//! ready at once whatever its size.
+
+#[path = "support/drives.rs"]
+mod drives;
+
+use drives::{Mix, small};
+use ssdtune_model::config::{Allocation, CacheMode, GcPolicy, Sharing};
+use ssdtune_model::{Bytes, DeviceConfig, Nanos, Sectors};
+use ssdtune_sim::{Footprint, InitialState, Past, Places, Simulator, Tenant};
+use ssdtune_trace::{Op, Request, TenantId};
+use std::time::Instant;
+
+fn requests(seed: u64, tenant: u16, sectors: u64) -> Vec<Request> {
+    let mix = Mix {
+        requests: 6_000,
+        seed,
+        gap_ns: 120_000.0,
+        reads: 35,
+        trims: 4,
+        flushes: 1,
+        sectors,
+        align: if seed.is_multiple_of(2) { 8 } else { 1 },
+        pages_max: 6,
+    };
+    mix.requests(tenant)
+}
+
+fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, Past) {
+    let mut config = small();
+    config.run.seed = seed;
+    config.flash.blocks_per_plane = 32;
+    config.gc.policy = GcPolicy::ALL[seed as usize % GcPolicy::ALL.len()];
+    config.gc.threshold = 0.12;
+    config.mapping.ideal = seed % 3 == 0;
+    config.mapping.cmt_capacity = Bytes(4096);
+    config.mapping.cmt_sharing = Sharing::ALL[seed as usize % Sharing::ALL.len()];
+    config.mapping.allocation = Allocation::ALL[seed as usize / 2 % Allocation::ALL.len()];
+    config.cache.mode = if seed % 4 == 0 { CacheMode::Off } else { CacheMode::ReadWrite };
+    config.wear.static_threshold = 4;
+    let mut tenants = vec![Tenant::sole(&config)];
+    if seed % 5 > 2 {
+        let places = Places { channels: vec![1], ..Places::all(&config.geometry()) };
+        tenants.push(Tenant { places, writer: true, ..Tenant::sole(&config) });
+    }
+    let state = if seed % 7 == 6 { InitialState::Sequential } else { InitialState::Steady };
+    (config, tenants, Past { state, occupancy: vec![0.9, 0.7], erases: 3, seed })
+}
+
+#[test]
+fn a_defined_drive_runs_as_its_stored_copy() {
+    for seed in 0..24 {
+        let (config, tenants, past) = case(seed);
+        let ran = [false, true].map(|stored| {
+            let mut drive = drives::new(&config, &tenants);
+            let streams: Vec<Vec<Request>> = (0..tenants.len() as u16)
+                .map(|tenant| requests(seed, tenant, drive.address_space(tenant.into()).0 / 512))
+                .collect();
+            let mut footprint = Footprint::default();
+            for request in streams.iter().flatten().take(50) {
+                drive.cover(&mut footprint, request);
+            }
+            drive.define(&past, &footprint).expect("room");
+            if stored {
+                drive.materialise();
+            }
+            drives::run_on(drive, &streams)
+        });
+        let [defined, stored] = &ran;
+        assert!(defined.outcome == stored.outcome, "case {seed}: outcomes differ");
+        assert!(defined.completions == stored.completions, "case {seed}: completions differ");
+        let figures = ran.each_ref().map(|ran| {
+            let mut report = ran.report.clone();
+            report.simulation.ftl_memory_bytes = 0;
+            serde_json::to_string(&report).expect("a report is JSON")
+        });
+        assert!(figures[0] == figures[1], "case {seed}: reports differ");
+        let written = defined.report.simulation.initial_pages;
+        assert!(written > 0 && defined.report.collection.executions > 0, "case {seed} collects");
+    }
+}
+
+/// Reads of pages that a past defines cost flash time, of others they do not.
+#[test]
+fn the_footprint_is_covered_first() {
+    let mut config = small();
+    config.cache.mode = CacheMode::Off;
+    config.mapping.ideal = true;
+    let tenants = [Tenant::sole(&config)];
+    let read = |page: u64| Request {
+        at: Nanos(page * 1_000_000),
+        lba: Sectors(page * 8),
+        sectors: 8,
+        tenant: TenantId(0),
+        op: Op::Read,
+    };
+    let streams = [(0..200).map(|n| read(n * 7)).collect::<Vec<_>>()];
+    let unwritten = |covered: usize| {
+        let mut drive = drives::new(&config, &tenants);
+        let mut footprint = Footprint::default();
+        streams[0].iter().take(covered).for_each(|request| drive.cover(&mut footprint, request));
+        let past = Past { state: InitialState::Steady, ..Past::default() };
+        drive.define(&past, &footprint).expect("room");
+        drives::run_on(drive, &streams).report.unwritten_reads.pages
+    };
+    assert_eq!([unwritten(0), unwritten(50), unwritten(200)], [200, 150, 0]);
+}
+
+/// 512 GiB in 5 ms and 4 TiB in 50 ms of a release build; twenty times as long is allowed here.
+#[test]
+fn a_used_drive_is_ready_at_once() {
+    for (channels, limit_ms) in [(8, 100), (64, 1000)] {
+        for ideal in [true, false] {
+            let mut config = DeviceConfig::default();
+            config.bus.channels = channels;
+            config.mapping.ideal = ideal;
+            let config = config.check().expect("legal");
+            let start = Instant::now();
+            let tenants = [Tenant::sole(&config)];
+            let mut drive = Simulator::new(&config, &tenants, drives::WATCH).expect("a drive");
+            let past =
+                Past { state: InitialState::Steady, occupancy: vec![0.9], ..Past::default() };
+            drive.define(&past, &Footprint::default()).expect("room");
+            let took = start.elapsed().as_millis();
+            let memory = drive.report().simulation.ftl_memory_bytes;
+            println!("{channels} channels, ideal {ideal}: {took} ms, {memory} B");
+            assert!(took < limit_ms, "{took} ms");
+        }
+    }
+}
