@@ -170,7 +170,9 @@ struct Heat {
 #[test]
 fn greedy_with_hot_and_cold_apart_is_greedy_under_uniform_writes() {
     for (writes, pages) in [(0.9, 0.1), (0.8, 0.2), (0.6, 0.4)] {
-        check_apart(GcPolicy::Greedy, &Heat { writes, pages }, |_, utilisation| greedy(utilisation));
+        check_apart(GcPolicy::Greedy, &Heat { writes, pages }, |_, utilisation| {
+            greedy(utilisation)
+        });
     }
 }
 

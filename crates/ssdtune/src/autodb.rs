@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DbArg {
     /// The AutoDB: a directory that one process uses at a time.
-    #[arg(long, value_name = "DIR", env = "SSDTUNE_DB", default_value = "autodb")]
+    #[arg(long, value_name = "DIR", env = "SSDTUNE_DB", default_value = "ssdtune.autodb")]
     db: PathBuf,
 }
 
