@@ -65,8 +65,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let verdict = categories.classify(name, &requests, args.threshold).map_err(failure)?;
     if !verdict.inside {
         return Err(Failure::Work(anyhow!(
-            "{name} belongs to no category (the nearest is {} at {:.2}, beyond {:.2}): `ssdtune search` finds a \
-             configuration for it",
+            "{name} belongs to no category (the nearest is {} at {:.2}, beyond {:.2}): `ssdtune workload \
+             learn` makes one of it, and `ssdtune search` then finds its configuration",
             verdict.name,
             verdict.distance,
             verdict.threshold
