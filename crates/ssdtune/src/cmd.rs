@@ -3,10 +3,13 @@
 
 mod completions;
 mod config;
+mod db;
 mod man;
+mod recommend;
 mod simulate;
 mod trace;
 mod validate;
+mod workload;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -25,6 +28,14 @@ pub(crate) enum Command {
     /// Read, convert, describe and generate block-I/O traces.
     #[command(subcommand)]
     Trace(trace::Command),
+    /// Learn categories of workloads, and tell which one a trace belongs to.
+    #[command(subcommand)]
+    Workload(workload::Command),
+    /// The best configuration known for workloads like this one, at once and without simulation.
+    Recommend(Box<recommend::Args>),
+    /// List, show, export, import, clean and verify what an AutoDB remembers.
+    #[command(subcommand)]
+    Db(db::Command),
     /// Print the completion script of a shell.
     Completions(completions::Args),
     /// Write the manual pages, one for each subcommand, into a directory.
@@ -39,6 +50,9 @@ impl Command {
             Self::Simulate(args) => simulate::run(&args, context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),
+            Self::Workload(command) => command.run(context),
+            Self::Recommend(args) => recommend::run(&args, context),
+            Self::Db(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
         }

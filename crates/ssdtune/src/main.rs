@@ -3,6 +3,7 @@
 //! The table of contents: [`cli`] is the command line, [`cmd`] has one file per subcommand, [`context`] is
 //! what every subcommand is given (flags, output, interruption), [`outcome`] the exit codes.
 
+mod autodb;
 mod cell;
 mod cli;
 mod cmd;

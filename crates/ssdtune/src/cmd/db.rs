@@ -1,0 +1,43 @@
+//! `ssdtune db …`: what an AutoDB remembers.
+
+mod export;
+mod gc;
+mod import;
+mod list;
+mod show;
+mod verify;
+
+use crate::context::Context;
+use crate::outcome::Outcome;
+use clap::Subcommand;
+
+/// What to do with an AutoDB.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List what is stored: how much of each kind, or every record of one kind.
+    List(list::Args),
+    /// Show one record.
+    Show(show::Args),
+    /// Write records as JSON lines, without loss.
+    Export(export::Args),
+    /// Read records that were exported.
+    Import(import::Args),
+    /// Leave out what no search finds any more, and give the space back.
+    Gc(gc::Args),
+    /// Read every record and check it.
+    Verify(verify::Args),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self, context: &Context) -> Outcome {
+        match self {
+            Self::List(args) => list::run(&args, context),
+            Self::Show(args) => show::run(&args, context),
+            Self::Export(args) => export::run(&args, context),
+            Self::Import(args) => import::run(&args, context),
+            Self::Gc(args) => gc::run(&args, context),
+            Self::Verify(args) => verify::run(&args, context),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `ssdtune db export`: records as JSON lines.
+
+use crate::autodb::{DbArg, failure};
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome, chain};
+use anyhow::Context as _;
+use ssdtune_tune::db::Kind;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `ssdtune db export`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The first line says what the file is, every other is one record. Whatever is damaged \
+                        is left out and named, and the exit code is then 1."
+)]
+pub(crate) struct Args {
+    /// Only these kinds (with , between).
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    kinds: Vec<Kind>,
+
+    /// Where to; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    db: DbArg,
+}
+
+/// Writes the lines.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let db = args.db.open_existing()?;
+    let kinds = if args.kinds.is_empty() { Kind::ALL.to_vec() } else { args.kinds.clone() };
+    let (count, damaged) = match &args.output {
+        Some(path) => {
+            let mut name = path.file_name().unwrap_or_default().to_os_string();
+            name.push(".partial");
+            let partial = path.with_file_name(name);
+            let done = write_file(&partial, |out| db.export(&kinds, out).map_err(failure))?;
+            std::fs::rename(&partial, path)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            done
+        }
+        None => {
+            let mut out = Lines(context);
+            db.export(&kinds, &mut out).map_err(|error| match error {
+                // A reader that leaves is no error.
+                ssdtune_tune::db::DbError::Io { source, .. } => source.into(),
+                other => failure(other),
+            })?
+        }
+    };
+    context.note(format_args!("{count} records"));
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    for error in damaged {
+        context.warn(chain(&error.into()));
+    }
+    Err(Failure::Reported(1))
+}
+
+fn write_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Outcome<T>) -> Outcome<T> {
+    let cannot = || format!("cannot write {}", path.display());
+    let mut out = BufWriter::new(File::create(path).with_context(cannot)?);
+    let done = write(&mut out)?;
+    let file =
+        out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(cannot)?;
+    file.sync_all().with_context(cannot)?;
+    Ok(done)
+}
+
+/// Standard output as a writer.
+struct Lines<'a>(&'a Context);
+
+impl Write for Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let gone = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        match self.0.raw(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(Failure::BrokenPipe) => Err(gone()),
+            Err(_) => Err(std::io::Error::other("cannot write to standard output")),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! `ssdtune db import`: records that were exported.
+
+use crate::autodb::{DbArg, failure};
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use anyhow::anyhow;
+use clap::ValueEnum;
+use ssdtune_tune::db::{DbError, OnConflict};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `ssdtune db import`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Nothing is stored before every line is read and sound. Into a new AutoDB the records come \
+                        back with the generations they had; elsewhere they are new ones."
+)]
+pub(crate) struct Args {
+    /// What `ssdtune db export` wrote; - for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// What to do with a record that is stored with another value.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Conflict::Refuse)]
+    on_conflict: Conflict,
+
+    #[command(flatten)]
+    db: DbArg,
+}
+
+/// What to do with a record that is stored with another value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Conflict {
+    /// Stop, with nothing stored.
+    Refuse,
+    /// Keep the stored one.
+    Keep,
+    /// Take the imported one.
+    Replace,
+}
+
+/// Reads and stores.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let on_conflict = match args.on_conflict {
+        Conflict::Refuse => OnConflict::Refuse,
+        Conflict::Keep => OnConflict::Keep,
+        Conflict::Replace => OnConflict::Replace,
+    };
+    let name = args.file.display();
+    let mut input: Box<dyn BufRead> = if args.file == Path::new("-") {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        let file =
+            File::open(&args.file).map_err(|error| Failure::input(anyhow!("{name}: {error}")))?;
+        Box::new(BufReader::new(file))
+    };
+    let db = args.db.open()?;
+    let imported = db.import(&mut *input, on_conflict).map_err(|error| match error {
+        DbError::Import { .. } | DbError::Conflict { .. } => {
+            Failure::input(anyhow!("{name}: {error}"))
+        }
+        other => failure(other),
+    })?;
+    if context.json() {
+        return context.document(&imported);
+    }
+    context.line(format_args!(
+        "{} added, {} replaced, {} there already, {} kept as stored",
+        imported.added, imported.replaced, imported.same, imported.kept
+    ))
+}

@@ -1,0 +1,142 @@
+//! Workloads as the command line names them: trace files, or bundled models by name.
+
+use crate::cmd::trace::read_args::{ReadArgs, open_path};
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use anyhow::anyhow;
+use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
+use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
+use ssdtune_trace::{Request, Source};
+use std::path::{Path, PathBuf};
+
+/// Windows that a model is asked for, unless said otherwise.
+const MODEL_WINDOWS: usize = 40;
+/// Windows that are read of a trace, unless said otherwise.
+const TRACE_WINDOWS_MAX: usize = 1_000;
+
+/// How much to read, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceArgs {
+    /// Windows of 3,000 requests to generate of a model (40 without it), and the most to read of a
+    /// trace (1,000 without it).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    windows: Option<u32>,
+
+    /// Which of the three disjoint sets of seeds models draw from: training, validation or held-out.
+    #[arg(long, value_name = "SET", default_value = "training")]
+    seed_set: SeedSet,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// A workload to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceName {
+    /// The category it is said to be of.
+    pub(crate) category: Option<String>,
+    /// A file, or a bundled model.
+    pub(crate) source: String,
+}
+
+impl std::str::FromStr for SourceName {
+    type Err = String;
+
+    /// `SOURCE` or `CATEGORY=SOURCE`. A path with = in it is one if what stands before = cannot be a name.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = |name: &str| !name.is_empty() && !name.contains(['/', '\\', '.']);
+        let (category, source) = match text.split_once('=') {
+            Some((category, source)) if named(category) => (Some(category.to_owned()), source),
+            _ => (None, text),
+        };
+        if source.is_empty() {
+            return Err("write a trace file or a bundled model, or CATEGORY= and one".to_owned());
+        }
+        Ok(Self { category, source: source.to_owned() })
+    }
+}
+
+impl SourceName {
+    /// What the workload is called: the model's name, or the file's up to its first dot.
+    pub(crate) fn name(&self) -> String {
+        if self.is_file() {
+            let path = Path::new(&self.source);
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            return match name.split('.').find(|part| !part.is_empty()) {
+                Some(stem) => stem.chars().map(legal).collect(),
+                None => name,
+            };
+        }
+        bundled(&self.source).map_or_else(
+            |_| self.source.clone(),
+            |model| match self.source.split_once('@') {
+                Some((_, variant)) => {
+                    format!("{}@{variant}", model.name.split('@').next().unwrap_or_default())
+                }
+                None => model.name,
+            },
+        )
+    }
+
+    fn is_file(&self) -> bool {
+        self.source == "-" || Path::new(&self.source).exists()
+    }
+
+    /// Its requests, whole windows of them.
+    pub(crate) fn read(&self, args: &SourceArgs, context: &Context) -> Outcome<Vec<Request>> {
+        if self.is_file() {
+            return self.read_file(args);
+        }
+        let path_like = self.source.contains(['/', '\\']);
+        let model = bundled(&self.source).map_err(|error| {
+            Failure::usage(match path_like {
+                true => anyhow!("{}: no such file", self.source),
+                false => anyhow!("{}: no such file, and {error}", self.source),
+            })
+        })?;
+        let seed = Seed { set: args.seed_set, index: context.seed().unwrap_or(0) };
+        let generator = Generator::new(&model, seed).map_err(Failure::input)?;
+        let windows = args.windows.map_or(MODEL_WINDOWS, |windows| windows as usize);
+        Ok(generator.take(windows * WINDOW_REQUESTS).collect())
+    }
+
+    fn read_file(&self, args: &SourceArgs) -> Outcome<Vec<Request>> {
+        let mut source = open_path(&PathBuf::from(&self.source), &args.read.options()?)?;
+        let most = args.windows.map_or(TRACE_WINDOWS_MAX, |windows| windows as usize);
+        let mut requests = Vec::new();
+        while requests.len() < most * WINDOW_REQUESTS {
+            if source.fill(&mut requests).map_err(Failure::input)? == 0 {
+                break;
+            }
+        }
+        requests.truncate(most * WINDOW_REQUESTS);
+        Ok(requests)
+    }
+}
+
+fn legal(c: char) -> char {
+    if c.is_alphanumeric() || "-_@".contains(c) { c } else { '-' }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_paths() {
+        let parse = |text: &str| text.parse::<SourceName>();
+        let source = |category: Option<&str>, source: &str| {
+            Ok(SourceName { category: category.map(str::to_owned), source: source.to_owned() })
+        };
+        assert_eq!(parse("websearch"), source(None, "websearch"));
+        assert_eq!(parse("reads=a/b.csv"), source(Some("reads"), "a/b.csv"));
+        assert_eq!(parse("./a=b.csv"), source(None, "./a=b.csv"));
+        assert!(parse("reads=").is_err() && parse("").is_err());
+        let name = |text: &str| parse(text).expect("a source").name();
+        assert_eq!(
+            (name("tpcc"), name("tpcc@skew-half")),
+            ("database".into(), "database@skew-half".into())
+        );
+        assert_eq!(name("Cargo.toml"), "Cargo");
+    }
+}

@@ -1,0 +1,60 @@
+//! The newest acknowledged generation, beside the store.
+//!
+//! When sled finds damage in its log it goes back, without a word, to what it can still read. So every
+//! acknowledgement is noted in a file of its own, after the store has been flushed and without a flush of its own:
+//! the note can be older than the store (after a power failure), never newer. A store that opens with an older
+//! generation than the note has lost records.
+
+use super::{DbError, Generation, store};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+/// Name of the file within the AutoDB.
+pub(super) const FILE: &str = "acknowledged";
+
+/// The file, and what stands in it.
+#[derive(Debug)]
+pub(super) struct Mark {
+    file: File,
+    generation: Generation,
+}
+
+impl Mark {
+    /// Opens the note and holds the store's generation against it.
+    pub(super) fn open(path: &Path, newest: Generation) -> Result<Self, DbError> {
+        let failed = |source| store::io_error(path, "reading its newest generation")(source);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join(FILE))
+            .map_err(failed)?;
+        let mut text = String::new();
+        // What cannot be read as a number is no note.
+        let _ = Read::take(&mut file, 32).read_to_string(&mut text);
+        let acknowledged = Generation(text.trim().parse().unwrap_or(0));
+        if newest < acknowledged {
+            let (path, note) = (path.to_path_buf(), path.join(FILE));
+            return Err(DbError::Lost { path, note, found: newest, acknowledged });
+        }
+        Ok(Self { file, generation: acknowledged })
+    }
+
+    /// Notes that everything up to this generation is on disk.
+    pub(super) fn advance(&mut self, path: &Path, generation: Generation) -> Result<(), DbError> {
+        if generation <= self.generation {
+            return Ok(());
+        }
+        let write = |file: &mut File| {
+            file.rewind()?;
+            // One write of one length, so that a note is the old one or the new one.
+            file.write_all(format!("{generation:020}\n").as_bytes())
+        };
+        write(&mut self.file)
+            .map_err(|source| store::io_error(path, "noting its newest generation")(source))?;
+        self.generation = generation;
+        Ok(())
+    }
+}
