@@ -32,11 +32,11 @@ fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, Past) {
     config.flash.blocks_per_plane = 32;
     config.gc.policy = GcPolicy::ALL[seed as usize % GcPolicy::ALL.len()];
     config.gc.threshold = 0.12;
-    config.mapping.ideal = seed % 3 == 0;
+    config.mapping.ideal = seed.is_multiple_of(3);
     config.mapping.cmt_capacity = Bytes(4096);
     config.mapping.cmt_sharing = Sharing::ALL[seed as usize % Sharing::ALL.len()];
     config.mapping.allocation = Allocation::ALL[seed as usize / 2 % Allocation::ALL.len()];
-    config.cache.mode = if seed % 4 == 0 { CacheMode::Off } else { CacheMode::ReadWrite };
+    config.cache.mode = if seed.is_multiple_of(4) { CacheMode::Off } else { CacheMode::ReadWrite };
     config.wear.static_threshold = 4;
     let mut tenants = vec![Tenant::sole(&config)];
     if seed % 5 > 2 {

@@ -16,7 +16,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
     config.run.seed = number;
     config.gc.threshold = 0.2;
     config.gc.policy = GcPolicy::ALL[number as usize % GcPolicy::ALL.len()];
-    config.mapping.ideal = number % 3 == 0;
+    config.mapping.ideal = number.is_multiple_of(3);
     config.mapping.allocation = Allocation::ALL[number as usize / 2 % Allocation::ALL.len()];
     config.cache.mode = if number % 4 == 1 { CacheMode::Off } else { CacheMode::ReadWrite };
     if number % 5 == 4 {
@@ -63,7 +63,7 @@ fn finish(drive: &mut Simulator, rest: &[Request]) -> (Vec<Completion>, String) 
 fn half_way(number: u64, share: f64) -> (DeviceConfig, Vec<Tenant>, Simulator, Vec<Request>) {
     let (config, tenants) = case(number);
     let mut drive = drives::new(&config, &tenants);
-    if number % 2 == 0 && number % 5 != 4 {
+    if number.is_multiple_of(2) && number % 5 != 4 {
         let past =
             Past { state: InitialState::Steady, occupancy: vec![0.8], erases: 2, seed: number };
         drive.define(&past, &Footprint::default()).expect("room");

@@ -148,8 +148,8 @@ impl Model {
                     if sum(middle) < 1.0 { low = middle } else { high = middle }
                 }
                 let c = self.valid() / (self.pages as f64 - j as f64 + low);
-                for i in j + 1..=self.pages {
-                    masses[i] = c / i as f64;
+                for (i, mass) in masses.iter_mut().enumerate().skip(j + 1) {
+                    *mass = c / i as f64;
                 }
                 masses[j] = c * low / j as f64;
                 break;
