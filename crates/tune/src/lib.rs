@@ -2,3 +2,15 @@
 //!
 //! Workloads are clustered, insensitive parameters pruned, configurations searched with a Gaussian process
 //! and judged by simulation; every result is kept in AutoDB, so that nothing is ever simulated twice.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`space`] | what a search may vary: axes over the parameter catalogue, points, the encoding |
+//! | [`limits`] | what a drive must keep to, and how a proposal is completed to keep to it |
+//! | [`workload`] | requests to judge drives by, with their closed-loop depth |
+//! | [`measure`] | the one door to measuring: `(configuration, trace) -> Measurement`, in-process or external |
+//! | [`grade`] | formulas 1 and 2 |
+
+pub mod grade;
+pub mod limits;
+pub mod space;
