@@ -10,7 +10,12 @@
 //! | [`workload`] | requests to judge drives by, with their closed-loop depth |
 //! | [`measure`] | the one door to measuring: `(configuration, trace) -> Measurement`, in-process or external |
 //! | [`grade`] | formulas 1 and 2 |
+//! | [`key`], [`db`] | what decides an evaluation, and AutoDB, which remembers it |
 
+pub mod db;
 pub mod grade;
+pub mod key;
 pub mod limits;
+pub mod measure;
 pub mod space;
+pub mod workload;

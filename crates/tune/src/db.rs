@@ -1,0 +1,401 @@
+//! AutoDB: what AutoBlox remembers (section 3.4 of the paper), so that nothing is simulated twice.
+//!
+//! Records are JSON values under a [`Kind`] and a key, in sled 0.34 behind this module. Each carries the
+//! [`Generation`] it was written in, a number that grows with every record: a search notes the generation at its
+//! start and takes prior knowledge from records up to that one only, so that what it decides does not depend on
+//! what it stored meanwhile. Each carries the results epoch too, and a checksum that every read verifies.
+//!
+//! [`AutoDb::put`] returns when the record is on disk: kill -9 loses nothing that was acknowledged. A batch is
+//! stored whole or not at all. One process has an AutoDB open at a time; the lock dies with it.
+//!
+//! ```
+//! use ssdtune_tune::db::{AutoDb, Kind};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let db = AutoDb::open(directory.path().join("autodb"))?;
+//! let generation = db.put(Kind::Workload, b"websearch", &["trace", "model"])?;
+//! let stored = db.get::<Vec<String>>(Kind::Workload, b"websearch")?.ok_or("stored just now")?;
+//! assert_eq!((stored.generation, stored.value.len()), (generation, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Cost: a look-up is some microseconds and a write one fsync, whatever the number of records of its batch. JSON
+//! has no NaN and no infinity; a value holding one comes back as an error, not as a number.
+
+mod envelope;
+mod errors;
+mod export;
+mod kind;
+mod lock;
+mod record;
+mod schema;
+mod store;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+
+pub use errors::DbError;
+pub use export::{Imported, OnConflict};
+pub use kind::{Kind, key_text};
+pub use record::{Measure, StoredBest};
+pub use schema::SCHEMA;
+pub use upkeep::{Collected, Damage, Health, Upkeep};
+
+use crate::key::RESULTS_EPOCH;
+use envelope::Opened;
+use lock::Lock;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Longest key in bytes.
+const KEY_BYTES_MAX: usize = 512;
+
+/// When a record was written, counted in records.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Generation(pub u64);
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A value read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored<T> {
+    /// When it was written.
+    pub generation: Generation,
+    /// The [`RESULTS_EPOCH`] of the program that wrote it.
+    pub epoch: u32,
+    /// What was stored.
+    pub value: T,
+}
+
+/// A record as it lies in storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its key.
+    pub key: Vec<u8>,
+    /// When it was written.
+    pub generation: Generation,
+    /// The results epoch of the program that wrote it.
+    pub epoch: u32,
+    /// The value, exactly as it was written.
+    pub json: String,
+}
+
+/// An AutoDB, open in this process alone.
+#[derive(Debug)]
+pub struct AutoDb {
+    store: sled::Db,
+    path: PathBuf,
+    /// The generation of the newest record; whoever writes holds it.
+    newest: Mutex<Generation>,
+    // Last, so that the store is closed when another process gets in.
+    _lock: Lock,
+}
+
+impl AutoDb {
+    /// Opens an AutoDB, or makes an empty one where there is nothing.
+    ///
+    /// # Errors
+    /// Another process has it open, the directory holds something else, its schema is newer than this program,
+    /// or the file system refuses.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, DbError> {
+        let path = path.as_ref();
+        store::create(path)?;
+        Self::open_existing(path)
+    }
+
+    /// Opens an AutoDB that must be there.
+    ///
+    /// # Errors
+    /// As [`AutoDb::open`], and there is none.
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, DbError> {
+        let path = path.as_ref().to_path_buf();
+        store::recognise(&path)?;
+        let lock = Lock::take(&path)?;
+        store::finish_swap(&path)?;
+        let store = store::open(&path, &store::place(&path))?;
+        schema::migrate(&path, &store)?;
+        let newest = Mutex::new(schema::generation(&path, &store)?);
+        Ok(Self { store, path, newest, _lock: lock })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The generation of the newest record.
+    pub fn generation(&self) -> Generation {
+        *self.newest()
+    }
+
+    /// Stores a value and returns when it is on disk. A value that is there already, byte for byte and from the
+    /// same epoch, stays as it is and keeps its generation, which is returned.
+    ///
+    /// # Errors
+    /// The key is empty or too long, the value is not JSON, or writing fails.
+    pub fn put<T: Serialize + ?Sized>(
+        &self,
+        kind: Kind,
+        key: &[u8],
+        value: &T,
+    ) -> Result<Generation, DbError> {
+        let mut batch = Batch::default();
+        batch.put(kind, key, value)?;
+        self.commit(&batch)
+    }
+
+    /// Stores many values with one wait for the disk: all of them, or none. Returns the newest generation.
+    ///
+    /// # Errors
+    /// As [`AutoDb::put`].
+    pub fn put_all<'a, T: Serialize + 'a, K: AsRef<[u8]>>(
+        &self,
+        kind: Kind,
+        records: impl IntoIterator<Item = (K, &'a T)>,
+    ) -> Result<Generation, DbError> {
+        let mut batch = Batch::default();
+        for (key, value) in records {
+            batch.put(kind, key.as_ref(), value)?;
+        }
+        self.commit(&batch)
+    }
+
+    /// Stores a batch: all of it, or nothing. Returns the greatest generation among its records, or the AutoDB's
+    /// if it has none.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn commit(&self, batch: &Batch) -> Result<Generation, DbError> {
+        let mut last = None;
+        {
+            let mut newest = self.newest();
+            let mut changes = sled::Batch::default();
+            let before = *newest;
+            for (key, value) in &batch.records {
+                let generation = match (value, self.unchanged(key, value.as_deref())?) {
+                    (_, Some(generation)) => generation,
+                    (Some(json), None) => {
+                        newest.0 += 1;
+                        let (generation, epoch) = (*newest, batch.epoch);
+                        let sealed = envelope::seal(key, Opened { generation, epoch, json });
+                        changes.insert(key.as_slice(), sealed);
+                        generation
+                    }
+                    (None, None) => {
+                        changes.remove(key.as_slice());
+                        continue;
+                    }
+                };
+                last = last.max(Some(generation));
+            }
+            if *newest > before {
+                schema::note_generation(&mut changes, *newest);
+            }
+            self.store.apply_batch(changes).map_err(self.failed("written"))?;
+        }
+        // Writers wait for the disk together: the engine flushes for all of them at once.
+        self.store.flush().map_err(self.failed("written"))?;
+        Ok(last.unwrap_or_else(|| self.generation()))
+    }
+
+    /// The value under a key.
+    ///
+    /// # Errors
+    /// The record is damaged, is not a `T`, or reading fails.
+    pub fn get<T: DeserializeOwned>(
+        &self,
+        kind: Kind,
+        key: &[u8],
+    ) -> Result<Option<Stored<T>>, DbError> {
+        let storage = storage_key(kind, key);
+        let Some(bytes) = self.store.get(&storage).map_err(self.failed("read"))? else {
+            return Ok(None);
+        };
+        decode(kind, key, open_sealed(kind, &storage, &bytes)?).map(Some)
+    }
+
+    /// The record under a key, as it lies in storage.
+    ///
+    /// # Errors
+    /// The record is damaged, or reading fails.
+    pub fn entry(&self, kind: Kind, key: &[u8]) -> Result<Option<Entry>, DbError> {
+        let storage = storage_key(kind, key);
+        let found = self.store.get(&storage).map_err(self.failed("read"))?;
+        found.map(|bytes| entry_of(kind, &storage, &bytes)).transpose()
+    }
+
+    /// Whether there is a record under a key; it is not verified.
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub fn contains(&self, kind: Kind, key: &[u8]) -> Result<bool, DbError> {
+        self.store.contains_key(storage_key(kind, key)).map_err(self.failed("read"))
+    }
+
+    /// Every value of a kind with its key, in the order of the keys.
+    pub fn scan<T: DeserializeOwned>(&self, kind: Kind) -> Scan<'_, T> {
+        self.scan_prefix(kind, &[])
+    }
+
+    /// Every value of a kind whose key begins so, in the order of the keys.
+    pub fn scan_prefix<T: DeserializeOwned>(&self, kind: Kind, prefix: &[u8]) -> Scan<'_, T> {
+        let records = self.store.scan_prefix(storage_key(kind, prefix));
+        Scan { db: self, kind, records, value: PhantomData }
+    }
+
+    /// Every record of a kind as it lies in storage, in the order of the keys.
+    pub fn entries(&self, kind: Kind) -> impl Iterator<Item = Result<Entry, DbError>> + use<'_> {
+        self.store.scan_prefix([kind as u8]).map(move |found| {
+            let (storage, bytes) = found.map_err(self.failed("read"))?;
+            entry_of(kind, &storage, &bytes)
+        })
+    }
+
+    fn newest(&self) -> MutexGuard<'_, Generation> {
+        // The number is only ever moved forward; a panic elsewhere cannot leave it wrong.
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The generation of a record that a batch would write as it is already, in this epoch.
+    fn unchanged(&self, key: &[u8], json: Option<&[u8]>) -> Result<Option<Generation>, DbError> {
+        let Some(json) = json else { return Ok(None) };
+        let Some(bytes) = self.store.get(key).map_err(self.failed("read"))? else {
+            return Ok(None);
+        };
+        // A damaged record is no obstacle to a sound one.
+        let Ok(found) = envelope::open(key, &bytes) else { return Ok(None) };
+        let same = found.json == json && found.epoch == RESULTS_EPOCH;
+        Ok(same.then_some(found.generation))
+    }
+
+    fn failed(&self, doing: &'static str) -> impl FnOnce(sled::Error) -> DbError + use<'_> {
+        move |source| store::failed(&self.path, doing, source)
+    }
+}
+
+/// Records to be stored together.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Storage keys with what is to stand there; `None` removes. A later one of the same key wins.
+    records: std::collections::BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    epoch: u32,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { records: std::collections::BTreeMap::new(), epoch: RESULTS_EPOCH }
+    }
+}
+
+impl Batch {
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// The key is empty or too long, or the value is not JSON.
+    pub fn put<T: Serialize + ?Sized>(
+        &mut self,
+        kind: Kind,
+        key: &[u8],
+        value: &T,
+    ) -> Result<(), DbError> {
+        check_key(kind, key)?;
+        let json = serde_json::to_vec(value).map_err(|source| {
+            let key = key_text(key);
+            DbError::Value { kind, key, source }
+        })?;
+        self.records.insert(storage_key(kind, key), Some(json));
+        Ok(())
+    }
+
+    /// Removes what stands under a key, if anything does.
+    pub fn remove(&mut self, kind: Kind, key: &[u8]) {
+        self.records.insert(storage_key(kind, key), None);
+    }
+
+    /// How many keys it touches.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether it touches none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+}
+
+/// The values of a kind, in the order of their keys.
+pub struct Scan<'a, T> {
+    db: &'a AutoDb,
+    kind: Kind,
+    records: sled::Iter,
+    value: PhantomData<T>,
+}
+
+impl<T: DeserializeOwned> Iterator for Scan<'_, T> {
+    type Item = Result<(Vec<u8>, Stored<T>), DbError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.records.next()?.map_err(self.db.failed("read"));
+        Some(found.and_then(|(storage, bytes)| {
+            let key = storage[1..].to_vec();
+            let stored = decode(self.kind, &key, open_sealed(self.kind, &storage, &bytes)?)?;
+            Ok((key, stored))
+        }))
+    }
+}
+
+/// The first byte of a storage key is the kind; 0 is the schema's own.
+fn storage_key(kind: Kind, key: &[u8]) -> Vec<u8> {
+    let mut storage = Vec::with_capacity(1 + key.len());
+    storage.push(kind as u8);
+    storage.extend_from_slice(key);
+    storage
+}
+
+fn check_key(kind: Kind, key: &[u8]) -> Result<(), DbError> {
+    match key.len() {
+        1..=KEY_BYTES_MAX => Ok(()),
+        bytes => Err(DbError::Key { kind, bytes, max: KEY_BYTES_MAX }),
+    }
+}
+
+fn open_sealed<'a>(kind: Kind, storage: &[u8], bytes: &'a [u8]) -> Result<Opened<'a>, DbError> {
+    envelope::open(storage, bytes).map_err(|reason| {
+        let (kind, key) = (kind.to_string(), key_text(&storage[1..]));
+        DbError::Damaged { kind, key, reason }
+    })
+}
+
+fn entry_of(kind: Kind, storage: &[u8], bytes: &[u8]) -> Result<Entry, DbError> {
+    let Opened { generation, epoch, json } = open_sealed(kind, storage, bytes)?;
+    let json = String::from_utf8(json.to_vec()).map_err(|_| DbError::Damaged {
+        kind: kind.to_string(),
+        key: key_text(&storage[1..]),
+        reason: "not text".to_owned(),
+    })?;
+    Ok(Entry { key: storage[1..].to_vec(), generation, epoch, json })
+}
+
+fn decode<T: DeserializeOwned>(
+    kind: Kind,
+    key: &[u8],
+    record: Opened,
+) -> Result<Stored<T>, DbError> {
+    let Opened { generation, epoch, json } = record;
+    let value = serde_json::from_slice(json).map_err(|source| {
+        let key = key_text(key);
+        DbError::Form { kind, key, source }
+    })?;
+    Ok(Stored { generation, epoch, value })
+}

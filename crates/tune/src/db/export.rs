@@ -1,0 +1,237 @@
+//! An AutoDB as JSON lines, and back, without loss.
+//!
+//! The first line says what the file is; every other is one record, with its key in hexadecimal digits and its
+//! value exactly as it is stored. Into an empty AutoDB, records come back with their generations; into another
+//! one they are new records, in the order of the generations they had.
+
+use super::{AutoDb, DbError, Entry, Generation, Kind, SCHEMA, check_key, envelope, kind};
+use super::{schema, storage_key, store};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::io::{self, BufRead, Read, Write};
+
+/// Longest line that is read.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+/// Records stored at once.
+const AT_ONCE: usize = 4096;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    autodb: String,
+    schema: u32,
+    generation: Generation,
+}
+
+#[derive(Serialize)]
+struct LineOut<'a> {
+    kind: Kind,
+    key: String,
+    generation: Generation,
+    epoch: u32,
+    value: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineIn {
+    kind: Kind,
+    key: String,
+    generation: Generation,
+    epoch: u32,
+    value: Box<RawValue>,
+}
+
+/// What to do with a record that is stored with another value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Stop before anything is stored.
+    #[default]
+    Refuse,
+    /// Keep what is stored.
+    Keep,
+    /// Take what is imported.
+    Replace,
+}
+
+/// What an import did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Imported {
+    /// Records that are new.
+    pub added: u64,
+    /// Records that were there with the same value.
+    pub same: u64,
+    /// Records that were there with another value and stayed.
+    pub kept: u64,
+    /// Records that were there with another value and were replaced.
+    pub replaced: u64,
+}
+
+impl AutoDb {
+    /// Writes every sound record of these kinds as JSON lines, in the order of kinds and keys, and hands back
+    /// what is damaged and therefore missing.
+    ///
+    /// # Errors
+    /// Reading or writing fails.
+    pub fn export(
+        &self,
+        kinds: &[Kind],
+        out: &mut dyn Write,
+    ) -> Result<(u64, Vec<DbError>), DbError> {
+        let written = |source| store::io_error(&self.path, "exporting it")(source);
+        let header =
+            Header { autodb: "ssdtune".to_owned(), schema: SCHEMA, generation: self.generation() };
+        write_line(out, &header).map_err(written)?;
+        let (mut count, mut damaged) = (0, Vec::new());
+        for &kind in kinds {
+            for found in self.entries(kind) {
+                let entry = match found {
+                    Ok(entry) => entry,
+                    Err(error @ DbError::Damaged { .. }) => {
+                        damaged.push(error);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
+                match line_of(kind, &entry) {
+                    Ok(line) => write_line(out, &line).map_err(written)?,
+                    Err(error) => {
+                        damaged.push(error);
+                        continue;
+                    }
+                }
+                count += 1;
+            }
+        }
+        out.flush().map_err(written)?;
+        Ok((count, damaged))
+    }
+
+    /// Reads what [`AutoDb::export`] wrote. Nothing is stored before every line is read and sound.
+    ///
+    /// # Errors
+    /// A line is wrong or, with [`OnConflict::Refuse`], contradicts what is stored; or reading or writing fails.
+    pub fn import(
+        &self,
+        input: &mut dyn BufRead,
+        on_conflict: OnConflict,
+    ) -> Result<Imported, DbError> {
+        let (header, mut lines) = read_all(input)?;
+        let empty = self.generation() == Generation(0) && self.is_empty()?;
+        let mut imported = Imported::default();
+        lines.sort_by_key(|(_, line, _)| line.generation);
+        let mut wanted = Vec::with_capacity(lines.len());
+        for (number, line, key) in lines {
+            match self.entry(line.kind, &key) {
+                Ok(None) => imported.added += 1,
+                Ok(Some(found)) if found.json == line.value.get() && found.epoch == line.epoch => {
+                    imported.same += 1;
+                    continue;
+                }
+                Ok(Some(_)) if on_conflict == OnConflict::Keep => {
+                    imported.kept += 1;
+                    continue;
+                }
+                // A damaged record has no value that could contradict.
+                Ok(Some(_)) if on_conflict == OnConflict::Refuse => {
+                    let (kind, key) = (line.kind, kind::key_text(&key));
+                    return Err(DbError::Conflict { line: number, kind, key });
+                }
+                Ok(Some(_)) | Err(DbError::Damaged { .. }) => imported.replaced += 1,
+                Err(error) => return Err(error),
+            }
+            wanted.push((line, key));
+        }
+        for part in wanted.chunks(AT_ONCE) {
+            self.take_in(part, empty.then_some(header.generation))?;
+        }
+        Ok(imported)
+    }
+
+    fn is_empty(&self) -> Result<bool, DbError> {
+        let first = self.store.range::<&[u8], _>(&[1u8][..]..).next();
+        Ok(first.transpose().map_err(self.failed("read"))?.is_none())
+    }
+
+    /// Stores records: with the generations they had if there is a `counter` to go on from, else as new ones.
+    fn take_in(
+        &self,
+        part: &[(LineIn, Vec<u8>)],
+        counter: Option<Generation>,
+    ) -> Result<(), DbError> {
+        let mut newest = self.newest();
+        let mut batch = sled::Batch::default();
+        for (line, key) in part {
+            newest.0 += 1;
+            let generation = if counter.is_some() { line.generation } else { *newest };
+            let storage = storage_key(line.kind, key);
+            let json = line.value.get().as_bytes();
+            let record = envelope::Opened { generation, epoch: line.epoch, json };
+            batch.insert(storage.as_slice(), envelope::seal(&storage, record));
+        }
+        *newest = counter.unwrap_or(*newest);
+        schema::note_generation(&mut batch, *newest);
+        self.store.apply_batch(batch).map_err(self.failed("written"))?;
+        self.store.flush().map_err(self.failed("written"))?;
+        Ok(())
+    }
+}
+
+type Numbered = (u64, LineIn, Vec<u8>);
+
+fn read_all(input: &mut dyn BufRead) -> Result<(Header, Vec<Numbered>), DbError> {
+    let mut number = 0;
+    let mut next = || -> Result<Option<(u64, String)>, DbError> {
+        number += 1;
+        let wrong = |reason: String| DbError::Import { line: number, reason };
+        let mut text = String::new();
+        let read = Read::take(&mut *input, LINE_BYTES_MAX).read_line(&mut text);
+        match read.map_err(|error| wrong(format!("cannot be read: {error}")))? {
+            0 => Ok(None),
+            bytes if bytes as u64 == LINE_BYTES_MAX => {
+                Err(wrong(format!("longer than {LINE_BYTES_MAX} bytes")))
+            }
+            _ => Ok(Some((number, text))),
+        }
+    };
+    let not_ours = |reason: String| DbError::Import { line: 1, reason };
+    let (_, first) = next()?.ok_or_else(|| not_ours("the file is empty".to_owned()))?;
+    let header: Header = serde_json::from_str(&first)
+        .map_err(|error| not_ours(format!("no header of an AutoDB export: {error}")))?;
+    if header.autodb != "ssdtune" || header.schema != SCHEMA {
+        let reason = format!(
+            "an export of {:?} with schema {}; schema {SCHEMA} of \"ssdtune\" is read",
+            header.autodb, header.schema
+        );
+        return Err(not_ours(reason));
+    }
+    let mut lines: Vec<Numbered> = Vec::new();
+    while let Some((line, text)) = next()? {
+        let wrong = |reason: String| DbError::Import { line, reason };
+        let parsed: LineIn = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        let key = kind::unhex(&parsed.key)
+            .ok_or_else(|| wrong(format!("key {:?}: not hexadecimal digits", parsed.key)))?;
+        check_key(parsed.kind, &key).map_err(|error| wrong(error.to_string()))?;
+        if parsed.generation > header.generation {
+            let (own, newest) = (parsed.generation, header.generation);
+            return Err(wrong(format!("generation {own}, and the header says {newest}")));
+        }
+        lines.push((line, parsed, key));
+    }
+    Ok((header, lines))
+}
+
+fn line_of(kind: Kind, entry: &Entry) -> Result<LineOut<'_>, DbError> {
+    let value = serde_json::from_str(&entry.json).map_err(|error| DbError::Damaged {
+        kind: kind.to_string(),
+        key: kind::key_text(&entry.key),
+        reason: format!("its value is not JSON: {error}"),
+    })?;
+    let key = kind::hex(&entry.key);
+    Ok(LineOut { kind, key, generation: entry.generation, epoch: entry.epoch, value })
+}
+
+fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}

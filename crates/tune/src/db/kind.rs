@@ -1,0 +1,102 @@
+//! The kinds of records, and how keys are shown.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a record is about. The discriminants stand in files and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Kind {
+    /// What one configuration gave on one workload, by [`EvaluationKey`](crate::key::EvaluationKey).
+    Evaluation = 1,
+    /// A workload that was learned: where it comes from and its category, by name.
+    Workload = 2,
+    /// A category of workloads, by its number.
+    Cluster = 3,
+    /// A fitted model, by name.
+    Model = 4,
+    /// Which parameters matter for a workload, and their order.
+    Pruning = 5,
+    /// The best configurations a search found for a category ([`StoredBest`](crate::db::StoredBest)).
+    Search = 6,
+    /// How a search began: its settings and the generation it took prior knowledge from.
+    Run = 7,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::Evaluation,
+        Self::Workload,
+        Self::Cluster,
+        Self::Model,
+        Self::Pruning,
+        Self::Search,
+        Self::Run,
+    ];
+
+    /// Its name in exports and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Evaluation => "evaluation",
+            Self::Workload => "workload",
+            Self::Cluster => "cluster",
+            Self::Model => "model",
+            Self::Pruning => "pruning",
+            Self::Search => "search",
+            Self::Run => "run",
+        }
+    }
+
+    pub(super) fn of_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u8 == code)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| format!("no such kind of record; there are {names}"))
+    }
+}
+
+/// A key for people: as it is if it is plain text, else in hexadecimal digits.
+pub fn key_text(key: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+    match std::str::from_utf8(key) {
+        Ok(text) if !key.is_empty() && key.iter().all(plain) => text.to_owned(),
+        _ => hex(key),
+    }
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    digits
+        .chunks_exact(2)
+        .map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8))
+        .collect()
+}

@@ -1,0 +1,183 @@
+//! 256-bit digests, and how fields and requests go into one.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ssdtune_trace::Request;
+use std::fmt;
+use std::str::FromStr;
+
+/// A BLAKE3 hash; written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Its bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// A digest of these bytes as they are.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// A text that is no digest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no digest: write 64 hexadecimal digits")]
+pub struct DigestError {
+    /// What was given, its first 80 characters.
+    pub text: String,
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let wrong = || DigestError { text: text.chars().take(80).collect() };
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return Err(wrong());
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |at: usize| char::from(pair[at]).to_digit(16).ok_or_else(wrong);
+            *byte = (digit(0)? << 4 | digit(1)?) as u8;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Makes a digest of named fields.
+#[derive(Clone, Debug)]
+pub struct Digester(blake3::Hasher);
+
+impl Digester {
+    /// Begins; digests of different purposes never meet.
+    pub fn new(purpose: &str) -> Self {
+        let mut digester = Self(blake3::Hasher::new());
+        digester.bytes("purpose", purpose.as_bytes());
+        digester
+    }
+
+    /// Adds bytes.
+    pub fn bytes(&mut self, name: &str, value: &[u8]) -> &mut Self {
+        self.field(b'b', name, value)
+    }
+
+    /// Adds a text.
+    pub fn text(&mut self, name: &str, value: &str) -> &mut Self {
+        self.field(b't', name, value.as_bytes())
+    }
+
+    /// Adds a whole number.
+    pub fn number(&mut self, name: &str, value: u64) -> &mut Self {
+        self.field(b'n', name, &value.to_le_bytes())
+    }
+
+    /// Adds a real number, to the last bit; -0 is 0.
+    pub fn real(&mut self, name: &str, value: f64) -> &mut Self {
+        self.field(b'r', name, &(value + 0.0).to_bits().to_le_bytes())
+    }
+
+    /// Adds another digest.
+    pub fn digest(&mut self, name: &str, value: Digest) -> &mut Self {
+        self.field(b'd', name, &value.0)
+    }
+
+    /// The digest of what was added.
+    pub fn finish(&self) -> Digest {
+        Digest(*self.0.finalize().as_bytes())
+    }
+
+    fn field(&mut self, kind: u8, name: &str, value: &[u8]) -> &mut Self {
+        self.0.update(&[kind]);
+        for part in [name.as_bytes(), value] {
+            self.0.update(&(part.len() as u64).to_le_bytes());
+            self.0.update(part);
+        }
+        self
+    }
+}
+
+/// Bytes that stand for a request.
+const REQUEST_BYTES: usize = 23;
+/// Requests hashed at once: enough for the hash's widest vectors.
+const BLOCK_REQUESTS: usize = 1024;
+
+/// Makes a digest of a request stream, however long.
+#[derive(Clone, Debug)]
+pub struct RequestDigester {
+    hasher: blake3::Hasher,
+    block: Vec<u8>,
+    count: u64,
+}
+
+impl Default for RequestDigester {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RequestDigester {
+    /// An empty stream.
+    pub fn new() -> Self {
+        let block = Vec::with_capacity(BLOCK_REQUESTS * REQUEST_BYTES);
+        Self { hasher: blake3::Hasher::new(), block, count: 0 }
+    }
+
+    /// Adds the next request.
+    pub fn push(&mut self, request: &Request) {
+        let mut bytes = [0; REQUEST_BYTES];
+        bytes[0..8].copy_from_slice(&request.at.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&request.lba.0.to_le_bytes());
+        bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
+        bytes[20..22].copy_from_slice(&request.tenant.0.to_le_bytes());
+        bytes[22] = request.op as u8;
+        self.block.extend_from_slice(&bytes);
+        self.count += 1;
+        if self.block.len() == BLOCK_REQUESTS * REQUEST_BYTES {
+            self.hasher.update(&self.block);
+            self.block.clear();
+        }
+    }
+
+    /// The digest of the requests so far.
+    pub fn finish(mut self) -> Digest {
+        self.hasher.update(&self.block);
+        let content = Digest(*self.hasher.finalize().as_bytes());
+        let mut digester = Digester::new("ssdtune requests");
+        digester.number("count", self.count).digest("content", content);
+        digester.finish()
+    }
+}
+
+/// The digest of a request stream: times, addresses, sizes, tenants and operations.
+pub fn digest_requests<'a>(requests: impl IntoIterator<Item = &'a Request>) -> Digest {
+    let mut digester = RequestDigester::new();
+    requests.into_iter().for_each(|request| digester.push(request));
+    digester.finish()
+}

@@ -1,0 +1,232 @@
+//! Keys: what must change them, what must not, and the results they stand for.
+
+use super::*;
+use proptest::prelude::*;
+use ssdtune_model::catalogue::{self, Value, parameters};
+use ssdtune_model::config::{Compat, GcPolicy};
+use ssdtune_model::{Nanos, Sectors};
+use ssdtune_sim::{Observe, Simulator, Stream, Tenant};
+use ssdtune_trace::{Op, Request, TenantId};
+use std::collections::BTreeSet;
+
+/// What simulations answered in each epoch, newest last. Entries are added, never changed.
+const GOLDEN: &[(u32, &str)] =
+    &[(1, "3736921825efc04d82aaf5f06549365c3391520c99d536cc7296b423a629356b")];
+
+fn requests(count: u64, space: u64) -> Vec<Request> {
+    // A linear congruence of the order 2^64: no library's generator can change these.
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut draw = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    (0..count)
+        .map(|number| {
+            let op = match draw(20) {
+                0 => Op::Trim,
+                1 => Op::Flush,
+                2..=9 => Op::Read,
+                _ => Op::Write,
+            };
+            let sectors = if op == Op::Flush { 0 } else { 1 + draw(64) as u32 };
+            let at = Nanos(number * 40_000 + draw(40_000));
+            Request { at, lba: Sectors(draw(space)), sectors, tenant: TenantId(0), op }
+        })
+        .collect()
+}
+
+/// 2 channels of 2 chips with 2 planes of 24 blocks of 16 pages: collection and mapping misses within moments.
+fn small() -> DeviceConfig {
+    let mut config = DeviceConfig { name: "small".to_owned(), ..DeviceConfig::default() };
+    [config.bus.channels, config.bus.chips_per_channel] = [2, 2];
+    [config.flash.dies_per_chip, config.flash.planes_per_die] = [1, 2];
+    [config.flash.blocks_per_plane, config.flash.pages_per_block] = [24, 16];
+    config.flash.page_bytes = 4096;
+    config.mapping.overprovisioning = 0.34;
+    config.mapping.cmt_capacity = ssdtune_model::Bytes(2048);
+    config.cache.capacity = ssdtune_model::Bytes(64 * 4096);
+    config
+}
+
+/// Adds what a drive answered: the times of every completion and what the flash did.
+fn simulate(config: &DeviceConfig, replay: Replay, digester: &mut Digester) {
+    let config = config.check().expect("legal");
+    let observe = Observe { completions: true, ..Observe::default() };
+    let mut drive =
+        Simulator::new(&config, &[Tenant::sole(&config)], observe).expect("a legal drive");
+    let filling = Filling { occupancy: 0.8, overwrites: 1, seed: 3 };
+    let fill: Vec<Request> = drive.filling(0, filling).collect();
+    drive.warm_up(fill.into_iter()).expect("room");
+    let stream = requests(3_000, 12_000).into_iter();
+    drive.run(vec![Stream { replay, ..Stream::open(stream) }], |_| true);
+    for done in drive.take_completions() {
+        digester.number("number", done.number).number("completed", done.completed.0);
+    }
+    let flash = serde_json::to_string(&drive.report().flash).expect("JSON");
+    digester.text("flash", &flash);
+}
+
+#[test]
+fn results_are_those_of_their_epoch() {
+    let mut digester = Digester::new("golden");
+    let mut other = small();
+    other.gc.policy = GcPolicy::CostBenefit;
+    other.mapping.allocation = ssdtune_model::config::Allocation::Dynamic;
+    let mut mqsim = small();
+    mqsim.compat = Compat::MQSIM;
+    mqsim.flash.blocks_per_plane = 40;
+    for config in [small(), other, mqsim] {
+        for replay in [Replay::Open, Replay::Closed(8)] {
+            simulate(&config, replay, &mut digester);
+        }
+    }
+    let found = digester.finish().to_string();
+    let (epoch, golden) = GOLDEN.last().expect("an epoch");
+    assert_eq!(*epoch, RESULTS_EPOCH, "GOLDEN ends with another epoch than RESULTS_EPOCH");
+    assert!(GOLDEN.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 != pair[1].1));
+    assert!(
+        found == *golden,
+        "simulations answer something else than in results epoch {epoch}. If that is meant, evaluations stored \
+         by earlier programs must not be found any more: set RESULTS_EPOCH to {} (crates/tune/src/key.rs) and add \
+         ({}, \"{found}\") to GOLDEN (crates/tune/src/key/tests.rs). If it is not meant, mend the simulator.",
+        epoch + 1,
+        epoch + 1,
+    );
+}
+
+fn inputs(config: &DeviceConfig) -> EvaluationInputs<'_> {
+    EvaluationInputs {
+        config,
+        workload: digest_requests(&requests(10, 100)),
+        range: 0..10,
+        transforms: &[],
+        replays: &[Replay::Open, Replay::Closed(4)],
+        warm_up: WarmUp::default(),
+        seed: 1,
+        evaluator: BUILT_IN,
+    }
+}
+
+/// Another legal value of a parameter, or nothing for a constant.
+fn other(row: &catalogue::Parameter, config: &DeviceConfig) -> Option<DeviceConfig> {
+    let now = row.get(config);
+    let mut candidates = match now {
+        Value::Bool(on) => vec![Value::Bool(!on)],
+        Value::Int(value) => {
+            [value + 1, value.saturating_sub(1), value * 2, value / 2].map(Value::Int).to_vec()
+        }
+        Value::Real(value) => [value * 0.5, value * 1.5, value + 0.1].map(Value::Real).to_vec(),
+        Value::Name(_) => row.legal.names().map(Value::Name).collect(),
+    };
+    candidates.retain(|value| *value != now && row.legal.allows(*value));
+    let mut changed = config.clone();
+    row.set(&mut changed, *candidates.first()?).expect("a legal value");
+    Some(changed)
+}
+
+#[test]
+fn every_row_of_the_catalogue_decides_and_the_name_does_not() {
+    let config = small();
+    let mut keys = BTreeSet::from([EvaluationKey::of(&inputs(&config))]);
+    let mut rows = 0;
+    for row in parameters().filter(|row| !row.is_constant()) {
+        let changed = other(row, &config).unwrap_or_else(|| panic!("{}: one value", row.key));
+        assert!(keys.insert(EvaluationKey::of(&inputs(&changed))), "{} decides nothing", row.key);
+        rows += 1;
+    }
+    assert!(rows > 60, "{rows} rows");
+    let named = DeviceConfig { name: "another".to_owned(), ..config };
+    assert!(keys.contains(&EvaluationKey::of(&inputs(&named))));
+}
+
+#[test]
+fn every_other_input_decides() {
+    let config = small();
+    let base = inputs(&config);
+    let one = ["a".to_owned(), "b".to_owned()];
+    let joined = ["ab".to_owned()];
+    let filling = Filling { occupancy: 0.5, overwrites: 1, seed: 0 };
+    let filled = |filling| WarmUp { filling: Some(filling), requests: None };
+    let variants = [
+        base.clone(),
+        EvaluationInputs { workload: digest_requests(&requests(11, 100)), ..base.clone() },
+        EvaluationInputs { range: 1..10, ..base.clone() },
+        EvaluationInputs { range: 0..9, ..base.clone() },
+        EvaluationInputs { transforms: &one, ..base.clone() },
+        EvaluationInputs { transforms: &one[..1], ..base.clone() },
+        EvaluationInputs { transforms: &joined, ..base.clone() },
+        EvaluationInputs { replays: &[Replay::Closed(4), Replay::Open], ..base.clone() },
+        EvaluationInputs { replays: &[Replay::Open], ..base.clone() },
+        EvaluationInputs { replays: &[Replay::Open, Replay::Closed(5)], ..base.clone() },
+        EvaluationInputs { warm_up: filled(filling), ..base.clone() },
+        EvaluationInputs { warm_up: filled(Filling { occupancy: 0.6, ..filling }), ..base.clone() },
+        EvaluationInputs { warm_up: filled(Filling { overwrites: 2, ..filling }), ..base.clone() },
+        EvaluationInputs { warm_up: filled(Filling { seed: 2, ..filling }), ..base.clone() },
+        EvaluationInputs {
+            warm_up: WarmUp { filling: None, requests: Some(base.workload) },
+            ..base.clone()
+        },
+        EvaluationInputs { seed: 2, ..base.clone() },
+        EvaluationInputs { evaluator: "mqsim -i {config.xml}", ..base.clone() },
+    ];
+    let mut keys: BTreeSet<EvaluationKey> = variants.iter().map(EvaluationKey::of).collect();
+    keys.insert(EvaluationKey::in_epoch(&base, RESULTS_EPOCH + 1));
+    assert_eq!(keys.len(), variants.len() + 1);
+    assert_eq!(EvaluationKey::of(&base), EvaluationKey::of(&inputs(&config)));
+}
+
+#[test]
+fn every_field_of_a_request_decides() {
+    let base = requests(5, 100);
+    let mut digests = BTreeSet::from([digest_requests(&base)]);
+    let changes: [fn(&mut Request); 5] = [
+        |r| r.at.0 += 1,
+        |r| r.lba.0 += 1,
+        |r| r.sectors += 1,
+        |r| r.tenant.0 += 1,
+        |r| r.op = if r.op == Op::Read { Op::Write } else { Op::Read },
+    ];
+    for at in 0..base.len() {
+        for change in changes {
+            let mut changed = base.clone();
+            change(&mut changed[at]);
+            assert!(digests.insert(digest_requests(&changed)));
+        }
+    }
+    assert!(digests.insert(digest_requests(&base[..4])));
+    assert!(digests.insert(digest_requests(&[])));
+}
+
+proptest! {
+    #[test]
+    fn digests_are_read_as_they_are_written(bytes: [u8; 32]) {
+        let digest = Digest::from_bytes(bytes);
+        prop_assert_eq!(digest.to_string().parse(), Ok(digest));
+        let json = serde_json::to_string(&digest).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Digest>(&json).unwrap(), digest);
+    }
+
+    #[test]
+    fn any_text_is_a_digest_or_an_error(text in "\\PC{0,70}") {
+        let hexadecimal = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        prop_assert_eq!(text.parse::<Digest>().is_ok(), hexadecimal);
+    }
+
+    /// No two lists of fields meet, wherever the same bytes are cut.
+    #[test]
+    fn fields_are_unambiguous(text in "[ab]{2,12}", one in 0usize..12, two in 0usize..12) {
+        let digest = |at: usize| {
+            let (left, right) = text.split_at(at.min(text.len()));
+            Digester::new("test").text("x", left).text("x", right).finish()
+        };
+        prop_assert_eq!(digest(one) == digest(two), one.min(text.len()) == two.min(text.len()));
+    }
+}
+
+#[test]
+fn minus_zero_is_zero() {
+    let digest = |value| Digester::new("test").real("x", value).finish();
+    assert_eq!(digest(-0.0), digest(0.0));
+    assert_ne!(digest(f64::MIN_POSITIVE), digest(0.0));
+}

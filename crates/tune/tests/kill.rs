@@ -1,0 +1,162 @@
+//! kill -9 while an AutoDB is written: no acknowledged record may be lost, and none may be half there.
+
+use serde::{Deserialize, Serialize};
+use ssdtune_tune::db::{AutoDb, Batch, Kind};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const ROUNDS: u64 = 100;
+const AUTODB: &str = "SSDTUNE_TEST_AUTODB";
+const ROUND: &str = "SSDTUNE_TEST_ROUND";
+/// Records of a batch.
+const BATCH: u64 = 7;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Record {
+    number: u64,
+    values: Vec<f64>,
+}
+
+fn record(number: u64) -> Record {
+    // From one to some hundred numbers, so that writes of many sizes are cut.
+    let values = (0..=number % 97 * number % 5).map(|i| (number + i) as f64 / 3.0).collect();
+    Record { number, values }
+}
+
+fn key(round: u64, number: u64) -> [u8; 16] {
+    ((u128::from(round) << 64) | u128::from(number)).to_be_bytes()
+}
+
+/// Not a test of its own: what the killed process does. It writes until it dies, some records alone and some in
+/// batches, from two threads, and prints a number only when its record is acknowledged.
+#[test]
+fn writer() {
+    let Ok(path) = std::env::var(AUTODB) else { return };
+    let round: u64 = std::env::var(ROUND).expect("a round").parse().expect("a number");
+    let db = AutoDb::open(path).expect("the AutoDB opens");
+    let next = AtomicU64::new(0);
+    let write = || {
+        loop {
+            let first = next.fetch_add(BATCH, Ordering::Relaxed);
+            let numbers = first..first + BATCH;
+            if first % 2 == 0 {
+                let mut batch = Batch::default();
+                for number in numbers.clone() {
+                    batch.put(Kind::Run, &key(round, number), &record(number)).expect("JSON");
+                }
+                db.commit(&batch).expect("written");
+                acknowledge(numbers);
+            } else {
+                for number in numbers {
+                    db.put(Kind::Evaluation, &key(round, number), &record(number))
+                        .expect("written");
+                    acknowledge(number..number + 1);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(write);
+        write();
+    });
+}
+
+fn acknowledge(numbers: std::ops::Range<u64>) {
+    let lines: String = numbers.map(|number| format!("stored {number}\n")).collect();
+    // One write, so that what arrives is whole lines.
+    std::io::stdout().write_all(lines.as_bytes()).expect("the parent listens");
+}
+
+/// A process that does not outlive the test.
+struct Victim(Child);
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        // It may be dead already, which is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(path: &Path, round: u64) -> Victim {
+    let this = std::env::current_exe().expect("a running test has a path");
+    let child = Command::new(this)
+        .args(["writer", "--exact", "--nocapture", "--test-threads=1"])
+        .env(AUTODB, path)
+        .env(ROUND, round.to_string())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn();
+    Victim(child.expect("the test can run itself"))
+}
+
+#[test]
+fn a_hundred_kills_lose_no_acknowledged_record() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("db");
+    let mut acknowledged: Vec<Vec<u64>> = Vec::new();
+    for round in 0..ROUNDS {
+        let mut victim = start(&path, round);
+        let mut lines = BufReader::new(victim.0.stdout.take().expect("piped")).lines();
+        // Some die while they open, most while they write; the times have no common divisor with a flush.
+        let mut numbers = Vec::new();
+        if round % 10 != 0 {
+            numbers.extend(lines.by_ref().map(|line| line.expect("text")).find_map(number_of));
+        }
+        std::thread::sleep(Duration::from_micros(1_000 + round * 7_919 % 40_000));
+        victim.0.kill().expect("it still runs");
+        victim.0.wait().expect("it has died");
+        numbers.extend(lines.map_while(Result::ok).filter_map(number_of));
+        acknowledged.push(numbers);
+        verify(&path, round, &acknowledged);
+    }
+    let total: usize = acknowledged.iter().map(Vec::len).sum();
+    println!("{total} acknowledged records in {ROUNDS} rounds");
+    assert!(total as u64 > ROUNDS * 20, "{total} records: the writers hardly wrote");
+}
+
+fn number_of(line: String) -> Option<u64> {
+    line.strip_prefix("stored ")?.parse().ok()
+}
+
+/// This round's records one by one; at the end those of all rounds, since a later recovery might lose them.
+fn verify(path: &Path, round: u64, acknowledged: &[Vec<u64>]) {
+    let db = AutoDb::open(path).expect("the AutoDB opens after a kill");
+    let health = db.verify().expect("readable");
+    assert!(health.damaged.is_empty(), "round {round}: {:?}", health.damaged);
+    let first = if round + 1 == ROUNDS || round % 20 == 0 { 0 } else { round };
+    for round in first..=round {
+        for &number in &acknowledged[round as usize] {
+            let batch = number / BATCH * BATCH;
+            let kind = if batch % 2 == 0 { Kind::Run } else { Kind::Evaluation };
+            let found = db.get::<Record>(kind, &key(round, number)).expect("sound");
+            let stored = found.unwrap_or_else(|| panic!("round {round}: record {number} is lost"));
+            assert_eq!(stored.value, record(number));
+            assert!(stored.generation <= db.generation());
+        }
+    }
+    // Of a batch everything is there or nothing.
+    let mut batches = std::collections::BTreeMap::<u64, u64>::new();
+    for entry in db.scan_prefix::<Record>(Kind::Run, &round.to_be_bytes()) {
+        *batches.entry(entry.expect("sound").1.value.number / BATCH).or_default() += 1;
+    }
+    assert!(batches.values().all(|&count| count == BATCH), "round {round}: {batches:?}");
+}
+
+#[test]
+fn an_autodb_survives_death_while_it_is_made() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for round in 0..40 {
+        let path = directory.path().join(round.to_string());
+        let mut victim = start(&path, round);
+        std::thread::sleep(Duration::from_micros(2_000 + round * 1_009));
+        victim.0.kill().expect("it still runs");
+        victim.0.wait().expect("it has died");
+        let db = AutoDb::open(&path).expect("the AutoDB opens after a kill");
+        assert!(db.verify().expect("readable").damaged.is_empty());
+        db.put(Kind::Run, b"after", &1).expect("it can be written");
+    }
+}
