@@ -4,6 +4,7 @@
 mod completions;
 mod config;
 mod man;
+mod search;
 mod simulate;
 mod trace;
 mod validate;
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Config(config::Command),
     /// Simulate drives under traces or workload models.
     Simulate(Box<simulate::Args>),
+    /// Find a drive that serves a workload better than the baseline, prove it, remember it.
+    Search(Box<search::Args>),
     /// Measure the agreement with a battery of recorded MQSim results.
     Validate(validate::Args),
     /// Read, convert, describe and generate block-I/O traces.
@@ -37,6 +40,7 @@ impl Command {
         match self {
             Self::Config(command) => command.run(context),
             Self::Simulate(args) => simulate::run(&args, context),
+            Self::Search(args) => search::run(&args, context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),

@@ -10,6 +10,8 @@
 //! | [`workload`] | requests to judge drives by, with their closed-loop depth |
 //! | [`measure`] | the one door to measuring: `(configuration, trace) -> Measurement`, in-process or external |
 //! | [`grade`] | formulas 1 and 2 |
+//! | [`search`] | the algorithms that look for a better drive |
+//! | [`recommend`] | what a search found, measured, explained and written out |
 //! | [`key`], [`db`] | what decides an evaluation, and AutoDB, which remembers it |
 
 pub mod db;
@@ -17,5 +19,7 @@ pub mod grade;
 pub mod key;
 pub mod limits;
 pub mod measure;
+pub mod recommend;
+pub mod search;
 pub mod space;
 pub mod workload;

@@ -15,7 +15,7 @@ mod lab;
 
 pub use external::ExternalError;
 pub use in_process::InProcess;
-pub use lab::{Lab, LabError, Tick};
+pub use lab::{Answer, Lab, LabError, Tick};
 
 use crate::grade::Figures;
 use crate::workload::Trace;

@@ -241,6 +241,14 @@ impl Space {
         self.encoder.columns()
     }
 
+    /// Columns of each axis in an encoded point.
+    pub fn widths(&self) -> impl Iterator<Item = usize> + '_ {
+        self.axes.iter().map(|axis| match axis.row.kind {
+            Kind::Categorical => axis.values.len(),
+            _ => 1,
+        })
+    }
+
     /// Steps between two points: the difference of ranks on ordered axes, one for another name or switch.
     pub fn manhattan(&self, a: &Point, b: &Point) -> u32 {
         let parts = self.axes.iter().zip(a.0.iter().zip(&b.0));
