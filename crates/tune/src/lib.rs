@@ -14,6 +14,7 @@
 //! | [`recommend`] | what a search found, measured, explained and written out |
 //! | [`key`], [`db`] | what decides an evaluation, and AutoDB, which remembers it |
 
+pub mod cluster;
 pub mod db;
 pub mod grade;
 pub mod key;

@@ -1,0 +1,203 @@
+//! From requests to points: features, scaling, principal components.
+
+use super::{ClusterError, profile};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::pca::{PcaModel, PcaParams};
+use ssdtune_learn::scale::{ConstantColumns, Method, ScaleParams, Scaler};
+use ssdtune_trace::Request;
+use ssdtune_trace::features::autoblox::{self, Standardiser};
+use std::fmt;
+use std::str::FromStr;
+
+/// Dimensions of a point.
+pub const DIMENSIONS: usize = 5;
+
+/// A window in the space of principal components.
+pub type Point = [f64; DIMENSIONS];
+
+/// How a window becomes a vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeatureSet {
+    /// Quantiles of gaps, sizes and jumps, and shares; components scaled to variance 1.
+    #[default]
+    Profile,
+    /// As published: four numbers for each of the 3,000 requests, relative to the first.
+    Paper,
+}
+
+impl FeatureSet {
+    /// Every set.
+    pub const ALL: [Self; 2] = [Self::Profile, Self::Paper];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Profile => "profile",
+            Self::Paper => "paper",
+        }
+    }
+
+    /// One row for each whole window.
+    pub(super) fn rows(self, requests: &[Request]) -> Array2<f64> {
+        let (data, columns) = match self {
+            Self::Profile => (profile::rows(requests), profile::COLUMNS),
+            Self::Paper => {
+                let matrix = autoblox::windows(requests);
+                (matrix.data.iter().map(|&value| f64::from(value)).collect(), matrix.columns)
+            }
+        };
+        let rows = data.len() / columns;
+        Array2::from_shape_vec((rows, columns), data).expect("whole rows")
+    }
+}
+
+impl fmt::Display for FeatureSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for FeatureSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|set| set.name() == text);
+        found.ok_or_else(|| "no such set of features; there are profile and paper".to_owned())
+    }
+}
+
+/// Standard scaling.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Scaling {
+    /// Each column on its own.
+    Columns(Scaler),
+    /// One mean and one deviation for each field of a request, so that the shape inside a window survives.
+    Fields(Standardiser),
+}
+
+impl Scaling {
+    fn apply(&self, rows: Array2<f64>) -> Result<Array2<f64>, ClusterError> {
+        match self {
+            Self::Columns(scaler) => {
+                let weights = Array1::from(profile::weights().to_vec());
+                Ok(scaler.transform(rows.view())? * &weights)
+            }
+            Self::Fields(Standardiser { mean, deviation }) => {
+                let mut rows = rows;
+                for (column, mut cells) in rows.columns_mut().into_iter().enumerate() {
+                    let field = column % autoblox::ENTRY_FIELDS;
+                    cells.mapv_inplace(|value| (value - mean[field]) / deviation[field]);
+                }
+                Ok(rows)
+            }
+        }
+    }
+}
+
+/// The way from a window to a [`Point`], fitted once and then fixed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Basis {
+    features: FeatureSet,
+    scaling: Scaling,
+    pca: PcaModel,
+    /// What each component is multiplied by.
+    factors: Point,
+}
+
+impl Basis {
+    /// Fits scaling and components to the windows of all these workloads together.
+    pub(super) fn fit(
+        features: FeatureSet,
+        rows: ArrayView2<'_, f64>,
+    ) -> Result<Self, ClusterError> {
+        let needed = DIMENSIONS + 1;
+        if rows.nrows() < needed {
+            return Err(ClusterError::TooFewWindows { windows: rows.nrows(), needed });
+        }
+        let scaling = match features {
+            FeatureSet::Profile => Scaling::Columns(
+                ScaleParams::new(Method::Standard)
+                    .constant_columns(ConstantColumns::Keep)
+                    .fit(rows)?,
+            ),
+            FeatureSet::Paper => {
+                let data = rows.iter().map(|&value| value as f32).collect();
+                let matrix = ssdtune_trace::features::Matrix { data, columns: rows.ncols() };
+                Scaling::Fields(Standardiser::fit(&matrix))
+            }
+        };
+        let scaled = scaling.apply(rows.to_owned())?;
+        let pca = PcaParams::new(DIMENSIONS).fit(scaled.view())?;
+        let mut factors = [1.0; DIMENSIONS];
+        if features == FeatureSet::Profile {
+            // A component without variance stays as it is: it says nothing, and must not be blown up.
+            for (factor, &variance) in factors.iter_mut().zip(pca.explained_variance()) {
+                *factor = if variance > 1e-9 { variance.sqrt().recip() } else { 1.0 };
+            }
+        }
+        Ok(Self { features, scaling, pca, factors })
+    }
+
+    /// Makes distances `factor` times as long.
+    pub(super) fn stretch(&mut self, factor: f64) {
+        self.factors.iter_mut().for_each(|each| *each *= factor);
+    }
+
+    /// The features it stands on.
+    pub fn features(&self) -> FeatureSet {
+        self.features
+    }
+
+    /// Share of the whole variance that each component explains.
+    pub fn explained_variance_ratio(&self) -> Vec<f64> {
+        self.pca.explained_variance_ratio()
+    }
+
+    /// The points of rows of features.
+    pub(super) fn project(&self, rows: Array2<f64>) -> Result<Vec<Point>, ClusterError> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places = self.pca.transform(self.scaling.apply(rows)?.view())?;
+        let point =
+            |row: ndarray::ArrayView1<f64>| std::array::from_fn(|i| row[i] * self.factors[i]);
+        Ok(places.axis_iter(Axis(0)).map(point).collect())
+    }
+
+    /// The points of a trace's whole windows.
+    ///
+    /// # Errors
+    /// A stored basis does not fit its own features.
+    pub fn points(&self, requests: &[Request]) -> Result<Vec<Point>, ClusterError> {
+        self.project(self.features.rows(requests))
+    }
+
+    pub(super) fn verify(&self) -> Result<(), ClusterError> {
+        let kept = self.pca.explained_variance().len();
+        let finite = self.factors.iter().all(|factor| factor.is_finite() && *factor > 0.0);
+        if kept == DIMENSIONS && finite {
+            return Ok(());
+        }
+        let reason = format!("{kept} components, factors {:?}", self.factors);
+        Err(ClusterError::Inconsistent { reason })
+    }
+}
+
+/// The mean of points; there is at least one.
+pub(super) fn centre(points: &[Point]) -> Point {
+    std::array::from_fn(|i| points.iter().map(|point| point[i]).sum::<f64>() / points.len() as f64)
+}
+
+/// Euclidean distance.
+pub(super) fn distance(a: &Point, b: &Point) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// Points as rows of a matrix.
+pub(super) fn matrix(points: &[Point]) -> ArrayView2<'_, f64> {
+    ArrayView2::from(points)
+}

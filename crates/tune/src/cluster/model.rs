@@ -1,0 +1,474 @@
+//! The categories: made, joined, and asked.
+
+use super::ClusterError;
+use super::basis::{Basis, FeatureSet, Point, centre, distance, matrix};
+use crate::key::{Digest, digest_requests};
+use ndarray::{Array2, Axis, concatenate};
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::kmeans::{EmptyCluster, Init, KMeansModel, KMeansParams};
+use ssdtune_trace::Request;
+use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+/// The paper's threshold.
+pub const PAPER_THRESHOLD: f64 = 20.0;
+/// Applications outside their category's cluster that make a category of their own.
+pub const OUTLIERS_FOR_A_CATEGORY: usize = 20;
+
+/// How near to a cluster's centre a trace's centre must lie to belong to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// This distance.
+    Fixed(f64),
+    /// The least distance between two clusters.
+    Derived,
+}
+
+impl Default for Threshold {
+    fn default() -> Self {
+        Self::Fixed(PAPER_THRESHOLD)
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(distance) => write!(f, "{distance}"),
+            Self::Derived => write!(f, "derived"),
+        }
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = || text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
+        match text {
+            "derived" => Ok(Self::Derived),
+            _ => number().map(Self::Fixed).ok_or_else(|| {
+                "write derived (the least distance between two categories), or a distance above 0"
+                    .to_owned()
+            }),
+        }
+    }
+}
+
+/// A workload to learn.
+#[derive(Clone, Copy, Debug)]
+pub struct Material<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The category it is known to be of, if it is.
+    pub category: Option<&'a str>,
+    /// Its requests.
+    pub requests: &'a [Request],
+}
+
+/// A workload that was learned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Number of the category it is in.
+    pub category: u32,
+    /// The category it was known to be of and lies outside of.
+    pub outlier_of: Option<String>,
+    /// Digest of its requests.
+    pub content: Digest,
+    /// Its windows.
+    pub points: Vec<Point>,
+}
+
+/// A category.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Category {
+    /// Its number, which it keeps.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// Where its cluster's centre is.
+    pub centre: Point,
+    /// Learned windows in its cluster, whatever workload they are of.
+    pub windows: u64,
+}
+
+/// Where a trace belongs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The nearest category.
+    pub category: u32,
+    /// Its name.
+    pub name: String,
+    /// Whether the trace belongs to it.
+    pub inside: bool,
+    /// From the trace's centre to the category's.
+    pub distance: f64,
+    /// The distance up to which a trace belongs.
+    pub threshold: f64,
+    /// The least distance between two categories; `None` if there is one category.
+    pub category_distance_min: Option<f64>,
+    /// Distance to each category, nearest first.
+    pub distances: Vec<(String, f64)>,
+    /// Whole windows of the trace.
+    pub windows: usize,
+    /// Share of the windows that are nearest to that category, each judged alone.
+    pub windows_share: f64,
+}
+
+/// What became of a workload when it was learned.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum Learned {
+    /// It was among the first, which the categories were made of.
+    Founded {
+        /// Its category.
+        category: String,
+    },
+    /// It belongs to a category there was.
+    Joined {
+        /// That category.
+        category: String,
+        /// From its centre to the category's.
+        distance: f64,
+    },
+    /// It lies outside of every category, and has made one.
+    Added {
+        /// The new category.
+        category: String,
+        /// From its centre to the nearest one there was.
+        distance: f64,
+    },
+    /// It lies outside of the category it is known to be of, and is kept.
+    Outlier {
+        /// That category.
+        category: String,
+        /// From its centre to that category's.
+        distance: f64,
+        /// Such applications of that category so far.
+        count: usize,
+    },
+    /// Enough outliers of a category have come: they are one of their own now.
+    Seceded {
+        /// The category they were known to be of.
+        from: String,
+        /// The new one.
+        category: String,
+    },
+    /// It was learned before.
+    Known {
+        /// Its category.
+        category: String,
+    },
+}
+
+/// The categories that are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Categories {
+    pub(super) basis: Basis,
+    pub(super) kmeans: KMeansModel,
+    pub(super) names: Vec<String>,
+    pub(super) members: BTreeMap<String, Member>,
+}
+
+impl Categories {
+    /// Makes the first categories: one for each category named, and one for each workload that names none.
+    ///
+    /// # Errors
+    /// Names are wrong or occur twice, or there are too few windows.
+    pub fn found(features: FeatureSet, material: &[Material]) -> Result<Self, ClusterError> {
+        let mut names: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for one in material {
+            check_name(one.name)?;
+            if !seen.insert(one.name) {
+                return Err(ClusterError::SameName { name: one.name.to_owned() });
+            }
+            let category = one.category.unwrap_or(one.name);
+            check_name(category)?;
+            if !names.iter().any(|known| known == category) {
+                names.push(category.to_owned());
+            }
+        }
+        if material.is_empty() {
+            return Err(ClusterError::Nothing);
+        }
+        let rows =
+            material.iter().map(|one| rows_of(features, one)).collect::<Result<Vec<_>, _>>()?;
+        let views: Vec<_> = rows.iter().map(Array2::view).collect();
+        let together = concatenate(Axis(0), &views).expect("rows of one length");
+        let mut basis = Basis::fit(features, together.view())?;
+        let mut members = BTreeMap::new();
+        let mut points =
+            rows.into_iter().map(|rows| basis.project(rows)).collect::<Result<Vec<_>, _>>()?;
+        let number = |one: &Material| {
+            let category = one.category.unwrap_or(one.name);
+            names.iter().position(|name| name == category).unwrap_or(0) as u32
+        };
+        let numbers: Vec<u32> = material.iter().map(number).collect();
+        if features == FeatureSet::Profile {
+            let factor = unit(&train(&starts(&points, &numbers, names.len()), &points)?, &points);
+            basis.stretch(factor);
+            points.iter_mut().flatten().flatten().for_each(|value| *value *= factor);
+        }
+        let kmeans = train(&starts(&points, &numbers, names.len()), &points)?;
+        for ((one, points), category) in material.iter().zip(points).zip(numbers) {
+            let content = digest_requests(one.requests);
+            let name = one.name.to_owned();
+            let member = Member { name, category, outlier_of: None, content, points };
+            members.insert(one.name.to_owned(), member);
+        }
+        Ok(Self { basis, kmeans, names, members })
+    }
+
+    /// Learns one more workload.
+    ///
+    /// # Errors
+    /// It is shorter than a window, its name is wrong or another workload's, or it names a category that does not
+    /// exist.
+    pub fn learn(
+        &mut self,
+        material: Material,
+        threshold: Threshold,
+    ) -> Result<Learned, ClusterError> {
+        check_name(material.name)?;
+        let content = digest_requests(material.requests);
+        if let Some(known) = self.members.get(material.name) {
+            return if known.content == content {
+                Ok(Learned::Known { category: self.names[known.category as usize].clone() })
+            } else {
+                Err(ClusterError::Known { name: material.name.to_owned() })
+            };
+        }
+        let points = self.basis.project(rows_of(self.basis.features(), &material)?)?;
+        let verdict = self.judge(&points, threshold);
+        let stated = material.category.map(|name| self.number(name)).transpose()?;
+        let mut member = Member {
+            name: material.name.to_owned(),
+            category: verdict.category,
+            outlier_of: None,
+            content,
+            points,
+        };
+        let learned = match stated {
+            Some(stated) if !(verdict.inside && verdict.category == stated) => {
+                let category = self.names[stated as usize].clone();
+                let distance = distance(&centre(&member.points), &self.centre(stated));
+                member.category = stated;
+                member.outlier_of = Some(category.clone());
+                self.members.insert(member.name.clone(), member);
+                return self.note_outlier(category, distance);
+            }
+            _ if verdict.inside => {
+                Learned::Joined { category: verdict.name, distance: verdict.distance }
+            }
+            _ => {
+                let category = self.new_name(&member.name);
+                self.add(category.clone(), centre(&member.points), &member.points)?;
+                member.category = self.names.len() as u32 - 1;
+                Learned::Added { category, distance: verdict.distance }
+            }
+        };
+        self.members.insert(member.name.clone(), member);
+        Ok(learned)
+    }
+
+    /// Where a trace belongs.
+    ///
+    /// # Errors
+    /// It is shorter than a window.
+    pub fn classify(
+        &self,
+        name: &str,
+        requests: &[Request],
+        threshold: Threshold,
+    ) -> Result<Verdict, ClusterError> {
+        let material = Material { name, category: None, requests };
+        let points = self.basis.project(rows_of(self.basis.features(), &material)?)?;
+        Ok(self.judge(&points, threshold))
+    }
+
+    /// The basis of the space the categories lie in.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// Every category, by number.
+    pub fn list(&self) -> Vec<Category> {
+        let windows = self.kmeans.counts();
+        let category = |(number, name): (usize, &String)| Category {
+            number: number as u32,
+            name: name.clone(),
+            centre: self.centre(number as u32),
+            windows: windows[number],
+        };
+        self.names.iter().enumerate().map(category).collect()
+    }
+
+    /// Every workload that was learned, by name.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.values()
+    }
+
+    /// The number of a category.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn number(&self, name: &str) -> Result<u32, ClusterError> {
+        let found = self.names.iter().position(|known| known == name);
+        found.map(|number| number as u32).ok_or_else(|| ClusterError::NoCategory {
+            name: name.to_owned(),
+            known: self.names.join(", "),
+        })
+    }
+
+    /// The least distance between the centres of two categories; `None` if there is one category.
+    pub fn category_distance_min(&self) -> Option<f64> {
+        let centres: Vec<Point> = (0..self.names.len() as u32).map(|n| self.centre(n)).collect();
+        least_distance(&centres)
+    }
+
+    /// The category of each point, judged alone.
+    pub fn nearest(&self, points: &[Point]) -> Vec<u32> {
+        let nearest = |point: &Point| {
+            let found = self.kmeans.nearest(point).expect("points have the model's dimensions");
+            found.cluster as u32
+        };
+        points.iter().map(nearest).collect()
+    }
+
+    pub(super) fn centre(&self, number: u32) -> Point {
+        let row = self.kmeans.centroids().row(number as usize).to_vec();
+        std::array::from_fn(|i| row[i])
+    }
+
+    fn judge(&self, points: &[Point], threshold: Threshold) -> Verdict {
+        let middle = centre(points);
+        let mut distances: Vec<(u32, f64)> = (0..self.names.len() as u32)
+            .map(|number| (number, distance(&middle, &self.centre(number))))
+            .collect();
+        distances.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        let (category, distance) = distances[0];
+        let category_distance_min = self.category_distance_min();
+        let threshold = match threshold {
+            Threshold::Fixed(distance) => distance,
+            Threshold::Derived => category_distance_min.unwrap_or(PAPER_THRESHOLD),
+        };
+        let own = self.nearest(points).into_iter().filter(|&number| number == category).count();
+        let named =
+            |(number, distance): (u32, f64)| (self.names[number as usize].clone(), distance);
+        Verdict {
+            category,
+            name: self.names[category as usize].clone(),
+            inside: distance <= threshold,
+            distance,
+            threshold,
+            category_distance_min,
+            distances: distances.into_iter().map(named).collect(),
+            windows: points.len(),
+            windows_share: own as f64 / points.len() as f64,
+        }
+    }
+
+    /// Counts the outliers of a category; enough of them become one of their own.
+    fn note_outlier(&mut self, category: String, distance: f64) -> Result<Learned, ClusterError> {
+        let outliers: Vec<String> = self
+            .members
+            .values()
+            .filter(|member| member.outlier_of.as_deref() == Some(&category))
+            .map(|member| member.name.clone())
+            .collect();
+        if outliers.len() < OUTLIERS_FOR_A_CATEGORY {
+            return Ok(Learned::Outlier { category, distance, count: outliers.len() });
+        }
+        let new = self.new_name(&category);
+        let points: Vec<Point> =
+            outliers.iter().flat_map(|name| self.members[name].points.iter().copied()).collect();
+        self.add(new.clone(), centre(&points), &[])?;
+        let number = self.names.len() as u32 - 1;
+        for name in outliers {
+            if let Some(member) = self.members.get_mut(&name) {
+                (member.category, member.outlier_of) = (number, None);
+            }
+        }
+        Ok(Learned::Seceded { from: category, category: new })
+    }
+
+    /// Trains k-means again with one more cluster, which begins at `start`; `extra` are windows of no member yet.
+    fn add(&mut self, name: String, start: Point, extra: &[Point]) -> Result<(), ClusterError> {
+        let mut starts: Vec<Point> =
+            (0..self.names.len() as u32).map(|number| self.centre(number)).collect();
+        starts.push(start);
+        let mut points: Vec<Vec<Point>> =
+            self.members.values().map(|member| member.points.clone()).collect();
+        points.push(extra.to_vec());
+        self.kmeans = train(&starts, &points)?;
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// A name for a new category: this one, or with a number behind it.
+    fn new_name(&self, wanted: &str) -> String {
+        let free = |name: &String| !self.names.contains(name);
+        let numbered = (2..).map(|number| format!("{wanted}-{number}"));
+        std::iter::once(wanted.to_owned()).chain(numbered).find(free).expect("numbers do not end")
+    }
+}
+
+/// The means of the categories' windows.
+fn starts(points: &[Vec<Point>], numbers: &[u32], categories: usize) -> Vec<Point> {
+    let of = |category: usize| {
+        let own = points.iter().zip(numbers).filter(|(_, number)| **number as usize == category);
+        centre(&own.flat_map(|(points, _)| points.iter().copied()).collect::<Vec<_>>())
+    };
+    (0..categories).map(of).collect()
+}
+
+fn train(start: &[Point], points: &[Vec<Point>]) -> Result<KMeansModel, ClusterError> {
+    let all = points.concat();
+    Ok(KMeansParams::new(start.len())
+        .init(Init::Given(matrix(start).to_owned()))
+        // A cluster that lost its windows keeps its number and its place.
+        .empty(EmptyCluster::Keep)
+        .fit(matrix(&all))?)
+}
+
+/// What makes the least distance between two clusters the paper's threshold; of one cluster, the distance of its
+/// farthest window.
+fn unit(kmeans: &KMeansModel, points: &[Vec<Point>]) -> f64 {
+    let centres: Vec<Point> =
+        kmeans.centroids().rows().into_iter().map(|row| std::array::from_fn(|i| row[i])).collect();
+    let farthest = || {
+        let all = points.iter().flatten().map(|point| distance(point, &centres[0]));
+        all.fold(0.0, f64::max)
+    };
+    let length = least_distance(&centres).unwrap_or_else(farthest);
+    if length > 0.0 { PAPER_THRESHOLD / length } else { 1.0 }
+}
+
+fn least_distance(centres: &[Point]) -> Option<f64> {
+    let pairs = centres.iter().enumerate();
+    let each = pairs.flat_map(|(i, a)| centres[..i].iter().map(move |b| distance(a, b)));
+    each.min_by(f64::total_cmp)
+}
+
+fn rows_of(features: FeatureSet, material: &Material) -> Result<Array2<f64>, ClusterError> {
+    if material.requests.len() < WINDOW_REQUESTS {
+        let (name, requests) = (material.name.to_owned(), material.requests.len());
+        return Err(ClusterError::TooShort { name, requests });
+    }
+    Ok(features.rows(material.requests))
+}
+
+fn check_name(name: &str) -> Result<(), ClusterError> {
+    let legal = |c: char| c.is_alphanumeric() || "-_.@".contains(c);
+    if (1..=64).contains(&name.chars().count()) && name.chars().all(legal) {
+        Ok(())
+    } else {
+        Err(ClusterError::Name { name: name.chars().take(80).collect() })
+    }
+}

@@ -1,0 +1,88 @@
+//! Categories in AutoDB: the model, each category, and each learned workload as a record of its own.
+
+use super::ClusterError;
+use super::basis::Basis;
+use super::model::{Categories, Category, Member};
+use crate::db::{AutoDb, Batch, Kind};
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::kmeans::KMeansModel;
+use std::collections::BTreeMap;
+
+/// Key of the model.
+const MODEL: &[u8] = b"categories";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredModel {
+    basis: Basis,
+    kmeans: KMeansModel,
+    names: Vec<String>,
+}
+
+impl Categories {
+    /// The categories of an AutoDB.
+    ///
+    /// # Errors
+    /// There are none, or what is stored is damaged or does not fit together.
+    pub fn load(db: &AutoDb) -> Result<Self, ClusterError> {
+        let stored = db.get::<StoredModel>(Kind::Model, MODEL)?.ok_or(ClusterError::NotLearned)?;
+        let StoredModel { basis, kmeans, names } = stored.value;
+        let mut members = BTreeMap::new();
+        for found in db.scan::<Member>(Kind::Workload) {
+            let (_, stored) = found?;
+            members.insert(stored.value.name.clone(), stored.value);
+        }
+        basis.verify()?;
+        let wrong = |reason: String| Err(ClusterError::Inconsistent { reason });
+        let clusters = kmeans.centroids().dim();
+        if clusters != (names.len(), super::DIMENSIONS) {
+            return wrong(format!("{} names and clusters of {clusters:?}", names.len()));
+        }
+        for member in members.values() {
+            let finite = member.points.iter().flatten().all(|value| value.is_finite());
+            if member.category as usize >= names.len() || member.points.is_empty() || !finite {
+                return wrong(format!("workload {}", member.name));
+            }
+        }
+        Ok(Self { basis, kmeans, names, members })
+    }
+
+    /// Stores the categories, all records or none; what is unchanged stays as it is.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn store(&self, db: &AutoDb) -> Result<(), ClusterError> {
+        let mut batch = Batch::default();
+        let Self { basis, kmeans, names, members } = self.clone();
+        batch.put(Kind::Model, MODEL, &StoredModel { basis, kmeans, names })?;
+        for category in self.list() {
+            batch.put(Kind::Cluster, &Category::key(category.number), &category)?;
+        }
+        for member in members.values() {
+            batch.put(Kind::Workload, member.name.as_bytes(), member)?;
+        }
+        // What an earlier learning left and this one does not have.
+        for found in db.entries(Kind::Workload) {
+            let key = found?.key;
+            if !members.keys().any(|name| name.as_bytes() == key) {
+                batch.remove(Kind::Workload, &key);
+            }
+        }
+        let kept: Vec<Vec<u8>> = self.list().iter().map(|one| Category::key(one.number)).collect();
+        for found in db.entries(Kind::Cluster) {
+            let key = found?.key;
+            if !kept.contains(&key) {
+                batch.remove(Kind::Cluster, &key);
+            }
+        }
+        db.commit(&batch)?;
+        Ok(())
+    }
+}
+
+impl Category {
+    /// Its key in AutoDB.
+    pub fn key(number: u32) -> Vec<u8> {
+        format!("cluster {number:05}").into_bytes()
+    }
+}
