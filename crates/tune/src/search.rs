@@ -25,6 +25,7 @@ mod random;
 mod surrogate;
 
 pub use judge::{Baseline, CurvePoint, Trial, Verdict};
+pub(crate) use moves::Moves;
 pub(crate) use judge::{ask, figures, mean_speedup};
 
 use crate::grade::{Speedup, Weights};

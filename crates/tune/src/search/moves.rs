@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 
 /// What every move needs.
-pub(super) struct Moves<'a> {
+pub(crate) struct Moves<'a> {
     task: &'a Task,
     base: Point,
     /// Ranks of every layout whose capacity fits, in the order of `layout_axes`.
