@@ -4,6 +4,10 @@
 //! (16 B: the logical page and its written sectors) while a block holds data. Blocks never opened are one
 //! counter. They are handed out in order of their number, before any recycled block: they are the least worn.
 
+mod past;
+
+pub(crate) use past::Past;
+
 use crate::hint::prefetch;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -67,6 +71,8 @@ pub(crate) struct Block {
     pub programs: u32,
     pub tenant: u16,
     pub stream: Stream,
+    /// Its pages are as the drive's past says, except those overwritten since; it has no records.
+    pub defined: bool,
     /// Fill number: blocks in the order in which they became full.
     pub filled_at: u64,
 }
@@ -97,6 +103,12 @@ pub(crate) struct Plane {
     pub invalid: Vec<u32>,
     blocks_total: u32,
     pages_per_block: u32,
+    /// Blocks that were not free at the start have no records yet: `wake` it before looking at any.
+    pub asleep: bool,
+    /// Erases of blocks never opened.
+    worn: u32,
+    /// A bit for each page of the blocks that were not free at the start: overwritten since.
+    overwritten: Vec<u64>,
     /// First block never opened.
     fresh: u32,
     recycled: BinaryHeap<Reverse<(u32, u64, u32)>>,
@@ -118,6 +130,9 @@ impl Plane {
             invalid: Vec::new(),
             blocks_total: blocks,
             pages_per_block,
+            asleep: false,
+            worn: 0,
+            overwritten: Vec::new(),
             fresh: 0,
             recycled: BinaryHeap::new(),
             recycled_seq: 0,
@@ -153,10 +168,11 @@ impl Plane {
             self.fresh += 1;
             self.blocks.push(Block {
                 pages: Vec::new(),
-                erases: 0,
+                erases: self.worn,
                 programs: 0,
                 tenant: 0,
                 stream,
+                defined: false,
                 filled_at: 0,
             });
             self.states.push(BlockState::Free);
@@ -211,9 +227,13 @@ impl Plane {
     /// The content of a page does not matter any more.
     #[inline]
     pub fn invalidate(&mut self, block: u32, page: u32) {
-        let record = &mut self.blocks[block as usize].pages[page as usize];
-        debug_assert_ne!(record.owner, INVALID);
-        record.owner = INVALID;
+        let record = &mut self.blocks[block as usize];
+        if record.defined {
+            self.overwrite(block, page);
+        } else {
+            debug_assert_ne!(record.pages[page as usize].owner, INVALID);
+            record.pages[page as usize].owner = INVALID;
+        }
         self.invalid[block as usize] += 1;
         self.valid -= 1;
     }
@@ -243,6 +263,23 @@ impl Plane {
         }
     }
 
+    /// Written sectors of a valid page.
+    #[inline]
+    pub fn sectors(&self, block: u32, page: u32) -> SectorMask {
+        let record = &self.blocks[block as usize];
+        if record.defined { SectorMask::MAX } else { record.pages[page as usize].sectors }
+    }
+
+    /// Whether the page's program has ended and it is still the newest.
+    pub fn is_programmed(&self, block: u32, page: u32) -> bool {
+        let record = &self.blocks[block as usize];
+        match record.defined {
+            true => !self.is_overwritten(block, page),
+            false => record.pages[page as usize].is_programmed(),
+        }
+    }
+
+    /// The record of a page in a block that is not just defined.
     #[inline]
     pub fn page(&self, block: u32, page: u32) -> &PageRecord {
         &self.blocks[block as usize].pages[page as usize]
@@ -280,6 +317,21 @@ impl Plane {
         self.blocks_total - self.fresh
     }
 
+    /// Blocks without a record of their own, and how often each of them was erased.
+    pub fn unseen_blocks(&self) -> (u32, u32) {
+        let seen = if self.asleep { 0 } else { self.fresh };
+        (self.blocks_total - seen, self.worn)
+    }
+
+    /// Valid pages of each full block.
+    pub fn full_blocks(&self) -> Vec<u32> {
+        let blocks = self.states.iter().zip(&self.invalid);
+        blocks
+            .filter(|(state, _)| **state == BlockState::Full)
+            .map(|(_, invalid)| self.pages_per_block - invalid)
+            .collect()
+    }
+
     /// How many blocks have become full so far: the plane's own measure of time.
     pub fn fills(&self) -> u64 {
         self.fills
@@ -290,6 +342,7 @@ impl Plane {
         let pages: usize = self.blocks.iter().map(|b| b.pages.capacity()).sum();
         let spare: usize = self.spare.iter().map(Vec::capacity).sum();
         ((pages + spare) * size_of::<PageRecord>()
+            + self.overwritten.capacity() * 8
             + self.blocks.capacity() * (size_of::<Block>() + size_of::<BlockState>() + 4)
             + self.frontiers.len() * size_of::<Frontier>()) as u64
     }
@@ -297,6 +350,9 @@ impl Plane {
     /// Free, open, full and collecting blocks are all blocks; valid pages are counted right.
     /// Walks every record: for tests.
     pub fn check(&self) {
+        if self.asleep {
+            return;
+        }
         let count = |state| self.states.iter().filter(|s| **s == state).count() as u32;
         let free = count(BlockState::Free) + self.fresh_blocks();
         assert_eq!(free, self.free_blocks());
@@ -307,6 +363,10 @@ impl Plane {
         assert_eq!(all, self.blocks_total);
         let mut valid = 0;
         for (block, invalid) in self.blocks.iter().zip(&self.invalid) {
+            if block.defined {
+                valid += u64::from(self.pages_per_block - invalid);
+                continue;
+            }
             let live = block.pages.iter().filter(|p| p.owner().is_some()).count();
             assert_eq!(block.pages.len() - live, *invalid as usize);
             valid += live as u64;

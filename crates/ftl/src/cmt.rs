@@ -5,6 +5,7 @@
 //! that left the cache was written to its translation page in the same moment, so there is one truth; the
 //! cache decides only what an access costs. A cached page's slot number stands beside its page-table entry.
 
+use crate::defined::seeds::Seeds;
 use crate::layout::Phys;
 
 const NIL: u32 = u32::MAX;
@@ -77,6 +78,8 @@ pub(crate) struct MappingCache {
     newest: u32,
     oldest: u32,
     tokens: Nodes,
+    /// Mappings it holds since the start and nobody has used.
+    pub seeds: Seeds,
 }
 
 impl MappingCache {
@@ -88,11 +91,17 @@ impl MappingCache {
             newest: NIL,
             oldest: NIL,
             tokens: Nodes::default(),
+            seeds: Seeds::NONE,
         }
     }
 
     pub fn is_full(&self) -> bool {
-        (self.slots.len() - self.free.len()) as u32 >= self.capacity
+        (self.slots.len() - self.free.len()) as u64 + self.seeds.left >= self.capacity.into()
+    }
+
+    /// Mappings it can hold.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
     }
 
     fn unlink(&mut self, slot: u32) {

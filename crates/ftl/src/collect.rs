@@ -23,7 +23,7 @@ impl Ftl {
         let block = self.rules.choose(record, &mut self.rng)?;
         record.start_collecting(block);
         self.counters.collections += 1;
-        Some(BlockRef { plane: plane.0, block })
+        Some(self.victim(BlockRef { plane: plane.0, block }))
     }
 
     /// The block to move for the sake of wear: the least erased full one, when it is far behind.
@@ -45,7 +45,15 @@ impl Ftl {
         }
         record.start_collecting(block as u32);
         self.counters.wear_collections += 1;
-        Some(BlockRef { plane: plane.0, block: block as u32 })
+        Some(self.victim(BlockRef { plane: plane.0, block: block as u32 }))
+    }
+
+    /// The pages of a victim are looked at one by one.
+    fn victim(&mut self, at: BlockRef) -> BlockRef {
+        if self.planes[at.plane as usize].blocks[at.block as usize].defined {
+            self.materialise_block(at);
+        }
+        at
     }
 
     /// Whether collection in a plane goes before the host.
@@ -113,8 +121,8 @@ impl Ftl {
             }
         } else {
             let entry = self.table.entry(owner);
-            self.table.set_phys(entry, to);
-            self.dirty_mapping(tenant, entry);
+            self.table.move_to(entry, to);
+            self.dirty_mapping(tenant, owner, entry);
         }
     }
 

@@ -48,6 +48,18 @@ pub enum FtlError {
         /// Which plane.
         plane: u32,
     },
+    /// The data a drive is to hold at the start do not fit.
+    #[error(
+        "plane {plane} has {room} blocks for the data it is to hold at the start, which fill {blocks}: lower the occupancy, or give the drive more over-provisioning"
+    )]
+    NoRoomForPast {
+        /// Which plane.
+        plane: u32,
+        /// Blocks that the data fill.
+        blocks: u64,
+        /// Blocks there are, without the reserve of garbage collection.
+        room: u32,
+    },
     /// Nothing is left for the host.
     #[error("tenant {tenant} sees no capacity: lower the over-provisioning or give it more planes")]
     NoCapacity {

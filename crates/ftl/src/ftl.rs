@@ -8,6 +8,7 @@
 
 use crate::block::{Plane, SectorMask, Stream};
 use crate::cmt::{MappingCache, TranslationPages};
+use crate::defined::Past;
 use crate::error::FtlError;
 use crate::gc::VictimRules;
 use crate::layout::{BlockRef, Layout, Phys};
@@ -129,6 +130,8 @@ pub struct Ftl {
     pub(crate) config: Switches,
     pub(crate) counters: FtlCounters,
     turn: u32,
+    /// What lay on it before its first request.
+    pub(crate) past: Option<Box<Past>>,
     /// Pages of a victim, while a warm-up moves them.
     pub(crate) victim: Vec<Phys>,
 }
@@ -210,6 +213,7 @@ impl Ftl {
             config: switches,
             counters: FtlCounters::default(),
             turn: 0,
+            past: None,
             victim: Vec::new(),
             geometry,
         };
@@ -271,6 +275,11 @@ impl Ftl {
         }
     }
 
+    /// How many tenants there are.
+    pub fn tenants(&self) -> usize {
+        self.tenants.len()
+    }
+
     /// Logical pages a tenant sees.
     pub fn tenant_pages(&self, tenant: usize) -> u64 {
         self.tenants[tenant].sectors.div_ceil(self.geometry.sectors_per_page().into())
@@ -303,12 +312,26 @@ impl Ftl {
     /// The page-table entry of a tenant's logical page.
     #[inline]
     pub fn entry(&mut self, tenant: usize, lpn: u64) -> EntryRef {
-        self.table.entry(self.tenants[tenant].base + lpn)
+        let at = self.table.entry(self.tenants[tenant].base + lpn);
+        self.resolve(tenant, lpn, at);
+        at
     }
 
     /// The entry of a logical page that something is known of.
     #[inline]
-    pub fn find(&self, tenant: usize, lpn: u64) -> Option<EntryRef> {
+    pub fn find(&mut self, tenant: usize, lpn: u64) -> Option<EntryRef> {
+        match self.table.find(self.tenants[tenant].base + lpn) {
+            Some(at) => {
+                self.resolve(tenant, lpn, at);
+                Some(at)
+            }
+            None => self.was_defined(tenant, lpn).then(|| self.entry(tenant, lpn)),
+        }
+    }
+
+    /// The entry of a logical page that was looked at before.
+    #[inline]
+    pub fn looked_at(&self, tenant: usize, lpn: u64) -> Option<EntryRef> {
         self.table.find(self.tenants[tenant].base + lpn)
     }
 
@@ -355,7 +378,7 @@ impl Ftl {
     pub fn is_programmed(&self, phys: Phys) -> bool {
         let at = self.layout.block(phys);
         let page = self.layout.page(phys);
-        self.planes[at.plane as usize].page(at.block, page).is_programmed()
+        self.planes[at.plane as usize].is_programmed(at.block, page)
     }
 
     /// The plane of the next write of a page.
@@ -426,7 +449,8 @@ impl Ftl {
             let place = self.layout.block(old);
             let page = self.layout.page(old);
             if sectors != self.config.full_mask {
-                let before = self.planes[place.plane as usize].page(place.block, page).sectors;
+                let before = self.planes[place.plane as usize].sectors(place.block, page);
+                let before = before & self.config.full_mask;
                 if before & !sectors != 0 {
                     merge = Some((old, before & !sectors));
                 }
@@ -437,7 +461,7 @@ impl Ftl {
         let owner = self.tenants[tenant].base + lpn;
         let placed = self.append(tenant, Stream::Data, plane, owner, all);
         self.table.set_phys(at, placed.phys);
-        self.dirty_mapping(tenant, at);
+        self.dirty_mapping(tenant, owner, at);
         WritePlan { placed, merge }
     }
 
@@ -454,7 +478,7 @@ impl Ftl {
         let owner = self.tenants[tenant].base + lpn;
         let placed = self.append(tenant, Stream::Data, plane, owner, sectors);
         self.table.set_phys(at, placed.phys);
-        self.dirty_mapping(tenant, at);
+        self.dirty_mapping(tenant, owner, at);
         placed
     }
 
@@ -467,6 +491,7 @@ impl Ftl {
         owner: u64,
         sectors: SectorMask,
     ) -> Placed {
+        self.wake(plane);
         let record = &mut self.planes[plane.index()];
         let mut opened = false;
         if !record.has_room(tenant, stream) {
@@ -496,20 +521,27 @@ impl Ftl {
         let place = self.layout.block(old);
         self.planes[place.plane as usize].invalidate(place.block, self.layout.page(old));
         self.table.unmap(at);
-        self.dirty_mapping(tenant, at);
+        self.dirty_mapping(tenant, self.tenants[tenant].base + lpn, at);
         Some(PlaneId(place.plane))
     }
 
     /// Written sectors of a physical page that is still the newest of its logical one.
     pub fn sectors(&self, phys: Phys) -> SectorMask {
         let at = self.layout.block(phys);
-        self.planes[at.plane as usize].page(at.block, self.layout.page(phys)).sectors
+        let plane = &self.planes[at.plane as usize];
+        plane.sectors(at.block, self.layout.page(phys)) & self.config.full_mask
     }
 
     /// Free blocks of a plane.
     #[inline]
     pub fn free_blocks(&self, plane: PlaneId) -> u32 {
         self.planes[plane.index()].free_blocks()
+    }
+
+    /// Valid pages of each full block of a plane.
+    pub fn valid_pages(&mut self, plane: PlaneId) -> Vec<u32> {
+        self.wake(plane);
+        self.planes[plane.index()].full_blocks()
     }
 
     /// Logical pages that hold data.
@@ -523,14 +555,16 @@ impl Ftl {
             + self.planes.iter().map(Plane::memory_bytes).sum::<u64>()
             + self.caches.iter().map(MappingCache::memory_bytes).sum::<u64>()
             + self.translation.memory_bytes()
+            + self.past.as_ref().map_or(0, |past| past.memory_bytes())
     }
 
     /// Erase counts of all blocks, as (erases, blocks) in ascending order.
     pub fn erase_histogram(&self) -> Vec<(u32, u64)> {
         let mut counts = std::collections::BTreeMap::new();
         for plane in &self.planes {
-            *counts.entry(0).or_insert(0) += u64::from(plane.fresh_blocks());
-            for block in &plane.blocks {
+            let (unseen, worn) = plane.unseen_blocks();
+            *counts.entry(worn).or_insert(0) += u64::from(unseen);
+            for block in plane.blocks.iter().filter(|_| !plane.asleep) {
                 *counts.entry(block.erases).or_insert(0) += 1;
             }
         }

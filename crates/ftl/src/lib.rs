@@ -9,12 +9,14 @@
 //! | [`Ftl::access_mapping`] | is the mapping in DRAM; which translation page to read or write back |
 //! | [`Ftl::phys`], [`Ftl::place_write`] | where a page is; where it goes and what must be merged |
 //! | [`Ftl::next_victim`], [`Ftl::victim_pages`] | what to collect |
+//! | [`Ftl::define`] | the past of a drive that is not empty at the start |
 //! | [`Ftl::warm_up`] | accesses without time, to age a drive |
 //! | [`Ftl::place_move`], [`Ftl::commit_move`], [`Ftl::erase_done`] | a victim's way to the free pool |
 
 mod block;
 mod cmt;
 mod collect;
+mod defined;
 mod error;
 mod ftl;
 mod gc;
@@ -26,6 +28,7 @@ mod tenant;
 mod warmup;
 
 pub use block::{SectorMask, Stream};
+pub use defined::{Definition, Start};
 pub use error::FtlError;
 pub use ftl::{
     Ftl, FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,

@@ -3,7 +3,7 @@
 use crate::block::Stream;
 use crate::ftl::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::layout::Phys;
-use crate::page_table::EntryRef;
+use crate::page_table::{EntryRef, Side};
 use ssdtune_model::PlaneId;
 
 impl Ftl {
@@ -36,7 +36,12 @@ impl Ftl {
         is_write: bool,
     ) -> (MappingAccess, Option<WriteBack>) {
         let cache = self.cache_of(tenant);
-        if let Some(slot) = self.table.side(at)
+        let owner = self.tenants[tenant].base + lpn;
+        let side = self.table.side(at);
+        if self.is_seed(cache, tenant, owner, side) {
+            self.adopt_seed(cache, owner, at, side == Side::Changed);
+        }
+        if let Some(slot) = self.table.slot(at)
             && !self.caches[cache].is_waiting(slot)
         {
             self.caches[cache].touch(slot);
@@ -48,9 +53,8 @@ impl Ftl {
         } else {
             self.counters.mapping_misses_read += 1;
         }
-        let owner = self.tenants[tenant].base + lpn;
         let page = self.translation_page(tenant, owner);
-        if self.table.side(at).is_some() {
+        if self.table.slot(at).is_some() {
             return (MappingAccess::Awaited, None);
         }
         // The order matters: what pushes an entry out may itself start a read of the page looked for.
@@ -78,7 +82,7 @@ impl Ftl {
     /// `token` waits for the mapping of an entry that is [`MappingAccess::Awaited`] or being loaded.
     pub fn await_mapping(&mut self, tenant: usize, at: EntryRef, token: u32, is_write: bool) {
         let cache = self.cache_of(tenant);
-        if let Some(slot) = self.table.side(at) {
+        if let Some(slot) = self.table.slot(at) {
             self.caches[cache].wait(slot, token, is_write);
         }
     }
@@ -87,7 +91,7 @@ impl Ftl {
     pub fn mapping_arrived(&mut self, page: u64, tokens: &mut Vec<u32>) {
         while let Some(owner) = self.translation.next_arrival(page) {
             let cache = self.cache_of(self.tenant_of_page(owner));
-            let Some(slot) = self.table.find(owner).and_then(|at| self.table.side(at)) else {
+            let Some(slot) = self.table.find(owner).and_then(|at| self.table.slot(at)) else {
                 continue;
             };
             if self.caches[cache].is_waiting(slot) {
@@ -105,13 +109,16 @@ impl Ftl {
 
     /// The mapping of an entry has changed.
     #[inline]
-    pub(crate) fn dirty_mapping(&mut self, tenant: usize, at: EntryRef) {
+    pub(crate) fn dirty_mapping(&mut self, tenant: usize, page: u64, at: EntryRef) {
         if self.caches.is_empty() {
             return;
         }
         let cache = self.cache_of(tenant);
-        if let Some(slot) = self.table.side(at) {
+        let side = self.table.side(at);
+        if let Side::Slot(slot) = side {
             self.caches[cache].set_dirty(slot, true);
+        } else if self.is_seed(cache, tenant, page, side) {
+            self.table.set_side(at, Side::Changed);
         }
     }
 
@@ -125,23 +132,23 @@ impl Ftl {
     ) -> Option<WriteBack> {
         let cache = self.cache_of(tenant);
         let mut writeback = None;
-        if self.caches[cache].is_full()
-            && let Some(slot) = self.next_eviction(cache)
-        {
-            let (evicted, dirty) =
-                (self.caches[cache].page(slot), self.caches[cache].is_dirty(slot));
-            self.caches[cache].remove(slot);
-            let entry = self.table.entry(evicted);
-            self.table.set_side(entry, None);
-            if dirty {
-                writeback = Some(self.write_back(evicted));
+        if self.caches[cache].is_full() {
+            if let Some(seed) = self.evict_seed(cache) {
+                writeback = seed.changed.then(|| self.write_back(seed.page));
+            } else if let Some(slot) = self.next_eviction(cache) {
+                let (evicted, dirty) =
+                    (self.caches[cache].page(slot), self.caches[cache].is_dirty(slot));
+                self.caches[cache].remove(slot);
+                let entry = self.table.entry(evicted);
+                self.table.set_side(entry, Side::Gone);
+                writeback = dirty.then(|| self.write_back(evicted));
             }
         }
         let slot = self.caches[cache].reserve(owner);
         if ready {
             self.caches[cache].set_ready(slot);
         }
-        self.table.set_side(at, Some(slot));
+        self.table.set_side(at, Side::Slot(slot));
         writeback
     }
 
@@ -154,14 +161,18 @@ impl Ftl {
             if !self.caches[cache].is_dirty(slot) {
                 return Some(slot);
             }
-            let evicted = self.caches[cache].page(slot);
-            let tenant = self.tenant_of_page(evicted);
-            let index = self.translation_page(tenant, evicted) - self.translation_base(tenant);
-            if self.has_room_unheld(tenant, Stream::Translation, self.static_plane(tenant, index)) {
+            if self.can_write_back(self.caches[cache].page(slot)) {
                 return Some(slot);
             }
             found = Some(slot);
         }
+    }
+
+    /// Whether there is room for the translation page of a mapping.
+    pub(crate) fn can_write_back(&self, page: u64) -> bool {
+        let tenant = self.tenant_of_page(page);
+        let index = self.translation_page(tenant, page) - self.translation_base(tenant);
+        self.has_room_unheld(tenant, Stream::Translation, self.static_plane(tenant, index))
     }
 
     /// Writes the translation page of an evicted mapping, with all other dirty mappings it holds.
@@ -175,7 +186,18 @@ impl Ftl {
         let last = (first + self.entries_per_page).min(self.tenant_pages(tenant));
         let mut clean_sectors = 0u64;
         for lpn in first..last {
-            let Some(slot) = self.table.find(base + lpn).and_then(|at| self.table.side(at)) else {
+            let neighbour = base + lpn;
+            let at = self.table.find(neighbour);
+            let side = at.map_or(Side::Untouched, |at| self.table.side(at));
+            if let (Some(at), Side::Changed) = (at, side) {
+                self.adopt_seed(cache, neighbour, at, false);
+                continue;
+            }
+            let Side::Slot(slot) = side else {
+                // How much of the page is clean matters only where its writes are free.
+                if self.config.free_mapping_writes && self.is_seed(cache, tenant, neighbour, side) {
+                    clean_sectors |= self.mapping_sector(lpn - first);
+                }
                 continue;
             };
             if self.caches[cache].is_waiting(slot) {
@@ -185,7 +207,7 @@ impl Ftl {
                 self.caches[cache].set_dirty(slot, false);
                 self.caches[cache].touch(slot);
             } else {
-                clean_sectors |= 1 << (((lpn - first) * self.entry_bytes) / 512).min(63);
+                clean_sectors |= self.mapping_sector(lpn - first);
             }
         }
         let merge = self.translation.phys(page).map(|old| {
@@ -204,6 +226,11 @@ impl Ftl {
         self.translation.depart(page);
         self.counters.mapping_writebacks += 1;
         WriteBack { page, merge, placed }
+    }
+
+    /// The sector of a translation page that holds its nth mapping, as a bit.
+    fn mapping_sector(&self, nth: u64) -> u64 {
+        1 << (nth * self.entry_bytes / 512).min(63)
     }
 
     /// Places a translation page; `index` is its number within the tenant.

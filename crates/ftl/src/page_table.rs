@@ -3,7 +3,8 @@
 //!
 //! An entry is 64 bits: 36 for the physical page plus one, 28 for a mark of the data cache (the slot that
 //! holds the page, or what the cache wants to remember of a page it dropped). So a cached page is found
-//! without hashing, and an access costs two cache misses at most: the directory and the leaf.
+//! without hashing, and an access costs two cache misses at most: the directory and the leaf. An entry that is
+//! all zero was never looked at: on a drive with a past the page may have a place all the same.
 //!
 //! Memory: 64 B for each 8 logical pages touched, 4 B of directory for each 8 pages of a touched 32,768.
 
@@ -37,6 +38,22 @@ pub struct EntryRef {
     index: u32,
 }
 
+/// The number beside an entry: how its mapping stands to the mapping cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Never used: in the cache only if the drive's past put it there.
+    Untouched,
+    /// As before, but the mapping has changed.
+    Changed,
+    /// It left the cache.
+    Gone,
+    /// The slot that holds it.
+    Slot(u32),
+}
+
+const GONE: u32 = u32::MAX - 1;
+const CHANGED: u32 = u32::MAX - 2;
+
 pub(crate) struct PageTable {
     /// First-level index: node of each 32,768 logical pages, or `NONE`.
     root: Vec<u32>,
@@ -48,6 +65,8 @@ pub(crate) struct PageTable {
 }
 
 const PHYS_MASK: u64 = (1 << PHYS_BITS) - 1;
+/// Instead of a physical page: the page has none, whatever the drive's past says.
+const UNMAPPED: u64 = PHYS_MASK;
 
 impl PageTable {
     pub fn new(pages: u64, with_side: bool) -> Self {
@@ -139,26 +158,50 @@ impl PageTable {
     #[inline]
     pub fn phys(&self, at: EntryRef) -> Option<Phys> {
         match self.word(at) & PHYS_MASK {
-            0 => None,
+            0 | UNMAPPED => None,
             phys => Some(Phys(phys - 1)),
         }
     }
 
-    /// Moves the page.
+    /// Whether nobody has looked for the page yet.
     #[inline]
-    pub fn set_phys(&mut self, at: EntryRef, phys: Phys) {
-        let word = self.word_mut(at);
-        let was = *word & PHYS_MASK;
-        *word = (*word & !PHYS_MASK) | (phys.0 + 1);
-        self.mapped += u64::from(was == 0);
+    pub fn is_untouched(&self, at: EntryRef) -> bool {
+        self.word(at) & PHYS_MASK == 0
     }
 
-    /// Forgets where the page is.
-    pub fn unmap(&mut self, at: EntryRef) {
+    /// Stores what the drive's past says of a page.
+    pub fn touch(&mut self, at: EntryRef, phys: Option<Phys>) {
+        self.place(at, phys.map_or(UNMAPPED, |phys| phys.0 + 1));
+    }
+
+    /// So many pages have a place by the drive's past.
+    pub fn define(&mut self, pages: u64) {
+        self.mapped = pages;
+    }
+
+    #[inline]
+    fn place(&mut self, at: EntryRef, place: u64) {
         let word = self.word_mut(at);
-        let was = *word & PHYS_MASK;
-        *word &= !PHYS_MASK;
-        self.mapped -= u64::from(was != 0);
+        *word = (*word & !PHYS_MASK) | place;
+    }
+
+    /// Writes the page to a new place. Its entry has been looked at.
+    #[inline]
+    pub fn set_phys(&mut self, at: EntryRef, phys: Phys) {
+        self.mapped += u64::from(self.phys(at).is_none());
+        self.place(at, phys.0 + 1);
+    }
+
+    /// Moves a page that has a place, looked at or not.
+    #[inline]
+    pub fn move_to(&mut self, at: EntryRef, phys: Phys) {
+        self.place(at, phys.0 + 1);
+    }
+
+    /// Forgets where the page is. Its entry has been looked at.
+    pub fn unmap(&mut self, at: EntryRef) {
+        self.mapped -= u64::from(self.phys(at).is_some());
+        self.place(at, UNMAPPED);
     }
 
     #[inline]
@@ -175,18 +218,36 @@ impl PageTable {
 
     /// The number beside the entry.
     #[inline]
-    pub fn side(&self, at: EntryRef) -> Option<u32> {
-        let side = self.side.as_ref()?;
-        let value = side[at.leaf as usize][at.index as usize % LEAF_PAGES as usize];
-        (value != NONE).then_some(value)
+    pub fn side(&self, at: EntryRef) -> Side {
+        let Some(side) = self.side.as_ref() else { return Side::Gone };
+        match side[at.leaf as usize][at.index as usize % LEAF_PAGES as usize] {
+            NONE => Side::Untouched,
+            GONE => Side::Gone,
+            CHANGED => Side::Changed,
+            slot => Side::Slot(slot),
+        }
+    }
+
+    /// The slot that holds the mapping.
+    #[inline]
+    pub fn slot(&self, at: EntryRef) -> Option<u32> {
+        match self.side(at) {
+            Side::Slot(slot) => Some(slot),
+            Side::Untouched | Side::Changed | Side::Gone => None,
+        }
     }
 
     /// Sets the number beside the entry.
     #[inline]
-    pub fn set_side(&mut self, at: EntryRef, value: Option<u32>) {
+    pub fn set_side(&mut self, at: EntryRef, value: Side) {
         if let Some(side) = &mut self.side {
             let slot = &mut side[at.leaf as usize][at.index as usize % LEAF_PAGES as usize];
-            *slot = value.unwrap_or(NONE);
+            *slot = match value {
+                Side::Untouched => NONE,
+                Side::Gone => GONE,
+                Side::Changed => CHANGED,
+                Side::Slot(slot) => slot,
+            };
         }
     }
 }
@@ -201,13 +262,13 @@ mod tests {
         let far = (1 << 40) - 1;
         let at = table.entry(far);
         assert_eq!((table.phys(at), table.mark(at)), (None, CacheMark(0)));
-        table.set_phys(at, Phys(PHYS_MASK - 1));
+        table.set_phys(at, Phys(PHYS_MASK - 2));
         table.set_mark(at, CacheMark(CacheMark::LIMIT - 1));
-        table.set_side(at, Some(7));
+        table.set_side(at, Side::Slot(7));
         let again = table.find(far).unwrap();
-        assert_eq!(table.phys(again), Some(Phys(PHYS_MASK - 1)));
+        assert_eq!(table.phys(again), Some(Phys(PHYS_MASK - 2)));
         assert_eq!(table.mark(again), CacheMark(CacheMark::LIMIT - 1));
-        assert_eq!(table.side(again), Some(7));
+        assert_eq!(table.slot(again), Some(7));
         assert_eq!(table.mapped(), 1);
         table.unmap(again);
         assert_eq!((table.phys(again), table.mapped()), (None, 0));

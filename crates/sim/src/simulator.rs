@@ -490,7 +490,7 @@ impl Core {
             && request.op == Op::Write
         {
             let (tenant, lpn) = first_page(request);
-            if let Some(entry) = self.ftl.find(tenant, lpn) {
+            if let Some(entry) = self.ftl.looked_at(tenant, lpn) {
                 self.ftl.expect_write(entry);
                 if let Mark::Slot(slot) = read_mark(self.ftl.mark(entry)) {
                     self.caches[self.cache_of(tenant as u16)].expect(slot);

@@ -1,0 +1,112 @@
+//! Blocks whose content is defined by the drive's past: until one becomes a victim, it has no page records,
+//! only a bit for each page that was overwritten since.
+
+use super::INVALID;
+use super::{
+    Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, STREAMS, SectorMask, Stream,
+};
+
+/// What a plane knows of its past while nobody looks at it.
+pub(crate) struct Past {
+    /// Blocks that are not free.
+    pub opened: u32,
+    /// How many blocks have become full, those collected since included.
+    pub fills: u64,
+    /// Valid pages that are defined.
+    pub valid: u64,
+    /// How often each block was erased.
+    pub erases: u32,
+}
+
+impl Plane {
+    /// Blocks that were opened so far.
+    pub fn opened_blocks(&self) -> u32 {
+        self.fresh
+    }
+
+    /// Continues a block that is partly written.
+    pub fn set_frontier(&mut self, tenant: usize, stream: Stream, block: u32, next: u32) {
+        self.frontiers[tenant * STREAMS + stream as usize] = Frontier { block, next };
+    }
+
+    /// Takes a past without block records.
+    pub fn sleep(&mut self, past: Past) {
+        self.fresh = past.opened;
+        self.fills += past.fills;
+        self.valid += past.valid;
+        self.worn = past.erases;
+        self.asleep = true;
+    }
+
+    /// Makes the block records; what the defined ones hold comes by [`Plane::define`].
+    pub fn wake(&mut self) {
+        self.asleep = false;
+        for block in &mut self.blocks {
+            block.erases = self.worn;
+        }
+        let record = Block {
+            pages: Vec::new(),
+            erases: self.worn,
+            programs: 0,
+            tenant: 0,
+            stream: Stream::Data,
+            defined: true,
+            filled_at: 0,
+        };
+        let opened = self.fresh as usize;
+        self.blocks.resize(opened, record);
+        self.states.resize(opened, BlockState::Open);
+        self.invalid.resize(opened, 0);
+        self.overwritten = vec![0; opened * self.words()];
+    }
+
+    /// Words of bits that a block has.
+    fn words(&self) -> usize {
+        self.pages_per_block.div_ceil(u64::BITS) as usize
+    }
+
+    /// Says whose a block is and, of a full one, how many of its pages are invalid and when it became full.
+    pub fn define(&mut self, block: u32, tenant: usize, stream: Stream, full: Option<(u32, u64)>) {
+        let index = block as usize;
+        self.blocks[index].tenant = tenant as u16;
+        self.blocks[index].stream = stream;
+        if let Some((invalid, filled_at)) = full {
+            self.states[index] = BlockState::Full;
+            self.invalid[index] = invalid;
+            self.blocks[index].filled_at = filled_at;
+        }
+    }
+
+    pub(super) fn overwrite(&mut self, block: u32, page: u32) {
+        let at = block as usize * self.words() + (page / u64::BITS) as usize;
+        let bit = 1 << (page % u64::BITS);
+        debug_assert_eq!(self.overwritten[at] & bit, 0);
+        self.overwritten[at] |= bit;
+    }
+
+    pub(super) fn is_overwritten(&self, block: u32, page: u32) -> bool {
+        let at = block as usize * self.words() + (page / u64::BITS) as usize;
+        self.overwritten[at] >> (page % u64::BITS) & 1 != 0
+    }
+
+    /// Makes the page records of a defined block. `owner` names the entry whose page was defined there.
+    pub fn materialise(
+        &mut self,
+        block: u32,
+        sectors: SectorMask,
+        owner: impl Fn(u32) -> Option<u64>,
+    ) {
+        let index = block as usize;
+        debug_assert!(self.blocks[index].defined);
+        let open = self.frontiers.iter().find(|frontier| frontier.block == block);
+        let written = open.map_or(self.pages_per_block, |frontier| frontier.next);
+        let mut pages = self.spare.pop().unwrap_or_default();
+        pages.reserve_exact(self.pages_per_block as usize);
+        pages.extend((0..written).map(|page| {
+            let owner = owner(page).filter(|_| !self.is_overwritten(block, page));
+            PageRecord { owner: owner.map_or(INVALID, |owner| owner | PROGRAMMED), sectors }
+        }));
+        self.blocks[index].pages = pages;
+        self.blocks[index].defined = false;
+    }
+}

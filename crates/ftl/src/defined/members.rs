@@ -1,0 +1,136 @@
+//! Which of a run of numbers hold data at the start: all below a limit, and ranges above it.
+//!
+//! Ranks and their inverse by binary search over the ranges; 16 B a range.
+
+use std::ops::Range;
+
+/// A set of numbers with ranks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Members {
+    /// All numbers below are members.
+    prefix: u64,
+    /// First number and rank of each range above the prefix, ascending.
+    ranges: Vec<(u64, u64)>,
+    len: u64,
+}
+
+impl Members {
+    /// All numbers below `prefix` and the `ranges`, which are ascending and apart.
+    pub fn new(prefix: u64, ranges: impl Iterator<Item = Range<u64>>) -> Self {
+        let mut members = Self { prefix, ranges: Vec::new(), len: prefix };
+        for range in ranges {
+            let start = range.start.max(prefix);
+            if start < range.end {
+                members.ranges.push((start, members.len));
+                members.len += range.end - start;
+            }
+        }
+        members
+    }
+
+    /// The footprint first, then filler from the lowest number on until `target` of `count` numbers are in.
+    pub fn covering(footprint: &[Range<u64>], target: u64, count: u64) -> Self {
+        let needed: u64 = footprint.iter().map(|range| range.end - range.start).sum();
+        let mut filler = target.min(count).saturating_sub(needed);
+        let mut prefix = 0;
+        for range in footprint {
+            let gap = range.start - prefix;
+            if gap > filler {
+                break;
+            }
+            filler -= gap;
+            prefix = range.end;
+        }
+        let prefix = (prefix + filler).min(count);
+        Self::new(prefix, footprint.iter().cloned())
+    }
+
+    /// The members that leave the remainder `position` divided by `stride`, as their quotients.
+    pub fn every(&self, stride: u64, position: u64) -> Self {
+        let quotients = |end: u64| (end + stride - 1 - position) / stride;
+        let ranges = self.ranges().map(|range| quotients(range.start)..quotients(range.end));
+        Self::new(quotients(self.prefix), ranges)
+    }
+
+    fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        (0..self.ranges.len()).map(|index| {
+            let (start, rank) = self.ranges[index];
+            let end = self.ranges.get(index + 1).map_or(self.len, |&(_, next)| next);
+            start..start + (end - rank)
+        })
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// How many members are below one.
+    #[inline]
+    pub fn rank(&self, number: u64) -> Option<u64> {
+        if number < self.prefix {
+            return Some(number);
+        }
+        let index = self.ranges.partition_point(|&(start, _)| start <= number).checked_sub(1)?;
+        let (start, rank) = self.ranges[index];
+        let end = self.ranges.get(index + 1).map_or(self.len, |&(_, next)| next);
+        let rank = rank + (number - start);
+        (rank < end).then_some(rank)
+    }
+
+    /// The member with a rank.
+    #[inline]
+    pub fn member(&self, rank: u64) -> u64 {
+        debug_assert!(rank < self.len);
+        if rank < self.prefix {
+            return rank;
+        }
+        let index = self.ranges.partition_point(|&(_, first)| first <= rank) - 1;
+        let (start, first) = self.ranges[index];
+        start + (rank - first)
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        (self.ranges.capacity() * size_of::<(u64, u64)>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn agree(members: &Members, truth: &BTreeSet<u64>, count: u64) {
+        assert_eq!(members.len(), truth.len() as u64);
+        for (rank, &number) in truth.iter().enumerate() {
+            assert_eq!(members.member(rank as u64), number);
+        }
+        let mut below = 0;
+        for number in 0..count {
+            let expected = truth.contains(&number).then_some(below);
+            assert_eq!(members.rank(number), expected, "{number}");
+            below += u64::from(expected.is_some());
+        }
+    }
+
+    #[test]
+    fn ranks_agree_with_a_set() {
+        let footprint = [3..5, 9..10, 20..33, 40..41];
+        for target in 0..60 {
+            let members = Members::covering(&footprint, target, 50);
+            let mut truth: BTreeSet<u64> = footprint.iter().cloned().flatten().collect();
+            for filler in 0..50 {
+                if truth.len() as u64 >= target {
+                    break;
+                }
+                truth.insert(filler);
+            }
+            agree(&members, &truth, 50);
+            for stride in [1, 2, 3, 7] {
+                for position in 0..stride {
+                    let part = truth.iter().filter(|&n| n % stride == position).map(|n| n / stride);
+                    agree(&members.every(stride, position), &part.collect(), 50 / stride + 1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A seeded permutation of `0..size` that is computed, not stored: a Feistel network over the next power of
+//! two, walked until it falls into the domain again.
+//!
+//! 16 B of state; forward and back cost six rounds of a multiplication each, 1.4 times in the mean and
+//! twice at most on average.
+
+/// One permutation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Permutation {
+    size: u64,
+    key: u64,
+    high_bits: u32,
+    low_bits: u32,
+}
+
+const ROUNDS: u64 = 6;
+
+/// A well mixed number: the finaliser of SplitMix64.
+#[inline]
+pub(crate) fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+impl Permutation {
+    pub fn new(size: u64, key: u64) -> Self {
+        let bits = (u64::BITS - size.saturating_sub(1).leading_zeros()).max(2);
+        Self { size, key: mix(key), high_bits: bits / 2, low_bits: bits - bits / 2 }
+    }
+
+    #[inline]
+    fn noise(&self, round: u64, half: u64) -> u64 {
+        let mixed = (half ^ self.key.rotate_left(round as u32 * 11)).wrapping_add(round + 1);
+        let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ (mixed >> 29)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
+    }
+
+    #[inline]
+    fn once(&self, value: u64, rounds: impl Iterator<Item = u64>) -> u64 {
+        let (high_mask, low_mask) = ((1 << self.high_bits) - 1, (1 << self.low_bits) - 1);
+        let (mut high, mut low) = (value >> self.low_bits, value & low_mask);
+        for round in rounds {
+            // Each round changes one half by the other, so the same rounds in reverse undo it.
+            if round % 2 == 0 {
+                high ^= self.noise(round, low) & high_mask;
+            } else {
+                low ^= self.noise(round, high) & low_mask;
+            }
+        }
+        (high << self.low_bits) | low
+    }
+
+    /// Where `value` goes.
+    #[inline]
+    pub fn forward(&self, value: u64) -> u64 {
+        debug_assert!(value < self.size);
+        let mut value = self.once(value, 0..ROUNDS);
+        while value >= self.size {
+            value = self.once(value, 0..ROUNDS);
+        }
+        value
+    }
+
+    /// Where `value` came from.
+    #[inline]
+    pub fn back(&self, value: u64) -> u64 {
+        debug_assert!(value < self.size);
+        let mut value = self.once(value, (0..ROUNDS).rev());
+        while value >= self.size {
+            value = self.once(value, (0..ROUNDS).rev());
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_is_permuted_and_undone() {
+        for size in (1..70).chain([255, 256, 257, 1000, 4096]) {
+            for key in 0..3 {
+                let permutation = Permutation::new(size, key);
+                let mut seen = vec![false; size as usize];
+                for value in 0..size {
+                    let image = permutation.forward(value);
+                    assert!(!std::mem::replace(&mut seen[image as usize], true), "{size} {key}");
+                    assert_eq!(permutation.back(image), value);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_part_as_in_a_random_permutation() {
+        // Chi-square of the 256 x 256 cells (input block, output block): 65,025 degrees of freedom, sd 361.
+        let size = 1 << 20;
+        let permutation = Permutation::new(size, 7);
+        let mut cells = vec![0f64; 1 << 16];
+        for value in 0..size {
+            let image = permutation.forward(value);
+            cells[((value >> 12) << 8 | image >> 12) as usize] += 1.0;
+        }
+        let chi: f64 = cells.iter().map(|seen| (seen - 16.0).powi(2) / 16.0).sum();
+        assert!((chi - 65_025.0).abs() < 4.0 * 361.0, "{chi}");
+    }
+}

@@ -1,0 +1,332 @@
+//! The past of one plane: how many valid pages each of its blocks holds, and whose they are.
+
+use super::members::Members;
+use super::permutation::{Permutation, mix};
+use super::stationary::Stationary;
+use super::{Definition, Start};
+use crate::block::{Past as BlockPast, Plane, Stream};
+use crate::error::FtlError;
+use crate::ftl::Ftl;
+use ssdtune_model::PlaneId;
+
+/// The pages of one tenant in a plane.
+pub(crate) struct Group {
+    pub tenant: usize,
+    /// The plane's number among the tenant's.
+    pub position: u64,
+    pub members: Members,
+    /// Full blocks it has.
+    full: u32,
+    /// Frontiers and how many of their pages are written.
+    open: Vec<(Stream, u32)>,
+    /// Of its pages over the valid pages of its blocks; none where they lie in order.
+    shuffle: Option<Permutation>,
+    /// Its blocks, and how many of its pages lie in earlier ones; empty while the plane sleeps.
+    blocks: Vec<u32>,
+    starts: Vec<u32>,
+    /// Blocks filled since each of the full ones.
+    ages: Vec<u32>,
+}
+
+impl Group {
+    pub fn new(tenant: usize, position: u64, members: Members) -> Self {
+        Self {
+            tenant,
+            position,
+            members,
+            full: 0,
+            open: Vec::new(),
+            shuffle: None,
+            blocks: Vec::new(),
+            starts: Vec::new(),
+            ages: Vec::new(),
+        }
+    }
+
+    fn opened(&self) -> u64 {
+        self.open.iter().map(|&(_, filled)| u64::from(filled)).sum()
+    }
+
+    /// Pages in full blocks.
+    fn settled(&self) -> u64 {
+        self.members.len() - self.opened()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct PlanePast {
+    pub groups: Vec<Group>,
+    /// First block whose content is defined.
+    first: u32,
+    /// Full ones among them; they come first, the oldest leading.
+    full: u32,
+    /// Pages of a block.
+    pages: u32,
+    /// Full blocks hold their pages in any order.
+    shuffled: bool,
+    seed: u64,
+    /// The group of each block, from `first` on; empty while the plane sleeps.
+    owners: Vec<u16>,
+}
+
+/// A tenant with fewer blocks of data than this has no page in an open one.
+const OPEN_FROM: u64 = 4;
+
+impl Ftl {
+    /// Divides the blocks of a plane among what lies there, without looking at any.
+    pub(super) fn settle(
+        &mut self,
+        id: PlaneId,
+        past: &mut PlanePast,
+        definition: &Definition,
+    ) -> Result<(), FtlError> {
+        if past.groups.is_empty() {
+            return Ok(());
+        }
+        let plane = &mut self.planes[id.index()];
+        let pages = u64::from(self.geometry.pages_per_block);
+        past.first = plane.opened_blocks();
+        past.pages = pages as u32;
+        past.shuffled = definition.start == Start::Steady;
+        past.seed = mix(definition.seed ^ (u64::from(id.0) << 20));
+        for group in &mut past.groups {
+            let key = mix(past.seed ^ (group.tenant as u64 + 1));
+            past_frontiers(group, definition.start, pages, key, self.config.eager_frontiers);
+            if past.shuffled {
+                group.shuffle = Some(Permutation::new(group.members.len(), key));
+            }
+        }
+        let open: u32 = past.groups.iter().map(|group| group.open.len() as u32).sum();
+        let settled: u64 = past.groups.iter().map(Group::settled).sum();
+        // Steady is a plane that has just collected: its pool is at the threshold.
+        let spared = match definition.start {
+            Start::Sequential => self.config.reserve + 1,
+            Start::Steady => self.config.threshold,
+        };
+        let room = plane.free_blocks().saturating_sub(spared + open);
+        let needed: u64 = past.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();
+        let steady = definition.start == Start::Steady;
+        if needed > u64::from(room) || steady && settled + u64::from(room) > u64::from(room) * pages
+        {
+            return Err(FtlError::NoRoomForPast { plane: id.0, blocks: needed, room });
+        }
+        match definition.start {
+            Start::Sequential => {
+                for group in &mut past.groups {
+                    group.full = group.settled().div_ceil(pages) as u32;
+                }
+            }
+            Start::Steady => share(&mut past.groups, room, settled, pages),
+        }
+        past.full = past.groups.iter().map(|group| group.full).sum();
+        let mut block = past.first + past.full;
+        for group in &past.groups {
+            for &(stream, filled) in &group.open {
+                plane.set_frontier(group.tenant, stream, block, filled);
+                block += 1;
+            }
+        }
+        let valid = settled + past.groups.iter().map(Group::opened).sum::<u64>();
+        let fills = past.oldest() as u64 + 1;
+        plane.sleep(BlockPast { opened: block, fills, valid, erases: definition.erases });
+        Ok(())
+    }
+}
+
+/// How far the frontiers of a tenant are: anywhere, so that planes do not run out of step together.
+fn past_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: bool) {
+    let held = group.members.len();
+    // Where frontiers own a block from the beginning it is still empty.
+    if eager {
+        return;
+    }
+    match start {
+        Start::Sequential if !held.is_multiple_of(pages) => {
+            group.open.push((Stream::Data, (held % pages) as u32));
+        }
+        Start::Steady if held >= OPEN_FROM * pages && pages > 1 => {
+            for stream in [Stream::Data, Stream::Moved] {
+                let filled = 1 + mix(key ^ ((stream as u64 + 1) << 32)) % (pages - 1);
+                group.open.push((stream, filled as u32));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Gives each group its part of the blocks, as many as it needs at least.
+fn share(groups: &mut [Group], room: u32, settled: u64, pages: u64) {
+    let (mut blocks, mut rest) = (u64::from(room), settled);
+    for group in groups {
+        let own = group.settled();
+        let part = (own * blocks).checked_div(rest).unwrap_or(0);
+        group.full = part.max(own.div_ceil(pages)).min(blocks) as u32;
+        blocks -= u64::from(group.full);
+        rest -= own;
+    }
+}
+
+impl PlanePast {
+    /// No block was filled longer ago, counted in blocks filled since.
+    fn oldest(&self) -> f64 {
+        16.0 * f64::from(self.full)
+    }
+
+    /// Says how many pages lie in which block.
+    pub fn lay_out(
+        &mut self,
+        pages: u32,
+        seed: u64,
+        mut steady: impl FnMut(u32, f64) -> Stationary,
+    ) {
+        self.owners = interleave(&self.groups, self.full);
+        let (mut open, oldest) = (self.first + self.full, self.oldest());
+        for (index, group) in self.groups.iter_mut().enumerate() {
+            let own =
+                (0..self.full).filter(|&block| usize::from(self.owners[block as usize]) == index);
+            let own: Vec<u32> = own.collect();
+            let valid = if self.shuffled && group.full > 0 {
+                let rho = group.settled() as f64 / (f64::from(group.full) * f64::from(pages));
+                let stationary = steady(self.full, rho);
+                let older = |&block: &u32| 1.0 - (f64::from(block) + 0.5) / f64::from(self.full);
+                let ages = own.iter().map(|block| {
+                    (stationary.age(older(block)) * f64::from(self.full)).min(oldest) as u32
+                });
+                group.ages.extend(ages);
+                // A golden-section walk fills every age and every count evenly.
+                let offset = mix(seed ^ index as u64) as f64 / u64::MAX as f64;
+                let draw = |block: &u32| {
+                    let chance = f64::from(*block).mul_add(0.618_033_988_749_895, offset).fract();
+                    stationary.valid(older(block), chance)
+                };
+                let mut valid: Vec<u32> = own.iter().map(draw).collect();
+                balance(&mut valid, group.settled(), pages, seed);
+                valid
+            } else {
+                group.ages.extend(own.iter().map(|block| self.full - 1 - block));
+                let rest = |nth: usize| group.settled() - nth as u64 * u64::from(pages);
+                (0..own.len()).map(|nth| rest(nth).min(pages.into()) as u32).collect()
+            };
+            let mut sum = 0;
+            for (block, valid) in own.iter().zip(valid) {
+                group.blocks.push(self.first + block);
+                group.starts.push(sum);
+                sum += valid;
+            }
+            for &(_, filled) in &group.open {
+                group.blocks.push(open);
+                group.starts.push(sum);
+                self.owners.push(index as u16);
+                sum += filled;
+                open += 1;
+            }
+            debug_assert_eq!(u64::from(sum), group.members.len());
+        }
+    }
+
+    /// Gives a plane its block records.
+    pub fn open(&self, plane: &mut Plane) {
+        let fills = plane.fills();
+        plane.wake();
+        for group in &self.groups {
+            for (nth, &block) in group.blocks.iter().enumerate() {
+                let valid = group.valid(nth);
+                let open = nth.checked_sub(group.full as usize);
+                let stream = open.map_or(Stream::Data, |nth| group.open[nth].0);
+                let full = group
+                    .ages
+                    .get(nth)
+                    .map(|&age| (self.pages - valid, fills - 1 - u64::from(age)));
+                plane.define(block, group.tenant, stream, full);
+            }
+        }
+    }
+
+    pub fn open_blocks(&self) -> impl Iterator<Item = u32> + '_ {
+        let open = self.groups.iter().map(|group| group.open.len() as u32).sum::<u32>();
+        (0..open).map(|nth| self.first + self.full + nth)
+    }
+
+    fn offsets(&self, block: u32) -> Option<Permutation> {
+        (self.shuffled && block < self.first + self.full)
+            .then(|| Permutation::new(self.pages.into(), self.seed ^ (u64::from(block) << 40)))
+    }
+
+    /// Block and page of a group's page by its rank.
+    #[inline]
+    pub fn place(&self, group: usize, rank: u64) -> (u32, u32) {
+        let group = &self.groups[group];
+        let place = group.shuffle.map_or(rank, |shuffle| shuffle.forward(rank)) as u32;
+        let nth = group.starts.partition_point(|&start| start <= place) - 1;
+        let (block, slot) = (group.blocks[nth], place - group.starts[nth]);
+        let offset = self.offsets(block).map_or(slot, |order| order.forward(slot.into()) as u32);
+        (block, offset)
+    }
+
+    /// Whose page lies there: group and rank.
+    pub fn owner(&self, block: u32, page: u32) -> Option<(usize, u64)> {
+        let index = usize::from(self.owners[(block - self.first) as usize]);
+        let group = &self.groups[index];
+        let nth = group.blocks.partition_point(|&other| other < block);
+        let slot = self.offsets(block).map_or(page, |order| order.back(page.into()) as u32);
+        if slot >= group.valid(nth) {
+            return None;
+        }
+        let place = u64::from(group.starts[nth] + slot);
+        Some((index, group.shuffle.map_or(place, |shuffle| shuffle.back(place))))
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        let group = |group: &Group| {
+            size_of::<Group>() as u64
+                + group.members.memory_bytes()
+                + 4 * (group.blocks.capacity() + group.starts.capacity() + group.ages.capacity())
+                    as u64
+        };
+        self.groups.iter().map(group).sum::<u64>() + 2 * self.owners.capacity() as u64
+    }
+}
+
+impl Group {
+    /// Valid pages of the nth of its blocks.
+    fn valid(&self, nth: usize) -> u32 {
+        let end = self.starts.get(nth + 1).copied().unwrap_or(self.members.len() as u32);
+        end - self.starts[nth]
+    }
+}
+
+/// The group of each full block: all groups age evenly.
+fn interleave(groups: &[Group], full: u32) -> Vec<u16> {
+    let mut given = vec![0u32; groups.len()];
+    let next = |_| {
+        let behind = |&index: &usize| {
+            let group: &Group = &groups[index];
+            // Where its next block would stand if its blocks stood evenly among all.
+            (u64::from(given[index]) + 1) * u64::from(full) / u64::from(group.full).max(1)
+                + if given[index] < group.full { 0 } else { 1 << 40 }
+        };
+        let index = (0..groups.len()).min_by_key(behind).unwrap_or(0);
+        given[index] += 1;
+        index as u16
+    };
+    (0..full).map(next).collect()
+}
+
+/// Moves the counts to the right sum, a page here and there.
+fn balance(valid: &mut [u32], target: u64, pages: u32, seed: u64) {
+    let sum: u64 = valid.iter().map(|&count| u64::from(count)).sum();
+    let blocks = valid.len();
+    let mut missing = target as i64 - sum as i64;
+    let mut at = mix(seed) as usize % blocks;
+    while missing != 0 {
+        let count = &mut valid[at];
+        if missing > 0 && *count < pages {
+            *count += 1;
+            missing -= 1;
+        } else if missing < 0 && *count > 0 {
+            *count -= 1;
+            missing += 1;
+        }
+        at = (at + 1) % blocks;
+    }
+}
