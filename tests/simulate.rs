@@ -171,6 +171,40 @@ fn logs_and_series_add_up_and_are_compressed_when_the_name_says_so() {
 }
 
 #[test]
+fn tenants_are_slowed_down_by_each_other_and_the_report_says_how_much() {
+    let directory = tempfile::tempdir().unwrap();
+    let a = trace(directory.path(), "a.trace", 400);
+    // The same times and pages, so that the two meet at every die.
+    let b = trace(directory.path(), "b.trace", 400);
+    let shared = |more: &[&str]| {
+        let mut command = simulate(&a, &[b.to_str().unwrap(), "--tenants"]);
+        command.args(["--set", "cache.mode=off"]).args(more);
+        command
+    };
+    let document = document(&mut shared(&["--slowdown"]));
+    let cell = &document["cells"][0];
+    let slowdown = &cell["slowdown"];
+    let tenants = slowdown["tenants"].as_array().unwrap();
+    assert_eq!(tenants.len(), 2);
+    assert!(tenants.iter().any(|tenant| tenant["slowdown"].as_f64().unwrap() > 1.0));
+    for index in ["min_over_max", "jain_index"] {
+        assert!((0.5..=1.0).contains(&slowdown[index].as_f64().unwrap()), "{slowdown}");
+    }
+    let erases = |report: &Value| report["flash"]["pages_programmed_host"].as_u64().unwrap();
+    let report = &cell["report"];
+    assert_eq!(erases(&report["tenants"][0]) + erases(&report["tenants"][1]), erases(report));
+    let docs = std::fs::read_to_string(root().join("docs/results-schema.md")).unwrap();
+    let mut keys = Vec::new();
+    collect_keys(slowdown, &mut keys);
+    for key in keys {
+        let (plain, dotted) = (format!("`{key}`"), format!(".{key}`"));
+        assert!(docs.contains(&plain) || docs.contains(&dotted), "{key} is not documented");
+    }
+    shared(&["--slowdown"]).assert().success().stdout(predicate::str::contains("fairness"));
+    simulate(&a, &["--slowdown"]).assert().code(2).stderr(predicate::str::contains("--tenants"));
+}
+
+#[test]
 fn addresses_beyond_the_drive_are_an_error_that_names_the_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("far.trace");

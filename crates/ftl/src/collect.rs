@@ -69,6 +69,11 @@ impl Ftl {
             .map(move |(page, _)| self.layout.pack(victim, page as u32))
     }
 
+    /// How often a block has been erased.
+    pub fn block_erases(&self, block: BlockRef) -> u32 {
+        self.planes[block.plane as usize].blocks[block.block as usize].erases
+    }
+
     /// The tenant whose data a block holds.
     pub fn block_tenant(&self, block: BlockRef) -> usize {
         self.planes[block.plane as usize].blocks[block.block as usize].tenant.into()

@@ -6,6 +6,7 @@
 //!
 //! A look-up walks the rows (about a hundred): configurations are read, not simulated, through it.
 
+mod ageing;
 mod compat;
 mod energy;
 mod flash;
@@ -102,6 +103,7 @@ pub const SECTIONS: &[Section] = &[
     flash::SUSPENSION,
     flash::BUS,
     flash::FLASH,
+    ageing::AGEING,
     energy::ENERGY,
     compat::COMPAT,
 ];

@@ -4,6 +4,10 @@
 //! something a simulator may trust. [`DeviceConfig::default`] is the drive that MQSim ships as its
 //! example, with ssdtune's right semantics (no [`Compat`] switch on).
 
+mod constants;
+
+pub use constants::{Ageing, Energy};
+
 use crate::geometry::Geometry;
 use crate::units::{Bytes, Nanos};
 
@@ -260,6 +264,8 @@ pub struct DeviceConfig {
     pub bus: Bus,
     /// The flash chips.
     pub flash: Flash,
+    /// Read retry, and latencies that change with wear.
+    pub ageing: Ageing,
     /// Energy constants.
     pub energy: Energy,
     /// Peculiarities of other simulators, all off by default.
@@ -414,6 +420,12 @@ pub struct Flash {
     pub erase_latency: Nanos,
     /// Erases a block is rated for.
     pub pe_cycles_limit: u32,
+    /// A die reads the next page while the data of the last one leave its cache register.
+    pub cache_read: bool,
+    /// A die takes the data of the next page while it programs.
+    pub cache_program: bool,
+    /// Time to move a page between the two registers of a die, where a cache command does.
+    pub cache_busy: Nanos,
     /// Dies in the chip.
     pub dies_per_chip: u32,
     /// Planes in a die.
@@ -426,31 +438,6 @@ pub struct Flash {
     pub page_bytes: u32,
     /// Spare bytes of a page; they are never transferred.
     pub page_metadata_bytes: u32,
-}
-
-/// Energy constants. Sources stand with the presets and in the catalogue.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Energy {
-    /// Reading one bit of the flash array, in nanojoule.
-    pub flash_read_nj_per_bit: f64,
-    /// Programming one bit.
-    pub flash_program_nj_per_bit: f64,
-    /// Erasing one bit.
-    pub flash_erase_nj_per_bit: f64,
-    /// One idle chip, in milliwatt.
-    pub flash_idle_mw: f64,
-    /// DRAM background (refresh, clocks), in milliwatt for each gibibyte.
-    pub dram_background_mw_per_gib: f64,
-    /// One DRAM row activation and precharge, in nanojoule.
-    pub dram_activate_nj: f64,
-    /// Reading one byte of DRAM, in nanojoule.
-    pub dram_read_nj_per_byte: f64,
-    /// Writing one byte of DRAM, in nanojoule.
-    pub dram_write_nj_per_byte: f64,
-    /// The controller at rest, in milliwatt.
-    pub controller_idle_mw: f64,
-    /// The controller's work for one page transaction, in nanojoule.
-    pub controller_nj_per_transaction: f64,
 }
 
 /// Peculiarities of MQSim (commit 722cd84) that change a number without being a crash or a lost request.
@@ -602,6 +589,9 @@ impl Default for DeviceConfig {
                 program_latency: [program; 4],
                 erase_latency: Nanos(3_800_000),
                 pe_cycles_limit: 10_000,
+                cache_read: false,
+                cache_program: false,
+                cache_busy: Nanos(3_000),
                 dies_per_chip: 2,
                 planes_per_die: 2,
                 blocks_per_plane: 2048,
@@ -609,18 +599,8 @@ impl Default for DeviceConfig {
                 page_bytes: 8192,
                 page_metadata_bytes: 448,
             },
-            energy: Energy {
-                flash_read_nj_per_bit: 0.15,
-                flash_program_nj_per_bit: 3.31,
-                flash_erase_nj_per_bit: 0.07,
-                flash_idle_mw: 12.7,
-                dram_background_mw_per_gib: 75.0,
-                dram_activate_nj: 3.0,
-                dram_read_nj_per_byte: 0.1,
-                dram_write_nj_per_byte: 0.1,
-                controller_idle_mw: 500.0,
-                controller_nj_per_transaction: 500.0,
-            },
+            ageing: Ageing::default(),
+            energy: Energy::default(),
             compat: Compat::default(),
         }
     }

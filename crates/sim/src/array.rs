@@ -36,6 +36,9 @@ impl Core {
             self.hear_end(channel);
             return;
         }
+        if self.cache_read && self.serve_cached(channel) {
+            return;
+        }
         let waiting = &mut self.flash.channels[channel].data_out;
         if let Some(tx) = waiting.iter_mut().find_map(|queue| queue.pop_front()) {
             self.start_data(channel, tx);
@@ -53,6 +56,11 @@ impl Core {
         match class {
             Class::UserRead | Class::MappingRead | Class::GcRead => {
                 self.flash.dies[die as usize].state = DieState::DataOut;
+                if self.cache_read && self.flash.dies[die as usize].suspended.is_none() {
+                    self.read_ended(unit, die);
+                    self.try_channel(channel as u32);
+                    return;
+                }
                 let list = if self.copyback { self.keep_moves(die) } else { list };
                 if list == NIL {
                     self.free_die(unit, die);
@@ -70,7 +78,9 @@ impl Core {
                     self.array_done(at);
                     at = next;
                 }
-                self.free_die(unit, die);
+                if !self.cache_program || !self.start_loaded(die) {
+                    self.free_die(unit, die);
+                }
             }
         }
         self.try_channel(channel as u32);
@@ -120,13 +130,18 @@ impl Core {
             count += 1;
             at = self.txs[at].next;
         }
-        self.stats.flash.count_program(Class::GcWrite, count);
+        self.stats.flash.count_command(Class::GcWrite, count);
+        self.stats.flash.count_pages(Class::GcWrite, count);
         self.stats.flash.copybacks += u64::from(count);
+        if self.stats.has_several() {
+            self.count_own_copybacks(now, count);
+        }
         let takes = self.timing.program_command[count as usize];
         let record = &mut self.flash.dies[die as usize];
         record.txs = now;
         record.kept = later;
         record.class = Class::GcWrite;
+        record.planes = count;
         record.command = takes;
         record.state = DieState::Command;
         let channel = self.flash.units[unit as usize].channel as usize;
@@ -137,7 +152,7 @@ impl Core {
         }
     }
 
-    fn data_ready(&mut self, channel: usize, list: u32) {
+    pub(crate) fn data_ready(&mut self, channel: usize, list: u32) {
         let lane = match self.txs[list].class {
             Class::MappingRead => 0,
             Class::GcRead => 2,
@@ -159,28 +174,33 @@ impl Core {
     fn data_arrived(&mut self, tx: u32) {
         let unit = self.txs[tx].unit;
         let die = self.flash.units[unit as usize].first_die + u32::from(self.txs[tx].die);
-        self.unlink_from_die(die, tx);
+        if self.flash.dies[die as usize].out != NIL {
+            self.cached_data_arrived(unit, die, tx);
+            return;
+        }
+        let left = self.unlinked(self.flash.dies[die as usize].txs, tx);
+        self.flash.dies[die as usize].txs = left;
         self.read_done(tx);
         if self.flash.dies[die as usize].txs == NIL {
             self.free_die(unit, die);
         }
     }
 
-    fn unlink_from_die(&mut self, die: u32, tx: u32) {
+    /// The head of a list without one of its transactions.
+    pub(crate) fn unlinked(&mut self, head: u32, tx: u32) -> u32 {
         let next = self.txs[tx].next;
-        let head = self.flash.dies[die as usize].txs;
         if head == tx {
-            self.flash.dies[die as usize].txs = next;
-            return;
+            return next;
         }
         let mut at = head;
         while self.txs[at].next != tx {
             at = self.txs[at].next;
         }
         self.txs[at].next = next;
+        head
     }
 
-    fn free_die(&mut self, unit: u32, die: u32) {
+    pub(crate) fn free_die(&mut self, unit: u32, die: u32) {
         let now = self.events.now();
         let record = &mut self.flash.dies[die as usize];
         record.txs = NIL;
@@ -204,7 +224,11 @@ impl Core {
     pub(crate) fn may_suspend(&self, unit: u32, first: (Class, u8)) -> bool {
         let record = &self.flash.units[unit as usize];
         let die = &self.flash.dies[record.first_die as usize];
-        if record.dies > 1 || die.state != DieState::Busy || die.suspended.is_some() {
+        if record.dies > 1
+            || die.state != DieState::Busy
+            || die.suspended.is_some()
+            || die.loaded.is_some()
+        {
             return false;
         }
         let left = die.ends.saturating_sub(self.events.now());
@@ -240,12 +264,15 @@ impl Core {
         record.suspended = Some(Suspended { txs: record.txs, class: record.class, remaining });
         let class = record.class;
         self.txs[record.txs].count_suspension();
+        let tenant = self.txs[record.txs].tenant;
         self.flash.free_die(unit);
+        self.stats.flash.count_suspension(class);
+        if self.stats.has_several() {
+            self.stats.own[usize::from(tenant)].flash.count_suspension(class);
+        }
         let halt = if class == Class::Erase {
-            self.stats.flash.erase_suspensions += 1;
             self.suspend_rules.suspend_erase
         } else {
-            self.stats.flash.program_suspensions += 1;
             self.suspend_rules.suspend_program
         };
         self.timing.suspend_command + halt

@@ -30,7 +30,12 @@ impl Core {
         let mut pages = std::mem::take(&mut self.victim_pages);
         pages.extend(self.ftl.victim_pages(victim));
         let at = self.layout.pack(victim, 0);
+        let tenant = self.ftl.block_tenant(victim);
+        if self.stats.has_several() {
+            self.stats.own[tenant].count_victim(for_wear);
+        }
         let erase = self.txs.insert(Tx::new(Class::Erase, Purpose::Erase, at, entry));
+        self.txs[erase].tenant = tenant as u16;
         self.settle(erase, at);
         let job = self.jobs.insert(Job { victim, left: pages.len() as u32, erase, for_wear });
         self.txs[erase].link = job;
@@ -38,6 +43,7 @@ impl Core {
         for &page in &pages {
             let mut tx = Tx::new(Class::GcRead, Purpose::Move, page, entry);
             tx.link = job;
+            tx.tenant = tenant as u16;
             tx.sectors = self.page_sectors as u16;
             let tx = self.txs.insert(tx);
             self.settle(tx, page);
@@ -53,12 +59,13 @@ impl Core {
     pub(crate) fn move_read(&mut self, tx: u32) {
         let from = self.txs[tx].phys;
         let job = self.txs[tx].link;
-        let Some(placed) = self.ftl.place_move(from) else {
+        let placed = self.ftl.place_move(from);
+        self.count_move(tx, job, placed.is_some());
+        let Some(placed) = placed else {
             self.drop_tx(tx);
             self.moved(job);
             return;
         };
-        self.stats.wear_moved_pages += u64::from(self.jobs[job].for_wear);
         let record = &mut self.txs[tx];
         record.class = Class::GcWrite;
         record.what = from.to_bits();
@@ -68,11 +75,25 @@ impl Core {
         self.after_placing(placed);
     }
 
+    /// A page of a victim has a new place, or needs none.
+    fn count_move(&mut self, tx: u32, job: u32, placed: bool) {
+        let tenant = usize::from(self.txs[tx].tenant);
+        self.stats.counts[tenant].wear_moved_pages += u64::from(placed && self.jobs[job].for_wear);
+        if self.stats.has_several() {
+            self.stats.own[tenant].count_move(placed);
+        }
+    }
+
     /// A moved page is programmed.
     pub(crate) fn move_written(&mut self, tx: u32) {
         let record = &self.txs[tx];
         let (from, to, job) = (ssdtune_ftl::Phys::from_bits(record.what), record.phys, record.link);
+        let dropped = self.ftl.counters().moves_dropped;
         self.ftl.commit_move(from, to);
+        if self.stats.has_several() {
+            let tenant = usize::from(self.txs[tx].tenant);
+            self.stats.own[tenant].ftl.moves_dropped += self.ftl.counters().moves_dropped - dropped;
+        }
         self.drop_tx(tx);
         self.moved(job);
     }
@@ -112,8 +133,9 @@ impl Core {
             let next = self.txs[at].next;
             self.txs[at].next = NIL;
             let (from, job) = (self.txs[at].phys, self.txs[at].link);
-            if let Some(placed) = self.ftl.place_move(from) {
-                self.stats.wear_moved_pages += u64::from(self.jobs[job].for_wear);
+            let placed = self.ftl.place_move(from);
+            self.count_move(at, job, placed.is_some());
+            if let Some(placed) = placed {
                 self.txs[at].class = Class::GcWrite;
                 self.txs[at].what = from.to_bits();
                 self.settle(at, placed.phys);

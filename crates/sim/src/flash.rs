@@ -86,6 +86,8 @@ pub(crate) struct Die {
     /// Transactions of the running command, linked by `next`.
     pub txs: u32,
     pub class: Class,
+    /// Planes the running command uses.
+    pub planes: u32,
     /// Time its command takes on the channel.
     pub command: Nanos,
     /// When the array will be done.
@@ -97,6 +99,20 @@ pub(crate) struct Die {
     pub kept: u32,
     /// A command that gave way to another one.
     pub suspended: Option<Suspended>,
+    /// Cache read: pages in the cache register whose data have not left, linked by `next`.
+    pub out: u32,
+    /// Cache program: what is programmed next; its data are in the cache register or on their way there.
+    pub loaded: Option<Loaded>,
+}
+
+/// A program that waits in a die for the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loaded {
+    pub txs: u32,
+    pub class: Class,
+    pub planes: u32,
+    /// When its data are there.
+    pub at: Nanos,
 }
 
 /// An interrupted program or erase.
@@ -105,6 +121,18 @@ pub(crate) struct Suspended {
     pub txs: u32,
     pub class: Class,
     pub remaining: Nanos,
+}
+
+impl Die {
+    /// Of a time that ends now, the part in which its array did not work. Time its operation waits for its
+    /// command counts from the start of the command on, so that the part never falls.
+    pub fn idle(&self, since: Nanos, now: Nanos) -> Nanos {
+        let mut ahead = self.suspended.map_or(Nanos::ZERO, |suspended| suspended.remaining);
+        if self.state == DieState::Busy {
+            ahead += self.ends.saturating_sub(now);
+        }
+        since.saturating_sub(self.busy.saturating_sub(ahead))
+    }
 }
 
 pub(crate) struct Unit {
@@ -137,6 +165,8 @@ pub(crate) struct Channel {
     pub batch: VecDeque<u32>,
     /// Dies that are to program pages they keep: copyback.
     pub copybacks: VecDeque<u32>,
+    /// Units whose last read is in the cache register while the next may begin: cache read.
+    pub cached: VecDeque<u32>,
     /// Read data ready in a die: mapping, user, collection.
     pub data_out: [VecDeque<u32>; 3],
     pub first_unit: u32,
@@ -144,7 +174,7 @@ pub(crate) struct Channel {
     /// Unit that is asked first.
     pub turn: u32,
     /// Units of this channel on which transactions wait and which may take a command: the idle ones, or all
-    /// where operations can be suspended.
+    /// where operations can be suspended or commands taken in advance.
     pub ready: TurnSet,
     /// The end of a command that nobody has asked for: its event is not in the queue.
     pub unheard: Option<EventKey>,
@@ -159,7 +189,7 @@ pub(crate) struct FlashArray {
     places: Vec<(u32, u16, u16)>,
     seq: u32,
     pub planes_per_die: u32,
-    /// A busy unit may be interrupted.
+    /// A busy unit may take a command.
     suspends: bool,
 }
 
@@ -181,6 +211,7 @@ impl FlashArray {
                 current: None,
                 batch: VecDeque::new(),
                 copybacks: VecDeque::new(),
+                cached: VecDeque::new(),
                 data_out: Default::default(),
                 first_unit: channel * units_per_channel,
                 units: units_per_channel,
@@ -207,12 +238,15 @@ impl FlashArray {
                 state: DieState::Idle,
                 txs: NIL,
                 class: Class::UserRead,
+                planes: 0,
                 command: Nanos::ZERO,
                 ends: Nanos::ZERO,
                 busy: Nanos::ZERO,
                 queues: [EMPTY; QUEUES],
                 kept: NIL,
                 suspended: None,
+                out: NIL,
+                loaded: None,
             })
             .collect();
         let places = (0..geometry.planes() as u32)

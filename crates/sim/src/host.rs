@@ -96,6 +96,11 @@ impl Core {
             op: request.op,
         });
         self.stats.arrived += 1;
+        self.stats.counts[tenant].arrived += 1;
+        if self.stats.has_several() {
+            self.stats.own[tenant].energy.request();
+        }
+        self.energy.request(now);
         if let Some(sata) = &mut self.sata {
             sata.submit.send(&mut self.events, sata.delay, req);
         } else if alone_until > self.way_in(now) && self.is_way_in_free(tenant) {

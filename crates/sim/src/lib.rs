@@ -26,18 +26,23 @@
 //! Longer streams need no memory: [`Simulator::run`] draws them from iterators, at the requests' own times
 //! or in a closed loop.
 
+mod ageing;
 mod array;
 mod cache;
+mod cached;
 mod collect;
+mod energy;
 mod event;
 mod flash;
 mod host;
+mod own;
 mod pipe;
 mod report;
 mod request;
 mod run;
 mod scheduler;
 mod simulator;
+mod slowdown;
 mod stats;
 mod timing;
 mod translate;
@@ -46,12 +51,14 @@ mod tx;
 mod warmup;
 
 pub use report::{
-    Busy, Capacity, Collection, DataCache, Ending, EraseBin, Mapping, OpMetrics, Report,
-    RequestCounts, SCHEMA, Simulation, TenantMetrics, Times, UNWRITTEN_SHARE_MAX, UnwrittenReads,
-    Utilisation, WriteAmplification,
+    Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Energy, EraseBin,
+    FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA, Simulation,
+    TenantCollection, TenantEnergy, TenantMetrics, TenantReport, Times, UNWRITTEN_SHARE_MAX,
+    UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use simulator::{Completion, Observe, SimError, Tenant};
+pub use slowdown::{Slowdown, TenantSlowdown};
 pub use ssdtune_ftl::{FtlError, Places};
 pub use stats::{FlashCommands, LatencySummary};
 pub use warmup::Filling;

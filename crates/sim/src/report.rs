@@ -2,9 +2,12 @@
 //!
 //! Times are nanoseconds of simulated time (`…_ns`), rates are taken over floating-point seconds between
 //! the first arrival and the last completion, shares lie between 0 and 1. What cannot be known (a rate of
-//! nothing, the latency of no request) is `null`. Energy is left out.
+//! nothing, the latency of no request) is `null`. Energies are in joule, powers in watt.
 
 mod build;
+mod energy;
+
+pub use energy::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes, TenantEnergy};
 
 use crate::stats::{FlashCommands, LatencySummary};
 use serde::{Deserialize, Serialize};
@@ -35,7 +38,7 @@ pub struct Report {
     /// The whole drive.
     pub total: TenantMetrics,
     /// Each tenant.
-    pub tenants: Vec<TenantMetrics>,
+    pub tenants: Vec<TenantReport>,
     /// Flash commands and pages.
     pub flash: FlashCommands,
     /// Pages programmed for each one of the host, by cause.
@@ -48,6 +51,8 @@ pub struct Report {
     pub data_cache: DataCache,
     /// How busy the parts of the drive were.
     pub utilisation: Utilisation,
+    /// What it consumed.
+    pub energy: Energy,
     /// Where the capacity is.
     pub capacity: Capacity,
     /// Reads of pages that hold nothing.
@@ -111,6 +116,49 @@ pub struct TenantMetrics {
     pub trims: u64,
     /// Flushes completed.
     pub flushes: u64,
+}
+
+/// Results of a tenant, and its share of what the drive did. Shares of all tenants add up to the drive's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TenantReport {
+    /// What it got.
+    #[serde(flatten)]
+    pub metrics: TenantMetrics,
+    /// How many of its requests came and went.
+    pub requests: RequestCounts,
+    /// Flash commands for its data. A command to several planes is the tenant's of the first.
+    pub flash: FlashCommands,
+    /// Pages programmed for each one it wrote, by cause.
+    pub write_amplification: WriteAmplification,
+    /// Collection of blocks that hold its data.
+    pub collection: TenantCollection,
+    /// Look-ups of its mappings.
+    pub mapping: Mapping,
+    /// The DRAM data cache.
+    pub data_cache: DataCache,
+    /// Reads of pages that hold nothing.
+    pub unwritten_reads: UnwrittenReads,
+    /// The energy of its work.
+    pub energy: TenantEnergy,
+}
+
+/// Collection of one tenant's blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantCollection {
+    /// Victims collected for space.
+    pub executions: u64,
+    /// Victims collected for wear.
+    pub wear_executions: u64,
+    /// Pages moved by both.
+    pub moved_pages: u64,
+    /// Of these, for wear.
+    pub wear_moved_pages: u64,
+    /// Moves overtaken by a host write.
+    pub moves_dropped: u64,
+    /// Blocks erased.
+    pub blocks_erased: u64,
+    /// Its writes that had to wait for a free block.
+    pub held_writes: u64,
 }
 
 /// Results of one direction.

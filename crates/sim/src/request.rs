@@ -93,11 +93,11 @@ impl Core {
         let mut hits = 0;
         while rest > 0 {
             let mut part = self.cut(tenant as usize, &mut cursor, &mut rest);
-            self.stats.page_reads += 1;
+            self.stats.counts[tenant as usize].page_reads += 1;
             let entry = if !self.read_allocates && self.ftl.is_ideal() {
                 // No entry, no data: the mapping answers.
                 let Some(entry) = self.ftl.find(tenant as usize, part.lpn) else {
-                    self.stats.unwritten_reads += 1;
+                    self.stats.counts[tenant as usize].unwritten_reads += 1;
                     continue;
                 };
                 entry
@@ -124,7 +124,6 @@ impl Core {
         self.reqs[req].waits_flash = parts.len();
         self.reqs[req].waits_dram = hits;
         if hits > 0 {
-            self.stats.cache_hit_sectors += u64::from(hits);
             self.dram_access(tenant, hits, Dram::Request(req, hits));
         }
         if parts.len() == 0 && hits == 0 {
@@ -160,13 +159,14 @@ impl Core {
     /// Takes off a read what the cache holds.
     #[inline]
     fn read_part(&mut self, entry: EntryRef, tenant: u16, part: &mut Part, hits: &mut u32) {
-        self.stats.cache_lookups += 1;
+        self.stats.counts[tenant as usize].cache_lookups += 1;
         if let Mark::Slot(slot) = read_mark(self.ftl.mark(entry)) {
             let cache = self.cache_of(tenant);
             self.caches[cache].touch(slot);
             let here = self.caches[cache].slot(slot).mask & part.mask;
             *hits += here.count_ones();
-            self.stats.cache_hits += u64::from(here == part.mask);
+            let counts = &mut self.stats.counts[tenant as usize];
+            counts.cache_hits += u64::from(here == part.mask);
             part.mask &= !here;
             part.sectors -= here.count_ones();
         }
@@ -246,7 +246,7 @@ impl Core {
             let entry = self.ftl.entry(tenant as usize, part.lpn);
             let slot = match read_mark(self.ftl.mark(entry)) {
                 Mark::Slot(slot) => {
-                    self.stats.cache_write_hits += 1;
+                    self.stats.counts[tenant as usize].cache_write_hits += 1;
                     self.write_into_slot(tenant, slot, part.mask, stamp);
                     slot
                 }
@@ -263,7 +263,7 @@ impl Core {
                 }
             };
             taken += part.sectors;
-            self.stats.cache_writes += 1;
+            self.stats.counts[tenant as usize].cache_writes += 1;
             let cache = self.cache_of(tenant);
             let record = self.caches[cache].slot_mut(slot);
             if record.mark != epoch {
@@ -463,7 +463,6 @@ impl Core {
                 self.remove_slot(tenant, slot);
                 self.ftl.set_mark(entry, CacheMark(0));
             }
-            self.stats.trimmed_pages += 1;
             if let Some(plane) = self.ftl.trim(tenant as usize, part.lpn)
                 && !self.held[plane.index()].is_empty()
             {

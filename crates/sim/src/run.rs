@@ -1,6 +1,6 @@
 //! Running a drive: hand over requests, move time, take what came out.
 
-use crate::report::{Ending, Report};
+use crate::report::{Ending, Energy, Report};
 use crate::simulator::{Completion, Core, Inbox, Observe, STREAMS_MAX, SimError, Tenant};
 use crate::stats::FlashCommands;
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, PlaneId};
@@ -280,6 +280,11 @@ impl Simulator {
     /// Flash commands and pages so far.
     pub fn flash(&self) -> FlashCommands {
         self.core.stats.flash
+    }
+
+    /// Energy consumed from the first arrival until now. Later calls never give less of anything.
+    pub fn energy(&self) -> Energy {
+        self.core.energy.report(&self.core)
     }
 
     /// Events processed so far.

@@ -5,9 +5,11 @@
 //! the first whatever its page, further ones with the page offset of the oldest transaction of the queue.
 //! Mapping reads go before everything; collection before or after the host, as its urgency says.
 
+use crate::energy::Work;
 use crate::flash::{DieState, PRIORITIES, Transfer};
 use crate::simulator::Core;
 use crate::tx::{Class, NIL};
+use ssdtune_model::Nanos;
 use ssdtune_model::config::Scheduler;
 
 /// Where commands are gathered from: a class and its priority.
@@ -93,12 +95,16 @@ impl Core {
             // A turn of the priorities is a matter for the queues.
             && (record.priority == 0 || self.scheduler == Scheduler::OutOfOrder)
             && self.flash.channels[unit.channel as usize].ready.is_empty()
+            && (record.class.work() == Work::Read || !self.keeps_to_reads(record.unit))
             && self.is_free(self.flash.units[self.txs[tx].unit as usize].channel as usize)
     }
 
     fn serve_unit(&mut self, unit: u32) {
         let idle = self.flash.units[unit as usize].busy_dies == 0;
-        if !self.serve_reads(unit, idle) && !self.serve_programs(unit, idle) && idle {
+        if self.serve_reads(unit, idle) || self.keeps_to_reads(unit) {
+            return;
+        }
+        if !self.serve_programs(unit, idle) && idle {
             self.serve_erases(unit);
         }
     }
@@ -144,7 +150,7 @@ impl Core {
         (1..PRIORITIES as u8).find(|&priority| waits(self, priority))
     }
 
-    fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
+    pub(crate) fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
         let waiting = self.flash.units[unit as usize].waiting;
         let count = |class: Class| waiting[class as usize];
         let (first, second): (Source, Option<Class>);
@@ -209,7 +215,7 @@ impl Core {
         } else {
             return false;
         }
-        if !idle && !self.may_suspend(unit, first) {
+        if !idle && !self.may_suspend(unit, first) && !self.may_load(unit) {
             return false;
         }
         self.issue_batch(unit, first, second);
@@ -359,30 +365,38 @@ impl Core {
     fn issue(&mut self, unit: u32, die: u32, list: u32, count: u32) {
         let class = self.txs[list].class;
         let planes = count as usize;
-        let command = match class {
-            Class::UserRead | Class::MappingRead | Class::GcRead => {
-                self.stats.flash.count_read(class, count);
-                self.timing.read_command[planes]
-            }
-            Class::UserWrite | Class::MappingWrite | Class::GcWrite => {
-                self.stats.flash.count_program(class, count);
+        let now = self.events.now();
+        self.stats.flash.count_command(class, count);
+        self.stats.flash.count_pages(class, count);
+        if self.stats.has_several() {
+            self.count_own(list, class, count);
+        }
+        let command = match class.work() {
+            Work::Read => self.timing.read_command[planes],
+            Work::Program => {
                 let mut time = self.timing.program_command[planes];
+                let mut sectors = 0;
                 let mut at = list;
                 while at != NIL {
-                    time += self.timing.transfer(self.txs[at].sectors.into());
+                    let own = u32::from(self.txs[at].sectors);
+                    time += self.timing.transfer(own);
+                    sectors += own;
                     at = self.txs[at].next;
                 }
+                self.energy.channel_moves(now, sectors);
                 time
             }
-            Class::Erase => {
-                self.stats.flash.count_erase(count);
-                self.timing.erase_command[planes]
-            }
+            Work::Erase => self.timing.erase_command[planes],
         };
+        if self.cache_program && class.work() == Work::Program && self.may_load(unit) {
+            self.load(die, list, class, count, command);
+            return;
+        }
         let suspend = self.suspend_for(unit, die);
         let record = &mut self.flash.dies[die as usize];
         record.txs = list;
         record.class = class;
+        record.planes = count;
         record.command = command + suspend;
         record.state = DieState::Command;
         self.flash.take_die(unit);
@@ -398,21 +412,42 @@ impl Core {
     /// channel's own event is needed only if somebody asks for the channel before.
     pub(crate) fn start_command(&mut self, channel: usize, die: u32) {
         let now = self.events.now();
+        let command = self.flash.dies[die as usize].command;
+        let from = now + command;
+        let bus = &mut self.flash.channels[channel];
+        bus.current = Some(Transfer::Command);
+        bus.busy += command;
+        bus.unheard = Some(self.events.key(from, now, bus.server));
+        self.start_array(die, from);
+    }
+
+    /// The array of a die works on its transactions from now or a little later on.
+    #[inline]
+    pub(crate) fn start_array(&mut self, die: u32, from: Nanos) {
         let record = &mut self.flash.dies[die as usize];
         let page = self.txs[record.txs].page;
-        let takes = match record.class {
-            Class::UserRead | Class::MappingRead | Class::GcRead => self.timing.read(page),
-            Class::Erase => self.timing.erase,
-            Class::UserWrite | Class::MappingWrite | Class::GcWrite => self.timing.program(page),
+        let work = record.class.work();
+        let fresh = match work {
+            Work::Read => self.timing.read(page),
+            Work::Program => self.timing.program(page),
+            Work::Erase => self.timing.erase,
         };
-        let from = now + record.command;
+        let kind = self.timing.page_type(page);
+        let (mut takes, mut count) = (fresh, record.planes);
+        if self.ageing.is_some() {
+            let retries;
+            (takes, retries) = self.aged(die, work, fresh, kind);
+            count += retries;
+        }
+        let record = &self.flash.dies[die as usize];
+        if record.out != NIL {
+            takes += self.begin_cached_read(record.txs);
+        }
+        let record = &mut self.flash.dies[die as usize];
         record.state = DieState::Busy;
         record.ends = from + takes;
         record.busy += takes;
-        let bus = &mut self.flash.channels[channel];
-        bus.current = Some(Transfer::Command);
-        bus.busy += record.command;
-        bus.unheard = Some(self.events.key(from, now, bus.server));
+        self.energy.die_works(self.events.now(), work, kind, count, [from, record.ends]);
         self.events.push_caused(record.ends, from, record.server);
     }
 
@@ -442,10 +477,17 @@ impl Core {
 
     /// Data of one page on a free channel.
     pub(crate) fn start_data(&mut self, channel: usize, tx: u32) {
-        let takes = self.timing.transfer(self.txs[tx].sectors.into());
+        let sectors = u32::from(self.txs[tx].sectors);
+        let takes = self.timing.transfer(sectors);
+        let now = self.events.now();
         let record = &mut self.flash.channels[channel];
         record.current = Some(Transfer::Data(tx));
         record.busy += takes;
-        self.events.push(self.events.now() + takes, record.server);
+        self.events.push(now + takes, record.server);
+        self.energy.channel_moves(now, sectors);
+        if self.stats.has_several() {
+            let tenant = usize::from(self.txs[tx].tenant);
+            self.stats.own[tenant].energy.channel_moves(sectors);
+        }
     }
 }

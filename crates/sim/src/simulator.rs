@@ -1,7 +1,9 @@
 //! The drive and its event loop.
 
+use crate::ageing::Ageing;
 use crate::cache::{DataCache, Mark, read_mark};
 use crate::collect::Job;
+use crate::energy::Meter;
 use crate::event::{EventQueue, ServerId};
 use crate::flash::FlashArray;
 use crate::host::{HostQueue, SataAdapter, TenantSpace, queue_count};
@@ -165,6 +167,9 @@ pub(crate) struct Core {
     pub(crate) scheduler: Scheduler,
     pub(crate) suspension: SuspensionSupport,
     pub(crate) suspend_rules: Suspension,
+    pub(crate) ageing: Option<Ageing>,
+    pub(crate) cache_read: bool,
+    pub(crate) cache_program: bool,
     pub(crate) preemptible: bool,
     pub(crate) copyback: bool,
     pub(crate) collect_when_full_only: bool,
@@ -186,6 +191,7 @@ pub(crate) struct Core {
     pub(crate) victim_pages: Vec<ssdtune_ftl::Phys>,
     lists: Vec<Vec<u32>>,
     pub(crate) stats: Stats,
+    pub(crate) energy: Meter,
     pub(crate) completions: Option<Vec<Completion>>,
     first_channel: u32,
     first_die: u32,
@@ -249,7 +255,11 @@ impl Core {
         } else {
             config.suspension.support
         };
-        let suspends = suspension != SuspensionSupport::None;
+        // Cache commands are those of single dies, as suspension is; copyback needs the registers.
+        let single_dies = !config.compat.chip_idle_batches;
+        let cache_read = config.flash.cache_read && single_dies && !config.gc.copyback;
+        let cache_program = config.flash.cache_program && single_dies;
+        let suspends = suspension != SuspensionSupport::None || cache_program;
         Ok(Self {
             events: EventQueue::default(),
             link: LinkTiming::new(config),
@@ -300,6 +310,9 @@ impl Core {
             scheduler: config.bus.scheduler,
             suspension,
             suspend_rules: config.suspension.clone(),
+            ageing: Ageing::new(config),
+            cache_read,
+            cache_program,
             preemptible: config.gc.preemptible,
             copyback: config.gc.copyback,
             collect_when_full_only: config.compat.gc_reserve_ten,
@@ -320,6 +333,7 @@ impl Core {
             victim_pages: Vec::new(),
             lists: Vec::new(),
             stats: Stats::new(tenants.len(), observe.exact_percentiles),
+            energy: Meter::new(config),
             completions: observe.completions.then(Vec::new),
             first_channel: FIRST_CHANNEL,
             first_die: FIRST_CHANNEL + geometry.channels,
@@ -403,13 +417,24 @@ impl Core {
     pub(crate) fn dram_access(&mut self, tenant: u16, sectors: u32, access: Dram) {
         let takes = self.dram_timing.sectors(sectors);
         self.stats.dram_busy += takes;
+        let now = self.events.now();
+        let writes = match access {
+            Dram::Request(req, _) => self.reqs[req].op == Op::Write,
+            Dram::Evictions(_) => false,
+            Dram::Fill => true,
+        };
+        let rows = self.dram_timing.rows(sectors);
+        self.energy.dram_works(now, writes, sectors, rows);
+        if self.stats.has_several() {
+            self.stats.own[usize::from(tenant)].energy.dram_works(writes, sectors, rows);
+        }
         let queue = if self.dram.queues.len() == 1 { 0 } else { tenant as usize };
         if self.dram.current.is_some() {
             self.dram.queues[queue].push_back((takes, access));
         } else {
             self.dram.current = Some(access);
             self.dram.turn = queue;
-            self.events.push(self.events.now() + takes, self.dram_server);
+            self.events.push(now + takes, self.dram_server);
         }
     }
 

@@ -1,6 +1,8 @@
 //! What is counted while the drive runs. Latencies go into histograms of three significant digits; where a
 //! run asks for exact percentiles they are kept one by one instead (8 B each).
 
+use crate::energy::Work;
+use crate::own::Own;
 use crate::tx::{Class, Req};
 use hdrhistogram::Histogram;
 use ssdtune_model::Nanos;
@@ -153,6 +155,12 @@ pub struct FlashCommands {
     pub erases_multiplane: u64,
     /// Pages read, for whatever reason.
     pub pages_read: u64,
+    /// Array reads beyond the first that pages took (read retry).
+    pub read_retries: u64,
+    /// Reads whose array worked while data of the one before left the die (cache read).
+    pub cache_reads: u64,
+    /// Programs whose data came while the die programmed (cache program).
+    pub cache_programs: u64,
     /// Pages programmed for the host.
     pub pages_programmed_host: u64,
     /// Pages programmed by garbage collection and wear levelling.
@@ -172,51 +180,89 @@ pub struct FlashCommands {
 }
 
 impl FlashCommands {
-    pub(crate) fn count_read(&mut self, _class: Class, planes: u32) {
-        self.pages_read += u64::from(planes);
-        *(if planes == 1 { &mut self.reads } else { &mut self.reads_multiplane }) += 1;
+    /// One command of a class to so many planes.
+    #[inline]
+    pub(crate) fn count_command(&mut self, class: Class, planes: u32) {
+        let [single, multiplane] = match class.work() {
+            Work::Read => [&mut self.reads, &mut self.reads_multiplane],
+            Work::Program => [&mut self.programs, &mut self.programs_multiplane],
+            Work::Erase => [&mut self.erases, &mut self.erases_multiplane],
+        };
+        *(if planes == 1 { single } else { multiplane }) += 1;
     }
 
-    pub(crate) fn count_program(&mut self, class: Class, planes: u32) {
-        *(if planes == 1 { &mut self.programs } else { &mut self.programs_multiplane }) += 1;
-        let pages = match class {
+    /// An operation was interrupted.
+    pub(crate) fn count_suspension(&mut self, class: Class) {
+        let counter = match class {
+            Class::Erase => &mut self.erase_suspensions,
+            _ => &mut self.program_suspensions,
+        };
+        *counter += 1;
+    }
+
+    /// The pages, or blocks, of a command.
+    #[inline]
+    pub(crate) fn count_pages(&mut self, class: Class, count: u32) {
+        let counter = match class {
+            Class::UserRead | Class::MappingRead | Class::GcRead => &mut self.pages_read,
+            Class::UserWrite => &mut self.pages_programmed_host,
             Class::GcWrite => &mut self.pages_programmed_moved,
             Class::MappingWrite => &mut self.pages_programmed_mapping,
-            _ => &mut self.pages_programmed_host,
+            Class::Erase => &mut self.blocks_erased,
         };
-        *pages += u64::from(planes);
+        *counter += u64::from(count);
     }
+}
 
-    pub(crate) fn count_erase(&mut self, planes: u32) {
-        self.blocks_erased += u64::from(planes);
-        *(if planes == 1 { &mut self.erases } else { &mut self.erases_multiplane }) += 1;
+/// What is counted for each tenant apart, however many there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub arrived: u64,
+    pub unwritten_reads: u64,
+    pub page_reads: u64,
+    pub merge_reads: u64,
+    pub held_writes: u64,
+    pub cache_lookups: u64,
+    pub cache_hits: u64,
+    pub cache_writes: u64,
+    pub cache_write_hits: u64,
+    pub wear_moved_pages: u64,
+}
+
+impl Counts {
+    pub fn add(mut self, other: &Self) -> Self {
+        self.arrived += other.arrived;
+        self.unwritten_reads += other.unwritten_reads;
+        self.page_reads += other.page_reads;
+        self.merge_reads += other.merge_reads;
+        self.held_writes += other.held_writes;
+        self.cache_lookups += other.cache_lookups;
+        self.cache_hits += other.cache_hits;
+        self.cache_writes += other.cache_writes;
+        self.cache_write_hits += other.cache_write_hits;
+        self.wear_moved_pages += other.wear_moved_pages;
+        self
     }
 }
 
 pub(crate) struct Stats {
     pub tenants: Vec<TenantStats>,
+    pub counts: Vec<Counts>,
+    /// What each of several tenants has caused; empty where there is one, who has caused everything.
+    pub own: Vec<Own>,
     pub flash: FlashCommands,
     pub arrived: u64,
     pub completed: u64,
     pub first_arrival: Option<Nanos>,
     pub last_completion: Nanos,
-    pub unwritten_reads: u64,
-    pub page_reads: u64,
-    pub merge_reads: u64,
-    pub held_writes: u64,
-    pub trimmed_pages: u64,
-    pub cache_lookups: u64,
-    pub cache_hits: u64,
-    pub cache_hit_sectors: u64,
-    pub cache_writes: u64,
-    pub cache_write_hits: u64,
-    pub wear_moved_pages: u64,
     pub dram_busy: Nanos,
     pub warm_up_pages: u64,
 }
 
 impl Stats {
     pub fn new(tenants: usize, exact: bool) -> Self {
+        let counts = vec![Counts::default(); tenants];
+        let own = vec![Own::default(); if tenants > 1 { tenants } else { 0 }];
         let tenants = (0..tenants)
             .map(|_| TenantStats {
                 read: OpStats::new(exact),
@@ -227,25 +273,27 @@ impl Stats {
             .collect();
         Self {
             tenants,
+            counts,
+            own,
             flash: FlashCommands::default(),
             arrived: 0,
             completed: 0,
             first_arrival: None,
             last_completion: Nanos::ZERO,
-            unwritten_reads: 0,
-            page_reads: 0,
-            merge_reads: 0,
-            held_writes: 0,
-            trimmed_pages: 0,
-            cache_lookups: 0,
-            cache_hits: 0,
-            cache_hit_sectors: 0,
-            cache_writes: 0,
-            cache_write_hits: 0,
-            wear_moved_pages: 0,
             dram_busy: Nanos::ZERO,
             warm_up_pages: 0,
         }
+    }
+
+    /// Whether what is done must be counted for tenants apart.
+    #[inline]
+    pub fn has_several(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// All tenants together.
+    pub fn counted(&self) -> Counts {
+        self.counts.iter().fold(Counts::default(), Counts::add)
     }
 
     #[inline]

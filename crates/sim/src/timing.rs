@@ -104,6 +104,13 @@ impl DramTiming {
         }
     }
 
+    /// Rows that such an access opens.
+    #[inline]
+    pub fn rows(&self, sectors: u32) -> u64 {
+        let bytes = u64::from(sectors) * 512;
+        if bytes <= self.row { 1 } else { bytes.div_ceil(self.row) }
+    }
+
     fn bytes(&self, bytes: u64) -> Nanos {
         if bytes <= self.row {
             return Nanos(self.open_ns + self.transfer(bytes));
@@ -143,7 +150,10 @@ pub(crate) struct FlashTiming {
     /// By page offset in the block.
     read: Vec<Nanos>,
     program: Vec<Nanos>,
+    page_type: Vec<u8>,
     pub erase: Nanos,
+    /// From one register of a die to the other.
+    pub cache_busy: Nanos,
 }
 
 impl FlashTiming {
@@ -173,7 +183,11 @@ impl FlashTiming {
             program: (0..flash.pages_per_block)
                 .map(|page| latency(&flash.program_latency, page))
                 .collect(),
+            page_type: (0..flash.pages_per_block)
+                .map(|page| page_type(flash.technology, page) as u8)
+                .collect(),
             erase: flash.erase_latency,
+            cache_busy: flash.cache_busy,
         }
     }
 
@@ -186,6 +200,12 @@ impl FlashTiming {
     #[inline]
     pub fn read(&self, page: u32) -> Nanos {
         self.read[page as usize]
+    }
+
+    /// The type of a page, see [`page_type`].
+    #[inline]
+    pub fn page_type(&self, page: u32) -> usize {
+        self.page_type[page as usize].into()
     }
 
     #[inline]

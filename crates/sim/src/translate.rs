@@ -78,7 +78,8 @@ impl Core {
     }
 
     fn unwritten(&mut self, tx: u32) {
-        self.stats.unwritten_reads += 1;
+        let tenant = usize::from(self.txs[tx].tenant);
+        self.stats.counts[tenant].unwritten_reads += 1;
         let request = self.txs[tx].request;
         self.drop_tx(tx);
         self.part_done(request);
@@ -93,6 +94,9 @@ impl Core {
         let (tenant, lpn, entry) = (record.tenant as usize, record.what, record.entry);
         let is_write = record.class == Class::UserWrite;
         let (access, writeback) = self.ftl.access_mapping(tenant, lpn, entry, is_write);
+        if self.stats.has_several() {
+            self.count_own_lookup(tenant, access, is_write);
+        }
         if let Some(writeback) = writeback {
             self.write_back_mapping(writeback);
         }
@@ -102,10 +106,11 @@ impl Core {
             MappingAccess::Load { page, phys } => {
                 let mut load = Tx::new(Class::MappingRead, Purpose::MappingLoad, phys, entry);
                 load.what = page;
+                load.tenant = tenant as u16;
                 load.sectors = 1;
                 let load = self.txs.insert(load);
                 self.settle(load, phys);
-                self.stats.flash.mapping_reads += 1;
+                self.count_mapping_read(tenant);
                 self.staged.push(load);
                 self.schedule_unless_open();
             }
@@ -142,7 +147,7 @@ impl Core {
                     return Translated::Waits;
                 }
                 None if self.read_allocates => {
-                    self.stats.unwritten_reads += 1;
+                    self.stats.counts[tenant].unwritten_reads += 1;
                     let placed = self.ftl.place_read(tenant, lpn, entry, mask);
                     self.after_placing(placed);
                     placed.phys
@@ -155,7 +160,7 @@ impl Core {
         let plane = self.plane_for_write(tenant, lpn);
         if self.ftl.must_hold(tenant, plane) {
             self.held[plane.index()].push_back(tx);
-            self.stats.held_writes += 1;
+            self.stats.counts[tenant].held_writes += 1;
             self.collect_for_held(plane);
             return Translated::Waits;
         }
@@ -189,7 +194,7 @@ impl Core {
             self.settle(merge, old);
             self.txs[tx].blocked = true;
             self.txs[tx].link = merge;
-            self.stats.merge_reads += 1;
+            self.stats.counts[tenant].merge_reads += 1;
         }
         self.after_placing(plan.placed);
         if let Some(old) = old {
@@ -207,11 +212,17 @@ impl Core {
 
     fn write_back_mapping(&mut self, writeback: WriteBack) {
         let entry = self.ftl.entry(0, 0);
+        // A block holds pages of one tenant.
+        let tenant = self.ftl.block_tenant(self.layout.block(writeback.placed.phys));
+        if self.stats.has_several() {
+            self.stats.own[tenant].ftl.mapping_writebacks += 1;
+        }
         let mut store = NIL;
         if !self.free_mapping_writes {
             let phys = writeback.placed.phys;
             let mut tx = Tx::new(Class::MappingWrite, Purpose::MappingStore, phys, entry);
             tx.what = writeback.page;
+            tx.tenant = tenant as u16;
             tx.sectors = self.page_sectors as u16;
             tx.blocked = writeback.merge.is_some();
             store = self.txs.insert(tx);
@@ -221,11 +232,12 @@ impl Core {
         if let Some((old, bytes)) = writeback.merge {
             let mut tx = Tx::new(Class::MappingRead, Purpose::MappingMerge, old, entry);
             tx.what = writeback.page;
+            tx.tenant = tenant as u16;
             tx.link = store;
             tx.sectors = (bytes / 512) as u16;
             let merge = self.txs.insert(tx);
             self.settle(merge, old);
-            self.stats.flash.mapping_reads += 1;
+            self.count_mapping_read(tenant);
             self.staged.push(merge);
         }
         if store != NIL {

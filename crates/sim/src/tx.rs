@@ -1,5 +1,6 @@
 //! Flash transactions and host requests in flight, in slabs with 32-bit handles.
 
+use crate::energy::Work;
 use ssdtune_ftl::{EntryRef, Phys};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Op;
@@ -20,6 +21,18 @@ pub(crate) enum Class {
 }
 
 pub(crate) const CLASSES: usize = 7;
+
+impl Class {
+    /// What a die does for it.
+    #[inline]
+    pub fn work(self) -> Work {
+        match self {
+            Self::UserRead | Self::MappingRead | Self::GcRead => Work::Read,
+            Self::UserWrite | Self::MappingWrite | Self::GcWrite => Work::Program,
+            Self::Erase => Work::Erase,
+        }
+    }
+}
 
 /// Why a transaction exists, beyond its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

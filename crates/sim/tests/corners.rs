@@ -32,6 +32,7 @@ fn case(number: u64) -> Case {
     config.run.seed = number;
     draw_device(&mut config, rng);
     draw_policies(&mut config, rng);
+    draw_dies(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0xd1e5));
     let tenants = draw_tenants(&config, rng);
     draw_compat(&mut config, number, rng);
     draw_size(&mut config, tenants.len() as u32, rng);
@@ -101,6 +102,15 @@ fn draw_tenants(config: &DeviceConfig, rng: &mut Pcg64Mcg) -> Vec<Tenant> {
             tenant
         })
         .collect()
+}
+
+fn draw_dies(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
+    config.flash.cache_read = rng.random();
+    config.flash.cache_program = rng.random();
+    config.flash.cache_busy = Nanos(pick(rng, &[0, 3_000, 100_000]));
+    config.ageing.retry_probability = pick(rng, &[0.0, 0.0, 0.3]);
+    config.ageing.read_growth_per_1000_cycles = pick(rng, &[0.0, 50.0]);
+    config.ageing.program_growth_per_1000_cycles = pick(rng, &[0.0, 50.0]);
 }
 
 /// Three in four drives are ssdtune's own, some with single switches; the others behave as MQSim.

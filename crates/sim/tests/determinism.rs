@@ -40,7 +40,12 @@ fn drives_to_try() -> Vec<DeviceConfig> {
     let mut mqsim = drives::small();
     mqsim.compat = Compat::MQSIM;
     mqsim.flash.blocks_per_plane = 40;
-    vec![random, dynamic, mqsim]
+    let mut worn = drives::small();
+    worn.ageing.retry_probability = 0.2;
+    worn.ageing.program_growth_per_1000_cycles = 10.0;
+    [worn.flash.cache_read, worn.flash.cache_program] = [true, true];
+    worn.cache.mode = CacheMode::Off;
+    vec![random, dynamic, mqsim, worn]
 }
 
 fn mix(requests: usize) -> Mix {

@@ -46,6 +46,8 @@ pub(crate) struct Cell {
     pub(crate) device: CheckedConfig,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) lanes: Vec<Lane>,
+    /// Only this tenant is served in the run; all of them have aged the drive.
+    pub(crate) only: Option<u16>,
     /// What comes before the run; `None` is an empty drive.
     pub(crate) ageing: Option<Ageing>,
     /// What the sweep has set.
@@ -100,8 +102,9 @@ impl Cell {
         if let Some(ageing) = self.ageing {
             self.age(&mut drive, ageing, &slot, watch.stop)?;
         }
-        let streams = self.open(&drive, &slot, &gauges)?;
-        let lengths: Vec<u64> = self.lanes.iter().map(|lane| lane.feed.length()).collect();
+        let served: Vec<Lane> = self.lanes.iter().filter_map(|lane| self.served(lane)).collect();
+        let streams = self.open(&served, &drive, &slot, &gauges)?;
+        let lengths: Vec<u64> = served.iter().map(|lane| lane.feed.length()).collect();
         let mut kept = Vec::new();
         let mut told = 0;
         let mut look = |drive: &mut Simulator, look: Look| {
@@ -133,6 +136,18 @@ impl Cell {
         Ok(Ran { report: drive.report(), completions: kept })
     }
 
+    /// A lane as the run has it, if it has it at all.
+    fn served(&self, lane: &Lane) -> Option<Lane> {
+        let Some(only) = self.only else { return Some(lane.clone()) };
+        match lane.tenant {
+            Some(tenant) => (tenant == only).then(|| lane.clone()),
+            None => {
+                let feed = Feed { only: Some(TenantId(only)), ..lane.feed.clone() };
+                Some(Lane { feed, tenant: Some(only), ..lane.clone() })
+            }
+        }
+    }
+
     /// Ages the drive. An interruption cuts it short, and the run that follows ends at once.
     fn age(
         &self,
@@ -144,7 +159,7 @@ impl Cell {
         let go_on = |_: &Request| !stop.load(Ordering::Relaxed);
         if ageing.how == WarmUp::Trace {
             let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
-            for stream in self.open(drive, slot, &gauges)? {
+            for stream in self.open(&self.lanes, drive, slot, &gauges)? {
                 let owned = |request: Request| Request {
                     tenant: stream.tenant.map_or(request.tenant, TenantId),
                     ..request
@@ -165,6 +180,7 @@ impl Cell {
 
     fn open<'a>(
         &self,
+        lanes: &[Lane],
         drive: &Simulator,
         slot: &'a ErrorSlot,
         gauges: &[Gauge],
@@ -178,7 +194,7 @@ impl Cell {
             let requests = lane.feed.open(Target { spaces, page }, slot, gauge)?;
             Ok(Stream { requests: Box::new(requests), tenant: lane.tenant, replay: lane.replay })
         };
-        self.lanes.iter().zip(gauges).map(open).collect()
+        lanes.iter().zip(gauges).map(open).collect()
     }
 }
 

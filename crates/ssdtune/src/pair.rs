@@ -110,6 +110,7 @@ pub(crate) fn cell(
         device: device.clone(),
         tenants: tenants(scenario),
         lanes,
+        only: None,
         ageing: None,
         settings: Vec::new(),
     })

@@ -18,7 +18,7 @@ pub(crate) const LOG_COLUMNS: &str = "tenant,number,op,lba,sectors,arrival_ns,en
 pub(crate) const SERIES_COLUMNS: &str = "start_ns,end_ns,reads,writes,read_bytes,write_bytes,iops,\
      bandwidth_bytes_per_s,device_latency_mean_ns,device_latency_p99_ns,device_latency_max_ns,\
      in_flight,pages_read,pages_programmed_host,pages_programmed_moved,pages_programmed_mapping,\
-     blocks_erased";
+     blocks_erased,power_w";
 
 /// What to record.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +90,8 @@ struct Interval {
     bytes: [u64; 2],
     latencies: Vec<u64>,
     flash: FlashCommands,
+    /// Energy until its start, and the time over which that was consumed.
+    energy: (f64, f64),
 }
 
 /// The files of one run.
@@ -191,8 +193,12 @@ impl Interval {
             max = longest.to_string();
         }
         let (flash, before) = (drive.flash(), self.flash);
+        let energy = drive.energy();
+        let (joule, time) = (energy.total_j - self.energy.0, energy.seconds - self.energy.1);
+        // Nothing is consumed before the first arrival.
+        let power = if time > 0.0 { format!("{:.6}", joule / time) } else { String::new() };
         table.row(format_args!(
-            "{},{},{},{},{},{},{:.3},{:.1},{mean},{p99},{max},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{:.3},{:.1},{mean},{p99},{max},{},{},{},{},{},{},{power}",
             self.start.0,
             end.0,
             self.counts[0],
@@ -211,6 +217,7 @@ impl Interval {
         self.latencies.clear();
         (self.counts, self.bytes) = ([0; 2], [0; 2]);
         (self.start, self.flash) = (end, flash);
+        self.energy = (energy.total_j, energy.seconds);
         Ok(())
     }
 }

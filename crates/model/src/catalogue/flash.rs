@@ -123,11 +123,11 @@ pub(super) const BUS: Section = Section {
     ],
 };
 
-fn needs_slc_not(config: &DeviceConfig) -> Option<&'static str> {
+pub(super) fn needs_slc_not(config: &DeviceConfig) -> Option<&'static str> {
     (config.flash.technology == FlashTechnology::Slc).then_some("flash.technology is slc")
 }
 
-fn needs_middle_page(config: &DeviceConfig) -> Option<&'static str> {
+pub(super) fn needs_middle_page(config: &DeviceConfig) -> Option<&'static str> {
     match config.flash.technology {
         FlashTechnology::Slc => Some("flash.technology is slc"),
         FlashTechnology::Mlc => Some("flash.technology is mlc, which has no page between the two"),
@@ -135,8 +135,26 @@ fn needs_middle_page(config: &DeviceConfig) -> Option<&'static str> {
     }
 }
 
-fn needs_top_page(config: &DeviceConfig) -> Option<&'static str> {
+pub(super) fn needs_top_page(config: &DeviceConfig) -> Option<&'static str> {
     (config.flash.technology != FlashTechnology::Qlc).then_some("flash.technology is not qlc")
+}
+
+fn needs_single_dies(config: &DeviceConfig) -> Option<&'static str> {
+    config
+        .compat
+        .chip_idle_batches
+        .then_some("compat.chip_idle_batches lets no die work for itself")
+}
+
+fn needs_cache_reads(config: &DeviceConfig) -> Option<&'static str> {
+    let copyback = config.gc.copyback.then_some("gc.copyback needs the registers of a die");
+    needs_single_dies(config).or(copyback)
+}
+
+fn needs_cache_commands(config: &DeviceConfig) -> Option<&'static str> {
+    let reads = config.flash.cache_read && needs_cache_reads(config).is_none();
+    let programs = config.flash.cache_program && needs_single_dies(config).is_none();
+    (!reads && !programs).then_some("no cache command is in use")
 }
 
 const BLOCKS: super::Candidates = Steps { from: 128, to: 1_024, by: 128 };
@@ -205,6 +223,16 @@ pub(super) const FLASH: Section = Section {
             .mqsim(Group::Flash, &["Block_PE_Cycles_Limit"])
             .also(&["Block_PR_Cycles_Limit"])
             .says("Erases a block is rated for; lifetime is reported against it."),
+        row!("flash.cache_read", flash.cache_read).unless(needs_cache_reads).says(
+            "Cache read: a die reads its next page while the last one's data leave the cache register.",
+        ),
+        row!("flash.cache_program", flash.cache_program).unless(needs_single_dies).says(
+            "Cache program: a die takes the data of its next page while it programs.",
+        ),
+        row!("flash.cache_busy_ns", flash.cache_busy)
+            .nanos()
+            .unless(needs_cache_commands)
+            .says("By how much the array operation behind a cache command starts later, to move a page between registers."),
         row!("flash.dies_per_chip", flash.dies_per_chip)
             .ints(1, 256)
             .candidates(Steps { from: 1, to: 16, by: 1 }, Steps { from: 1, to: 16, by: 1 })

@@ -91,7 +91,7 @@ pub(super) const HOST: Section = Section {
     ],
 };
 
-fn needs_cache(config: &DeviceConfig) -> Option<&'static str> {
+pub(super) fn needs_cache(config: &DeviceConfig) -> Option<&'static str> {
     (config.cache.mode == CacheMode::Off)
         .then_some("cache.mode is off (a flow of the workload may still turn the cache on)")
 }

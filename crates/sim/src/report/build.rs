@@ -2,12 +2,13 @@
 
 use super::{
     Busy, Capacity, Collection, DataCache, Ending, EraseBin, Mapping, OpMetrics, Report,
-    RequestCounts, SCHEMA, Simulation, TenantMetrics, Times, UNWRITTEN_SHARE_MAX, UnwrittenReads,
-    Utilisation, WriteAmplification,
+    RequestCounts, SCHEMA, Simulation, TenantCollection, TenantEnergy, TenantMetrics, TenantReport,
+    Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 use crate::run::Simulator;
 use crate::simulator::Core;
-use crate::stats::{Latencies, OpStats, TenantStats};
+use crate::stats::{Counts, FlashCommands, Latencies, OpStats, TenantStats};
+use ssdtune_ftl::FtlCounters;
 use ssdtune_model::config::{CacheMode, DeviceConfig, SuspensionSupport};
 use ssdtune_model::ledger::Ledger;
 use ssdtune_model::{Nanos, PlaneId};
@@ -22,7 +23,7 @@ impl Report {
         let seconds = stats.last_completion.saturating_sub(first.unwrap_or_default()).as_secs_f64();
         let spaces: Vec<u64> =
             (0..stats.tenants.len()).map(|tenant| core.tenant_sectors(tenant).bytes().0).collect();
-        let counters = core.ftl.counters();
+        let counts = stats.counted();
         let mut report = Self {
             schema: SCHEMA,
             device: config.name.clone(),
@@ -39,42 +40,23 @@ impl Report {
                 seconds,
             },
             total: tenant(&stats.tenants, spaces.iter().sum(), seconds),
-            tenants: (stats.tenants.iter().zip(&spaces))
-                .map(|(stats, &space)| tenant(std::slice::from_ref(stats), space, seconds))
+            tenants: (spaces.iter().enumerate())
+                .map(|(tenant, &space)| tenant_report(core, config, tenant, space, seconds))
                 .collect(),
             flash: stats.flash,
-            write_amplification: write_amplification(core, config),
+            write_amplification: write_amplification(
+                &stats.flash,
+                &counts,
+                stats.tenants.iter().map(|tenant| tenant.write.bytes).sum(),
+                config,
+            ),
             collection: collection(core),
-            mapping: Mapping {
-                ideal: config.mapping.ideal,
-                hits: counters.mapping_hits,
-                misses_read: counters.mapping_misses_read,
-                misses_write: counters.mapping_misses_write,
-                misses_free: counters.mapping_misses_free,
-                hit_rate: share(
-                    counters.mapping_hits,
-                    counters.mapping_hits
-                        + counters.mapping_misses_read
-                        + counters.mapping_misses_write,
-                ),
-                page_reads: stats.flash.mapping_reads,
-                writebacks: counters.mapping_writebacks,
-            },
-            data_cache: DataCache {
-                read_lookups: stats.cache_lookups,
-                read_hits: stats.cache_hits,
-                read_hit_rate: share(stats.cache_hits, stats.cache_lookups),
-                writes: stats.cache_writes,
-                write_hits: stats.cache_write_hits,
-                write_hit_rate: share(stats.cache_write_hits, stats.cache_writes),
-            },
+            mapping: mapping(core.ftl.counters(), &stats.flash, config),
+            data_cache: data_cache(&counts),
             utilisation: utilisation(core),
+            energy: core.energy.report(core),
             capacity: capacity(core, config),
-            unwritten_reads: UnwrittenReads {
-                page_reads: stats.page_reads,
-                pages: stats.unwritten_reads,
-                share: share(stats.unwritten_reads, stats.page_reads).unwrap_or(0.0),
-            },
+            unwritten_reads: unwritten_reads(&counts),
             never_fired: Vec::new(),
             warnings: Vec::new(),
             simulation: Simulation {
@@ -120,18 +102,95 @@ fn op<'a>(parts: impl Iterator<Item = &'a OpStats> + Clone, seconds: f64) -> OpM
     }
 }
 
-fn write_amplification(core: &Core, config: &DeviceConfig) -> WriteAmplification {
+fn tenant_report(
+    core: &Core,
+    config: &DeviceConfig,
+    index: usize,
+    address_space_bytes: u64,
+    seconds: f64,
+) -> TenantReport {
     let stats = &core.stats;
-    let flash = &stats.flash;
+    let counts = &stats.counts[index];
+    let own = stats.own.get(index);
+    // The only tenant has caused everything.
+    let flash = own.map_or(&stats.flash, |own| &own.flash);
+    let ftl = own.map_or(core.ftl.counters(), |own| &own.ftl);
+    let seen = &stats.tenants[index];
+    let metrics = tenant(std::slice::from_ref(seen), address_space_bytes, seconds);
+    let completed = metrics.all.requests + metrics.trims + metrics.flushes;
+    let [work_j, all_work_j] = core.energy.work_j(own.map(|own| &own.energy));
+    TenantReport {
+        metrics,
+        requests: RequestCounts {
+            arrived: counts.arrived,
+            completed,
+            unserved: counts.arrived - completed,
+        },
+        flash: *flash,
+        write_amplification: write_amplification(flash, counts, seen.write.bytes, config),
+        collection: TenantCollection {
+            executions: ftl.collections,
+            wear_executions: ftl.wear_collections,
+            moved_pages: ftl.moved_pages,
+            wear_moved_pages: counts.wear_moved_pages,
+            moves_dropped: ftl.moves_dropped,
+            blocks_erased: flash.blocks_erased,
+            held_writes: counts.held_writes,
+        },
+        mapping: mapping(ftl, flash, config),
+        data_cache: data_cache(counts),
+        unwritten_reads: unwritten_reads(counts),
+        energy: TenantEnergy { work_j, share: (all_work_j > 0.0).then(|| work_j / all_work_j) },
+    }
+}
+
+fn mapping(counters: &FtlCounters, flash: &FlashCommands, config: &DeviceConfig) -> Mapping {
+    let misses = counters.mapping_misses_read + counters.mapping_misses_write;
+    Mapping {
+        ideal: config.mapping.ideal,
+        hits: counters.mapping_hits,
+        misses_read: counters.mapping_misses_read,
+        misses_write: counters.mapping_misses_write,
+        misses_free: counters.mapping_misses_free,
+        hit_rate: share(counters.mapping_hits, counters.mapping_hits + misses),
+        page_reads: flash.mapping_reads,
+        writebacks: counters.mapping_writebacks,
+    }
+}
+
+fn data_cache(counts: &Counts) -> DataCache {
+    DataCache {
+        read_lookups: counts.cache_lookups,
+        read_hits: counts.cache_hits,
+        read_hit_rate: share(counts.cache_hits, counts.cache_lookups),
+        writes: counts.cache_writes,
+        write_hits: counts.cache_write_hits,
+        write_hit_rate: share(counts.cache_write_hits, counts.cache_writes),
+    }
+}
+
+fn unwritten_reads(counts: &Counts) -> UnwrittenReads {
+    UnwrittenReads {
+        page_reads: counts.page_reads,
+        pages: counts.unwritten_reads,
+        share: share(counts.unwritten_reads, counts.page_reads).unwrap_or(0.0),
+    }
+}
+
+fn write_amplification(
+    flash: &FlashCommands,
+    counts: &Counts,
+    written: u64,
+    config: &DeviceConfig,
+) -> WriteAmplification {
     let host = flash.pages_programmed_host;
     let moved = flash.pages_programmed_moved;
     // A page is counted as moved for wear when it is read, so it may not be programmed yet.
-    let wear = stats.wear_moved_pages.min(moved);
+    let wear = counts.wear_moved_pages.min(moved);
     // Likewise with a merge that has not been programmed yet.
-    let merge = stats.merge_reads.min(host);
+    let merge = counts.merge_reads.min(host);
     let per_host = |pages: u64| if host == 0 { 0.0 } else { pages as f64 / host as f64 };
     let all = host + moved + flash.pages_programmed_mapping;
-    let written: u64 = stats.tenants.iter().map(|tenant| tenant.write.bytes).sum();
     let programmed = all * u64::from(config.flash.page_bytes);
     WriteAmplification {
         total: if host == 0 { 1.0 } else { per_host(all) },
@@ -146,14 +205,15 @@ fn write_amplification(core: &Core, config: &DeviceConfig) -> WriteAmplification
 
 fn collection(core: &Core) -> Collection {
     let counters = core.ftl.counters();
+    let counts = core.stats.counted();
     Collection {
         executions: counters.collections,
         wear_executions: counters.wear_collections,
         moved_pages: counters.moved_pages,
-        wear_moved_pages: core.stats.wear_moved_pages,
+        wear_moved_pages: counts.wear_moved_pages,
         moves_dropped: counters.moves_dropped,
         blocks_erased: core.stats.flash.blocks_erased,
-        held_writes: core.stats.held_writes,
+        held_writes: counts.held_writes,
         erase_histogram: (core.ftl.erase_histogram().into_iter())
             .map(|(erases, blocks)| EraseBin { erases, blocks })
             .collect(),
@@ -227,6 +287,9 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
         ),
         ("multi-plane commands", config.flash.planes_per_die > 1, multiplane),
         ("suspension", suspension, flash.program_suspensions + flash.erase_suspensions),
+        ("cache reads", core.cache_read, flash.cache_reads),
+        ("cache programs", core.cache_program, flash.cache_programs),
+        ("read retries", config.ageing.has_retries(), flash.read_retries),
     ];
     let idle = mechanisms.into_iter().filter(|&(_, has, count)| has && count == 0);
     idle.map(|(what, _, _)| what.to_owned()).collect()

@@ -18,7 +18,7 @@ use crate::record::RecorderOptions;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_sim::{Ending, FtlError, Report, SimError};
+use ssdtune_sim::{Ending, FtlError, Report, SimError, Slowdown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -71,6 +71,10 @@ pub(crate) struct Args {
     /// Channels of a tenant, as in 0-3 or 0,2,5; given once for each tenant, in their order.
     #[arg(long, value_name = "LIST", requires = "tenants")]
     channels: Vec<plan::Ids>,
+
+    /// Also run each tenant alone on the same drive, and say how much sharing slows each down and how fair that is.
+    #[arg(long)]
+    slowdown: bool,
 
     /// When requests are submitted: at their own times (open), or N at once (closed:N).
     #[arg(long, value_name = "open|closed:N", default_value = "open")]
@@ -146,6 +150,8 @@ struct CellResult {
     series: Option<PathBuf>,
     error: Option<String>,
     report: Option<Report>,
+    /// What sharing costs the tenants, if that was asked for.
+    slowdown: Option<Slowdown>,
     /// Whether the error is one of the work (writing, room on the drive), not of an input.
     #[serde(skip)]
     work_failed: bool,
@@ -175,7 +181,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                     exact: args.exact,
                     keep: false,
                 };
-                run_cell(index, cell, &watch)
+                run_cell(index, cell, &watch, args.slowdown)
             })
             .collect()
     });
@@ -195,7 +201,7 @@ fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
     })
 }
 
-fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
+fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellResult {
     let mut result = CellResult {
         cell: index,
         device: cell.device.name.clone(),
@@ -205,13 +211,23 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
         series: watch.record.series.clone(),
         error: None,
         report: None,
+        slowdown: None,
         work_failed: false,
     };
     if watch.stop.load(Ordering::Relaxed) {
         return result;
     }
-    match cell.run(watch) {
-        Ok(ran) => result.report = Some(ran.report),
+    let (shared, alone) = match slowdown {
+        true => rayon::join(|| cell.run(watch), || run_alone(cell, watch)),
+        false => (cell.run(watch), Ok(Vec::new())),
+    };
+    let reports = shared.and_then(|ran| Ok((ran.report, alone?)));
+    match reports {
+        Ok((report, alone)) => {
+            let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
+            result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
+            result.report = Some(report);
+        }
         Err(error) => {
             let writing = error.chain().any(|cause| cause.is::<std::io::Error>())
                 && !error.is::<ssdtune_trace::TraceError>();
@@ -223,6 +239,22 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch) -> CellResult {
     }
     (watch.progress)(1.0, 0);
     result
+}
+
+/// Runs each tenant alone on the same drive, in the order of the tenants.
+fn run_alone(cell: &Cell, watch: &Watch) -> anyhow::Result<Vec<Report>> {
+    let alone = |tenant| {
+        let cell = Cell { only: Some(tenant), ..cell.clone() };
+        let watch = Watch {
+            stop: watch.stop,
+            progress: &|_, _| {},
+            record: RecorderOptions::default(),
+            exact: watch.exact,
+            keep: false,
+        };
+        cell.run(&watch).map(|ran| ran.report)
+    };
+    (0..cell.tenants.len() as u16).into_par_iter().map(alone).collect()
 }
 
 /// Prints what was measured, and says with the exit code how complete it is.

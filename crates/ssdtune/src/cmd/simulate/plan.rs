@@ -96,10 +96,16 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
             if let Some(reason) = unsupported(config, group.tenants.len()) {
                 return Err(Failure::usage(anyhow!(reason)));
             }
+            if args.slowdown && group.tenants.len() < 2 {
+                return Err(Failure::usage(anyhow!(
+                    "--slowdown compares tenants that share a drive: give several traces with --tenants"
+                )));
+            }
             cells.push(Cell {
                 device: config.clone(),
                 tenants: group.tenants_of(config),
                 lanes: group.lanes.clone(),
+                only: None,
                 ageing: args.ageing(),
                 settings: settings.clone(),
             });

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
 use comfy_table::CellAlignment;
-use ssdtune_sim::{OpMetrics, Report, TenantMetrics};
+use ssdtune_sim::{OpMetrics, Report, Slowdown, TenantMetrics};
 
 /// Prints the results and warns of what must be known about them.
 pub(crate) fn show(cells: &[CellResult], context: &Context) -> Outcome {
@@ -38,6 +38,17 @@ fn one(cell: &CellResult, report: &Report, context: &Context) -> Outcome {
     context.line(latencies(report))?;
     context.line("")?;
     drive(report, context)?;
+    if report.tenants.len() > 1 {
+        context.line("")?;
+        context.line(shares(report, cell.slowdown.as_ref()))?;
+    }
+    if let Some(slowdown) = &cell.slowdown {
+        context.line(format_args!(
+            "fairness        {} least over greatest slowdown, Jain's index {}",
+            figure(slowdown.min_over_max),
+            figure(slowdown.jain_index)
+        ))?;
+    }
     if !report.never_fired.is_empty() {
         context.line(format_args!("never used      {}", report.never_fired.join(", ")))?;
     }
@@ -57,11 +68,53 @@ fn latencies(report: &Report) -> comfy_table::Table {
     rows("", &report.total);
     if report.tenants.len() > 1 {
         for (index, tenant) in report.tenants.iter().enumerate() {
-            rows(&format!("tenant {index} "), tenant);
+            rows(&format!("tenant {index} "), &tenant.metrics);
         }
     }
     numbers_right(&mut table, 1);
     table
+}
+
+/// What each tenant has of the drive, and what sharing costs it.
+fn shares(report: &Report, slowdown: Option<&Slowdown>) -> comfy_table::Table {
+    let mut headings = vec![
+        "tenant",
+        "write amp.",
+        "moved",
+        "erased",
+        "mapping hits",
+        "cache reads",
+        "cache writes",
+        "energy",
+    ];
+    if slowdown.is_some() {
+        headings.extend(["slowdown", "reads", "writes", "p99"]);
+    }
+    let mut table = table::new(&headings);
+    let rate = |rate: Option<f64>| rate.map_or(String::new(), percent);
+    for (index, tenant) in report.tenants.iter().enumerate() {
+        let mut row = vec![
+            index.to_string(),
+            format!("{:.3}", tenant.write_amplification.total),
+            tenant.collection.moved_pages.to_string(),
+            tenant.collection.blocks_erased.to_string(),
+            rate(tenant.mapping.hit_rate),
+            rate(tenant.data_cache.read_hit_rate),
+            rate(tenant.data_cache.write_hit_rate),
+            rate(tenant.energy.share),
+        ];
+        if let Some(own) = slowdown.and_then(|slowdown| slowdown.tenants.get(index)) {
+            let figures = [own.slowdown, own.read_slowdown, own.write_slowdown, own.p99_slowdown];
+            row.extend(figures.map(figure));
+        }
+        table.add_row(row);
+    }
+    numbers_right(&mut table, 0);
+    table
+}
+
+fn figure(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.3}"))
 }
 
 fn row(name: &str, op: &OpMetrics) -> Vec<String> {
@@ -115,6 +168,16 @@ fn drive(report: &Report, context: &Context) -> Outcome {
         percent(busy.link_up),
         percent(busy.dram)
     ))?;
+    let energy = &report.energy;
+    context.line(format_args!(
+        "energy          {:.3} J: flash {:.3}, DRAM {:.3}, controller {:.3}; {:.3} W on average, {:.3} at most",
+        energy.total_j,
+        energy.flash.sum(),
+        energy.dram.sum(),
+        energy.controller.sum(),
+        energy.average_power_w,
+        energy.peak_power_w
+    ))?;
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     context.line(format_args!(
         "capacity        {:.2} GiB raw, {:.2} visible, {:.2} hold data, {:.2} free",
@@ -135,7 +198,17 @@ fn table_of(cells: &[(&CellResult, &Report)], context: &Context) -> Outcome {
     }
     headings.extend(keys.iter().map(|key| key.as_str()));
     let figures = headings.len();
-    headings.extend(["requests", "IOPS", "MB/s", "mean us", "p99 us", "max us", "write amp.", ""]);
+    headings.extend([
+        "requests",
+        "IOPS",
+        "MB/s",
+        "mean us",
+        "p99 us",
+        "max us",
+        "write amp.",
+        "W",
+        "",
+    ]);
     let mut table = table::new(&headings);
     for (cell, report) in cells {
         let all = &report.total.all;
@@ -155,6 +228,7 @@ fn table_of(cells: &[(&CellResult, &Report)], context: &Context) -> Outcome {
             latency.map(|l| us(l.p99 as f64)).unwrap_or_default(),
             latency.map(|l| us(l.max as f64)).unwrap_or_default(),
             format!("{:.3}", report.write_amplification.total),
+            format!("{:.3}", report.energy.average_power_w),
             if report.partial { "partial".to_owned() } else { String::new() },
         ]);
         table.add_row(row);

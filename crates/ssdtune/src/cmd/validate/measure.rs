@@ -108,7 +108,7 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
     };
     let lanes: anyhow::Result<Vec<Lane>> = case.traces.iter().enumerate().map(lane).collect();
     let tenants = pair::tenants(scenario);
-    Ok(Cell { device, tenants, lanes: lanes?, ageing: None, settings: Vec::new() })
+    Ok(Cell { device, tenants, lanes: lanes?, only: None, ageing: None, settings: Vec::new() })
 }
 
 fn metrics(ran: &Ran, short: bool) -> Metrics {
@@ -181,7 +181,7 @@ fn flows(report: &Report) -> Vec<FlowMetrics> {
     };
     match report.tenants.len() {
         1 => Vec::new(),
-        _ => report.tenants.iter().enumerate().map(flow).collect(),
+        _ => report.tenants.iter().map(|tenant| &tenant.metrics).enumerate().map(flow).collect(),
     }
 }
 

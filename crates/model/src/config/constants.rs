@@ -1,0 +1,87 @@
+//! Constants of the cells and the circuits: how they age, and what they consume.
+
+/// Read retry, and latencies that change with wear. All of it is off in a default drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ageing {
+    /// Probability that an attempt to read a page of a fresh block must be repeated.
+    pub retry_probability: f64,
+    /// What 1,000 erases of its block add to that.
+    pub retry_probability_per_1000_cycles: f64,
+    /// Repetitions of one read at most.
+    pub retries_max: u32,
+    /// Share of the read latency that 1,000 erases of the block add to it.
+    pub read_growth_per_1000_cycles: f64,
+    /// Likewise of the program latency; negative where worn cells are programmed faster.
+    pub program_growth_per_1000_cycles: f64,
+    /// Likewise of the erase latency.
+    pub erase_growth_per_1000_cycles: f64,
+}
+
+impl Ageing {
+    /// Whether a read may have to be repeated.
+    pub fn has_retries(&self) -> bool {
+        self.retries_max > 0
+            && (self.retry_probability > 0.0 || self.retry_probability_per_1000_cycles > 0.0)
+    }
+}
+
+impl Default for Ageing {
+    fn default() -> Self {
+        Self {
+            retry_probability: 0.0,
+            retry_probability_per_1000_cycles: 0.0,
+            retries_max: 8,
+            read_growth_per_1000_cycles: 0.0,
+            program_growth_per_1000_cycles: 0.0,
+            erase_growth_per_1000_cycles: 0.0,
+        }
+    }
+}
+
+/// Energy constants. Their sources stand in the catalogue and in `docs/energy.md`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Energy {
+    /// Reading one bit of the flash array, in nanojoule, by page type as in [`super::Flash::read_latency`].
+    pub flash_read_nj_per_bit: [f64; 4],
+    /// Programming one bit, likewise.
+    pub flash_program_nj_per_bit: [f64; 4],
+    /// Erasing one bit.
+    pub flash_erase_nj_per_bit: f64,
+    /// Moving one byte over a channel, in nanojoule.
+    pub channel_nj_per_byte: f64,
+    /// One chip whose dies are idle, in milliwatt.
+    pub flash_idle_mw: f64,
+    /// DRAM background (refresh, clocks), in milliwatt for each gibibyte.
+    pub dram_background_mw_per_gib: f64,
+    /// One DRAM row activation and precharge, in nanojoule.
+    pub dram_activate_nj: f64,
+    /// Reading one byte of DRAM, in nanojoule.
+    pub dram_read_nj_per_byte: f64,
+    /// Writing one byte of DRAM, in nanojoule.
+    pub dram_write_nj_per_byte: f64,
+    /// The controller at rest, in milliwatt.
+    pub controller_idle_mw: f64,
+    /// The controller's work for one request of the host, in nanojoule.
+    pub controller_nj_per_request: f64,
+    /// The controller's work for one page transaction, in nanojoule.
+    pub controller_nj_per_transaction: f64,
+}
+
+impl Default for Energy {
+    fn default() -> Self {
+        Self {
+            flash_read_nj_per_bit: [0.15; 4],
+            flash_program_nj_per_bit: [3.31; 4],
+            flash_erase_nj_per_bit: 0.07,
+            channel_nj_per_byte: 0.5,
+            flash_idle_mw: 12.7,
+            dram_background_mw_per_gib: 75.0,
+            dram_activate_nj: 3.0,
+            dram_read_nj_per_byte: 0.1,
+            dram_write_nj_per_byte: 0.1,
+            controller_idle_mw: 500.0,
+            controller_nj_per_request: 1000.0,
+            controller_nj_per_transaction: 500.0,
+        }
+    }
+}

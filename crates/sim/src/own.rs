@@ -1,0 +1,96 @@
+//! What each of several tenants has caused: its share of the flash commands, of look-ups of mappings, of
+//! collection and of the energy. A drive with one tenant counts none of it, for all is that tenant's.
+//!
+//! Pages and blocks belong to the tenant whose data they hold (a block holds data of one tenant). A command
+//! to several planes counts as a command of the tenant of its first page.
+
+use crate::energy::{Counters, Work};
+use crate::simulator::Core;
+use crate::stats::FlashCommands;
+use crate::tx::{Class, NIL};
+use ssdtune_ftl::{FtlCounters, MappingAccess};
+
+/// One tenant's share.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Own {
+    pub flash: FlashCommands,
+    pub ftl: FtlCounters,
+    pub energy: Counters,
+}
+
+impl Own {
+    pub fn count_victim(&mut self, for_wear: bool) {
+        let counter = match for_wear {
+            true => &mut self.ftl.wear_collections,
+            false => &mut self.ftl.collections,
+        };
+        *counter += 1;
+    }
+
+    pub fn count_move(&mut self, placed: bool) {
+        let counter = match placed {
+            true => &mut self.ftl.moved_pages,
+            false => &mut self.ftl.moves_dropped,
+        };
+        *counter += 1;
+    }
+}
+
+impl Core {
+    /// A command is sent to a die.
+    #[cold]
+    pub(crate) fn count_own(&mut self, list: u32, class: Class, planes: u32) {
+        let first = usize::from(self.txs[list].tenant);
+        self.stats.own[first].flash.count_command(class, planes);
+        let kind = self.timing.page_type(self.txs[list].page);
+        let work = class.work();
+        let mut at = list;
+        while at != NIL {
+            let tx = &self.txs[at];
+            let own = &mut self.stats.own[usize::from(tx.tenant)];
+            own.flash.count_pages(class, 1);
+            own.energy.die_works(work, kind, 1);
+            if work == Work::Program {
+                own.energy.channel_moves(tx.sectors.into());
+            }
+            at = tx.next;
+        }
+    }
+
+    /// A die programs pages that it keeps.
+    #[cold]
+    pub(crate) fn count_own_copybacks(&mut self, list: u32, planes: u32) {
+        let first = usize::from(self.txs[list].tenant);
+        self.stats.own[first].flash.count_command(Class::GcWrite, planes);
+        let kind = self.timing.page_type(self.txs[list].page);
+        let mut at = list;
+        while at != NIL {
+            let tx = &self.txs[at];
+            let own = &mut self.stats.own[usize::from(tx.tenant)];
+            own.flash.count_pages(Class::GcWrite, 1);
+            own.flash.copybacks += 1;
+            own.energy.die_works(Work::Program, kind, 1);
+            at = tx.next;
+        }
+    }
+
+    /// A mapping was looked up.
+    #[cold]
+    pub(crate) fn count_own_lookup(&mut self, tenant: usize, access: MappingAccess, write: bool) {
+        let own = &mut self.stats.own[tenant].ftl;
+        match (access, write) {
+            (MappingAccess::Hit, _) => own.mapping_hits += 1,
+            (_, true) => own.mapping_misses_write += 1,
+            (_, false) => own.mapping_misses_read += 1,
+        }
+        own.mapping_misses_free += u64::from(access == MappingAccess::Resident);
+    }
+
+    /// A translation page is to be read.
+    pub(crate) fn count_mapping_read(&mut self, tenant: usize) {
+        self.stats.flash.mapping_reads += 1;
+        if self.stats.has_several() {
+            self.stats.own[tenant].flash.mapping_reads += 1;
+        }
+    }
+}
