@@ -4,6 +4,7 @@
 mod completions;
 mod config;
 mod man;
+mod prune;
 mod search;
 mod simulate;
 mod trace;
@@ -21,6 +22,8 @@ pub(crate) enum Command {
     Config(config::Command),
     /// Simulate drives under traces or workload models.
     Simulate(Box<simulate::Args>),
+    /// Find out which parameters matter for a workload, and in which order to tune them.
+    Prune(Box<prune::Args>),
     /// Find a drive that serves a workload better than the baseline, prove it, remember it.
     Search(Box<search::Args>),
     /// Measure the agreement with a battery of recorded MQSim results.
@@ -40,6 +43,7 @@ impl Command {
         match self {
             Self::Config(command) => command.run(context),
             Self::Simulate(args) => simulate::run(&args, context),
+            Self::Prune(args) => prune::run(&args, context),
             Self::Search(args) => search::run(&args, context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),

@@ -6,4 +6,12 @@ mod workloads;
 
 pub(crate) use args::{Asked, TuneArgs};
 pub(crate) use bar::Bar;
-pub(crate) use workloads::{Named, split};
+
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+
+/// The threads that the command line asks for.
+pub(crate) fn pool(context: &Context) -> Outcome<rayon::ThreadPool> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(context.threads());
+    builder.build().map_err(|error| Failure::Work(error.into()))
+}

@@ -5,8 +5,9 @@ mod show;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{Asked, Bar, TuneArgs};
+use crate::tuning::{self, Asked, Bar, TuneArgs};
 use anyhow::{Context as _, anyhow};
+use ssdtune_tune::history::{self, Beginning, HistoryError};
 use ssdtune_tune::measure::{Lab, LabError};
 use ssdtune_tune::recommend::{self, Options, Recommendation, html};
 use ssdtune_tune::search::{self, Algorithm, SearchError, Settings};
@@ -59,6 +60,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     prefix: u32,
 
+    /// Go on with the search that these very options began: what it measured is not run again, and its answer
+    /// is the one it would have had without the interruption.
+    #[arg(long, conflicts_with = "no_db")]
+    resume: bool,
+
+    /// Let every parameter play from the start, whatever pruning has found (autoblox).
+    #[arg(long)]
+    ignore_pruning: bool,
+
     /// Directory for the result: recommended.toml, recommended.xml, result.json, report.html, report.md.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -95,9 +105,13 @@ impl Args {
 
 /// Searches and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let asked = args.tune.asked("autoblox", context)?;
+    let mut asked = args.tune.asked("autoblox", context)?;
     let settings = args.settings(context);
+    let beginning = begin(&mut asked, &settings, args, context)?;
     let result = look(&asked, &settings, context)?;
+    if let (Some(db), Some(beginning)) = (&asked.db, &beginning) {
+        history::remember(db, beginning, &result).map_err(|error| Failure::Work(error.into()))?;
+    }
     if let Some(directory) = &args.out {
         write(directory, &result)
             .with_context(|| format!("writing the result into {}", directory.display()))?;
@@ -108,14 +122,39 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
 }
 
+/// Takes prior knowledge out of AutoDB, and says what it was.
+fn begin(
+    asked: &mut Asked,
+    settings: &Settings,
+    args: &Args,
+    context: &Context,
+) -> Outcome<Option<Beginning>> {
+    let Some(db) = &asked.db else { return Ok(None) };
+    let identity = asked.evaluator.identity();
+    let began = history::begin(db, &mut asked.task, settings, &identity, args.resume);
+    let beginning = began.map_err(|error| match error {
+        HistoryError::NothingToResume { .. } => Failure::usage(error),
+        other => Failure::Work(other.into()),
+    })?;
+    if args.ignore_pruning {
+        asked.task.order.clear();
+    }
+    if context.level() >= Level::Verbose {
+        let category = beginning.category.as_deref().unwrap_or("none");
+        context.note(format_args!(
+            "category {category}, {} configurations known, {} parameters in tuning order",
+            asked.task.seeds.len(),
+            asked.task.order.len()
+        ));
+    }
+    Ok(Some(beginning))
+}
+
 fn look(asked: &Asked, settings: &Settings, context: &Context) -> Outcome<Recommendation> {
     let deferred = Deferred::new();
     let bar = Bar::new(settings.budget, context.level() > Level::Quiet);
     let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(context.threads())
-        .build()
-        .map_err(|error| Failure::Work(error.into()))?;
+    let pool = tuning::pool(context)?;
     // The pool's closure crosses threads; the bar does not. Trials are told from the thread that judges.
     let bar = std::sync::Mutex::new(bar);
     let with_bar = |act: &dyn Fn(&Bar)| act(&bar.lock().unwrap_or_else(|held| held.into_inner()));

@@ -119,8 +119,8 @@ fn facts(report: &Report) -> RunFacts {
         write_amplification: report.write_amplification.total,
         never_fired: report.never_fired.clone(),
         requests: report.requests.completed,
-        energy_j: None,
-        average_watts: None,
-        peak_watts: None,
+        energy_j: Some(report.energy.total_j),
+        average_watts: Some(report.energy.average_power_w),
+        peak_watts: Some(report.energy.peak_power_w),
     }
 }
