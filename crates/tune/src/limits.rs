@@ -148,10 +148,10 @@ impl Limits {
     pub fn parse(text: &str) -> Result<Self, Faults> {
         let mut limits = Self::default();
         let own = Constraints::parse_with(text, &NAMES, |name, value| match name {
-            "prices" => Some(read_prices(value.get_ref()).map(|prices| limits.prices = Some(prices))),
-            "max_price" => {
-                Some(price(value.get_ref()).map(|most| limits.max_price = Some(most)))
+            "prices" => {
+                Some(read_prices(value.get_ref()).map(|prices| limits.prices = Some(prices)))
             }
+            "max_price" => Some(price(value.get_ref()).map(|most| limits.max_price = Some(most))),
             "inequalities" => Some(read_inequalities(value.get_ref()).map(|all| {
                 limits.inequalities = all;
             })),

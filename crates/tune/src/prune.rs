@@ -159,10 +159,11 @@ pub fn prune(
     }
     tell("fine: measuring drawn configurations");
     let fine = fine::regress(&bench, settings, &coarse)?;
-    let order = fine.table.iter().filter(|row| row.kept).map(|row| Ordered {
-        key: row.key.clone(),
-        coefficient: row.coefficient,
-    });
+    let order = fine
+        .table
+        .iter()
+        .filter(|row| row.kept)
+        .map(|row| Ordered { key: row.key.clone(), coefficient: row.coefficient });
     Ok(Pruning {
         target: task.target.name.clone(),
         baseline: task.base.name.clone(),

@@ -25,8 +25,8 @@ mod random;
 mod surrogate;
 
 pub use judge::{Baseline, CurvePoint, Trial, Verdict};
-pub(crate) use moves::Moves;
 pub(crate) use judge::{ask, figures, mean_speedup};
+pub(crate) use moves::Moves;
 
 use crate::grade::{Speedup, Weights};
 use crate::limits::Limits;
@@ -197,7 +197,10 @@ impl Found {
         let measured = self.trials.iter().filter(|trial| trial.target.is_some());
         let performance = |trial: &Trial| trial.performance.unwrap_or(f64::NEG_INFINITY);
         // The first of equals.
-        measured.rev().max_by(|a, b| performance(a).total_cmp(&performance(b))).unwrap_or(&self.trials[0])
+        measured
+            .rev()
+            .max_by(|a, b| performance(a).total_cmp(&performance(b)))
+            .unwrap_or(&self.trials[0])
     }
 }
 

@@ -12,22 +12,16 @@ use ssdtune_trace::workload::SeedSet;
 use ssdtune_tune::db::AutoDb;
 use ssdtune_tune::grade::Weights;
 use ssdtune_tune::limits::Limits;
-use ssdtune_tune::measure::{Evaluator, InProcess, InitialState};
+use ssdtune_tune::measure::{Evaluator, External, InProcess, InitialState};
 use ssdtune_tune::search::Task;
 use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::Workload;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The paper's seven workloads.
-const PAPER: [&str; 7] = [
-    "recomm",
-    "kvstore",
-    "database",
-    "websearch",
-    "batch-analytics",
-    "cloud-storage",
-    "livemaps",
-];
+const PAPER: [&str; 7] =
+    ["recomm", "kvstore", "database", "websearch", "batch-analytics", "cloud-storage", "livemaps"];
 
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
@@ -97,6 +91,19 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "STATE", default_value = "footprint", value_parser = initial_state)]
     pub(crate) initial_state: InitialState,
 
+    /// Measure with another simulator: a program that takes MQSim's two files, as in "sim {config.xml}
+    /// {workload.xml}", or `mqsim:PATH` for MQSim itself.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) evaluator: Option<String>,
+
+    /// Longest time of one run of --evaluator, in seconds.
+    #[arg(long, value_name = "S", default_value_t = 600, requires = "evaluator")]
+    pub(crate) timeout: u64,
+
+    /// How often a failed run of --evaluator is tried again.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "evaluator")]
+    pub(crate) retries: u32,
+
     /// AutoDB to remember in; it is made if absent.
     #[arg(long, value_name = "DIR", env = "SSDTUNE_DB", default_value = "ssdtune.autodb")]
     pub(crate) db: PathBuf,
@@ -121,10 +128,9 @@ fn initial_state(text: &str) -> Result<InitialState, String> {
     match text {
         "footprint" => Ok(InitialState::Footprint),
         "empty" => Ok(InitialState::Empty),
-        _ => text
-            .strip_prefix("filled:")
-            .and_then(filled)
-            .ok_or_else(|| "write footprint, empty, or filled:SHARE:N such as filled:0.5:1".to_owned()),
+        _ => text.strip_prefix("filled:").and_then(filled).ok_or_else(|| {
+            "write footprint, empty, or filled:SHARE:N such as filled:0.5:1".to_owned()
+        }),
     }
 }
 
@@ -140,14 +146,15 @@ pub(crate) struct Asked {
 impl TuneArgs {
     /// Loads everything. `space` is what may change where the arguments do not say.
     pub(crate) fn asked(&self, space: &str, context: &Context) -> Outcome<Asked> {
-        let base = self.base(context)?;
+        let base = self.base()?;
         let space = load_space(self.space.as_deref().unwrap_or(space))?.around(&base);
         let limits = self.limits(&base)?;
         let target = Named::parse(&self.target)?;
         let others = self.others(&target)?;
         let depths = self.depths()?;
         let all: Vec<&Named> = std::iter::once(&target).chain(&others).collect();
-        if let Some(name) = depths.iter().find(|(name, _)| all.iter().all(|own| own.name != *name)) {
+        if let Some(name) = depths.iter().find(|(name, _)| all.iter().all(|own| own.name != *name))
+        {
             return Err(Failure::usage(anyhow!("--depth {}: no such workload here", name.0)));
         }
         let smallest = smallest_space(&base, &limits);
@@ -179,19 +186,25 @@ impl TuneArgs {
             true => None,
             false => Some(AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))?),
         };
-        let evaluator = Box::new(InProcess { state: self.initial_state });
+        let evaluator = self.evaluator()?;
         Ok(Asked { task, held_out, evaluator, db })
     }
 
-    fn base(&self, context: &Context) -> Outcome<CheckedConfig> {
-        // The seed of the command line is the search's; a drive keeps its own.
-        let _ = context;
-        let pairs: Vec<(String, String)> = (self.overrides.set.iter())
-            .map(|set| (set.key.clone(), set.value.clone()))
-            .collect();
-        let loaded =
-            ssdtune_model::source::load(&self.device, &pairs).map_err(device::failure)?;
+    /// The baseline. The seed of the command line is the search's; a drive keeps its own.
+    fn base(&self) -> Outcome<CheckedConfig> {
+        let pairs: Vec<(String, String)> =
+            (self.overrides.set.iter()).map(|set| (set.key.clone(), set.value.clone())).collect();
+        let loaded = ssdtune_model::source::load(&self.device, &pairs).map_err(device::failure)?;
         loaded.config.check().map_err(Failure::usage)
+    }
+
+    fn evaluator(&self) -> Outcome<Box<dyn Evaluator>> {
+        let Some(command) = &self.evaluator else {
+            return Ok(Box::new(InProcess { state: self.initial_state }));
+        };
+        let external = External::parse(command).map_err(Failure::usage)?;
+        let timeout = Duration::from_secs(self.timeout);
+        Ok(Box::new(External { timeout, retries: self.retries, ..external }))
     }
 
     fn limits(&self, base: &CheckedConfig) -> Outcome<Limits> {
@@ -275,7 +288,9 @@ pub(crate) fn load_space(name: &str) -> Outcome<Space> {
             let text = read_text(Path::new(path)).map_err(device::failure)?;
             Space::parse(&text).map_err(|faults| Failure::input(faults.in_file(path)))
         }
-        _ => Err(Failure::usage(anyhow!("--space {name}: write autoblox, what-if, or a .toml file"))),
+        _ => {
+            Err(Failure::usage(anyhow!("--space {name}: write autoblox, what-if, or a .toml file")))
+        }
     }
 }
 

@@ -45,7 +45,8 @@ impl Named {
             return Ok(Self { name: model.name.clone(), origin: Origin::Model(Box::new(model)) });
         }
         if Path::new(text).is_file() {
-            let stem = Path::new(text).file_stem().map_or(text.into(), |stem| stem.to_string_lossy());
+            let stem =
+                Path::new(text).file_stem().map_or(text.into(), |stem| stem.to_string_lossy());
             return Ok(Self {
                 name: stem.into_owned(),
                 origin: Origin::Traces(vec![text.to_owned()]),

@@ -60,9 +60,9 @@ impl Inequality {
     /// # Errors
     /// What is wrong, in words, with the nearest legal name where a name is.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let found = RELATIONS.iter().filter_map(|(sign, relation)| {
-            text.find(sign).map(|at| (at, sign.len(), *relation))
-        });
+        let found = RELATIONS
+            .iter()
+            .filter_map(|(sign, relation)| text.find(sign).map(|at| (at, sign.len(), *relation)));
         // The first sign in the text; of two at one place the longer.
         let first = found.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)));
         let Some((at, length, relation)) = first else {

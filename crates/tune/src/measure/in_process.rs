@@ -68,8 +68,8 @@ impl InProcess {
     ) -> Result<RunFacts, EvaluationError> {
         let unfit = |error: SimError| EvaluationError::Unfit(error.to_string());
         let go_on = || !stop.load(Ordering::Relaxed);
-        let mut drive = Simulator::new(config, &[Tenant::sole(config)], Observe::default())
-            .map_err(unfit)?;
+        let mut drive =
+            Simulator::new(config, &[Tenant::sole(config)], Observe::default()).map_err(unfit)?;
         match self.state {
             InitialState::Empty => {}
             InitialState::Footprint => {

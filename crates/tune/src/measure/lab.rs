@@ -163,7 +163,9 @@ impl<'a> Lab<'a> {
         let (next, failed) = (AtomicUsize::new(0), OnceLock::new());
         let take = || {
             while failed.get().is_none() {
-                let Some((key, job)) = work.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+                let Some((key, job)) = work.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    return;
+                };
                 if let Err(error) = self.run_one(key, job) {
                     // The first failure is the one to tell.
                     let _ = failed.set(error);
@@ -183,9 +185,7 @@ impl<'a> Lab<'a> {
             return Err(LabError::Interrupted);
         }
         let (answer, stored) = match self.evaluator.measure(job, self.stop) {
-            Ok(measurement) => {
-                (Ok(measurement.clone()), Stored::Measured(Box::new(measurement)))
-            }
+            Ok(measurement) => (Ok(measurement.clone()), Stored::Measured(Box::new(measurement))),
             Err(EvaluationError::Unfit(reason)) => (Err(reason.clone()), Stored::Unfit(reason)),
             Err(EvaluationError::Broken(error)) => return Err(error.into()),
             Err(EvaluationError::Interrupted) => return Err(LabError::Interrupted),
@@ -193,10 +193,7 @@ impl<'a> Lab<'a> {
         if let Some(db) = self.db {
             db.put(Kind::Evaluation, key.as_bytes(), &stored)?;
         }
-        self.known
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .insert(*key, answer);
+        self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(*key, answer);
         self.answered.fetch_add(1, Ordering::Relaxed);
         self.run.fetch_add(1, Ordering::Relaxed);
         self.requests.fetch_add(2 * job.trace.requests().len() as u64, Ordering::Relaxed);

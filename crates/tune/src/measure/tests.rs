@@ -117,3 +117,82 @@ fn what_decides_a_result_decides_the_key() {
     }
     assert_eq!(keys.len(), 4 * 8);
 }
+
+#[cfg(unix)]
+mod external {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
+    /// A program in a directory of its own.
+    fn program(text: &str) -> (tempfile::TempDir, External) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sim");
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let command = format!("{} {{config.xml}} {{workload.xml}}", path.display());
+        (directory, External::parse(&command).unwrap())
+    }
+
+    fn measure(external: &External) -> Result<Measurement, EvaluationError> {
+        let (drive, trace) = (config("intel-750"), trace("websearch", 50));
+        external.measure(&Job { config: &drive, trace: &trace, depth: 8 }, &GO_ON)
+    }
+
+    #[test]
+    fn a_program_that_prints_json_is_an_evaluator() {
+        // It counts what it is given: lines of the trace, and channels of the drive.
+        let text = "lines=$(wc -l < requests.trace)\n\
+                    grep -q '<Flash_Channel_Count>12<' $1 || exit 3\n\
+                    grep -q requests.trace $2 || exit 4\n\
+                    echo noise\necho \"{\\\"latency_ns\\\": $lines, \\\"throughput_bps\\\": 7}\"";
+        let (_directory, external) = program(text);
+        let figures = measure(&external).unwrap().figures;
+        assert_eq!((figures.latency_ns, figures.throughput_bps), (50.0, 7.0));
+    }
+
+    #[test]
+    fn mqsims_result_file_is_read_by_littles_law() {
+        let text = "echo '<R><Device_Response_Time>200</Device_Response_Time></R>' > workload_scenario_1.xml";
+        let (_directory, external) = program(text);
+        let figures = measure(&external).unwrap().figures;
+        assert_eq!(figures.latency_ns, 200_000.0);
+        let trace = trace("websearch", 50);
+        let bytes: u64 = trace.requests().iter().map(|own| 512 * u64::from(own.sectors)).sum();
+        // 8 outstanding for 200 us each.
+        let expected = 8.0 / 200e-6 * bytes as f64 / 50.0;
+        assert!((figures.throughput_bps / expected - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn failures_name_the_end_of_standard_error_after_their_attempts() {
+        let (directory, mut external) =
+            program("echo x >> ${0}.runs\necho no such luck >&2\nexit 9");
+        external.retries = 2;
+        let Err(EvaluationError::Unfit(reason)) = measure(&external) else { panic!("it failed") };
+        assert!(reason.contains("no such luck") && reason.contains('9'), "{reason}");
+        let runs = std::fs::read_to_string(directory.path().join("sim.runs")).unwrap();
+        assert_eq!(runs.lines().count(), 3);
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_is_killed() {
+        let (_directory, mut external) = program("exec sleep 60");
+        (external.timeout, external.retries) = (Duration::from_millis(100), 0);
+        let Err(EvaluationError::Unfit(reason)) = measure(&external) else { panic!("it hung") };
+        assert!(reason.contains("took longer than"), "{reason}");
+    }
+
+    #[test]
+    fn what_cannot_be_started_or_understood_is_said() {
+        assert!(External::parse("sim {config.xml}").is_err());
+        let nothing = External::parse("/no/such {config.xml} {workload.xml}").unwrap();
+        assert!(matches!(measure(&nothing), Err(EvaluationError::Broken(_))));
+        let (_directory, mut external) = program("echo hello");
+        external.retries = 0;
+        let Err(EvaluationError::Unfit(reason)) = measure(&external) else { panic!("no figures") };
+        assert!(reason.contains("`hello`"), "{reason}");
+        let mqsim = External::parse("mqsim:/opt/MQSim").unwrap();
+        assert!(mqsim.identity().starts_with("/opt/MQSim -i {config.xml} -w {workload.xml}"));
+    }
+}

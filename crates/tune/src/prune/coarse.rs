@@ -143,6 +143,16 @@ fn never(measured: &[&Measurement], mechanism: &str) -> bool {
     })
 }
 
+/// Whether a switch or a name belongs to a mechanism that the baseline never used. Suspension is not among
+/// them: it is the switch that sets it going.
+pub(super) fn unexercised(bench: &Bench, key: &str) -> bool {
+    let named = catalogue::find(key)
+        .is_some_and(|row| matches!(row.kind, Kind::Boolean | Kind::Categorical));
+    let known: Vec<&Measurement> = bench.baseline.iter().collect();
+    let unused = |name: &&str| *name != "suspension" && never(&known, name);
+    named && mechanism(key).filter(unused).is_some()
+}
+
 /// Moves insensitive parameters two at a time, both to their greatest value; how many pairs were tried.
 pub(super) fn pairs(
     bench: &Bench,
@@ -168,8 +178,7 @@ pub(super) fn pairs(
     }
     let measured = bench.measure(&configs)?;
     for ((one, two), answer) in places.iter().zip(measured) {
-        let moved =
-            answer.is_some_and(|own| bench.performance(&own).abs() >= 2.0 * settings.flat);
+        let moved = answer.is_some_and(|own| bench.performance(&own).abs() >= 2.0 * settings.flat);
         if moved {
             for (own, other) in [(*one, *two), (*two, *one)] {
                 if coarse[own].finding == Finding::Insensitive {

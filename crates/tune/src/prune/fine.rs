@@ -1,6 +1,6 @@
 //! Ridge regression over configurations that keep the limits.
 
-use super::{Bench, Coefficient, Finding, PruneSettings, SearchError, Sweep};
+use super::{Bench, Coefficient, Finding, PruneSettings, SearchError, Sweep, coarse};
 use crate::search::{Moves, stream};
 use crate::space::Space;
 use ndarray::{Array1, Array2};
@@ -31,10 +31,10 @@ fn stays(coarse: &[Sweep], key: &str) -> bool {
 pub(super) fn regress(
     bench: &Bench,
     settings: &PruneSettings,
-    coarse: &[Sweep],
+    swept: &[Sweep],
 ) -> Result<Fine, SearchError> {
     let task = bench.task;
-    let kept: Space = task.space.only(|key| stays(coarse, key));
+    let kept: Space = task.space.only(|key| stays(swept, key) && !coarse::unexercised(bench, key));
     let mut narrowed = task.clone();
     narrowed.space = kept;
     let base = narrowed.space.point(&task.base).ok_or(SearchError::Space)?;

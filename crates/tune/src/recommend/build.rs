@@ -6,7 +6,9 @@ use super::{
 };
 use crate::grade::{Figures, Speedup};
 use crate::measure::{Lab, LabError, Measurement, RunFacts};
-use crate::search::{Found, SearchError, Settings, Task, Trial, Verdict, ask, figures, mean_speedup};
+use crate::search::{
+    Found, SearchError, Settings, Task, Trial, Verdict, ask, figures, mean_speedup,
+};
 use crate::space::{DRAM, LAYOUT, Point};
 use crate::workload::Workload;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue, document, mqsim};
@@ -188,9 +190,10 @@ impl Maker<'_> {
         let answers: Result<Vec<_>, String> = ask(self.lab, &questions)?.into_iter().collect();
         let Ok(answers) = answers else { return Ok(unchanged) };
         let performance = weights.performance(&self.target_speedup(&answers[0]));
-        let rest = answers[1..].iter().zip(&self.found.baseline.others).map(|(own, base)| {
-            weights.performance(&mean_speedup(&figures(own), &figures(base)))
-        });
+        let rest = answers[1..]
+            .iter()
+            .zip(&self.found.baseline.others)
+            .map(|(own, base)| weights.performance(&mean_speedup(&figures(own), &figures(base))));
         let simpler_grade = weights.grade(performance, &rest.collect::<Vec<f64>>());
         let over = |watts: f64| limits.constraints.power_violation(watts).is_some();
         if simpler_grade < grade - GRADE_SLACK || mean_watts(&answers[0]).is_some_and(over) {
@@ -262,7 +265,8 @@ pub(crate) fn table(
     for (pair, workload) in answers.chunks(2).zip(workloads) {
         // An unfit drive has no speedup: nothing served in all time.
         let nothing = Speedup { latency: 0.0, throughput: 0.0 };
-        let (reference, own) = (pair[0].as_deref().unwrap_or(&[]), pair[1].as_deref().unwrap_or(&[]));
+        let (reference, own) =
+            (pair[0].as_deref().unwrap_or(&[]), pair[1].as_deref().unwrap_or(&[]));
         let speedup = match reference.is_empty() || own.is_empty() {
             true => nothing,
             false => mean_speedup(&figures(own), &figures(reference)),
@@ -277,8 +281,10 @@ pub(crate) fn table(
     Ok(Table {
         target,
         others_mean: some.then(|| Speedup::mean(&each)),
-        others_worst: some
-            .then(|| Speedup { latency: least(|own| own.latency), throughput: least(|own| own.throughput) }),
+        others_worst: some.then(|| Speedup {
+            latency: least(|own| own.latency),
+            throughput: least(|own| own.throughput),
+        }),
         others: rows,
     })
 }
@@ -289,10 +295,8 @@ fn side(measured: &[Measurement]) -> Side {
         (measured.iter().map(|own| part(&own.figures).ln()).sum::<f64>() / count).exp()
     };
     let open: Option<Vec<&RunFacts>> = measured.iter().map(|own| own.open.as_ref()).collect();
-    let both: Option<Vec<&RunFacts>> = measured
-        .iter()
-        .flat_map(|own| [own.open.as_ref(), own.closed.as_ref()])
-        .collect();
+    let both: Option<Vec<&RunFacts>> =
+        measured.iter().flat_map(|own| [own.open.as_ref(), own.closed.as_ref()]).collect();
     let busiest = open.as_ref().and_then(|runs| {
         runs.iter().map(|run| run.busy.busiest()).max_by(|a, b| a.1.total_cmp(&b.1))
     });

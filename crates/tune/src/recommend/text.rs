@@ -32,15 +32,20 @@ pub fn markdown(recommendation: &Recommendation) -> String {
     let _ = writeln!(
         text,
         "# {} tuned for {}\n\nGrade {:.4} after {} proposals ({:.1} evaluations of the target); {}.\n",
-        own.question.baseline, own.question.target, own.grade, own.effort.proposals,
-        own.effort.spent, own.ended
+        own.question.baseline,
+        own.question.target,
+        own.grade,
+        own.effort.proposals,
+        own.effort.spent,
+        own.ended
     );
     if let Some(table) = &own.held_out {
         let _ = writeln!(text, "## Held-out traces\n\n{}", rows(table));
     }
     let _ = writeln!(text, "## Traces of the search\n\n{}", rows(&own.training));
     let _ = writeln!(text, "## Best for the target alone\n\n{}", rows(&own.ignoring_others));
-    let _ = writeln!(text, "## Parameters\n\n| parameter | baseline | recommended |\n|---|---|---|");
+    let _ =
+        writeln!(text, "## Parameters\n\n| parameter | baseline | recommended |\n|---|---|---|");
     for [key, base, new] in parameter_lines(own) {
         let _ = writeln!(text, "| {key} | {base} | {new} |");
     }
@@ -60,7 +65,8 @@ fn rows(table: &Table) -> String {
         "| workload | latency/throughput speedup | baseline busy | baseline us | own us |\n|---|---|---|---|---|\n",
     );
     for row in std::iter::once(&table.target).chain(&table.others) {
-        let busy = row.baseline.utilisation.map_or("-".to_owned(), |u| format!("{:.0} %", u * 100.0));
+        let busy =
+            row.baseline.utilisation.map_or("-".to_owned(), |u| format!("{:.0} %", u * 100.0));
         let _ = writeln!(
             text,
             "| {} | {} | {busy} | {:.1} | {:.1} |",

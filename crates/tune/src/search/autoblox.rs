@@ -68,9 +68,7 @@ fn open_neighbours(judge: &Judge, moves: &Moves, axes: &[usize], from: &Point) -
 fn can_move(judge: &Judge, moves: &Moves, axes: &[usize]) -> bool {
     let ranking = judge.ranking();
     let mut roots = ranking.iter().take(judge.settings.top);
-    roots.any(|root| {
-        !open_neighbours(judge, moves, axes, &judge.trials[*root].point).is_empty()
-    })
+    roots.any(|root| !open_neighbours(judge, moves, axes, &judge.trials[*root].point).is_empty())
 }
 
 fn descend(
@@ -101,8 +99,10 @@ fn descend(
         }
         let found = neighbours[chosen].clone();
         let learned = judge.trials.iter().filter(|trial| trial.target.is_some());
-        let apart =
-            learned.map(|trial| task.space.manhattan(&trial.point, &found.point)).min().unwrap_or(0);
+        let apart = learned
+            .map(|trial| task.space.manhattan(&trial.point, &found.point))
+            .min()
+            .unwrap_or(0);
         here = Some((found, best));
         if apart >= settings.manhattan_max {
             break;

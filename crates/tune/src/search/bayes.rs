@@ -175,7 +175,9 @@ fn combine(judge: &mut Judge, moves: &Moves, effects: &Effects) -> Result<(), Se
         }
         let mut next = here.clone();
         all.iter().for_each(|axis| next.0[*axis] = effect.proposal.point.0[*axis]);
-        if let Some(found) = moves.single(&next, effect.axis, next.0[effect.axis]).into_iter().next() {
+        if let Some(found) =
+            moves.single(&next, effect.axis, next.0[effect.axis]).into_iter().next()
+        {
             here = found.point.clone();
             done.extend(all);
             chain.push(found);

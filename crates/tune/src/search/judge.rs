@@ -115,9 +115,8 @@ impl<'a> Judge<'a> {
         let mut measured = Vec::new();
         for (answer, workload) in ask(lab, &questions)?.into_iter().zip(&workloads) {
             let name = || workload.name.clone();
-            measured.push(
-                answer.map_err(|reason| SearchError::Baseline { workload: name(), reason })?,
-            );
+            measured
+                .push(answer.map_err(|reason| SearchError::Baseline { workload: name(), reason })?);
         }
         let others = measured.split_off(2);
         let prefix_baseline = figures(&measured[1]);
@@ -276,11 +275,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The verdict after the target: `Graded` here means that the others are worth running.
-    fn judge_target(
-        &self,
-        mut trial: Trial,
-        answer: Result<Vec<Measurement>, String>,
-    ) -> Trial {
+    fn judge_target(&self, mut trial: Trial, answer: Result<Vec<Measurement>, String>) -> Trial {
         let measured = match answer {
             Ok(measured) => measured,
             Err(reason) => return Trial { verdict: Verdict::Unfit(reason), ..trial },
@@ -311,7 +306,9 @@ impl<'a> Judge<'a> {
             let mut speedups = Vec::new();
             for (answer, base) in answers.by_ref().zip(&self.baseline.others) {
                 match answer {
-                    Ok(measured) => speedups.push(mean_speedup(&figures(&measured), &figures(base))),
+                    Ok(measured) => {
+                        speedups.push(mean_speedup(&figures(&measured), &figures(base)))
+                    }
                     Err(reason) => trial.verdict = Verdict::Unfit(reason),
                 }
             }

@@ -170,9 +170,8 @@ fn layouts(task: &Task, base: &Point, axes: &[usize]) -> Vec<Vec<u16>> {
     for (place, axis) in axes.iter().enumerate() {
         // What the axes to come can multiply by, at least and at most.
         let rest = |pick: fn(f64, f64) -> f64, start: f64| -> f64 {
-            let own = |axis: &usize| {
-                values(*axis).iter().map(|value| number(*value)).fold(start, pick)
-            };
+            let own =
+                |axis: &usize| values(*axis).iter().map(|value| number(*value)).fold(start, pick);
             axes[place + 1..].iter().map(own).product()
         };
         let (least, most) = (rest(f64::min, f64::INFINITY), rest(f64::max, 0.0));

@@ -102,7 +102,10 @@ fn values(row: &'static Parameter, value: &Spanned<DeValue<'_>>) -> Result<Vec<V
 }
 
 fn layout() -> Problem {
-    not("values", "a list, { from, to, by }, { from, to, pieces }, \"all\", \"commodity\", \"what-if\"")
+    not(
+        "values",
+        "a list, { from, to, by }, { from, to, pieces }, \"all\", \"commodity\", \"what-if\"",
+    )
 }
 
 fn named(row: &'static Parameter, word: &str) -> Result<Vec<Value>, Problem> {

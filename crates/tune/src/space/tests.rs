@@ -31,7 +31,10 @@ fn every_fault_is_named_with_its_line_and_the_nearest_name() {
     let faults = Space::parse(text).unwrap_err();
     let said = faults.to_string();
     assert_eq!(faults.0.len(), 5, "{said}");
-    assert!(said.contains("line 2: bus.chanels: no such key; did you mean bus.channels?"), "{said}");
+    assert!(
+        said.contains("line 2: bus.chanels: no such key; did you mean bus.channels?"),
+        "{said}"
+    );
     assert!(said.contains("line 3: bus.width_bytes: 0 is not among its legal values"), "{said}");
     assert!(said.contains("line 8: gc.policy"), "{said}");
     assert!(Space::parse("name = \"x\"").is_err());
