@@ -1,6 +1,7 @@
 //! The subcommands, one file each. To add one: a file here with its `clap` arguments and a `run`, and a
 //! variant in [`Command`].
 
+mod ablate;
 mod completions;
 mod config;
 mod man;
@@ -9,6 +10,7 @@ mod search;
 mod simulate;
 mod trace;
 mod validate;
+mod whatif;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -26,6 +28,11 @@ pub(crate) enum Command {
     Prune(Box<prune::Args>),
     /// Find a drive that serves a workload better than the baseline, prove it, remember it.
     Search(Box<search::Args>),
+    /// Find out what it takes to be so many times faster, beyond what the market has.
+    #[command(name = "whatif")]
+    WhatIf(Box<whatif::Args>),
+    /// Search with several values of a weight of the grade, and compare.
+    Ablate(Box<ablate::Args>),
     /// Measure the agreement with a battery of recorded MQSim results.
     Validate(validate::Args),
     /// Read, convert, describe and generate block-I/O traces.
@@ -45,6 +52,8 @@ impl Command {
             Self::Simulate(args) => simulate::run(&args, context),
             Self::Prune(args) => prune::run(&args, context),
             Self::Search(args) => search::run(&args, context),
+            Self::WhatIf(args) => whatif::run(*args, context),
+            Self::Ablate(args) => ablate::run(&args, context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),

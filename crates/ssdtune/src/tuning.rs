@@ -4,7 +4,7 @@ mod args;
 mod bar;
 mod workloads;
 
-pub(crate) use args::{Asked, TuneArgs};
+pub(crate) use args::{Asked, Bounds, TuneArgs};
 pub(crate) use bar::Bar;
 
 use crate::context::Context;

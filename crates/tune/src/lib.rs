@@ -15,6 +15,7 @@
 //! | [`recommend`] | what a search found, measured, explained and written out |
 //! | [`history`] | how a search begins and what it leaves in AutoDB |
 //! | [`cluster`] | categories of workloads |
+//! | [`whatif`] | what it takes to be so many times faster |
 //! | [`key`], [`db`] | what decides an evaluation, and AutoDB, which remembers it |
 
 pub mod cluster;
@@ -28,4 +29,5 @@ pub mod prune;
 pub mod recommend;
 pub mod search;
 pub mod space;
+pub mod whatif;
 pub mod workload;

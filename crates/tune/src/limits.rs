@@ -116,13 +116,8 @@ impl Limits {
 
     /// Takes from the baseline what is not limited yet.
     pub fn complete_from(&mut self, base: &DeviceConfig) {
+        self.complete_widely_from(base);
         let own = &mut self.constraints;
-        if own.capacity.is_none() {
-            own.capacity = Some(Ledger::of(base).raw_bytes);
-            own.capacity_tolerance = 0.1;
-        }
-        own.interface.get_or_insert(base.host.interface);
-        own.flash_type.get_or_insert(base.flash.technology);
         own.dram_budget.get_or_insert(Memory::of(base).drive_dram_bytes);
         if own.max_chips.is_none() && self.inequalities.is_empty() {
             let at = base.geometry();
@@ -139,6 +134,18 @@ impl Limits {
                 self.inequalities.push(Inequality::parse(&text).expect("names of the catalogue"));
             }
         }
+    }
+
+    /// Takes from the baseline only what makes drives comparable (capacity, interface, flash type): what-if
+    /// analysis asks beyond the rest.
+    pub fn complete_widely_from(&mut self, base: &DeviceConfig) {
+        let own = &mut self.constraints;
+        if own.capacity.is_none() {
+            own.capacity = Some(Ledger::of(base).raw_bytes);
+            own.capacity_tolerance = 0.1;
+        }
+        own.interface.get_or_insert(base.host.interface);
+        own.flash_type.get_or_insert(base.flash.technology);
     }
 
     /// Reads a constraints file: the names of [`Constraints`], and `prices`, `max_price`, `inequalities`.

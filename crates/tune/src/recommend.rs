@@ -12,6 +12,7 @@ mod build;
 pub mod html;
 mod text;
 
+pub(crate) use build::changes;
 pub use build::{Options, recommend};
 pub use text::{markdown, parameter_lines};
 

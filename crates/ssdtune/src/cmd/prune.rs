@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 /// Prunes, prints both tables, stores them.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let asked = args.tune.asked("autoblox", context)?;
+    let asked = args.tune.asked(context)?;
     let settings = PruneSettings {
         flat: args.flat,
         pairs: !args.no_pairs,

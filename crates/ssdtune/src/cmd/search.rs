@@ -105,7 +105,7 @@ impl Args {
 
 /// Searches and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let mut asked = args.tune.asked("autoblox", context)?;
+    let mut asked = args.tune.asked(context)?;
     let settings = args.settings(context);
     let beginning = begin(&mut asked, &settings, args, context)?;
     let result = look(&asked, &settings, context)?;

@@ -134,6 +134,24 @@ fn initial_state(text: &str) -> Result<InitialState, String> {
     }
 }
 
+/// How far a search may go where the arguments do not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// As drives on the market.
+    Market,
+    /// Beyond them.
+    Wide,
+}
+
+impl Bounds {
+    const fn space(self) -> &'static str {
+        match self {
+            Self::Market => "autoblox",
+            Self::Wide => "what-if",
+        }
+    }
+}
+
 /// What the arguments ask for.
 pub(crate) struct Asked {
     pub(crate) task: Task,
@@ -144,11 +162,17 @@ pub(crate) struct Asked {
 }
 
 impl TuneArgs {
-    /// Loads everything. `space` is what may change where the arguments do not say.
-    pub(crate) fn asked(&self, space: &str, context: &Context) -> Outcome<Asked> {
+    /// Loads everything, in bounds as wide as the market's.
+    pub(crate) fn asked(&self, context: &Context) -> Outcome<Asked> {
+        self.asked_in(Bounds::Market, context)
+    }
+
+    /// Loads everything. The bounds are those where the arguments do not say.
+    pub(crate) fn asked_in(&self, bounds: Bounds, context: &Context) -> Outcome<Asked> {
         let base = self.base()?;
-        let space = load_space(self.space.as_deref().unwrap_or(space))?.around(&base);
-        let limits = self.limits(&base)?;
+        let space = self.space.as_deref().unwrap_or(bounds.space());
+        let space = load_space(space)?.around(&base);
+        let limits = self.limits(&base, bounds)?;
         let target = Named::parse(&self.target)?;
         let others = self.others(&target)?;
         let depths = self.depths()?;
@@ -202,12 +226,13 @@ impl TuneArgs {
         let Some(command) = &self.evaluator else {
             return Ok(Box::new(InProcess { state: self.initial_state }));
         };
-        let external = External::parse(command).map_err(Failure::usage)?;
-        let timeout = Duration::from_secs(self.timeout);
-        Ok(Box::new(External { timeout, retries: self.retries, ..external }))
+        let mut external = External::parse(command).map_err(Failure::usage)?;
+        external.timeout = Duration::from_secs(self.timeout);
+        external.retries = self.retries;
+        Ok(Box::new(external))
     }
 
-    fn limits(&self, base: &CheckedConfig) -> Outcome<Limits> {
+    fn limits(&self, base: &CheckedConfig, bounds: Bounds) -> Outcome<Limits> {
         let mut limits = match &self.constraints {
             Some(path) => {
                 let text = read_text(path).map_err(device::failure)?;
@@ -235,7 +260,10 @@ impl TuneArgs {
             }
             limits.constraints.power_budget_watts = Some(watts);
         }
-        limits.complete_from(base);
+        match bounds {
+            Bounds::Market => limits.complete_from(base),
+            Bounds::Wide => limits.complete_widely_from(base),
+        }
         for text in &self.require {
             let own = ssdtune_tune::limits::Inequality::parse(text)
                 .map_err(|reason| Failure::usage(anyhow!("--require {text}: {reason}")))?;
