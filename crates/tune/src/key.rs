@@ -23,7 +23,7 @@ use std::ops::Range;
 
 /// The version of what simulations answer. A test holds digests of a few small simulations against it; it grows
 /// by one exactly when they change, and every evaluation stored before is then another key.
-pub const RESULTS_EPOCH: u32 = 1;
+pub const RESULTS_EPOCH: u32 = 2;
 
 /// The built-in simulator, as [`EvaluationInputs::evaluator`].
 pub const BUILT_IN: &str = "ssdtune";

@@ -11,7 +11,9 @@ use crate::grade::{Speedup, Weights};
 use crate::limits::Feasible;
 use crate::measure::Lab;
 use crate::recommend::{ParameterChange, changes};
-use crate::search::{self, Progress, SearchError, Settings, Task, Trial, ask, figures, mean_speedup};
+use crate::search::{
+    self, Progress, SearchError, Settings, Task, Trial, ask, figures, mean_speedup,
+};
 use crate::space::Point;
 use serde::Serialize;
 use ssdtune_model::{CheckedConfig, document};
@@ -97,9 +99,7 @@ pub fn run(
         Some(prices) => prices.of(config),
         None => distance(task, &base, point),
     };
-    let known = || {
-        found.trials.iter().filter_map(|trial| Some((trial, trial.target?)))
-    };
+    let known = || found.trials.iter().filter_map(|trial| Some((trial, trial.target?)));
     let cheapest = known()
         .filter(|(_, speedup)| goal.met(speedup))
         .min_by(|a, b| cost(&a.0.point, &a.0.config).total_cmp(&cost(&b.0.point, &b.0.config)));

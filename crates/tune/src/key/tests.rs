@@ -10,8 +10,10 @@ use ssdtune_trace::{Op, Request, TenantId};
 use std::collections::BTreeSet;
 
 /// What simulations answered in each epoch, newest last. Entries are added, never changed.
-const GOLDEN: &[(u32, &str)] =
-    &[(1, "3736921825efc04d82aaf5f06549365c3391520c99d536cc7296b423a629356b")];
+const GOLDEN: &[(u32, &str)] = &[
+    (1, "3736921825efc04d82aaf5f06549365c3391520c99d536cc7296b423a629356b"),
+    (2, "61916b9dc12604f36a87f7193dd01fba1535949d5d474db8baa90c059af6f607"),
+];
 
 fn requests(count: u64, space: u64) -> Vec<Request> {
     // A linear congruence of the order 2^64: no library's generator can change these.

@@ -41,7 +41,7 @@ fn a_footprint_leaves_nothing_unwritten_and_costs_flash_reads() {
     let (empty, written) = (measure(InitialState::Empty), measure(InitialState::Footprint));
     assert_eq!(empty.open.unwrap().unwritten_share, 1.0);
     assert_eq!(written.open.as_ref().unwrap().unwritten_share, 0.0);
-    assert!(written.figures.latency_ns > empty.figures.latency_ns + 50_000.0);
+    assert!(written.figures.latency_ns > empty.figures.latency_ns + 10_000.0);
     // The closed loop is not paced by arrivals of 4 MB/s.
     assert!(written.figures.throughput_bps > 10.0 * written.open.unwrap().bandwidth_bps);
 }

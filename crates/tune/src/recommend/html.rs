@@ -74,7 +74,8 @@ fn speedups(table: &Table) -> String {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
     for (index, row) in std::iter::once(&table.target).chain(&table.others).enumerate() {
         let (own, was) = (&row.own, &row.baseline);
-        let busy = was.utilisation.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0));
+        let busy =
+            was.utilisation.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0));
         let _ = write!(
             html,
             "<tr><td>{}{}</td><td>{:.2}x</td><td>{:.2}x</td><td>{:.1}</td><td>{:.1}</td><td>{:.1}</td>\
@@ -130,8 +131,8 @@ struct Plot {
 impl Plot {
     fn new(points: &[(f64, f64)], x_name: &str, y_name: &str) -> Self {
         let range = |values: &mut dyn Iterator<Item = f64>| {
-            let (low, high) =
-                values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| {
+            let (low, high) = values
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| {
                     (low.min(own), high.max(own))
                 });
             // A single value still needs a width.
@@ -140,7 +141,9 @@ impl Plot {
         let x = range(&mut points.iter().map(|point| point.0));
         let y = range(&mut points.iter().map(|point| point.1));
         let mut plot = Self {
-            svg: format!("<svg viewBox=\"0 0 {WIDE} {HIGH}\" width=\"{WIDE}\" height=\"{HIGH}\" role=\"img\">"),
+            svg: format!(
+                "<svg viewBox=\"0 0 {WIDE} {HIGH}\" width=\"{WIDE}\" height=\"{HIGH}\" role=\"img\">"
+            ),
             x,
             y,
         };
@@ -223,7 +226,8 @@ fn trade(own: &Recommendation) -> String {
     }
     let place = |trial: &super::Trade| (trial.average_watts, trial.performance);
     let points: Vec<(f64, f64)> = own.trade.iter().map(place).collect();
-    let mut plot = Plot::new(&points, "average power in watt", "performance of the target (formula 1)");
+    let mut plot =
+        Plot::new(&points, "average power in watt", "performance of the target (formula 1)");
     let mut front: Vec<(f64, f64)> =
         own.trade.iter().filter(|trial| trial.pareto).map(place).collect();
     front.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -244,7 +248,9 @@ fn bar_chart(rows: &[(String, f64, String)]) -> String {
     const LABEL: f64 = 300.0;
     let greatest = rows.iter().map(|row| row.1.abs()).fold(1e-9, f64::max);
     let height = 20.0 * rows.len() as f64 + 8.0;
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDE} {height}\" width=\"{WIDE}\" height=\"{height}\" role=\"img\">");
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDE} {height}\" width=\"{WIDE}\" height=\"{height}\" role=\"img\">"
+    );
     for (index, (name, value, says)) in rows.iter().enumerate() {
         let y = 20.0 * index as f64 + 6.0;
         let width = value.abs() / greatest * (WIDE - LABEL - 80.0);

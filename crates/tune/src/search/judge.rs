@@ -6,7 +6,7 @@ use crate::measure::{Answer, Job, Lab, LabError, Measurement};
 use crate::space::Point;
 use crate::workload::Workload;
 use serde::Serialize;
-use ssdtune_model::CheckedConfig;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::collections::BTreeSet;
 
 /// The baseline's measurements.
@@ -163,6 +163,11 @@ impl<'a> Judge<'a> {
         let mut proposals = Vec::new();
         for config in &task.seeds {
             let Some(point) = task.space.point(config) else { continue };
+            // A drive that differs where no axis lies is not in the space either.
+            let named = DeviceConfig { name: config.name.clone(), ..(*task.base).clone() };
+            if task.space.config(&named, &point) != *config {
+                continue;
+            }
             let feasible = task.limits.feasible(&task.space, &task.base, &point);
             if let Some(feasible) = feasible
                 && self.is_new(&point)

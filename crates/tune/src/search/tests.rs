@@ -117,7 +117,9 @@ fn every_algorithm_beats_the_baseline_and_keeps_every_limit() {
                 trial.number
             );
             assert_eq!(task.space.config(&task.base, &trial.point), *trial.config);
-            assert!(points.insert(&trial.point), "{algorithm}: {} again", trial.number);
+            // What was only raced may run in full later.
+            let full = trial.target.is_some();
+            assert!(!full || points.insert(&trial.point), "{algorithm}: {} again", trial.number);
         }
         let curve: Vec<f64> = found.curve.iter().map(|point| point.best_grade).collect();
         assert!(curve.windows(2).all(|pair| pair[0] <= pair[1]), "{algorithm}");

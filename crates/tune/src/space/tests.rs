@@ -4,7 +4,7 @@ use ssdtune_model::presets;
 #[test]
 fn the_papers_space_has_its_axes_and_every_preset_lies_in_it_once_around() {
     let space = Space::autoblox();
-    assert_eq!(space.axes().len(), 30);
+    assert_eq!(space.axes().len(), 28);
     assert!(space.size() > 1e9, "billions of configurations: {}", space.size());
     for name in presets::names() {
         let base = presets::load(name).unwrap();
