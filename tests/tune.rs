@@ -161,15 +161,15 @@ fn one_process_at_a_time_has_an_autodb_open() {
         .spawn()
         .unwrap();
     let start = Instant::now();
-    let refused = loop {
-        let output = search(&db, &[]).output().unwrap();
-        if output.status.code() == Some(1) || start.elapsed() > Duration::from_secs(30) {
-            break output;
-        }
-    };
+    while !db.join("lock").exists() && start.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let refused = search(&db, &[]).output().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains(db.to_str().unwrap()), "{said}");
 }
 
@@ -201,7 +201,7 @@ fn pruning_prints_both_tables_and_a_search_follows_its_order() {
 #[test]
 fn what_if_finds_the_cheapest_way_or_says_how_close_it_came() {
     let mut easy = ssdtune();
-    easy.args(["whatif", "--target", "websearch", "--throughput", "1.2x", "--no-db", "-q"]);
+    easy.args(["whatif", "--target", "websearch", "--throughput", "1.2x", "--no-db"]);
     let met = document(easy.args(["--requests", "400", "--budget", "8", "--prefix", "100"]));
     assert_eq!(met["met"], true);
     assert!(met["speedup"]["throughput"].as_f64().unwrap() >= 1.2);
@@ -220,8 +220,9 @@ fn an_ablation_has_a_row_for_each_value() {
     let rows = document(&mut ablate);
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 2);
-    let throughput = |row: &Value| row["target"]["throughput"].as_f64().unwrap();
-    assert!(throughput(&rows[1]) >= throughput(&rows[0]));
+    // With one weight alone, that figure must not be worse than the baseline's.
+    assert!(rows[0]["target"]["latency"].as_f64().unwrap() >= 1.0);
+    assert!(rows[1]["target"]["throughput"].as_f64().unwrap() >= 1.0);
 }
 
 #[cfg(unix)]

@@ -121,6 +121,8 @@ pub struct Settings {
     pub descent_max: usize,
     /// Search iterations for one new configuration at most (AutoBlox).
     pub step_max: usize,
+    /// Standard deviations added to a predicted grade before the best is taken (AutoBlox; its artifact adds 8).
+    pub exploration: f64,
     /// Relative change of the top set that counts as none.
     pub convergence: f64,
     /// Evaluations without such a change after which a search has converged.
@@ -140,6 +142,7 @@ impl Default for Settings {
             manhattan_max: 5,
             descent_max: 10,
             step_max: 5,
+            exploration: 1.0,
             convergence: 0.01,
             patience: 15,
             prefix: 0.1,
@@ -278,6 +281,8 @@ pub(crate) struct Proposal {
     pub point: Point,
     pub config: CheckedConfig,
     pub origin: &'static str,
+    /// Formula 1 on the prefix, once that was run.
+    pub prefix: Option<f64>,
 }
 
 #[cfg(test)]

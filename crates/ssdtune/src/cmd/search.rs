@@ -48,6 +48,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     iterations: u32,
 
+    /// Standard deviations added to a predicted grade before the best is taken (autoblox).
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    exploration: f64,
+
     /// Relative change of the top set that counts as none.
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
     convergence: f64,
@@ -96,6 +100,7 @@ impl Args {
             manhattan_max: self.manhattan,
             descent_max: self.descent as usize,
             step_max: self.iterations as usize,
+            exploration: self.exploration,
             convergence: self.convergence,
             patience: self.patience as usize,
             prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },

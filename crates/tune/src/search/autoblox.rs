@@ -6,6 +6,9 @@
 //! nearest learned configuration reaches its limit, or the descent has had its steps. What it ends at is
 //! validated. A step that has not improved on its root after its iterations ends all the same.
 //!
+//! A neighbour differs in one parameter, whatever its value (and in what completing it takes), as in the
+//! artifact; a prediction counts its standard deviation once, since a model of few points is sure of nothing.
+//!
 //! Parameters come into play in tuning order: in sets, the next one when the ones before have converged. A
 //! set ends where a coefficient falls below half the set's smallest; layout parameters stay together, and so
 //! do the two DRAM sizes (the artifact's grouping; the paper says only "following the ranking").
@@ -37,8 +40,12 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
             let ranking = judge.ranking();
             let root = ranking[rng.random_range(0..ranking.len().min(judge.settings.top))];
             let Some(found) = descend(judge, &moves, &model, &axes, root, &mut rng)? else { break };
-            let proposal =
-                Proposal { point: found.point, config: found.config, origin: "autoblox" };
+            let proposal = Proposal {
+                point: found.point,
+                config: found.config,
+                origin: "autoblox",
+                prefix: None,
+            };
             judge.full(vec![proposal])?;
             let grade = |trial: &Trial| trial.grade.unwrap_or(f64::NEG_INFINITY);
             let learned = judge.trials.last().map_or(f64::NEG_INFINITY, grade);
@@ -61,7 +68,7 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
 /// Neighbours of a point that have not been judged.
 fn open_neighbours(judge: &Judge, moves: &Moves, axes: &[usize], from: &Point) -> Vec<Feasible> {
     let mut all = BTreeMap::new();
-    moves.neighbours(from, axes, false, &mut all);
+    moves.neighbours(from, axes, true, &mut all);
     all.into_values().filter(|found| judge.is_new(&found.point)).collect()
 }
 
@@ -88,11 +95,13 @@ fn descend(
         if points.is_empty() {
             break;
         }
-        let predicted = model.predict(task, &points)?;
-        let best = predicted.iter().map(|one| one.mean).fold(f64::NEG_INFINITY, f64::max);
+        let predicted: Vec<f64> = (model.predict(task, &points)?.iter())
+            .map(|one| one.mean + settings.exploration * one.deviation)
+            .collect();
+        let best = predicted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Equal predictions (a model that knows nothing yet) leave the choice to chance.
         let ties: Vec<usize> =
-            (0..points.len()).filter(|index| predicted[*index].mean >= best - 1e-9).collect();
+            (0..points.len()).filter(|index| predicted[*index] >= best - 1e-9).collect();
         let chosen = ties[rng.random_range(0..ties.len())];
         if here.as_ref().is_some_and(|(_, before)| best <= *before) {
             break;

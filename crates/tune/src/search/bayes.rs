@@ -8,8 +8,8 @@
 //! helped are combined: the best one, the best two, four, and so on up to all.
 //!
 //! **Batches.** Around the best trials, candidates are single moves to any value and jumps of up to four
-//! axes inside a trust region. Those of greatest expected improvement are raced on the prefix; the faster
-//! part runs in full. Within a batch a chosen point is believed to perform as predicted ("constant liar"),
+//! axes inside a trust region. Those of greatest expected improvement and those of greatest expectation are
+//! raced on the prefix; the fastest run in full if they are faster there than the best trial is. Within a batch a chosen point is believed to perform as predicted ("constant liar"),
 //! so that the next lies elsewhere. The region widens after a success and narrows after a failure.
 //!
 //! A suggestion costs one fit and some thousand predictions, a few tens of milliseconds at 100 trials.
@@ -32,8 +32,11 @@ const WEIGHT_MIN: f64 = 0.15;
 const JUMPS: usize = 600;
 /// Candidates predicted for one batch at most.
 const CANDIDATES_MAX: usize = 1_000;
-/// Candidates raced for each one that runs in full.
-const RACED_EACH: usize = 4;
+/// Candidates raced for each one that runs in full at most.
+const RACED_EACH: usize = 12;
+/// Iterations after which the fastest of a race runs in full even if the best trial is faster on the prefix: a
+/// prefix does not show everything.
+const TRUST: u64 = 4;
 
 pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
     let moves = Moves::new(judge.task, &judge.base_point);
@@ -56,7 +59,7 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
             return Ok(Ended::Exhausted);
         }
         let chosen = choose(judge, &weights, &mut warm, candidates)?;
-        race(judge, chosen)?;
+        race(judge, chosen, iteration.is_multiple_of(TRUST))?;
         let better = judge.best().grade > before;
         reach = if better { (reach * 1.5).min(1.0) } else { (reach * 0.75).max(0.08) };
     }
@@ -117,6 +120,7 @@ fn screen(judge: &mut Judge, moves: &Moves) -> Result<Effects, SearchError> {
             point: found.point.clone(),
             config: found.config.clone(),
             origin: "screening",
+            prefix: None,
         })
         .collect();
     let performances = judge.on_prefix(&proposals)?;
@@ -191,8 +195,9 @@ fn combine(judge: &mut Judge, moves: &Moves, effects: &Effects) -> Result<(), Se
         point: found.point,
         config: found.config,
         origin: "combination",
+        prefix: None,
     });
-    race_to(judge, proposals.collect(), 2)
+    race_to(judge, proposals.collect(), |rank, _| rank < 2)
 }
 
 fn candidates(
@@ -232,12 +237,18 @@ fn choose(
 ) -> Result<Vec<Proposal>, SearchError> {
     let mut model = Surrogate::fit(judge.task, &judge.trials, weights, warm)?;
     let mut best = judge.best().grade.unwrap_or(0.0);
-    let wanted = judge.settings.batch.max(1) * if judge.settings.prefix < 1.0 { 2 } else { 1 };
+    let racing = if judge.settings.prefix < 1.0 { RACED_EACH / 2 } else { 1 };
+    let wanted = judge.settings.batch.max(1) * racing;
     let mut chosen = Vec::new();
     while chosen.len() < wanted && !candidates.is_empty() {
         let points: Vec<&Point> = candidates.iter().map(|found| &found.point).collect();
         let predicted = model.predict(judge.task, &points)?;
-        let value = |index: &usize| improvement(&predicted[*index], best);
+        // In turn: what may be much better, and what is expected to be.
+        let local = racing > 1 && chosen.len() % 2 == 1;
+        let value = |index: &usize| match local {
+            true => predicted[*index].mean,
+            false => improvement(&predicted[*index], best),
+        };
         // The first of equals, in the order of points.
         let order = (0..points.len()).rev();
         let Some(index) = order.max_by(|a, b| value(a).total_cmp(&value(b))) else { break };
@@ -245,28 +256,44 @@ fn choose(
         let found = candidates.swap_remove(index);
         candidates.sort_by(|a, b| a.point.cmp(&b.point));
         model.believe(judge.task, &found.point)?;
-        chosen.push(Proposal { point: found.point, config: found.config, origin: "improvement" });
+        chosen.push(Proposal {
+            point: found.point,
+            config: found.config,
+            origin: "improvement",
+            prefix: None,
+        });
     }
     Ok(chosen)
 }
 
-/// Races proposals on the prefix and runs the faster ones in full.
-fn race(judge: &mut Judge, proposals: Vec<Proposal>) -> Result<(), SearchError> {
+/// Races proposals on the prefix and runs the fastest in full: those that beat the best trial there, or the
+/// first of them `anyway`.
+fn race(judge: &mut Judge, proposals: Vec<Proposal>, anyway: bool) -> Result<(), SearchError> {
     let full = proposals.len().div_ceil(RACED_EACH);
-    race_to(judge, proposals, full)
+    let bar = judge.best().prefix_performance.unwrap_or(f64::NEG_INFINITY);
+    race_to(judge, proposals, |rank, performance| {
+        rank < full && (performance > bar || (anyway && rank == 0))
+    })
 }
 
-fn race_to(judge: &mut Judge, proposals: Vec<Proposal>, full: usize) -> Result<(), SearchError> {
+/// Races proposals; `alive` says by rank and performance which run in full.
+fn race_to(
+    judge: &mut Judge,
+    mut proposals: Vec<Proposal>,
+    alive: impl Fn(usize, f64) -> bool,
+) -> Result<(), SearchError> {
     if judge.settings.prefix >= 1.0 {
         return judge.full(proposals);
     }
     let performances = judge.on_prefix(&proposals)?;
+    for (proposal, performance) in proposals.iter_mut().zip(&performances) {
+        proposal.prefix = *performance;
+    }
     let mut order: Vec<usize> = (0..proposals.len()).collect();
     let value = |index: usize| performances[index].unwrap_or(f64::NEG_INFINITY);
     order.sort_by(|a, b| value(*b).total_cmp(&value(*a)).then(a.cmp(b)));
-    let alive = |rank: usize, index: usize| rank < full && performances[index].is_some();
     let winners: Vec<usize> = (order.iter().enumerate())
-        .filter(|(rank, index)| alive(*rank, **index))
+        .filter(|(rank, index)| performances[**index].is_some_and(|own| alive(*rank, own)))
         .map(|(_, index)| *index)
         .collect();
     let (mut on, mut out) = (Vec::new(), Vec::new());

@@ -172,7 +172,12 @@ impl<'a> Judge<'a> {
             if let Some(feasible) = feasible
                 && self.is_new(&point)
             {
-                proposals.push(Proposal { point, config: feasible.config, origin: "memory" });
+                proposals.push(Proposal {
+                    point,
+                    config: feasible.config,
+                    origin: "memory",
+                    prefix: None,
+                });
             }
         }
         self.full(proposals)
@@ -236,7 +241,7 @@ impl<'a> Judge<'a> {
             point: proposal.point,
             config: proposal.config,
             verdict,
-            prefix_performance: None,
+            prefix_performance: proposal.prefix,
             target: None,
             performance: None,
             others: None,

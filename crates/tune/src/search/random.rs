@@ -25,6 +25,7 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
                 point: found.point,
                 config: found.config,
                 origin: "random",
+                prefix: None,
             }));
         }
         if proposals.is_empty() {
