@@ -92,7 +92,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     digits

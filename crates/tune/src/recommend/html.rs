@@ -58,7 +58,7 @@ pub fn page(own: &Recommendation) -> String {
     for limit in &question.limits {
         let _ = write!(html, "<li>{}</li>", escape(limit));
     }
-    let _ = write!(html, "</ul><h2>The drive</h2><pre>{}</pre></html>\n", escape(&own.toml));
+    let _ = writeln!(html, "</ul><h2>The drive</h2><pre>{}</pre></html>", escape(&own.toml));
     html
 }
 

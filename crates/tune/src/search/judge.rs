@@ -275,7 +275,8 @@ impl<'a> Judge<'a> {
                 let best = best.max(grade(ranking.first()).unwrap_or(f64::NEG_INFINITY));
                 best - self.task.weights.beta * OTHERS_SPREAD
             }
-            _ => grade(ranking.iter().take(self.settings.top).last()).unwrap_or(f64::NEG_INFINITY),
+            _ => grade(ranking.iter().take(self.settings.top).next_back())
+                .unwrap_or(f64::NEG_INFINITY),
         };
         for (trial, part) in trials.iter_mut().zip(parts) {
             if trial.verdict == Verdict::Graded && part < threshold {
