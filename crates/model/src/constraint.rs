@@ -120,6 +120,19 @@ impl Constraints {
     /// # Errors
     /// Every fault, with its line.
     pub fn parse(text: &str) -> Result<Self, Faults> {
+        Self::parse_with(text, &[], |_, _| None)
+    }
+
+    /// Likewise, with `extra` asked first about every name: `None` leaves it to the limits here. `names` are
+    /// those it knows, for hints.
+    ///
+    /// # Errors
+    /// Every fault, with its line.
+    pub fn parse_with(
+        text: &str,
+        names: &[&str],
+        mut extra: impl FnMut(&str, &Spanned<DeValue<'_>>) -> Option<Result<(), Problem>>,
+    ) -> Result<Self, Faults> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut faults = Faults::default();
         let line = |position: usize| {
@@ -133,7 +146,8 @@ impl Constraints {
         let mut limits = Self { capacity_tolerance: DEFAULT_TOLERANCE, ..Self::default() };
         for (key, value) in table.get_ref() {
             let name: &str = key.get_ref();
-            if let Err(problem) = limits.assign(name, value) {
+            let outcome = extra(name, value).unwrap_or_else(|| limits.assign(name, value, names));
+            if let Err(problem) = outcome {
                 faults.push(Fault::new(name, problem).at_line(line(key.span().start)));
             }
         }
@@ -141,7 +155,12 @@ impl Constraints {
         faults.or_ok(limits)
     }
 
-    fn assign(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Problem> {
+    fn assign(
+        &mut self,
+        name: &str,
+        value: &Spanned<DeValue<'_>>,
+        others: &[&str],
+    ) -> Result<(), Problem> {
         let value = value.get_ref();
         match name {
             "capacity_bytes" => self.capacity = Some(Bytes(int(value, 1, 1 << 60)?)),
@@ -159,8 +178,8 @@ impl Constraints {
             "max_chips" => self.max_chips = Some(int(value, 1, 1 << 20)?),
             "min_overprovisioning" => self.min_overprovisioning = Some(real(value, 0.0, 0.95)?),
             _ => {
-                let nearest =
-                    crate::catalogue::closest(name, NAMES.iter().copied()).map(str::to_owned);
+                let names = NAMES.iter().chain(others).copied();
+                let nearest = crate::catalogue::closest(name, names).map(str::to_owned);
                 return Err(Problem::UnknownKey { nearest });
             }
         }

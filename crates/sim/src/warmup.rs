@@ -9,6 +9,10 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::Sectors;
 use ssdtune_trace::{Op, Request, TenantId};
+use std::collections::VecDeque;
+
+/// Requests that are known before one is served.
+const AHEAD: usize = 24;
 
 /// Which pages are written, and in which order, where no workload says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,11 +54,43 @@ impl Simulator {
     /// Requests have arrived already.
     pub fn warm_up(&mut self, requests: impl Iterator<Item = Request>) -> Result<(), SimError> {
         assert_eq!(self.core.stats.arrived, 0, "a drive is aged before its run");
+        // The lines that a request touches lie anywhere; they are asked for while the ones before it are served.
+        let mut ahead = VecDeque::with_capacity(AHEAD + 1);
         for request in requests {
+            self.expect(&request, 0);
+            ahead.push_back(request);
+            for (steps, back) in [(1, AHEAD / 3), (2, 2 * AHEAD / 3)] {
+                if let Some(earlier) = ahead.len().checked_sub(back + 1) {
+                    self.expect(&ahead[earlier], steps);
+                }
+            }
+            if ahead.len() > AHEAD
+                && let Some(request) = ahead.pop_front()
+            {
+                self.warm_up_by(&request)?;
+            }
+        }
+        for request in ahead {
             self.warm_up_by(&request)?;
         }
         self.core.ftl.reset_counters();
         Ok(())
+    }
+
+    /// Asks for the next line on the way to a request's first page: where its entry is, the entry, its place.
+    fn expect(&self, request: &Request, step: u32) {
+        let core = &self.core;
+        let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
+        let lpn = core.page_of(core.tenants[tenant].inside(request.lba).0);
+        match step {
+            0 => core.ftl.expect_soon(tenant, lpn),
+            1 => core.ftl.expect(tenant, lpn),
+            _ => {
+                if let Some(entry) = core.ftl.looked_at(tenant, lpn) {
+                    core.ftl.expect_write(entry);
+                }
+            }
+        }
     }
 
     fn warm_up_by(&mut self, request: &Request) -> Result<(), SimError> {

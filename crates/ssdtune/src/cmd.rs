@@ -1,14 +1,18 @@
 //! The subcommands, one file each. To add one: a file here with its `clap` arguments and a `run`, and a
 //! variant in [`Command`].
 
+mod ablate;
 mod completions;
 mod config;
 mod db;
 mod man;
+mod prune;
 mod recommend;
+mod search;
 mod simulate;
 mod trace;
 mod validate;
+mod whatif;
 mod workload;
 
 use crate::context::Context;
@@ -23,6 +27,15 @@ pub(crate) enum Command {
     Config(config::Command),
     /// Simulate drives under traces or workload models.
     Simulate(Box<simulate::Args>),
+    /// Find out which parameters matter for a workload, and in which order to tune them.
+    Prune(Box<prune::Args>),
+    /// Find a drive that serves a workload better than the baseline, prove it, remember it.
+    Search(Box<search::Args>),
+    /// Find out what it takes to be so many times faster, beyond what the market has.
+    #[command(name = "whatif")]
+    WhatIf(Box<whatif::Args>),
+    /// Search with several values of a weight of the grade, and compare.
+    Ablate(Box<ablate::Args>),
     /// Measure the agreement with a battery of recorded MQSim results.
     Validate(validate::Args),
     /// Read, convert, describe and generate block-I/O traces.
@@ -48,6 +61,10 @@ impl Command {
         match self {
             Self::Config(command) => command.run(context),
             Self::Simulate(args) => simulate::run(&args, context),
+            Self::Prune(args) => prune::run(&args, context),
+            Self::Search(args) => search::run(&args, context),
+            Self::WhatIf(args) => whatif::run(*args, context),
+            Self::Ablate(args) => ablate::run(&args, context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),
             Self::Workload(command) => command.run(context),

@@ -19,6 +19,7 @@ mod pair;
 mod progress;
 mod record;
 mod table;
+mod tuning;
 
 use clap::Parser;
 use std::process::ExitCode;

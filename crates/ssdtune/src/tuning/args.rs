@@ -1,0 +1,332 @@
+//! Arguments that every tuning command takes, and what they ask for.
+
+use super::workloads::{Named, split};
+use crate::context::Context;
+use crate::device::{self, Overrides};
+use crate::outcome::{Failure, Outcome};
+use anyhow::anyhow;
+use ssdtune_model::ledger::Ledger;
+use ssdtune_model::source::read_text;
+use ssdtune_model::{CheckedConfig, Sectors};
+use ssdtune_trace::workload::SeedSet;
+use ssdtune_tune::db::AutoDb;
+use ssdtune_tune::grade::Weights;
+use ssdtune_tune::limits::Limits;
+use ssdtune_tune::measure::{Evaluator, External, InProcess, InitialState};
+use ssdtune_tune::search::Task;
+use ssdtune_tune::space::Space;
+use ssdtune_tune::workload::Workload;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The paper's seven workloads.
+const PAPER: [&str; 7] =
+    ["recomm", "kvstore", "database", "websearch", "batch-analytics", "cloud-storage", "livemaps"];
+
+/// Arguments that every tuning command takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TuneArgs {
+    /// The workload to serve: a bundled model (`ssdtune trace models`), a model file (.toml), a trace file, or
+    /// NAME=FILE+FILE for a category of several traces.
+    #[arg(long, value_name = "WORKLOAD")]
+    pub(crate) target: String,
+
+    /// The workloads not to hurt, separated by commas, named likewise; `none` for none. Default: the rest of
+    /// AutoBlox's seven.
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) others: Vec<String>,
+
+    /// The drive to beat: a preset, a TOML file, or an MQSim ssdconfig.xml.
+    #[arg(long, value_name = "DEVICE", default_value = "intel-750")]
+    pub(crate) device: String,
+
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+
+    /// Requests of each trace.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(100..))]
+    pub(crate) requests: u32,
+
+    /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space file.
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub(crate) space: Option<String>,
+
+    /// What the result must keep to (TOML: capacity, interface, flash type, power, DRAM, prices, inequalities).
+    /// What it does not say is taken from the baseline.
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) constraints: Option<PathBuf>,
+
+    /// Average power on the target not to be exceeded, in watt.
+    #[arg(long, value_name = "W")]
+    pub(crate) power_budget: Option<f64>,
+
+    /// Raw flash capacity to have, within a tenth, as in 512GiB.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<String>,
+
+    /// DRAM for cache and mapping table not to be exceeded, as in 1GiB.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) dram_budget: Option<String>,
+
+    /// A condition more, as in "bus.channels * bus.chips_per_channel <= 80"; may be given often.
+    #[arg(long, value_name = "INEQUALITY")]
+    pub(crate) require: Vec<String>,
+
+    /// Weight of throughput against latency (formula 1).
+    #[arg(long, value_name = "A", default_value_t = 0.5, value_parser = share)]
+    pub(crate) alpha: f64,
+
+    /// Weight of the other workloads against the target (formula 2).
+    #[arg(long, value_name = "B", default_value_t = 0.1, value_parser = share)]
+    pub(crate) beta: f64,
+
+    /// Requests outstanding in a workload's closed loop, as in websearch=256; may be given often. Default:
+    /// what AutoBlox's artifact says, or 16.
+    #[arg(long, value_name = "WORKLOAD=N")]
+    pub(crate) depth: Vec<String>,
+
+    /// What a drive has been through before it is measured: `footprint` (it holds what the trace touches),
+    /// `empty`, or `filled:SHARE:N` (that share written and overwritten N times).
+    #[arg(long, value_name = "STATE", default_value = "footprint", value_parser = initial_state)]
+    pub(crate) initial_state: InitialState,
+
+    /// Measure with another simulator: a program that takes MQSim's two files, as in "sim {config.xml}
+    /// {workload.xml}", or `mqsim:PATH` for MQSim itself.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) evaluator: Option<String>,
+
+    /// Longest time of one run of --evaluator, in seconds.
+    #[arg(long, value_name = "S", default_value_t = 600, requires = "evaluator")]
+    pub(crate) timeout: u64,
+
+    /// How often a failed run of --evaluator is tried again.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "evaluator")]
+    pub(crate) retries: u32,
+
+    /// AutoDB to remember in; it is made if absent.
+    #[arg(long, value_name = "DIR", env = "SSDTUNE_DB", default_value = "ssdtune.autodb")]
+    pub(crate) db: PathBuf,
+
+    /// Remember nothing beyond this run.
+    #[arg(long, conflicts_with = "db")]
+    pub(crate) no_db: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a number between 0 and 1".to_owned())
+}
+
+fn initial_state(text: &str) -> Result<InitialState, String> {
+    let filled = |rest: &str| {
+        let (occupancy, overwrites) = rest.split_once(':').unwrap_or((rest, "0"));
+        let occupancy = occupancy.parse().ok().filter(|own| (0.0..=1.0).contains(own))?;
+        let overwrites = overwrites.parse().ok().filter(|own| *own <= 100)?;
+        Some(InitialState::Filled { occupancy, overwrites })
+    };
+    match text {
+        "footprint" => Ok(InitialState::Footprint),
+        "empty" => Ok(InitialState::Empty),
+        _ => text.strip_prefix("filled:").and_then(filled).ok_or_else(|| {
+            "write footprint, empty, or filled:SHARE:N such as filled:0.5:1".to_owned()
+        }),
+    }
+}
+
+/// How far a search may go where the arguments do not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// As drives on the market.
+    Market,
+    /// Beyond them.
+    Wide,
+}
+
+impl Bounds {
+    const fn space(self) -> &'static str {
+        match self {
+            Self::Market => "autoblox",
+            Self::Wide => "what-if",
+        }
+    }
+}
+
+/// What the arguments ask for.
+pub(crate) struct Asked {
+    pub(crate) task: Task,
+    /// Traces of the same models that no decision may see: of the target, then of the others.
+    pub(crate) held_out: Option<Vec<Workload>>,
+    pub(crate) evaluator: Box<dyn Evaluator>,
+    pub(crate) db: Option<AutoDb>,
+}
+
+impl TuneArgs {
+    /// Loads everything, in bounds as wide as the market's.
+    pub(crate) fn asked(&self, context: &Context) -> Outcome<Asked> {
+        self.asked_in(Bounds::Market, context)
+    }
+
+    /// Loads everything. The bounds are those where the arguments do not say.
+    pub(crate) fn asked_in(&self, bounds: Bounds, context: &Context) -> Outcome<Asked> {
+        let base = self.base()?;
+        let space = self.space.as_deref().unwrap_or(bounds.space());
+        let space = load_space(space)?.around(&base);
+        let limits = self.limits(&base, bounds)?;
+        let target = Named::parse(&self.target)?;
+        let others = self.others(&target)?;
+        let depths = self.depths()?;
+        let all: Vec<&Named> = std::iter::once(&target).chain(&others).collect();
+        if let Some(name) = depths.iter().find(|(name, _)| all.iter().all(|own| own.name != *name))
+        {
+            return Err(Failure::usage(anyhow!("--depth {}: no such workload here", name.0)));
+        }
+        let smallest = smallest_space(&base, &limits);
+        let seed = context.seed().unwrap_or(0);
+        let load = |set: SeedSet| {
+            let one = |own: &&Named| {
+                let depth = depths.iter().find(|(name, _)| *name == own.name).map(|(_, n)| *n);
+                own.load(set, seed, self.requests as usize, smallest, depth)
+            };
+            all.iter().map(one).collect::<Outcome<Vec<Workload>>>()
+        };
+        let mut workloads = load(SeedSet::Training)?;
+        let held_out = match all.iter().all(|own| own.can_hold_out()) {
+            true => Some(load(SeedSet::HeldOut)?),
+            false => None,
+        };
+        let target = workloads.remove(0);
+        let task = Task {
+            base,
+            space,
+            limits,
+            target,
+            others: workloads,
+            weights: Weights { alpha: self.alpha, beta: self.beta },
+            order: Vec::new(),
+            seeds: Vec::new(),
+        };
+        let db = match self.no_db {
+            true => None,
+            false => Some(AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))?),
+        };
+        let evaluator = self.evaluator()?;
+        Ok(Asked { task, held_out, evaluator, db })
+    }
+
+    /// The baseline. The seed of the command line is the search's; a drive keeps its own.
+    fn base(&self) -> Outcome<CheckedConfig> {
+        let pairs: Vec<(String, String)> =
+            (self.overrides.set.iter()).map(|set| (set.key.clone(), set.value.clone())).collect();
+        let loaded = ssdtune_model::source::load(&self.device, &pairs).map_err(device::failure)?;
+        loaded.config.check().map_err(Failure::usage)
+    }
+
+    fn evaluator(&self) -> Outcome<Box<dyn Evaluator>> {
+        let Some(command) = &self.evaluator else {
+            return Ok(Box::new(InProcess { state: self.initial_state }));
+        };
+        let mut external = External::parse(command).map_err(Failure::usage)?;
+        external.timeout = Duration::from_secs(self.timeout);
+        external.retries = self.retries;
+        Ok(Box::new(external))
+    }
+
+    fn limits(&self, base: &CheckedConfig, bounds: Bounds) -> Outcome<Limits> {
+        let mut limits = match &self.constraints {
+            Some(path) => {
+                let text = read_text(path).map_err(device::failure)?;
+                let name = path.display().to_string();
+                Limits::parse(&text).map_err(|faults| Failure::input(faults.in_file(&name)))?
+            }
+            None => Limits::default(),
+        };
+        let bytes = |option: &str, text: &str| {
+            let parsed = ssdtune_model::catalogue::Unit::Bytes.parse_int(text);
+            parsed.filter(|bytes| *bytes > 0).map(ssdtune_model::Bytes).ok_or_else(|| {
+                Failure::usage(anyhow!("{option} {text}: write a size such as 512GiB"))
+            })
+        };
+        if let Some(text) = &self.capacity {
+            limits.constraints.capacity = Some(bytes("--capacity", text)?);
+            limits.constraints.capacity_tolerance = 0.1;
+        }
+        if let Some(text) = &self.dram_budget {
+            limits.constraints.dram_budget = Some(bytes("--dram-budget", text)?);
+        }
+        if let Some(watts) = self.power_budget {
+            if !(watts.is_finite() && watts > 0.0) {
+                return Err(Failure::usage(anyhow!("--power-budget {watts}: write watts above 0")));
+            }
+            limits.constraints.power_budget_watts = Some(watts);
+        }
+        match bounds {
+            Bounds::Market => limits.complete_from(base),
+            Bounds::Wide => limits.complete_widely_from(base),
+        }
+        for text in &self.require {
+            let own = ssdtune_tune::limits::Inequality::parse(text)
+                .map_err(|reason| Failure::usage(anyhow!("--require {text}: {reason}")))?;
+            limits.inequalities.push(own);
+        }
+        Ok(limits)
+    }
+
+    fn others(&self, target: &Named) -> Outcome<Vec<Named>> {
+        let names = split(&self.others);
+        if names == ["none"] {
+            return Ok(Vec::new());
+        }
+        let names: Vec<String> = match names.is_empty() {
+            true => PAPER.iter().map(|name| (*name).to_owned()).collect(),
+            false => names,
+        };
+        let mut others: Vec<Named> = Vec::new();
+        for name in &names {
+            let other = Named::parse(name)?;
+            let known = |own: &Named| own.name == other.name;
+            // The default list may hold the target; a list that was written out should not.
+            if !known(target) && !others.iter().any(known) {
+                others.push(other);
+            }
+        }
+        Ok(others)
+    }
+
+    fn depths(&self) -> Outcome<Vec<(String, u32)>> {
+        let one = |text: &String| {
+            let parsed = text.split_once('=').and_then(|(name, depth)| {
+                let depth = depth.parse().ok().filter(|depth| (1..=65_536).contains(depth))?;
+                Some((name.to_owned(), depth))
+            });
+            parsed.ok_or_else(|| {
+                Failure::usage(anyhow!("--depth {text}: write WORKLOAD=N with N from 1 to 65536"))
+            })
+        };
+        self.depth.iter().map(one).collect()
+    }
+}
+
+/// A built-in space or a file.
+pub(crate) fn load_space(name: &str) -> Outcome<Space> {
+    match name {
+        "autoblox" => Ok(Space::autoblox()),
+        "what-if" => Ok(Space::what_if()),
+        path if path.ends_with(".toml") => {
+            let text = read_text(Path::new(path)).map_err(device::failure)?;
+            Space::parse(&text).map_err(|faults| Failure::input(faults.in_file(path)))
+        }
+        _ => {
+            Err(Failure::usage(anyhow!("--space {name}: write autoblox, what-if, or a .toml file")))
+        }
+    }
+}
+
+/// Sectors that the smallest drive within the limits shows the host, so that a trace means the same on all.
+fn smallest_space(base: &CheckedConfig, limits: &Limits) -> Sectors {
+    /// The most over-provisioning of any space.
+    const HIDDEN: f64 = 0.4;
+    let raw = limits.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
+    let least = raw.0 as f64 * (1.0 - limits.constraints.capacity_tolerance) * (1.0 - HIDDEN);
+    Sectors((least / 512.0) as u64)
+}

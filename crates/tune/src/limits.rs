@@ -1,0 +1,280 @@
+//! What a proposed drive must keep to, and how a proposal is completed so that it does.
+//!
+//! [`Limits`] are the model's [`Constraints`] (capacity, interface, flash type, power, DRAM, chips) and three
+//! more: a price, computed from the user's own price list; inequalities over names of the catalogue; and the
+//! checks of the configuration itself. Power is known after a simulation only
+//! ([`Constraints::power_violation`]); everything else is checked before one.
+//!
+//! A change of one layout parameter breaks the capacity. [`Limits::complete`] then moves up to two others
+//! until the product fits again, nearest changes first (the paper adjusts them "with linear regression"; its
+//! artifact enumerates pairs, and so does this). A change of one DRAM size takes from the other.
+//!
+//! Checking a configuration costs some microseconds, completing one some hundred.
+
+mod complete;
+mod inequality;
+
+pub use complete::Feasible;
+pub use inequality::Inequality;
+
+use serde::Serialize;
+use ssdtune_model::constraint::Violation;
+use ssdtune_model::ledger::{Ledger, Memory};
+use ssdtune_model::{
+    Bytes, CheckedConfig, Constraints, DeviceConfig, Fault, Faults, Problem, catalogue,
+};
+use toml::de::DeValue;
+
+/// Everything a drive must keep to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// The limits of the model.
+    pub constraints: Constraints,
+    /// What parts cost.
+    pub prices: Option<Prices>,
+    /// The price not to be exceeded.
+    pub max_price: Option<f64>,
+    /// Further conditions.
+    pub inequalities: Vec<Inequality>,
+}
+
+/// What parts cost, in any currency. There is no default: prices are the user's to know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Prices {
+    /// Everything that does not depend on the configuration.
+    pub base: f64,
+    /// A gibibyte of flash.
+    pub per_flash_gib: f64,
+    /// A gibibyte of DRAM.
+    pub per_dram_gib: f64,
+    /// A flash channel of the controller.
+    pub per_channel: f64,
+    /// A chip package.
+    pub per_chip: f64,
+    /// A die.
+    pub per_die: f64,
+    /// A GB/s of the host link (lanes times bandwidth of one).
+    pub per_link_gbps: f64,
+}
+
+impl Prices {
+    const NAMES: [&str; 7] = [
+        "base",
+        "per_flash_gib",
+        "per_dram_gib",
+        "per_channel",
+        "per_chip",
+        "per_die",
+        "per_link_gbps",
+    ];
+
+    fn slot(&mut self, name: &str) -> Option<&mut f64> {
+        Some(match name {
+            "base" => &mut self.base,
+            "per_flash_gib" => &mut self.per_flash_gib,
+            "per_dram_gib" => &mut self.per_dram_gib,
+            "per_channel" => &mut self.per_channel,
+            "per_chip" => &mut self.per_chip,
+            "per_die" => &mut self.per_die,
+            "per_link_gbps" => &mut self.per_link_gbps,
+            _ => return None,
+        })
+    }
+
+    /// The price of a drive.
+    pub fn of(&self, config: &DeviceConfig) -> f64 {
+        let gib = |bytes: Bytes| bytes.0 as f64 / f64::from(1 << 30);
+        let at = config.geometry();
+        let link = config.host.pcie_lane_bandwidth_gbps * f64::from(config.host.pcie_lanes);
+        self.base
+            + self.per_flash_gib * gib(at.raw_capacity())
+            + self.per_dram_gib * gib(Memory::of(config).drive_dram_bytes)
+            + self.per_channel * f64::from(at.channels)
+            + self.per_chip * at.chips() as f64
+            + self.per_die * at.dies() as f64
+            + self.per_link_gbps * link
+    }
+}
+
+/// AutoBlox's artifact lets chips grow from 60 to 80, planes from 480 to 1,024 and planes of a chip from 8
+/// to 16: the same factors around any baseline.
+const CHIPS_FACTOR: f64 = 80.0 / 60.0;
+const PLANES_FACTOR: f64 = 1024.0 / 480.0;
+const CHIP_PLANES_FACTOR: f64 = 2.0;
+
+/// Names a file may state beside those of [`Constraints`].
+const NAMES: [&str; 3] = ["prices", "max_price", "inequalities"];
+
+impl Limits {
+    /// Limits around a baseline: its capacity (a tenth more or less), interface, flash type and DRAM, and as
+    /// much growth of chips and planes as AutoBlox's artifact allows.
+    pub fn around(base: &DeviceConfig) -> Self {
+        let mut limits = Self::default();
+        limits.complete_from(base);
+        limits
+    }
+
+    /// Takes from the baseline what is not limited yet.
+    pub fn complete_from(&mut self, base: &DeviceConfig) {
+        self.complete_widely_from(base);
+        let own = &mut self.constraints;
+        own.dram_budget.get_or_insert(Memory::of(base).drive_dram_bytes);
+        if own.max_chips.is_none() && self.inequalities.is_empty() {
+            let at = base.geometry();
+            let grown = |count: u64, factor: f64| (count as f64 * factor).round();
+            own.max_chips = Some(grown(at.chips(), CHIPS_FACTOR) as u64);
+            let in_chip = u64::from(at.dies_per_chip * at.planes_per_die);
+            for text in [
+                format!("planes <= {}", grown(at.planes(), PLANES_FACTOR)),
+                format!(
+                    "flash.dies_per_chip * flash.planes_per_die <= {}",
+                    grown(in_chip, CHIP_PLANES_FACTOR)
+                ),
+            ] {
+                self.inequalities.push(Inequality::parse(&text).expect("names of the catalogue"));
+            }
+        }
+    }
+
+    /// Takes from the baseline only what makes drives comparable (capacity, interface, flash type): what-if
+    /// analysis asks beyond the rest.
+    pub fn complete_widely_from(&mut self, base: &DeviceConfig) {
+        let own = &mut self.constraints;
+        if own.capacity.is_none() {
+            own.capacity = Some(Ledger::of(base).raw_bytes);
+            own.capacity_tolerance = 0.1;
+        }
+        own.interface.get_or_insert(base.host.interface);
+        own.flash_type.get_or_insert(base.flash.technology);
+    }
+
+    /// Reads a constraints file: the names of [`Constraints`], and `prices`, `max_price`, `inequalities`.
+    ///
+    /// # Errors
+    /// Every fault, with its line.
+    pub fn parse(text: &str) -> Result<Self, Faults> {
+        let mut limits = Self::default();
+        let own = Constraints::parse_with(text, &NAMES, |name, value| match name {
+            "prices" => {
+                Some(read_prices(value.get_ref()).map(|prices| limits.prices = Some(prices)))
+            }
+            "max_price" => Some(price(value.get_ref()).map(|most| limits.max_price = Some(most))),
+            "inequalities" => Some(read_inequalities(value.get_ref()).map(|all| {
+                limits.inequalities = all;
+            })),
+            _ => None,
+        })?;
+        if limits.max_price.is_some() && limits.prices.is_none() {
+            let remedy = "max_price needs a table [prices] of what parts cost".to_owned();
+            return Err(Fault::new("prices", Problem::Missing { remedy }).into());
+        }
+        Ok(Self { constraints: own, ..limits })
+    }
+
+    /// The configuration, checked, if it keeps every limit that can be told without a simulation.
+    ///
+    /// # Errors
+    /// Every limit it breaks.
+    pub fn check(&self, config: &DeviceConfig) -> Result<CheckedConfig, Vec<Violation>> {
+        let mut broken = self.constraints.violations(config);
+        if let (Some(prices), Some(most)) = (&self.prices, self.max_price) {
+            let price = prices.of(config);
+            if price > most {
+                let explanation = format!("{price:.2}, at most {most}");
+                broken.push(Violation { limit: "max_price", explanation });
+            }
+        }
+        for inequality in self.inequalities.iter().filter(|own| !own.holds(config)) {
+            let explanation = inequality.explain(config);
+            broken.push(Violation { limit: "inequalities", explanation });
+        }
+        if !broken.is_empty() {
+            return Err(broken);
+        }
+        config.check().map_err(|faults| {
+            let one = |fault: &Fault| Violation {
+                limit: "configuration",
+                explanation: fault.to_string(),
+            };
+            faults.0.iter().map(one).collect()
+        })
+    }
+
+    /// Every limit as a line for people.
+    pub fn lines(&self) -> Vec<String> {
+        let own = &self.constraints;
+        let mut lines = Vec::new();
+        if let Some(capacity) = own.capacity {
+            let percent = own.capacity_tolerance * 100.0;
+            lines.push(format!("capacity {capacity} within {percent} %"));
+        }
+        lines.extend(own.interface.map(|interface| format!("interface {interface}")));
+        lines.extend(own.flash_type.map(|flash| format!("flash {flash}")));
+        lines.extend(own.power_budget_watts.map(|watts| format!("average power <= {watts} W")));
+        lines.extend(own.dram_budget.map(|dram| format!("cache + mapping table <= {dram}")));
+        lines.extend(own.max_chips.map(|chips| format!("chips <= {chips}")));
+        lines.extend(own.min_overprovisioning.map(|least| format!("over-provisioning >= {least}")));
+        lines.extend(self.max_price.map(|most| format!("price <= {most}")));
+        lines.extend(self.inequalities.iter().map(ToString::to_string));
+        lines
+    }
+}
+
+fn not(expected: &'static str, legal: &str) -> Problem {
+    Problem::Illegal { expected, legal: legal.to_owned(), nearest: None }
+}
+
+fn price(value: &DeValue<'_>) -> Result<f64, Problem> {
+    let text = match value {
+        DeValue::Integer(int) => int.as_str(),
+        DeValue::Float(real) => real.as_str(),
+        _ => "",
+    };
+    let read = text.parse().ok().filter(|read: &f64| (0.0..=1e12).contains(read));
+    read.ok_or_else(|| not("a price", "0 or more"))
+}
+
+fn read_prices(value: &DeValue<'_>) -> Result<Prices, Problem> {
+    let legal = Prices::NAMES.join(", ");
+    let DeValue::Table(rows) = value else { return Err(not("a table", &legal)) };
+    let mut prices = Prices::default();
+    for (name, value) in rows {
+        let slot = prices.slot(name.get_ref()).ok_or_else(|| Problem::Conflict {
+            reason: format!("{} has no price; legal names: {legal}", name.get_ref()),
+        })?;
+        *slot = price(value.get_ref())?;
+    }
+    Ok(prices)
+}
+
+fn read_inequalities(value: &DeValue<'_>) -> Result<Vec<Inequality>, Problem> {
+    let legal = "a list of texts such as \"bus.channels * bus.chips_per_channel <= 80\"";
+    let DeValue::Array(items) = value else { return Err(not("inequalities", legal)) };
+    let one = |item: &toml::Spanned<DeValue<'_>>| {
+        let text = item.get_ref().as_str().ok_or_else(|| not("inequalities", legal))?;
+        Inequality::parse(text).map_err(|reason| Problem::Conflict { reason })
+    };
+    items.iter().map(one).collect()
+}
+
+/// What an inequality may name beside the catalogue's keys, and its value.
+fn derived(name: &str, config: &DeviceConfig) -> Option<f64> {
+    let at = config.geometry();
+    Some(match name {
+        "capacity_bytes" => at.raw_capacity().0 as f64,
+        "dram_bytes" => Memory::of(config).drive_dram_bytes.0 as f64,
+        "chips" => at.chips() as f64,
+        "dies" => at.dies() as f64,
+        "planes" => at.planes() as f64,
+        _ => return None,
+    })
+}
+
+/// The value of a name in an inequality.
+fn value_of(name: &str, config: &DeviceConfig) -> f64 {
+    let own = || catalogue::find(name).map(|row| crate::space::number(row.get(config)));
+    derived(name, config).or_else(own).unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+use super::*;
+use crate::space::{LAYOUT, Point, Space};
+use proptest::prelude::*;
+use ssdtune_model::presets;
+
+fn intel() -> DeviceConfig {
+    presets::load("intel-750").unwrap()
+}
+
+#[test]
+fn a_baseline_keeps_the_limits_around_it() {
+    for name in presets::names() {
+        let base = presets::load(name).unwrap();
+        assert!(Limits::around(&base).check(&base).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn shipped_files_read() {
+    let paper = Limits::parse(include_str!("../../../../configs/constraints/nvme-mlc-512gb.toml"));
+    assert!(paper.unwrap().check(&intel()).is_ok());
+    let sata = Limits::parse(include_str!("../../../../configs/constraints/sata-mlc-256gb.toml"));
+    assert!(sata.unwrap().check(&presets::load("samsung-850-pro").unwrap()).is_ok());
+}
+
+#[test]
+fn prices_and_inequalities_bind() {
+    let text = "max_price = 100\ninequalities = [\"bus.channels * bus.chips_per_channel <= 60\", \
+                \"dram_bytes < 2 GiB\"]\n[prices]\nper_channel = 5\nper_dram_gib = 10.0\n";
+    let limits = Limits::parse(text).unwrap();
+    // 12 channels, 800 + 256 MiB of DRAM.
+    let price = limits.prices.as_ref().unwrap().of(&intel());
+    assert!((price - (60.0 + 10.0 * 1056.0 / 1024.0)).abs() < 1e-9, "{price}");
+    assert!(limits.check(&intel()).is_ok());
+    let mut more = intel();
+    more.bus.channels = 20;
+    let broken = limits.check(&more).unwrap_err();
+    let said: Vec<String> = broken.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[1].contains("100 against 60"), "{said:?}");
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named() {
+    for (text, expected) in [
+        ("max_price = 3", "needs a table [prices]"),
+        ("[prices]\nper_chanel = 1", "per_chanel has no price"),
+        ("inequalities = [\"bus.chanels <= 3\"]", "did you mean bus.channels?"),
+        ("inequalities = [\"gc.policy == 3\"]", "it holds a name"),
+        ("inequalities = [\"chips\"]", "no comparison"),
+        ("inequalities = [\"chips <= (3\"]", "not closed"),
+        ("inequalities = [\"chips <= 3 4\"]", "cannot read on from `4`"),
+        ("inequality = 3", "did you mean inequalities?"),
+    ] {
+        let said = Limits::parse(text).unwrap_err().to_string();
+        assert!(said.contains(expected), "{text}: {said}");
+    }
+}
+
+/// Any text either is an inequality or is refused; products bind tighter than sums.
+#[test]
+fn arithmetic_is_the_usual_one() {
+    let holds = |text: &str| Inequality::parse(text).unwrap().holds(&intel());
+    assert!(holds("2 + 3 * 4 == 14"));
+    assert!(holds("(2 + 3) * 4 == 20"));
+    assert!(holds("10 - 4 - 3 == 3"));
+    assert!(holds("1 GiB == 1024 * 1MiB"));
+    assert!(holds("bus.channels != 13"));
+    assert!(!holds("0 / 0 == 0 / 0"));
+    assert!(Inequality::parse(&"(".repeat(100_000)).is_err());
+}
+
+fn points() -> impl Strategy<Value = (Point, usize)> {
+    let space = Space::autoblox().around(&intel());
+    let ranks: Vec<_> = space.axes().iter().map(|axis| 0..axis.values().len() as u16).collect();
+    let axes = space.axes().len();
+    (ranks.prop_map(Point), 0..axes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever is proposed and completed keeps every limit, is where it says, and has the value asked for.
+    #[test]
+    fn completions_keep_every_limit((wild, axis) in points()) {
+        let base = intel();
+        let (space, limits) = (Space::autoblox().around(&base), Limits::around(&base));
+        let mut point = space.point(&base).unwrap();
+        point.0[axis] = wild.0[axis];
+        for done in limits.complete(&space, &base, &point, axis) {
+            prop_assert_eq!(done.point.0[axis], wild.0[axis]);
+            prop_assert_eq!(&space.config(&base, &done.point), &*done.config);
+            prop_assert!(limits.check(&done.config).is_ok());
+            prop_assert!(limits.constraints.violations(&done.config).is_empty());
+        }
+        for done in limits.complete(&space, &base, &wild, axis) {
+            prop_assert!(limits.check(&done.config).is_ok());
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "[a-z.0-9<>=+*/() -]{0,40}") {
+        if let Ok(one) = Inequality::parse(&text) {
+            one.holds(&intel());
+        }
+    }
+}
+
+#[test]
+fn every_layout_value_within_a_factor_of_two_can_be_completed() {
+    let base = intel();
+    let (space, limits) = (Space::autoblox().around(&base), Limits::around(&base));
+    let here = space.point(&base).unwrap();
+    for key in LAYOUT {
+        let axis = space.axis(key).unwrap();
+        let own = crate::space::number(space.axes()[axis].values()[usize::from(here.0[axis])]);
+        for (rank, value) in space.axes()[axis].values().iter().enumerate() {
+            let ratio = crate::space::number(*value) / own;
+            if !(0.5..=2.0).contains(&ratio) {
+                continue;
+            }
+            let mut point = here.clone();
+            point.0[axis] = rank as u16;
+            assert!(!limits.complete(&space, &base, &point, axis).is_empty(), "{key} = {value}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Measuring with any other simulator: `CMD {config.xml} {workload.xml}`.
+//!
+//! The drive is written as MQSim's `ssdconfig.xml`, the trace as MQSim's ASCII format beside a
+//! `workload.xml` that names it, all in a directory of the run's own, in which the command is started. It is
+//! run twice: with the trace's own times, for the latency, and with all requests at once on a drive whose
+//! queue holds the closed loop's depth, for the throughput. After each run the result is MQSim's
+//! `workload_scenario_1.xml`, if the command has left one, or else the last line of its standard output as
+//! JSON: `{"latency_ns": 81000, "throughput_bps": 3.1e9}`.
+//!
+//! A run that takes longer than its timeout is killed; one that fails or times out is tried again, and after
+//! the last attempt the drive counts as unfit, with the end of the command's standard error as the reason. A
+//! command that cannot be started at all is an error of the evaluator, and ends the search.
+
+use super::mqsim::{Scene, result_figures, workload_xml};
+use super::{EvaluationError, Evaluator, InitialState, Job, Measurement};
+use crate::grade::Figures;
+use serde::Deserialize;
+use ssdtune_model::{DeviceConfig, mqsim};
+use ssdtune_trace::{Op, Request};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// An evaluator outside this process does not work.
+#[derive(Debug, thiserror::Error)]
+pub enum ExternalError {
+    /// It cannot be started.
+    #[error("cannot start {command}: {source}; --evaluator takes a program and its arguments")]
+    Start {
+        /// The command.
+        command: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The command line names no configuration or no workload.
+    #[error(
+        "--evaluator {command}: write {{config.xml}} and {{workload.xml}} where it takes its two files, or \
+         mqsim:PATH for MQSim itself"
+    )]
+    Placeholders {
+        /// The command.
+        command: String,
+    },
+    /// Its files cannot be written or read.
+    #[error("the files of an external run: {0}")]
+    Files(#[from] std::io::Error),
+}
+
+/// A command that simulates.
+#[derive(Clone, Debug)]
+pub struct External {
+    words: Vec<String>,
+    /// Longest time of one run.
+    pub timeout: Duration,
+    /// Attempts after the first.
+    pub retries: u32,
+}
+
+const CONFIG: &str = "{config.xml}";
+const WORKLOAD: &str = "{workload.xml}";
+/// Between two looks at a running command.
+const LOOK: Duration = Duration::from_millis(5);
+/// Characters of standard error that a reason quotes.
+const QUOTED: usize = 400;
+
+/// What a command that is not MQSim prints.
+#[derive(Deserialize)]
+struct Printed {
+    latency_ns: Option<f64>,
+    throughput_bps: Option<f64>,
+}
+
+impl External {
+    /// From a command line, words separated by blanks: a program with [`CONFIG`] and [`WORKLOAD`] among its
+    /// arguments, or `mqsim:PATH`.
+    ///
+    /// # Errors
+    /// A placeholder is missing.
+    pub fn parse(command: &str) -> Result<Self, ExternalError> {
+        let words: Vec<String> = match command.strip_prefix("mqsim:") {
+            Some(path) => [path, "-i", CONFIG, "-w", WORKLOAD].map(str::to_owned).to_vec(),
+            None => command.split_whitespace().map(str::to_owned).collect(),
+        };
+        let has = |placeholder: &str| words.iter().any(|word| word.contains(placeholder));
+        if words.is_empty() || !has(CONFIG) || !has(WORKLOAD) {
+            return Err(ExternalError::Placeholders { command: command.to_owned() });
+        }
+        Ok(Self { words, timeout: Duration::from_secs(600), retries: 1 })
+    }
+
+    /// One run of the command; its reason if it fails.
+    fn attempt(
+        &self,
+        directory: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Result<String, String>, EvaluationError> {
+        let broken = |error| EvaluationError::Broken(ExternalError::Files(error));
+        let words: Vec<String> = (self.words.iter())
+            .map(|word| word.replace(CONFIG, "config.xml").replace(WORKLOAD, "workload.xml"))
+            .collect();
+        let (out, err) = (directory.join("stdout"), directory.join("stderr"));
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
+            .current_dir(directory)
+            // MQSim waits for a key at its end.
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).map_err(broken)?)
+            .stderr(File::create(&err).map_err(broken)?)
+            .spawn()
+            .map_err(|source| ExternalError::Start { command: words[0].clone(), source })?;
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(broken)? {
+                break Some(status);
+            }
+            let interrupted = stop.load(Ordering::Relaxed);
+            if interrupted || start.elapsed() > self.timeout {
+                // It may have ended meanwhile; then there is nothing to kill.
+                let _ = child.kill();
+                child.wait().map_err(broken)?;
+                if interrupted {
+                    return Err(EvaluationError::Interrupted);
+                }
+                break None;
+            }
+            std::thread::sleep(LOOK);
+        };
+        let said = fs::read(&err).map_err(broken)?;
+        let said = String::from_utf8_lossy(&said);
+        let said: String = said.trim().chars().rev().take(QUOTED).collect();
+        let said: String = said.chars().rev().collect();
+        Ok(match status {
+            Some(status) if status.success() => {
+                Ok(String::from_utf8_lossy(&fs::read(&out).map_err(broken)?).into_owned())
+            }
+            Some(status) => Err(format!("{} ended with {status}: {said}", words[0])),
+            None => {
+                let seconds = self.timeout.as_secs();
+                Err(format!("{} took longer than {seconds} s: {said}", words[0]))
+            }
+        })
+    }
+
+    /// Writes the files, runs the command until it succeeds or its attempts are over, reads the result.
+    fn run(
+        &self,
+        config: &DeviceConfig,
+        requests: &mut dyn Iterator<Item = Request>,
+        mean_bytes: f64,
+        stop: &AtomicBool,
+    ) -> Result<(Option<f64>, Option<f64>), EvaluationError> {
+        let broken = |error| EvaluationError::Broken(ExternalError::Files(error));
+        let directory = tempfile::tempdir().map_err(broken)?;
+        let at = directory.path();
+        let device = mqsim::write_device(config)
+            .map_err(|faults| EvaluationError::Unfit(faults.to_string()))?;
+        fs::write(at.join("config.xml"), device.value).map_err(broken)?;
+        fs::write(at.join("workload.xml"), workload_xml(config, "requests.trace"))
+            .map_err(broken)?;
+        fs::write(at.join("requests.trace"), ascii(requests)).map_err(broken)?;
+        let mut reason = String::new();
+        for _ in 0..=self.retries {
+            match self.attempt(at, stop)? {
+                Ok(printed) => {
+                    let left = fs::read_to_string(at.join("workload_scenario_1.xml")).ok();
+                    let scene = Scene { mean_bytes, outstanding: config.host.queue_fetch_size };
+                    let read = match left {
+                        Some(xml) => result_figures(&xml, scene),
+                        None => printed_figures(&printed),
+                    };
+                    match read {
+                        Ok(figures) => return Ok(figures),
+                        Err(wrong) => reason = wrong,
+                    }
+                }
+                Err(failed) => reason = failed,
+            }
+        }
+        Err(EvaluationError::Unfit(reason))
+    }
+}
+
+fn printed_figures(printed: &str) -> Result<(Option<f64>, Option<f64>), String> {
+    let last = printed.trim().lines().last().unwrap_or_default();
+    let read: Printed = serde_json::from_str(last).map_err(|error| {
+        format!(
+            "no workload_scenario_1.xml and no JSON in the last line printed ({error}): `{}`",
+            last.chars().take(80).collect::<String>()
+        )
+    })?;
+    Ok((read.latency_ns, read.throughput_bps))
+}
+
+/// Requests as MQSim reads them; what it has no word for (trims, flushes) is left out.
+fn ascii(requests: &mut dyn Iterator<Item = Request>) -> String {
+    let mut text = String::new();
+    for request in requests {
+        let op = match request.op {
+            Op::Read => 1,
+            Op::Write => 0,
+            Op::Trim | Op::Flush => continue,
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{} 0 {} {} {op}", request.at.0, request.lba.0, request.sectors);
+    }
+    text
+}
+
+impl Evaluator for External {
+    fn identity(&self) -> String {
+        format!("{}, twice: own times, and at once", self.words.join(" "))
+    }
+
+    fn initial_state(&self) -> InitialState {
+        // What the drive has been through is the other simulator's business.
+        InitialState::Empty
+    }
+
+    fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        let requests = job.trace.requests();
+        let moving = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
+        let (count, sectors) = moving.fold((0_u64, 0_u64), |(count, sectors), request| {
+            (count + 1, sectors + u64::from(request.sectors))
+        });
+        let mean_bytes = 512.0 * sectors as f64 / count.max(1) as f64;
+        let (latency, _) = self.run(job.config, &mut requests.iter().copied(), mean_bytes, stop)?;
+        let mut full: DeviceConfig = (**job.config).clone();
+        // MQSim keeps queue depth - 2 + fetch size requests between submission and completion.
+        full.host.queue_depth = 2;
+        full.host.queue_fetch_size = job.depth;
+        let mut at_once = requests.iter().enumerate().map(|(number, request)| Request {
+            at: ssdtune_model::Nanos(number as u64),
+            ..*request
+        });
+        let (_, throughput) = self.run(&full, &mut at_once, mean_bytes, stop)?;
+        match (latency, throughput) {
+            (Some(latency_ns), Some(throughput_bps))
+                if latency_ns > 0.0 && throughput_bps > 0.0 =>
+            {
+                let figures = Figures { latency_ns, throughput_bps };
+                Ok(Measurement { figures, open: None, closed: None })
+            }
+            _ => Err(EvaluationError::Unfit(format!(
+                "{} tells no latency or no throughput above 0",
+                self.words[0]
+            ))),
+        }
+    }
+}

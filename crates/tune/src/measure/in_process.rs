@@ -1,0 +1,126 @@
+//! Measuring with the simulator in this process: two runs that rayon may put on two threads.
+
+use super::{Busy, EvaluationError, Evaluator, InitialState, Job, Measurement, RunFacts};
+use crate::grade::Figures;
+use crate::key::BUILT_IN;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
+use ssdtune_sim::{Filling, Observe, Outcome, Report, SimError, Simulator, Stream, Tenant};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The simulator of `ssdtune-sim`, one tenant on the whole drive.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InProcess {
+    /// What each drive has been through before a run.
+    pub state: InitialState,
+}
+
+#[derive(Clone, Copy)]
+enum Loop {
+    Open,
+    Closed(u32),
+}
+
+impl Evaluator for InProcess {
+    fn identity(&self) -> String {
+        // Queues widened to the closed loop's depth are part of how a drive is measured.
+        format!("{BUILT_IN}, {}, queues as deep as the closed loop", self.state)
+    }
+
+    fn initial_state(&self) -> InitialState {
+        self.state
+    }
+
+    fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        let widened = widened(job.config, job.depth)?;
+        let (open, closed) = rayon::join(
+            || self.run(job, job.config, Loop::Open, stop),
+            || self.run(job, &widened, Loop::Closed(job.depth), stop),
+        );
+        let (open, closed) = (open?, closed?);
+        let (latency_ns, throughput_bps) = (open.latency_ns_mean, closed.bandwidth_bps);
+        // A logarithm is taken of both.
+        if !(latency_ns > 0.0 && throughput_bps > 0.0) {
+            return Err(EvaluationError::Unfit(format!(
+                "{} moves no data on it, so there is nothing to compare",
+                job.trace.name
+            )));
+        }
+        let figures = Figures { latency_ns, throughput_bps };
+        Ok(Measurement { figures, open: Some(open), closed: Some(closed) })
+    }
+}
+
+/// The drive with queues that hold a closed loop of this depth.
+fn widened(config: &CheckedConfig, depth: u32) -> Result<CheckedConfig, EvaluationError> {
+    let mut wide: DeviceConfig = (**config).clone();
+    wide.host.queue_depth = wide.host.queue_depth.max(depth);
+    wide.host.queue_fetch_size = wide.host.queue_fetch_size.max(depth);
+    wide.check().map_err(|faults| EvaluationError::Unfit(faults.to_string()))
+}
+
+impl InProcess {
+    fn run(
+        &self,
+        job: &Job,
+        config: &CheckedConfig,
+        how: Loop,
+        stop: &AtomicBool,
+    ) -> Result<RunFacts, EvaluationError> {
+        let unfit = |error: SimError| EvaluationError::Unfit(error.to_string());
+        let go_on = || !stop.load(Ordering::Relaxed);
+        let mut drive =
+            Simulator::new(config, &[Tenant::sole(config)], Observe::default()).map_err(unfit)?;
+        match self.state {
+            InitialState::Empty => {}
+            InitialState::Footprint => {
+                drive.warm_up(job.trace.laying().take_while(|_| go_on())).map_err(unfit)?;
+            }
+            InitialState::Filled { occupancy, overwrites } => {
+                let filling = Filling { occupancy, overwrites, seed: config.run.seed };
+                let writes = drive.filling(0, filling);
+                drive.warm_up(writes.take_while(|_| go_on())).map_err(unfit)?;
+            }
+        }
+        let requests = job.trace.requests().iter().copied();
+        let stream = match how {
+            Loop::Open => Stream::open(requests),
+            Loop::Closed(depth) => Stream::closed(requests, depth),
+        };
+        match drive.run(vec![stream], |_| go_on()) {
+            Outcome::Completed => Ok(facts(&drive.report())),
+            Outcome::Interrupted => Err(EvaluationError::Interrupted),
+            Outcome::OutOfSpace { unserved, .. } => Err(EvaluationError::Unfit(format!(
+                "{} runs it out of free blocks with {unserved} requests unserved",
+                job.trace.name
+            ))),
+        }
+    }
+}
+
+fn facts(report: &Report) -> RunFacts {
+    let (all, busy) = (&report.total.all, &report.utilisation);
+    let device = all.device_latency_ns.as_ref();
+    RunFacts {
+        latency_ns_mean: device.map_or(0.0, |latency| latency.mean),
+        latency_ns_p99: device.map_or(0, |latency| latency.p99),
+        total_latency_ns_mean: all.total_latency_ns.as_ref().map_or(0.0, |total| total.mean),
+        bandwidth_bps: all.bandwidth_bytes_per_s,
+        seconds: report.time.seconds,
+        busy: Busy {
+            dies: busy.dies.mean,
+            channels: busy.channels.mean,
+            link_down: busy.link_down,
+            link_up: busy.link_up,
+            dram: busy.dram,
+        },
+        collections: report.collection.executions,
+        mapping_misses: report.mapping.misses_read + report.mapping.misses_write,
+        unwritten_share: report.unwritten_reads.share,
+        write_amplification: report.write_amplification.total,
+        never_fired: report.never_fired.clone(),
+        requests: report.requests.completed,
+        energy_j: Some(report.energy.total_j),
+        average_watts: Some(report.energy.average_power_w),
+        peak_watts: Some(report.energy.peak_power_w),
+    }
+}

@@ -1,0 +1,203 @@
+//! An evaluator with a memory and threads.
+
+use super::{EvaluationError, Evaluator, ExternalError, InitialState, Job, Measurement};
+use crate::db::{AutoDb, DbError, Kind};
+use crate::key::{EvaluationInputs, EvaluationKey, WarmUp};
+use serde::{Deserialize, Serialize};
+use ssdtune_sim::{Filling, Replay};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+/// What is told while work goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Tick {
+    /// Evaluations answered so far, from memory or by running.
+    pub answered: u64,
+    /// Of these, those that were run.
+    pub run: u64,
+    /// Requests simulated so far, both runs of an evaluation counted.
+    pub requests: u64,
+}
+
+/// Work could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The memory fails.
+    #[error(transparent)]
+    Memory(#[from] DbError),
+    /// The evaluator does not work.
+    #[error(transparent)]
+    Evaluator(#[from] ExternalError),
+    /// The caller asked to stop. Everything measured so far is stored.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What is stored of an evaluation: its measurement, or why the drive is unfit.
+pub type Answer = Result<Measurement, String>;
+
+/// As it lies in AutoDB.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Stored {
+    Measured(Box<Measurement>),
+    Unfit(String),
+}
+
+/// An evaluator with a memory and threads.
+pub struct Lab<'a> {
+    evaluator: &'a dyn Evaluator,
+    db: Option<&'a AutoDb>,
+    /// What this process has asked already, so that a search without AutoDB runs nothing twice either.
+    known: Mutex<BTreeMap<EvaluationKey, Answer>>,
+    stop: &'a AtomicBool,
+    tell: &'a (dyn Fn(Tick) + Sync),
+    answered: AtomicU64,
+    run: AtomicU64,
+    requests: AtomicU64,
+}
+
+impl<'a> Lab<'a> {
+    /// A lab that remembers in `db`, if there is one, stops when `stop` is set, and reports through `tell`.
+    pub fn new(
+        evaluator: &'a dyn Evaluator,
+        db: Option<&'a AutoDb>,
+        stop: &'a AtomicBool,
+        tell: &'a (dyn Fn(Tick) + Sync),
+    ) -> Self {
+        Self {
+            evaluator,
+            db,
+            known: Mutex::default(),
+            stop,
+            tell,
+            answered: AtomicU64::new(0),
+            run: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    /// How much has been done.
+    pub fn tick(&self) -> Tick {
+        Tick {
+            answered: self.answered.load(Ordering::Relaxed),
+            run: self.run.load(Ordering::Relaxed),
+            requests: self.requests.load(Ordering::Relaxed),
+        }
+    }
+
+    /// What drives have been through before they are measured.
+    pub fn initial_state(&self) -> InitialState {
+        self.evaluator.initial_state()
+    }
+
+    /// The key of an evaluation.
+    pub fn key(&self, job: &Job) -> EvaluationKey {
+        let length = job.trace.requests().len() as u64;
+        let filling = match self.evaluator.initial_state() {
+            InitialState::Filled { occupancy, overwrites } => {
+                Some(Filling { occupancy, overwrites, seed: job.config.run.seed })
+            }
+            InitialState::Empty | InitialState::Footprint => None,
+        };
+        EvaluationKey::of(&EvaluationInputs {
+            config: job.config,
+            workload: job.trace.digest(),
+            range: 0..length,
+            transforms: &[],
+            replays: &[Replay::Open, Replay::Closed(job.depth)],
+            warm_up: WarmUp { filling, requests: None },
+            seed: job.config.run.seed,
+            evaluator: &self.evaluator.identity(),
+        })
+    }
+
+    /// Measures all, in their order. The longest run first, so that no thread is left with one at the end;
+    /// equal questions are asked once.
+    ///
+    /// # Errors
+    /// The memory or the evaluator fails, or the caller asked to stop.
+    pub fn measure(&self, jobs: &[Job]) -> Result<Vec<Answer>, LabError> {
+        let keys: Vec<EvaluationKey> = jobs.iter().map(|job| self.key(job)).collect();
+        let mut open: BTreeMap<EvaluationKey, usize> = BTreeMap::new();
+        let mut from_memory = 0;
+        for (index, key) in keys.iter().enumerate() {
+            if self.recall(key)?.is_none() {
+                open.entry(*key).or_insert(index);
+            } else {
+                from_memory += 1;
+            }
+        }
+        self.answered.fetch_add(from_memory, Ordering::Relaxed);
+        if from_memory > 0 {
+            (self.tell)(self.tick());
+        }
+        let mut work: Vec<(EvaluationKey, &Job)> =
+            open.into_iter().map(|(key, index)| (key, &jobs[index])).collect();
+        let cost = |job: &Job| job.trace.footprint_sectors() + job.trace.requests().len() as u64;
+        work.sort_by_key(|(key, job)| (std::cmp::Reverse(cost(job)), *key));
+        self.run_all(&work)?;
+        let known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Ok(keys.iter().map(|key| known[key].clone()).collect())
+    }
+
+    fn recall(&self, key: &EvaluationKey) -> Result<Option<Answer>, LabError> {
+        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(answer) = known.get(key) {
+            return Ok(Some(answer.clone()));
+        }
+        let Some(db) = self.db else { return Ok(None) };
+        let Some(stored) = db.get::<Stored>(Kind::Evaluation, key.as_bytes())? else {
+            return Ok(None);
+        };
+        let answer = match stored.value {
+            Stored::Measured(measurement) => Ok(*measurement),
+            Stored::Unfit(reason) => Err(reason),
+        };
+        known.insert(*key, answer.clone());
+        Ok(Some(answer))
+    }
+
+    fn run_all(&self, work: &[(EvaluationKey, &Job)]) -> Result<(), LabError> {
+        let (next, failed) = (AtomicUsize::new(0), OnceLock::new());
+        let take = || {
+            while failed.get().is_none() {
+                let Some((key, job)) = work.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    return;
+                };
+                if let Err(error) = self.run_one(key, job) {
+                    // The first failure is the one to tell.
+                    let _ = failed.set(error);
+                }
+            }
+        };
+        rayon::scope(|scope| {
+            for _ in 0..rayon::current_num_threads().min(work.len()) {
+                scope.spawn(|_| take());
+            }
+        });
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+
+    fn run_one(&self, key: &EvaluationKey, job: &Job) -> Result<(), LabError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        let (answer, stored) = match self.evaluator.measure(job, self.stop) {
+            Ok(measurement) => (Ok(measurement.clone()), Stored::Measured(Box::new(measurement))),
+            Err(EvaluationError::Unfit(reason)) => (Err(reason.clone()), Stored::Unfit(reason)),
+            Err(EvaluationError::Broken(error)) => return Err(error.into()),
+            Err(EvaluationError::Interrupted) => return Err(LabError::Interrupted),
+        };
+        if let Some(db) = self.db {
+            db.put(Kind::Evaluation, key.as_bytes(), &stored)?;
+        }
+        self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(*key, answer);
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        self.run.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(2 * job.trace.requests().len() as u64, Ordering::Relaxed);
+        (self.tell)(self.tick());
+        Ok(())
+    }
+}

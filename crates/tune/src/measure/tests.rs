@@ -1,0 +1,198 @@
+use super::*;
+use crate::db::AutoDb;
+use crate::workload::Trace;
+use ssdtune_model::presets;
+use ssdtune_trace::workload::{Seed, bundled};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+fn config(name: &str) -> CheckedConfig {
+    presets::load(name).unwrap().check().unwrap()
+}
+
+fn trace(name: &str, requests: usize) -> Trace {
+    Trace::of_model(&bundled(name).unwrap(), Seed::default(), requests).unwrap()
+}
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// Counts how often it is asked.
+struct Counting<'a>(InProcess, &'a AtomicU64);
+
+impl Evaluator for Counting<'_> {
+    fn identity(&self) -> String {
+        self.0.identity()
+    }
+
+    fn initial_state(&self) -> InitialState {
+        self.0.initial_state()
+    }
+
+    fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.measure(job, stop)
+    }
+}
+
+#[test]
+fn a_footprint_leaves_nothing_unwritten_and_costs_flash_reads() {
+    let (drive, trace) = (config("intel-750"), trace("websearch", 500));
+    let job = Job { config: &drive, trace: &trace, depth: 16 };
+    let measure = |state| InProcess { state }.measure(&job, &GO_ON).unwrap();
+    let (empty, written) = (measure(InitialState::Empty), measure(InitialState::Footprint));
+    assert_eq!(empty.open.unwrap().unwritten_share, 1.0);
+    assert_eq!(written.open.as_ref().unwrap().unwritten_share, 0.0);
+    assert!(written.figures.latency_ns > empty.figures.latency_ns + 10_000.0);
+    // The closed loop is not paced by arrivals of 4 MB/s.
+    assert!(written.figures.throughput_bps > 10.0 * written.open.unwrap().bandwidth_bps);
+}
+
+#[test]
+fn nothing_is_measured_twice_and_answers_keep_the_order_of_questions() {
+    let (intel, zssd) = (config("intel-750"), config("z-ssd"));
+    let traces = [trace("websearch", 300), trace("database", 300)];
+    let directory = tempfile::tempdir().unwrap();
+    let asked = AtomicU64::new(0);
+    let evaluator = Counting(InProcess::default(), &asked);
+    let mut jobs = Vec::new();
+    for config in [&intel, &zssd, &intel] {
+        jobs.extend(traces.iter().map(|trace| Job { config, trace, depth: 4 }));
+    }
+    let alone: Vec<Measurement> =
+        jobs.iter().map(|job| InProcess::default().measure(job, &GO_ON).unwrap()).collect();
+    for (round, expected) in [(0, 4), (1, 4)] {
+        let db = AutoDb::open(directory.path().join("db")).unwrap();
+        let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+        let answers = lab.measure(&jobs).unwrap();
+        assert_eq!(asked.load(Ordering::Relaxed), expected, "round {round}");
+        for (answer, alone) in answers.iter().zip(&alone) {
+            assert_eq!(answer.as_ref().unwrap(), alone);
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_cannot_serve_is_an_answer_and_an_interruption_is_none() {
+    let mut small = presets::load("intel-750").unwrap();
+    for (key, value) in [("bus.channels", "1"), ("bus.chips_per_channel", "1")] {
+        ssdtune_model::set(&mut small, key, value).unwrap();
+    }
+    for (key, value) in [("flash.dies_per_chip", "1"), ("flash.blocks_per_plane", "32")] {
+        ssdtune_model::set(&mut small, key, value).unwrap();
+    }
+    let (small, trace) = (small.check().unwrap(), trace("kvstore", 2_000));
+    let jobs = [Job { config: &small, trace: &trace, depth: 4 }];
+    let evaluator = InProcess::default();
+    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+    let answers = lab.measure(&jobs).unwrap();
+    if let Ok(measured) = &answers[0] {
+        assert!(measured.open.as_ref().unwrap().collections > 0);
+    }
+    let stopped = AtomicBool::new(true);
+    let lab = Lab::new(&evaluator, None, &stopped, &|_| {});
+    assert!(matches!(lab.measure(&jobs), Err(LabError::Interrupted)));
+}
+
+#[test]
+fn what_decides_a_result_decides_the_key() {
+    let (intel, zssd) = (config("intel-750"), config("z-ssd"));
+    let trace = trace("websearch", 100);
+    let states = [
+        InitialState::Empty,
+        InitialState::Footprint,
+        InitialState::Filled { occupancy: 0.5, overwrites: 1 },
+        InitialState::Filled { occupancy: 0.5, overwrites: 2 },
+    ];
+    let mut keys = std::collections::BTreeSet::new();
+    let prefix = trace.prefix(50);
+    for state in states {
+        let evaluator = InProcess { state };
+        let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+        for config in [&intel, &zssd] {
+            for trace in [&trace, &prefix] {
+                for depth in [4, 8] {
+                    keys.insert(lab.key(&Job { config, trace, depth }));
+                }
+            }
+        }
+    }
+    assert_eq!(keys.len(), 4 * 8);
+}
+
+#[cfg(unix)]
+mod external {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
+    /// A program in a directory of its own.
+    fn program(text: &str) -> (tempfile::TempDir, External) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sim");
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let command = format!("{} {{config.xml}} {{workload.xml}}", path.display());
+        (directory, External::parse(&command).unwrap())
+    }
+
+    fn measure(external: &External) -> Result<Measurement, EvaluationError> {
+        let (drive, trace) = (config("intel-750"), trace("websearch", 50));
+        external.measure(&Job { config: &drive, trace: &trace, depth: 8 }, &GO_ON)
+    }
+
+    #[test]
+    fn a_program_that_prints_json_is_an_evaluator() {
+        // It counts what it is given: lines of the trace, and channels of the drive.
+        let text = "lines=$(wc -l < requests.trace)\n\
+                    grep -q '<Flash_Channel_Count>12<' $1 || exit 3\n\
+                    grep -q requests.trace $2 || exit 4\n\
+                    echo noise\necho \"{\\\"latency_ns\\\": $lines, \\\"throughput_bps\\\": 7}\"";
+        let (_directory, external) = program(text);
+        let figures = measure(&external).unwrap().figures;
+        assert_eq!((figures.latency_ns, figures.throughput_bps), (50.0, 7.0));
+    }
+
+    #[test]
+    fn mqsims_result_file_is_read_by_littles_law() {
+        let text = "echo '<R><Device_Response_Time>200</Device_Response_Time></R>' > workload_scenario_1.xml";
+        let (_directory, external) = program(text);
+        let figures = measure(&external).unwrap().figures;
+        assert_eq!(figures.latency_ns, 200_000.0);
+        let trace = trace("websearch", 50);
+        let bytes: u64 = trace.requests().iter().map(|own| 512 * u64::from(own.sectors)).sum();
+        // 8 outstanding for 200 us each.
+        let expected = 8.0 / 200e-6 * bytes as f64 / 50.0;
+        assert!((figures.throughput_bps / expected - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn failures_name_the_end_of_standard_error_after_their_attempts() {
+        let (directory, mut external) =
+            program("echo x >> ${0}.runs\necho no such luck >&2\nexit 9");
+        external.retries = 2;
+        let Err(EvaluationError::Unfit(reason)) = measure(&external) else { panic!("it failed") };
+        assert!(reason.contains("no such luck") && reason.contains('9'), "{reason}");
+        let runs = std::fs::read_to_string(directory.path().join("sim.runs")).unwrap();
+        assert_eq!(runs.lines().count(), 3);
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_is_killed() {
+        let (_directory, mut external) = program("exec sleep 60");
+        (external.timeout, external.retries) = (Duration::from_millis(100), 0);
+        let Err(EvaluationError::Unfit(reason)) = measure(&external) else { panic!("it hung") };
+        assert!(reason.contains("took longer than"), "{reason}");
+    }
+
+    #[test]
+    fn what_cannot_be_started_or_understood_is_said() {
+        assert!(External::parse("sim {config.xml}").is_err());
+        let nothing = External::parse("/no/such {config.xml} {workload.xml}").unwrap();
+        assert!(matches!(measure(&nothing), Err(EvaluationError::Broken(_))));
+        let (_directory, mut external) = program("echo hello");
+        external.retries = 0;
+        let Err(EvaluationError::Unfit(reason)) = measure(&external) else { panic!("no figures") };
+        assert!(reason.contains("`hello`"), "{reason}");
+        let mqsim = External::parse("mqsim:/opt/MQSim").unwrap();
+        assert!(mqsim.identity().starts_with("/opt/MQSim -i {config.xml} -w {workload.xml}"));
+    }
+}

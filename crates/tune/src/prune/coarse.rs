@@ -1,0 +1,191 @@
+//! The sweep from the baseline to 16 times, and the pairs.
+
+use super::{Bench, Finding, PruneSettings, SearchError, Sweep};
+use crate::measure::Measurement;
+use crate::space::number;
+use ssdtune_model::catalogue::{self, Kind, Legal, Parameter, Value};
+use ssdtune_model::{CheckedConfig, DeviceConfig};
+
+/// Multiples of the baseline.
+const FACTORS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
+
+/// Parts of the drive that are no hardware: the run itself, energy constants, peculiarities of MQSim.
+const NO_HARDWARE: [&str; 3] = ["run.", "energy.", "compat."];
+
+/// The mechanism without which a parameter does nothing, as [`Report::never_fired`] calls it.
+///
+/// [`Report::never_fired`]: ssdtune_sim::Report::never_fired
+fn mechanism(key: &str) -> Option<&'static str> {
+    let starts = |part: &str| key.starts_with(part);
+    match key {
+        "mapping.overprovisioning" | "flash.block_erase_latency_ns" => Some("garbage collection"),
+        "mapping.cmt_capacity_bytes" => Some("mapping misses"),
+        "flash.pe_cycles_limit" => Some("wear beyond the rated erases"),
+        _ if starts("gc.") => Some("garbage collection"),
+        _ if starts("wear.") => Some("static wear levelling"),
+        _ if starts("suspension.") => Some("suspension"),
+        _ => None,
+    }
+}
+
+/// Numeric parameters of the hardware.
+fn numeric() -> impl Iterator<Item = &'static Parameter> {
+    catalogue::parameters().filter(|row| {
+        let number = matches!(row.kind, Kind::Continuous | Kind::Discrete);
+        number && !NO_HARDWARE.iter().any(|part| row.key.starts_with(part))
+    })
+}
+
+/// The value nearest to `wanted` that is legal.
+fn legal(row: &Parameter, wanted: f64) -> Value {
+    match row.legal {
+        Legal::Ints { min, max, step } => {
+            let clamped = wanted.clamp(min as f64, max as f64) as u64;
+            Value::Int((clamped / step.max(1) * step.max(1)).max(min))
+        }
+        Legal::Reals { min, max, open } => {
+            // An open end itself is not legal; a thousandth inside is.
+            let inside = if open { (max - min) * 1e-3 } else { 0.0 };
+            Value::Real(wanted.clamp(min + inside, max - inside))
+        }
+        Legal::Bools | Legal::Names(_) => Value::Real(wanted),
+    }
+}
+
+/// The drive with one parameter changed, if there is such a drive.
+fn changed(base: &DeviceConfig, moves: &[(&Parameter, Value)]) -> Option<CheckedConfig> {
+    let mut config = base.clone();
+    for (row, value) in moves {
+        row.set(&mut config, *value).ok()?;
+    }
+    config.check().ok()
+}
+
+fn values(row: &Parameter, base: &DeviceConfig) -> Vec<Value> {
+    let own = number(row.get(base));
+    let mut values: Vec<Value> = FACTORS.iter().map(|factor| legal(row, own * factor)).collect();
+    values.dedup();
+    values
+}
+
+/// Sweeps every numeric parameter.
+pub(super) fn sweep(bench: &Bench, settings: &PruneSettings) -> Result<Vec<Sweep>, SearchError> {
+    let base: &DeviceConfig = &bench.task.base;
+    let rows: Vec<&Parameter> = numeric().collect();
+    let mut configs = Vec::new();
+    let mut places: Vec<Vec<Option<usize>>> = Vec::new();
+    for row in &rows {
+        let mut own = Vec::new();
+        let skipped = row.inert(base).is_some() || number(row.get(base)) == 0.0;
+        for value in values(row, base).into_iter().skip(1).filter(|_| !skipped) {
+            own.push(changed(base, &[(row, value)]).map(|config| {
+                configs.push(config);
+                configs.len() - 1
+            }));
+        }
+        places.push(own);
+    }
+    let measured = bench.measure(&configs)?;
+    let all = rows.iter().zip(places).map(|(row, places)| {
+        let answers: Vec<Option<&Vec<Measurement>>> =
+            places.iter().map(|place| place.and_then(|place| measured[place].as_ref())).collect();
+        one(bench, settings, row, &answers)
+    });
+    Ok(all.collect())
+}
+
+fn one(
+    bench: &Bench,
+    settings: &PruneSettings,
+    row: &Parameter,
+    answers: &[Option<&Vec<Measurement>>],
+) -> Sweep {
+    let base: &DeviceConfig = &bench.task.base;
+    let mut performances = vec![Some(0.0)];
+    performances
+        .extend(answers.iter().map(|answer| answer.map(|measured| bench.performance(measured))));
+    let known: Vec<&Measurement> =
+        answers.iter().flatten().flat_map(|own| own.iter()).chain(&bench.baseline).collect();
+    let moved = performances.iter().flatten().any(|own| own.abs() >= settings.flat);
+    let finding = if let Some(reason) = row.inert(base) {
+        Finding::NoEffect(reason.to_owned())
+    } else if number(row.get(base)) == 0.0 {
+        Finding::NotSwept("it is 0 in the baseline".to_owned())
+    } else if answers.iter().all(Option::is_none) {
+        Finding::NotSwept("no larger value makes a drive that serves the workload".to_owned())
+    } else if moved {
+        Finding::Sensitive
+    } else {
+        match mechanism(row.key).filter(|name| never(&known, name)) {
+            Some(name) => Finding::NotExercised(name.to_owned()),
+            None => Finding::Insensitive,
+        }
+    };
+    let swept = if answers.is_empty() { 1 } else { answers.len() + 1 };
+    let values = values(row, base).into_iter().take(swept).map(number).collect();
+    performances.truncate(swept);
+    Sweep { key: row.key.to_owned(), values, performances, finding }
+}
+
+/// Whether no run used a mechanism.
+fn never(measured: &[&Measurement], mechanism: &str) -> bool {
+    let runs = measured.iter().flat_map(|own| [own.open.as_ref(), own.closed.as_ref()]);
+    let mut runs = runs.flatten().peekable();
+    if runs.peek().is_none() {
+        return false;
+    }
+    runs.all(|run| match mechanism {
+        "garbage collection" => run.collections == 0,
+        "mapping misses" => run.mapping_misses == 0,
+        // What the simulator does not report as used was not.
+        "suspension" | "wear beyond the rated erases" => true,
+        name => run.never_fired.iter().any(|own| own == name),
+    })
+}
+
+/// Whether a switch or a name belongs to a mechanism that the baseline never used. Suspension is not among
+/// them: it is the switch that sets it going.
+pub(super) fn unexercised(bench: &Bench, key: &str) -> bool {
+    let named = catalogue::find(key)
+        .is_some_and(|row| matches!(row.kind, Kind::Boolean | Kind::Categorical));
+    let known: Vec<&Measurement> = bench.baseline.iter().collect();
+    let unused = |name: &&str| *name != "suspension" && never(&known, name);
+    named && mechanism(key).filter(unused).is_some()
+}
+
+/// Moves insensitive parameters two at a time, both to their greatest value; how many pairs were tried.
+pub(super) fn pairs(
+    bench: &Bench,
+    settings: &PruneSettings,
+    coarse: &mut [Sweep],
+) -> Result<usize, SearchError> {
+    let base: &DeviceConfig = &bench.task.base;
+    let flat: Vec<usize> =
+        (0..coarse.len()).filter(|index| coarse[*index].finding == Finding::Insensitive).collect();
+    let greatest = |index: usize| {
+        let row = catalogue::find(&coarse[index].key)?;
+        values(row, base).last().map(|value| (row, *value))
+    };
+    let (mut configs, mut places) = (Vec::new(), Vec::new());
+    for (place, &one) in flat.iter().enumerate() {
+        for &two in &flat[place + 1..] {
+            let (Some(first), Some(second)) = (greatest(one), greatest(two)) else { continue };
+            if let Some(config) = changed(base, &[first, second]) {
+                configs.push(config);
+                places.push((one, two));
+            }
+        }
+    }
+    let measured = bench.measure(&configs)?;
+    for ((one, two), answer) in places.iter().zip(measured) {
+        let moved = answer.is_some_and(|own| bench.performance(&own).abs() >= 2.0 * settings.flat);
+        if moved {
+            for (own, other) in [(*one, *two), (*two, *one)] {
+                if coarse[own].finding == Finding::Insensitive {
+                    coarse[own].finding = Finding::SensitiveWith(coarse[other].key.clone());
+                }
+            }
+        }
+    }
+    Ok(configs.len())
+}

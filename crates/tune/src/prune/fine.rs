@@ -1,0 +1,84 @@
+//! Ridge regression over configurations that keep the limits.
+
+use super::{Bench, Coefficient, Finding, PruneSettings, SearchError, Sweep, coarse};
+use crate::search::{Moves, stream};
+use crate::space::Space;
+use ndarray::{Array1, Array2};
+use ssdtune_learn::ridge::RidgeParams;
+
+/// The fine table and how good it is.
+pub(super) struct Fine {
+    pub table: Vec<Coefficient>,
+    pub samples: usize,
+    pub r_squared: f64,
+}
+
+/// Draws before giving up on a sample.
+const DRAWS: usize = 20;
+
+/// Whether the coarse stage leaves a parameter in.
+fn stays(coarse: &[Sweep], key: &str) -> bool {
+    let found = coarse.iter().find(|sweep| sweep.key == key);
+    !found.is_some_and(|sweep| {
+        matches!(
+            sweep.finding,
+            Finding::Insensitive | Finding::NotExercised(_) | Finding::NoEffect(_)
+        )
+    })
+}
+
+/// Measures drawn configurations and regresses.
+pub(super) fn regress(
+    bench: &Bench,
+    settings: &PruneSettings,
+    swept: &[Sweep],
+) -> Result<Fine, SearchError> {
+    let task = bench.task;
+    let kept: Space = task.space.only(|key| stays(swept, key) && !coarse::unexercised(bench, key));
+    let mut narrowed = task.clone();
+    narrowed.space = kept;
+    let base = narrowed.space.point(&task.base).ok_or(SearchError::Space)?;
+    let moves = Moves::new(&narrowed, &base);
+    let drawn = (0..settings.samples as u64).filter_map(|sample| {
+        let mut rng = stream(settings.seed, u64::MAX, sample);
+        (0..DRAWS).find_map(|_| moves.anywhere(&mut rng))
+    });
+    let drawn: Vec<_> = drawn.collect();
+    let configs: Vec<_> = drawn.iter().map(|found| found.config.clone()).collect();
+    let measured = bench.measure(&configs)?;
+    let mut rows = vec![(narrowed.space.encode(&base), 0.0)];
+    for (found, answer) in drawn.iter().zip(&measured) {
+        if let Some(answer) = answer {
+            rows.push((narrowed.space.encode(&found.point), bench.performance(answer)));
+        }
+    }
+    let width = narrowed.space.columns();
+    let failed = |error: &dyn std::fmt::Display| SearchError::Surrogate(error.to_string());
+    let cells: Vec<f64> = rows.iter().flat_map(|(row, _)| row.iter().copied()).collect();
+    let x = Array2::from_shape_vec((rows.len(), width), cells).map_err(|error| failed(&error))?;
+    let y: Array1<f64> = rows.iter().map(|(_, own)| *own).collect();
+    let model = RidgeParams::new(settings.penalty)
+        .fit(x.view(), y.view())
+        .map_err(|error| failed(&error))?;
+    let predicted = model.predict(x.view()).map_err(|error| failed(&error))?;
+    let mut columns = model.coefficients().iter();
+    let mut table: Vec<Coefficient> = narrowed
+        .space
+        .axes()
+        .iter()
+        .zip(narrowed.space.widths())
+        .map(|(axis, width)| {
+            let own: Vec<f64> = columns.by_ref().take(width).copied().collect();
+            let greatest = own.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
+            let coefficient = greatest.unwrap_or(0.0);
+            let kept = coefficient.abs() >= settings.threshold;
+            Coefficient { key: axis.key().to_owned(), coefficient, kept }
+        })
+        .collect();
+    table.sort_by(|a, b| b.coefficient.abs().total_cmp(&a.coefficient.abs()));
+    let mean = y.sum() / y.len() as f64;
+    let total: f64 = y.iter().map(|own| (own - mean) * (own - mean)).sum();
+    let left: f64 = y.iter().zip(&predicted).map(|(own, said)| (own - said) * (own - said)).sum();
+    let r_squared = if total > 0.0 { 1.0 - left / total } else { 0.0 };
+    Ok(Fine { table, samples: rows.len(), r_squared })
+}

@@ -1,0 +1,68 @@
+use super::*;
+use crate::limits::Limits;
+use crate::measure::InProcess;
+use crate::space::Space;
+use crate::workload::{Trace, Workload};
+use ssdtune_model::presets;
+use ssdtune_trace::workload::{Seed, bundled};
+use std::sync::atomic::AtomicBool;
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+fn task(name: &str, requests: usize) -> Task {
+    let base = presets::load("intel-750").unwrap();
+    let trace = Trace::of_model(&bundled(name).unwrap(), Seed::default(), requests).unwrap();
+    Task {
+        space: Space::autoblox().around(&base),
+        limits: Limits::around(&base),
+        base: base.check().unwrap(),
+        target: Workload { name: name.to_owned(), depth: 16, traces: vec![trace] },
+        others: Vec::new(),
+        weights: crate::grade::Weights::default(),
+        order: Vec::new(),
+        seeds: Vec::new(),
+    }
+}
+
+fn finding<'a>(pruning: &'a Pruning, key: &str) -> &'a Finding {
+    let found = pruning.coarse.iter().find(|sweep| sweep.key == key);
+    &found.unwrap_or_else(|| panic!("{key} was not swept")).finding
+}
+
+#[test]
+fn a_read_only_workload_cares_for_the_bus_and_says_nothing_of_collection() {
+    let task = task("websearch", 300);
+    let evaluator = InProcess::default();
+    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+    let settings = PruneSettings { samples: 20, pairs: false, ..PruneSettings::default() };
+    let pruning = prune(&task, &settings, &lab, &mut |_| {}).unwrap();
+    assert_eq!(finding(&pruning, "bus.width_bytes"), &Finding::Sensitive);
+    assert_eq!(finding(&pruning, "flash.page_read_latency_lsb_ns"), &Finding::Sensitive);
+    let no_collection = Finding::NotExercised("garbage collection".to_owned());
+    assert_eq!(finding(&pruning, "mapping.overprovisioning"), &no_collection);
+    assert!(matches!(finding(&pruning, "flash.page_metadata_bytes"), Finding::NoEffect(_)));
+    assert!(matches!(finding(&pruning, "host.sata_processing_delay_ns"), Finding::NoEffect(_)));
+    // Reads that take longer make the drive slower.
+    let sweep = pruning.coarse.iter().find(|own| own.key == "flash.page_read_latency_lsb_ns");
+    let performances: Vec<f64> = sweep.unwrap().performances.iter().flatten().copied().collect();
+    assert!(performances.windows(2).all(|pair| pair[0] > pair[1]), "{performances:?}");
+    // The order is by size, and nothing that was dropped is in it.
+    let sizes: Vec<f64> = pruning.order.iter().map(|own| own.coefficient.abs()).collect();
+    assert!(sizes.windows(2).all(|pair| pair[0] >= pair[1]) && !sizes.is_empty());
+    assert!(pruning.order.iter().all(|own| own.key != "mapping.overprovisioning"));
+}
+
+#[test]
+fn what_was_pruned_is_found_again() {
+    let task = task("websearch", 200);
+    let directory = tempfile::tempdir().unwrap();
+    let db = AutoDb::open(directory.path().join("db")).unwrap();
+    assert_eq!(Pruning::load(&db, &task).unwrap(), None);
+    let evaluator = InProcess::default();
+    let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+    let settings = PruneSettings { samples: 5, pairs: true, ..PruneSettings::default() };
+    let pruning = prune(&task, &settings, &lab, &mut |_| {}).unwrap();
+    assert!(pruning.pairs_tried > 0);
+    pruning.store(&db).unwrap();
+    assert_eq!(Pruning::load(&db, &task).unwrap(), Some(pruning));
+}

@@ -1,0 +1,384 @@
+//! From a finished search to its evidence.
+
+use super::{
+    Effort, Importance, ParameterChange, Question, Recommendation, Row, SCHEMA, Side, Table, Top,
+    Trade, Verdicts,
+};
+use crate::grade::{Figures, Speedup};
+use crate::measure::{Lab, LabError, Measurement, RunFacts};
+use crate::search::{
+    Found, SearchError, Settings, Task, Trial, Verdict, ask, figures, mean_speedup,
+};
+use crate::space::{DRAM, LAYOUT, Point};
+use crate::workload::Workload;
+use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue, document, mqsim};
+
+/// How to build it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Traces that no decision has seen: of the target, then of each other workload.
+    pub held_out: Option<Vec<Workload>>,
+    /// What the recommended configuration is called.
+    pub name: String,
+}
+
+/// A change that loses less than this when taken back does not matter.
+const NOTHING: f64 = 2e-4;
+/// What taking back changes may cost the grade.
+const GRADE_SLACK: f64 = 5e-4;
+
+/// Measures and collects the evidence.
+///
+/// # Errors
+/// The evaluator or the memory fails, or the caller asked to stop.
+pub fn recommend(
+    task: &Task,
+    settings: &Settings,
+    found: &Found,
+    lab: &Lab,
+    options: &Options,
+) -> Result<Recommendation, SearchError> {
+    let best = found.best();
+    let mut maker = Maker { task, lab, found, notes: Vec::new() };
+    let importance = maker.importance(best)?;
+    let (config, importance, grade) = maker.simplify(best, importance)?;
+    let training = maker.table(&config)?;
+    let ignoring_others = maker.table(&found.best_alone().config)?;
+    let held_out = match &options.held_out {
+        Some(workloads) => Some(maker.table_on(&config, workloads)?),
+        None => None,
+    };
+    maker.note_what_to_know(&training);
+    let mut named: DeviceConfig = (*config).clone();
+    named.name.clone_from(&options.name);
+    let tick = lab.tick();
+    Ok(Recommendation {
+        schema: SCHEMA,
+        question: question(task, settings, lab),
+        ended: found.ended,
+        effort: Effort {
+            proposals: found.trials.len() - 1,
+            spent: found.spent,
+            run: tick.run,
+            answered: tick.answered,
+            requests: tick.requests,
+            seconds: 0.0,
+        },
+        grade,
+        training,
+        held_out,
+        ignoring_others,
+        parameters: changes(&task.base, &config),
+        importance,
+        toml: document::write(&named),
+        mqsim_xml: mqsim::write_device(&named).ok().map(|noted| noted.value),
+        curve: found.curve.clone(),
+        trade: trade(&found.trials),
+        top: top(found, settings.top),
+        verdicts: verdicts(&found.trials),
+        notes: maker.notes,
+    })
+}
+
+fn question(task: &Task, settings: &Settings, lab: &Lab) -> Question {
+    Question {
+        baseline: task.base.name.clone(),
+        target: task.target.name.clone(),
+        others: task.others.iter().map(|other| other.name.clone()).collect(),
+        space: task.space.name.clone(),
+        points: task.space.size(),
+        limits: task.limits.lines(),
+        requests: task.target.traces.iter().map(|trace| trace.requests().len()).sum(),
+        initial_state: lab.initial_state().to_string(),
+        alpha: task.weights.alpha,
+        beta: task.weights.beta,
+        settings: settings.clone(),
+    }
+}
+
+struct Maker<'a> {
+    task: &'a Task,
+    lab: &'a Lab<'a>,
+    found: &'a Found,
+    notes: Vec<String>,
+}
+
+impl Maker<'_> {
+    /// The axes that were changed, those that cannot move alone together.
+    fn groups(&self, point: &Point) -> Vec<Vec<usize>> {
+        let space = &self.task.space;
+        let base = &self.found.trials[0].point;
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut taken = vec![false; space.axes().len()];
+        for axis in 0..space.axes().len() {
+            if taken[axis] || point.0[axis] == base.0[axis] {
+                continue;
+            }
+            let key = space.axes()[axis].key();
+            let together = [&LAYOUT[..], &DRAM[..]].into_iter().find(|all| all.contains(&key));
+            let members = match together {
+                Some(all) => (axis..space.axes().len())
+                    .filter(|other| all.contains(&space.axes()[*other].key()))
+                    .filter(|other| point.0[*other] != base.0[*other])
+                    .collect(),
+                None => vec![axis],
+            };
+            members.iter().for_each(|member: &usize| taken[*member] = true);
+            groups.push(members);
+        }
+        groups
+    }
+
+    fn without(&self, point: &Point, axes: &[usize]) -> Point {
+        let base = &self.found.trials[0].point;
+        let mut back = point.clone();
+        axes.iter().for_each(|axis| back.0[*axis] = base.0[*axis]);
+        back
+    }
+
+    fn target_speedup(&self, answer: &[Measurement]) -> Speedup {
+        mean_speedup(&figures(answer), &figures(&self.found.baseline.target))
+    }
+
+    /// Takes back each change alone.
+    fn importance(&self, best: &Trial) -> Result<Vec<(Vec<usize>, Importance)>, SearchError> {
+        let Task { space, base, limits, target, weights, .. } = self.task;
+        let groups = self.groups(&best.point);
+        let single: Vec<_> = (groups.iter())
+            .map(|axes| limits.feasible(space, base, &self.without(&best.point, axes)))
+            .collect();
+        let questions: Vec<_> =
+            single.iter().flatten().map(|found| (&found.config, target)).collect();
+        let mut answers = ask(self.lab, &questions)?.into_iter();
+        let own = best.performance.unwrap_or(0.0);
+        let each = groups.into_iter().zip(&single).map(|(axes, feasible)| {
+            let answer = feasible.as_ref().and_then(|_| answers.next()).and_then(Result::ok);
+            let without = answer.map(|measured| self.target_speedup(&measured));
+            let loss = without.map(|speedup| own - weights.performance(&speedup));
+            let keys = axes.iter().map(|axis| space.axes()[*axis].key()).collect();
+            (axes, Importance { keys, loss, without })
+        });
+        let mut all: Vec<_> = each.collect();
+        let size = |importance: &Importance| importance.loss.unwrap_or(f64::INFINITY);
+        all.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
+        Ok(all)
+    }
+
+    /// Takes back together what brought nothing, if the grade stays.
+    fn simplify(
+        &mut self,
+        best: &Trial,
+        importance: Vec<(Vec<usize>, Importance)>,
+    ) -> Result<(CheckedConfig, Vec<Importance>, f64), SearchError> {
+        let Task { space, base, limits, target, others, weights, .. } = self.task;
+        let grade = best.grade.unwrap_or(0.0);
+        let idle: Vec<usize> = (importance.iter())
+            .filter(|(_, own)| own.loss.is_some_and(|loss| loss < NOTHING))
+            .flat_map(|(axes, _)| axes.iter().copied())
+            .collect();
+        let all = |keep: &dyn Fn(&[usize]) -> bool| -> Vec<Importance> {
+            importance.iter().filter(|(axes, _)| keep(axes)).map(|(_, own)| own.clone()).collect()
+        };
+        let unchanged = (best.config.clone(), all(&|_| true), grade);
+        if idle.is_empty() {
+            return Ok(unchanged);
+        }
+        let simpler = limits.feasible(space, base, &self.without(&best.point, &idle));
+        let Some(simpler) = simpler else { return Ok(unchanged) };
+        let mut questions = vec![(&simpler.config, target)];
+        questions.extend(others.iter().map(|other| (&simpler.config, other)));
+        let answers: Result<Vec<_>, String> = ask(self.lab, &questions)?.into_iter().collect();
+        let Ok(answers) = answers else { return Ok(unchanged) };
+        let performance = weights.performance(&self.target_speedup(&answers[0]));
+        let rest = answers[1..]
+            .iter()
+            .zip(&self.found.baseline.others)
+            .map(|(own, base)| weights.performance(&mean_speedup(&figures(own), &figures(base))));
+        let simpler_grade = weights.grade(performance, &rest.collect::<Vec<f64>>());
+        let over = |watts: f64| limits.constraints.power_violation(watts).is_some();
+        if simpler_grade < grade - GRADE_SLACK || mean_watts(&answers[0]).is_some_and(over) {
+            return Ok(unchanged);
+        }
+        self.notes.push(format!(
+            "{} changes of the best trial brought nothing and were taken back",
+            idle.len()
+        ));
+        let kept = all(&|axes| axes.iter().all(|axis| !idle.contains(axis)));
+        Ok((simpler.config, kept, simpler_grade))
+    }
+
+    /// Speedups of a drive on the workloads of the search.
+    fn table(&self, config: &CheckedConfig) -> Result<Table, SearchError> {
+        let mut workloads = vec![&self.task.target];
+        workloads.extend(&self.task.others);
+        Ok(table(self.lab, &self.task.base, config, &workloads)?)
+    }
+
+    fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<Table, SearchError> {
+        let workloads: Vec<&Workload> = on.iter().collect();
+        Ok(table(self.lab, &self.task.base, config, &workloads)?)
+    }
+
+    fn note_what_to_know(&mut self, training: &Table) {
+        if training.target.baseline.average_watts.is_none() {
+            self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
+        }
+        for row in std::iter::once(&training.target).chain(&training.others) {
+            if let Some(busy) = row.baseline.utilisation.filter(|busy| *busy >= SATURATED) {
+                self.notes.push(format!(
+                    "the baseline is {:.0} % busy ({}) under {}: its ratios are those of a saturated drive",
+                    busy * 100.0,
+                    row.baseline.busiest.as_deref().unwrap_or("a part"),
+                    row.workload
+                ));
+            }
+        }
+        let target = &training.target;
+        if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
+            self.notes.push(
+                "no garbage was collected: the run says nothing about collection and over-provisioning"
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+/// Above this share of its busiest part a baseline's latency is mostly waiting.
+const SATURATED: f64 = 0.7;
+
+/// Speedups of a drive over a baseline.
+///
+/// # Errors
+/// The evaluator or the memory fails, or the caller asked to stop.
+pub(crate) fn table(
+    lab: &Lab,
+    base: &CheckedConfig,
+    config: &CheckedConfig,
+    workloads: &[&Workload],
+) -> Result<Table, LabError> {
+    let mut questions: Vec<(&CheckedConfig, &Workload)> = Vec::new();
+    for workload in workloads {
+        questions.extend([(base, *workload), (config, *workload)]);
+    }
+    let mut rows = Vec::new();
+    let answers = ask(lab, &questions)?;
+    for (pair, workload) in answers.chunks(2).zip(workloads) {
+        // An unfit drive has no speedup: nothing served in all time.
+        let nothing = Speedup { latency: 0.0, throughput: 0.0 };
+        let (reference, own) =
+            (pair[0].as_deref().unwrap_or(&[]), pair[1].as_deref().unwrap_or(&[]));
+        let speedup = match reference.is_empty() || own.is_empty() {
+            true => nothing,
+            false => mean_speedup(&figures(own), &figures(reference)),
+        };
+        let name = workload.name.clone();
+        rows.push(Row { workload: name, speedup, baseline: side(reference), own: side(own) });
+    }
+    let target = rows.remove(0);
+    let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
+    let some = !each.is_empty();
+    let least = |part: fn(&Speedup) -> f64| each.iter().map(part).fold(f64::INFINITY, f64::min);
+    Ok(Table {
+        target,
+        others_mean: some.then(|| Speedup::mean(&each)),
+        others_worst: some.then(|| Speedup {
+            latency: least(|own| own.latency),
+            throughput: least(|own| own.throughput),
+        }),
+        others: rows,
+    })
+}
+
+fn side(measured: &[Measurement]) -> Side {
+    let count = measured.len().max(1) as f64;
+    let mean = |part: fn(&Figures) -> f64| {
+        (measured.iter().map(|own| part(&own.figures).ln()).sum::<f64>() / count).exp()
+    };
+    let open: Option<Vec<&RunFacts>> = measured.iter().map(|own| own.open.as_ref()).collect();
+    let both: Option<Vec<&RunFacts>> =
+        measured.iter().flat_map(|own| [own.open.as_ref(), own.closed.as_ref()]).collect();
+    let busiest = open.as_ref().and_then(|runs| {
+        runs.iter().map(|run| run.busy.busiest()).max_by(|a, b| a.1.total_cmp(&b.1))
+    });
+    let total = |part: fn(&RunFacts) -> Option<f64>| -> Option<f64> {
+        open.as_ref().filter(|runs| !runs.is_empty())?.iter().map(|run| part(run)).sum()
+    };
+    let count_of = |part: fn(&RunFacts) -> u64| {
+        both.as_ref().map(|runs| runs.iter().map(|run| part(run)).sum::<u64>())
+    };
+    Side {
+        figures: Figures {
+            latency_ns: mean(|own| own.latency_ns),
+            throughput_bps: mean(|own| own.throughput_bps),
+        },
+        busiest: busiest.map(|(name, _)| name.to_owned()),
+        utilisation: busiest.map(|(_, share)| share),
+        energy_j: total(|run| run.energy_j),
+        average_watts: mean_watts(measured),
+        peak_watts: total(|run| run.peak_watts).map(|sum| sum / count),
+        collections: count_of(|run| run.collections),
+        mapping_misses: count_of(|run| run.mapping_misses),
+    }
+}
+
+fn mean_watts(measured: &[Measurement]) -> Option<f64> {
+    let each: Option<Vec<f64>> =
+        measured.iter().map(|own| own.open.as_ref().and_then(|open| open.average_watts)).collect();
+    each.filter(|each| !each.is_empty()).map(|each| each.iter().sum::<f64>() / each.len() as f64)
+}
+
+/// Every parameter that two drives have different.
+pub(crate) fn changes(base: &DeviceConfig, own: &DeviceConfig) -> Vec<ParameterChange> {
+    let differing = catalogue::parameters().filter(|row| row.get(base) != row.get(own));
+    differing
+        .map(|row| ParameterChange {
+            key: row.key,
+            unit: row.unit.sign(),
+            baseline: row.get(base).to_string(),
+            recommended: row.get(own).to_string(),
+        })
+        .collect()
+}
+
+fn trade(trials: &[Trial]) -> Vec<Trade> {
+    let points: Vec<(usize, f64, f64)> = (trials.iter())
+        .filter_map(|trial| Some((trial.number, trial.performance?, trial.average_watts?)))
+        .collect();
+    let beaten = |(number, performance, watts): &(usize, f64, f64)| {
+        points.iter().any(|(other, own, power)| {
+            let as_good = own >= performance && power <= watts;
+            as_good && (own > performance || power < watts || other < number)
+        })
+    };
+    (points.iter())
+        .map(|point| Trade {
+            number: point.0,
+            performance: point.1,
+            average_watts: point.2,
+            pareto: !beaten(point),
+        })
+        .collect()
+}
+
+fn top(found: &Found, count: usize) -> Vec<Top> {
+    let top = found.ranking.iter().take(count).map(|number| &found.trials[*number]);
+    top.filter_map(|trial| {
+        let (number, toml) = (trial.number, document::write(&trial.config));
+        Some(Top { number, grade: trial.grade?, target: trial.target?, toml })
+    })
+    .collect()
+}
+
+fn verdicts(trials: &[Trial]) -> Verdicts {
+    let mut counts = Verdicts::default();
+    for trial in trials.iter().skip(1) {
+        *match trial.verdict {
+            Verdict::Graded => &mut counts.graded,
+            Verdict::Censored => &mut counts.censored,
+            Verdict::Raced => &mut counts.raced,
+            Verdict::Unfit(_) => &mut counts.unfit,
+            Verdict::OverPower(_) => &mut counts.over_power,
+        } += 1;
+    }
+    counts
+}

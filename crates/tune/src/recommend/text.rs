@@ -1,0 +1,85 @@
+//! A recommendation as Markdown, for documents, and its parameters as lines.
+
+use super::{Recommendation, Table};
+use crate::grade::Speedup;
+use std::fmt::Write as _;
+
+fn ratio(speedup: &Speedup) -> String {
+    format!("{:.2}/{:.2}", speedup.latency, speedup.throughput)
+}
+
+/// Each changed parameter: key, baseline, recommended.
+pub fn parameter_lines(recommendation: &Recommendation) -> Vec<[String; 3]> {
+    let with_unit = |text: &str, unit: &str| match (unit, text.parse::<u64>()) {
+        ("B", Ok(bytes)) if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => {
+            format!("{} MiB", bytes >> 20)
+        }
+        ("", _) => text.to_owned(),
+        _ => format!("{text} {unit}"),
+    };
+    let line = |own: &super::ParameterChange| {
+        let (base, new) = (&own.baseline, &own.recommended);
+        [own.key.to_owned(), with_unit(base, own.unit), with_unit(new, own.unit)]
+    };
+    recommendation.parameters.iter().map(line).collect()
+}
+
+/// The whole result as Markdown.
+pub fn markdown(recommendation: &Recommendation) -> String {
+    let mut text = String::new();
+    let own = recommendation;
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "# {} tuned for {}\n\nGrade {:.4} after {} proposals ({:.1} evaluations of the target); {}.\n",
+        own.question.baseline,
+        own.question.target,
+        own.grade,
+        own.effort.proposals,
+        own.effort.spent,
+        own.ended
+    );
+    if let Some(table) = &own.held_out {
+        let _ = writeln!(text, "## Held-out traces\n\n{}", rows(table));
+    }
+    let _ = writeln!(text, "## Traces of the search\n\n{}", rows(&own.training));
+    let _ = writeln!(text, "## Best for the target alone\n\n{}", rows(&own.ignoring_others));
+    let _ =
+        writeln!(text, "## Parameters\n\n| parameter | baseline | recommended |\n|---|---|---|");
+    for [key, base, new] in parameter_lines(own) {
+        let _ = writeln!(text, "| {key} | {base} | {new} |");
+    }
+    let _ = writeln!(text, "\n## Importance\n\n| taken back | the target loses |\n|---|---|");
+    for one in &own.importance {
+        let loss = one.loss.map_or("breaks the limits".to_owned(), |loss| format!("{loss:.4}"));
+        let _ = writeln!(text, "| {} | {loss} |", one.keys.join(", "));
+    }
+    for note in &own.notes {
+        let _ = writeln!(text, "\nNote: {note}.");
+    }
+    text
+}
+
+fn rows(table: &Table) -> String {
+    let mut text = String::from(
+        "| workload | latency/throughput speedup | baseline busy | baseline us | own us |\n|---|---|---|---|---|\n",
+    );
+    for row in std::iter::once(&table.target).chain(&table.others) {
+        let busy =
+            row.baseline.utilisation.map_or("-".to_owned(), |u| format!("{:.0} %", u * 100.0));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {busy} | {:.1} | {:.1} |",
+            row.workload,
+            ratio(&row.speedup),
+            row.baseline.figures.latency_ns / 1e3,
+            row.own.figures.latency_ns / 1e3
+        );
+    }
+    for (name, mean) in [("geometric mean", table.others_mean), ("worst", table.others_worst)] {
+        if let Some(speedup) = mean {
+            let _ = writeln!(text, "| others, {name} | {} | | | |", ratio(&speedup));
+        }
+    }
+    text
+}

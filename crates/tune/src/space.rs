@@ -1,0 +1,275 @@
+//! The search space (AutoBlox, section 3.2): which parameters a search varies, and their values.
+//!
+//! An [`Axis`] is a row of the parameter catalogue with the values to try, a [`Point`] one value of each,
+//! by its rank. Everything that is not an axis stays as it is in the baseline. For the Gaussian process a
+//! point becomes a row of numbers in [0, 1]: a continuous axis by its value, a discrete one by its rank, a
+//! switch 0 or 1, a category one column for each choice.
+//!
+//! Spaces are TOML files (`configs/spaces`, whose first one explains the layout). Encoding or decoding a
+//! point costs some microseconds; decoding clones the baseline.
+
+mod file;
+
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::space as encoding;
+use ssdtune_model::catalogue::{self, Kind, Parameter, Value};
+use ssdtune_model::{DeviceConfig, Faults};
+use std::fmt;
+
+/// One parameter to vary.
+#[derive(Clone)]
+pub struct Axis {
+    row: &'static Parameter,
+    values: Vec<Value>,
+}
+
+/// A point of a space: the rank of its value on each axis.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Point(pub Vec<u16>);
+
+/// The axes of a search.
+#[derive(Clone)]
+pub struct Space {
+    /// What reports call it.
+    pub name: String,
+    axes: Vec<Axis>,
+    encoder: encoding::Space,
+}
+
+/// Axes that make up the layout: they share the capacity, so they move together.
+pub const LAYOUT: [&str; 6] = [
+    "bus.channels",
+    "bus.chips_per_channel",
+    "flash.dies_per_chip",
+    "flash.planes_per_die",
+    "flash.blocks_per_plane",
+    "flash.pages_per_block",
+];
+
+/// Axes that share the drive's DRAM.
+pub const DRAM: [&str; 2] = ["cache.capacity_bytes", "mapping.cmt_capacity_bytes"];
+
+impl fmt::Debug for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.row.key, self.values)
+    }
+}
+
+impl fmt::Debug for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Space").field("name", &self.name).field("axes", &self.axes).finish()
+    }
+}
+
+impl Axis {
+    fn new(row: &'static Parameter, mut values: Vec<Value>) -> Self {
+        if row.kind != Kind::Categorical {
+            values.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
+        }
+        values.dedup();
+        Self { row, values }
+    }
+
+    /// The catalogue's row.
+    pub fn row(&self) -> &'static Parameter {
+        self.row
+    }
+
+    /// The key of the parameter.
+    pub fn key(&self) -> &'static str {
+        self.row.key
+    }
+
+    /// The values, numbers in rising order.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Whether the values have an order.
+    pub fn is_numeric(&self) -> bool {
+        matches!(self.row.kind, Kind::Continuous | Kind::Discrete)
+    }
+
+    fn coordinate(&self) -> encoding::Coordinate {
+        let values = || self.values.iter().map(|value| number(*value)).collect::<Vec<f64>>();
+        match self.row.kind {
+            Kind::Continuous if self.values.len() > 1 => encoding::Coordinate::Continuous {
+                low: number(self.values[0]),
+                high: number(self.values[self.values.len() - 1]),
+                logarithmic: false,
+            },
+            Kind::Continuous | Kind::Discrete => encoding::Coordinate::Ordinal { values: values() },
+            Kind::Boolean if self.values.len() > 1 => encoding::Coordinate::Boolean,
+            Kind::Boolean => encoding::Coordinate::Ordinal { values: vec![0.0] },
+            Kind::Categorical => encoding::Coordinate::Categorical { choices: self.values.len() },
+        }
+    }
+
+    fn code(&self, rank: u16) -> f64 {
+        match self.row.kind {
+            Kind::Continuous | Kind::Discrete => number(self.values[usize::from(rank)]),
+            Kind::Boolean | Kind::Categorical => f64::from(rank),
+        }
+    }
+}
+
+/// A number or switch as a number; names have none.
+pub(crate) fn number(value: Value) -> f64 {
+    match value {
+        Value::Int(int) => int as f64,
+        Value::Real(real) => real,
+        Value::Bool(on) => f64::from(u8::from(on)),
+        Value::Name(_) => 0.0,
+    }
+}
+
+impl Space {
+    /// The space of the paper.
+    ///
+    /// # Panics
+    /// Never: a test reads the file that is built in.
+    pub fn autoblox() -> Self {
+        Self::parse(include_str!("../../../configs/spaces/autoblox.toml")).expect("a sound file")
+    }
+
+    /// Bounds wider than the market's (section 4.5).
+    ///
+    /// # Panics
+    /// Never: a test reads the file that is built in.
+    pub fn what_if() -> Self {
+        Self::parse(include_str!("../../../configs/spaces/what-if.toml")).expect("a sound file")
+    }
+
+    /// Reads a space file.
+    ///
+    /// # Errors
+    /// Every fault, with its line; an unknown name with the nearest legal one.
+    pub fn parse(text: &str) -> Result<Self, Faults> {
+        let (name, axes) = file::read(text)?;
+        Ok(Self::of(name, axes))
+    }
+
+    fn of(name: String, axes: Vec<Axis>) -> Self {
+        let encoder = encoding::Space::new(axes.iter().map(Axis::coordinate).collect())
+            .expect("axes have values, numbers in rising order");
+        Self { name, axes, encoder }
+    }
+
+    /// The same space around a baseline: its values join the axes that lack them, and axes that cannot have
+    /// an effect on any drive are dropped.
+    #[must_use]
+    pub fn around(&self, base: &DeviceConfig) -> Self {
+        let axes = self.axes.iter().filter(|axis| !always_inert(axis.row)).map(|axis| {
+            let mut values = axis.values.clone();
+            let own = axis.row.get(base);
+            if !values.contains(&own) {
+                values.push(own);
+            }
+            Axis::new(axis.row, values)
+        });
+        Self::of(self.name.clone(), axes.filter(|axis| axis.values.len() > 1).collect())
+    }
+
+    /// The same space with only the axes that `keep` wants.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let axes = self.axes.iter().filter(|axis| keep(axis.key())).cloned().collect();
+        Self::of(self.name.clone(), axes)
+    }
+
+    /// The axes.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// The place of a parameter among the axes.
+    pub fn axis(&self, key: &str) -> Option<usize> {
+        self.axes.iter().position(|axis| axis.key() == key)
+    }
+
+    /// The point of a configuration; `None` where a value is on no axis.
+    pub fn point(&self, config: &DeviceConfig) -> Option<Point> {
+        let rank = |axis: &Axis| {
+            let own = axis.row.get(config);
+            axis.values.iter().position(|value| *value == own).map(|rank| rank as u16)
+        };
+        self.axes.iter().map(rank).collect::<Option<Vec<u16>>>().map(Point)
+    }
+
+    /// The configuration of a point: the baseline with the axes' values. It may break limits.
+    ///
+    /// # Panics
+    /// The point is of another space.
+    pub fn config(&self, base: &DeviceConfig, point: &Point) -> DeviceConfig {
+        let mut config = base.clone();
+        for (axis, rank) in self.axes.iter().zip(&point.0) {
+            let value = axis.values[usize::from(*rank)];
+            axis.row.set(&mut config, value).expect("values of an axis are legal");
+        }
+        config
+    }
+
+    /// The point with every setting that has no effect there as it is in `at_rest`, so that points that are
+    /// the same drive are the same point.
+    #[must_use]
+    pub fn canonical(&self, base: &DeviceConfig, point: &Point, at_rest: &Point) -> Point {
+        let config = self.config(base, point);
+        let ranks = self.axes.iter().zip(&point.0).zip(&at_rest.0);
+        Point(
+            ranks
+                .map(|((axis, rank), rest)| match axis.row.inert(&config) {
+                    Some(_) => *rest,
+                    None => *rank,
+                })
+                .collect(),
+        )
+    }
+
+    /// A point as numbers in [0, 1].
+    ///
+    /// # Panics
+    /// The point is of another space.
+    pub fn encode(&self, point: &Point) -> Vec<f64> {
+        let codes: Vec<f64> =
+            self.axes.iter().zip(&point.0).map(|(axis, rank)| axis.code(*rank)).collect();
+        self.encoder.encode(&codes).expect("a point of this space")
+    }
+
+    /// Columns of an encoded point.
+    pub fn columns(&self) -> usize {
+        self.encoder.columns()
+    }
+
+    /// Columns of each axis in an encoded point.
+    pub fn widths(&self) -> impl Iterator<Item = usize> + '_ {
+        self.axes.iter().map(|axis| match axis.row.kind {
+            Kind::Categorical => axis.values.len(),
+            _ => 1,
+        })
+    }
+
+    /// Steps between two points: the difference of ranks on ordered axes, one for another name or switch.
+    pub fn manhattan(&self, a: &Point, b: &Point) -> u32 {
+        let parts = self.axes.iter().zip(a.0.iter().zip(&b.0));
+        parts
+            .map(|(axis, (a, b))| match axis.is_numeric() {
+                true => u32::from(a.abs_diff(*b)),
+                false => u32::from(a != b),
+            })
+            .sum()
+    }
+
+    /// Points in all, limits not looked at.
+    pub fn size(&self) -> f64 {
+        self.axes.iter().map(|axis| axis.values.len() as f64).product()
+    }
+}
+
+/// Whether the catalogue says that no drive cares.
+fn always_inert(row: &Parameter) -> bool {
+    matches!(row.effect, catalogue::Effect::Never(_))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! What-if analysis (AutoBlox, section 4.5): what it takes to be so many times faster.
+//!
+//! First a search for nothing but the wanted figure (latency alone or throughput alone) in a space wider than
+//! the market's. Then the cheapest way: beginning at the cheapest trial that meets the goal, changes are
+//! taken back, wholly or half of the way, each time the one that saves most, as long as the goal is met. The
+//! cost of a drive is its price where prices are given; without them it is the distance from the baseline,
+//! each parameter's steps over the length of its axis. Where nothing meets the goal, the nearest trial is the
+//! answer.
+
+use crate::grade::{Speedup, Weights};
+use crate::limits::Feasible;
+use crate::measure::Lab;
+use crate::recommend::{ParameterChange, changes};
+use crate::search::{
+    self, Progress, SearchError, Settings, Task, Trial, ask, figures, mean_speedup,
+};
+use crate::space::Point;
+use serde::Serialize;
+use ssdtune_model::{CheckedConfig, document};
+
+/// What is wanted of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Goal {
+    /// So many times shorter latency.
+    Latency(f64),
+    /// So many times the throughput.
+    Throughput(f64),
+}
+
+impl Goal {
+    /// The figure that counts.
+    pub fn of(&self, speedup: &Speedup) -> f64 {
+        match self {
+            Self::Latency(_) => speedup.latency,
+            Self::Throughput(_) => speedup.throughput,
+        }
+    }
+
+    /// How many times.
+    pub fn wanted(&self) -> f64 {
+        let (Self::Latency(wanted) | Self::Throughput(wanted)) = self;
+        *wanted
+    }
+
+    /// Whether a speedup meets it.
+    pub fn met(&self, speedup: &Speedup) -> bool {
+        self.of(speedup) >= self.wanted()
+    }
+
+    /// The weights of a search for it alone.
+    pub fn weights(&self) -> Weights {
+        match self {
+            Self::Latency(_) => Weights { alpha: 0.0, beta: 0.0 },
+            Self::Throughput(_) => Weights { alpha: 1.0, beta: 0.0 },
+        }
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// What was wanted.
+    pub goal: Goal,
+    /// Whether the drive below meets it.
+    pub met: bool,
+    /// Its speedup.
+    pub speedup: Speedup,
+    /// Its cost: a price, or the distance from the baseline.
+    pub cost: f64,
+    /// The baseline's cost.
+    pub baseline_cost: f64,
+    /// Whether the cost is a price.
+    pub priced: bool,
+    /// What it changes.
+    pub parameters: Vec<ParameterChange>,
+    /// The drive, as TOML.
+    pub toml: String,
+    /// Trials of the search.
+    pub proposals: usize,
+    /// Steps of taking back that held.
+    pub taken_back: usize,
+}
+
+/// Looks for the cheapest drive that meets a goal. The task's weights must be the goal's.
+///
+/// # Errors
+/// Measuring fails, or the caller asked to stop.
+pub fn run(
+    task: &Task,
+    settings: &Settings,
+    goal: Goal,
+    lab: &Lab,
+    tell: &mut dyn FnMut(&Trial, &Progress),
+) -> Result<Answer, SearchError> {
+    let found = search::run(task, settings, lab, tell)?;
+    let base = found.trials[0].point.clone();
+    let cost = |point: &Point, config: &CheckedConfig| match &task.limits.prices {
+        Some(prices) => prices.of(config),
+        None => distance(task, &base, point),
+    };
+    let known = || found.trials.iter().filter_map(|trial| Some((trial, trial.target?)));
+    let cheapest = known()
+        .filter(|(_, speedup)| goal.met(speedup))
+        .min_by(|a, b| cost(&a.0.point, &a.0.config).total_cmp(&cost(&b.0.point, &b.0.config)));
+    let nearest = || known().max_by(|a, b| goal.of(&a.1).total_cmp(&goal.of(&b.1)));
+    let (trial, speedup) = cheapest.or_else(nearest).ok_or(SearchError::Space)?;
+    let met = goal.met(&speedup);
+    let start = Feasible { point: trial.point.clone(), config: trial.config.clone() };
+    let mut walk = Walk { here: start, speedup, taken_back: 0 };
+    if met {
+        let target = figures(&found.baseline.target);
+        while walk.step(task, &base, goal, lab, &target, &cost)? {}
+    }
+    Ok(Answer {
+        goal,
+        met,
+        speedup: walk.speedup,
+        cost: cost(&walk.here.point, &walk.here.config),
+        baseline_cost: cost(&base, &task.base),
+        priced: task.limits.prices.is_some(),
+        parameters: changes(&task.base, &walk.here.config),
+        toml: document::write(&walk.here.config),
+        proposals: found.trials.len() - 1,
+        taken_back: walk.taken_back,
+    })
+}
+
+/// Steps from the baseline, each over the length of its axis.
+fn distance(task: &Task, base: &Point, point: &Point) -> f64 {
+    let parts = task.space.axes().iter().zip(base.0.iter().zip(&point.0));
+    parts
+        .map(|(axis, (a, b))| match axis.is_numeric() {
+            true => f64::from(a.abs_diff(*b)) / (axis.values().len() - 1) as f64,
+            false => f64::from(u8::from(a != b)),
+        })
+        .sum()
+}
+
+struct Walk {
+    here: Feasible,
+    speedup: Speedup,
+    taken_back: usize,
+}
+
+impl Walk {
+    /// Takes back the change that saves most and leaves the goal met; false if there is none.
+    fn step(
+        &mut self,
+        task: &Task,
+        base: &Point,
+        goal: Goal,
+        lab: &Lab,
+        baseline: &[crate::grade::Figures],
+        cost: &dyn Fn(&Point, &CheckedConfig) -> f64,
+    ) -> Result<bool, SearchError> {
+        let now = cost(&self.here.point, &self.here.config);
+        let mut back: Vec<(f64, Feasible)> = nearer(task, base, &self.here.point)
+            .iter()
+            .filter_map(|point| task.limits.feasible(&task.space, &task.base, point))
+            .map(|found| (cost(&found.point, &found.config), found))
+            .filter(|(cost, _)| *cost < now)
+            .collect();
+        back.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.point.cmp(&b.1.point)));
+        let questions: Vec<_> =
+            back.iter().map(|(_, found)| (&found.config, &task.target)).collect();
+        let answers = ask(lab, &questions)?;
+        for ((_, found), answer) in back.iter().zip(answers) {
+            let Ok(measured) = answer else { continue };
+            let speedup = mean_speedup(&figures(&measured), baseline);
+            if goal.met(&speedup) {
+                (self.here, self.speedup) = (found.clone(), speedup);
+                self.taken_back += 1;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The point with one change taken back wholly or by half, or two wholly (which keeps a capacity).
+fn nearer(task: &Task, base: &Point, point: &Point) -> Vec<Point> {
+    let changed: Vec<usize> =
+        (0..point.0.len()).filter(|axis| point.0[*axis] != base.0[*axis]).collect();
+    let mut all = Vec::new();
+    for (place, &axis) in changed.iter().enumerate() {
+        let mut whole = point.clone();
+        whole.0[axis] = base.0[axis];
+        if task.space.axes()[axis].is_numeric() {
+            let mut half = point.clone();
+            half.0[axis] = point.0[axis].midpoint(base.0[axis]);
+            // Rounding must not stand still.
+            if half != *point && half != whole {
+                all.push(half);
+            }
+        }
+        for &second in &changed[place + 1..] {
+            let mut both = whole.clone();
+            both.0[second] = base.0[second];
+            all.push(both);
+        }
+        all.push(whole);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_are_met_by_their_own_figure() {
+        let speedup = Speedup { latency: 2.0, throughput: 4.0 };
+        assert!(Goal::Latency(2.0).met(&speedup) && !Goal::Latency(2.1).met(&speedup));
+        assert!(Goal::Throughput(3.0).met(&speedup));
+        assert_eq!(Goal::Latency(3.0).weights().performance(&speedup), 2.0_f64.ln());
+        assert_eq!(Goal::Throughput(3.0).weights().performance(&speedup), 4.0_f64.ln());
+    }
+}
