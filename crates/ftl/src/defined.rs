@@ -24,6 +24,7 @@ pub(crate) mod stationary;
 
 use crate::error::FtlError;
 use crate::ftl::Ftl;
+use crate::gc::VictimRules;
 use crate::layout::{BlockRef, Phys};
 use crate::page_table::EntryRef;
 use members::Members;
@@ -75,9 +76,30 @@ pub(crate) struct Past {
     tenants: Vec<TenantPast>,
     planes: Vec<PlanePast>,
     seed: u64,
-    /// By share of valid pages, in steps of `RHO_STEPS`.
+    steady: Distributions,
+}
+
+/// Of valid pages over blocks, by share of valid pages in steps of `RHO_STEPS`.
+#[derive(Default, Serialize, Deserialize)]
+struct Distributions {
+    /// `compat.analytic_start`.
+    as_mqsim: bool,
     #[serde(skip)]
-    steady: BTreeMap<u32, Stationary>,
+    known: BTreeMap<u32, Stationary>,
+}
+
+impl Distributions {
+    fn of(&mut self, rules: &VictimRules, blocks: u32, rho: f64) -> &Stationary {
+        let step = ((rho * RHO_STEPS).round() as u32).clamp(1, RHO_STEPS as u32 - 1);
+        let as_mqsim = self.as_mqsim;
+        self.known.entry(step).or_insert_with(|| {
+            let mut rules = *rules;
+            if as_mqsim && matches!(rules.policy, GcPolicy::Greedy | GcPolicy::Fifo) {
+                (rules.policy, rules.choices) = (GcPolicy::Rga, MQSIM_CHOICES);
+            }
+            Stationary::new(&rules, blocks, f64::from(step) / RHO_STEPS)
+        })
+    }
 }
 
 /// MQSim's stand-in for the best and for the oldest of all blocks.
@@ -153,16 +175,13 @@ impl Ftl {
                 }
             }
         }
+        let mut steady =
+            Distributions { as_mqsim: self.config.analytic_start, ..Default::default() };
         for (index, past) in planes.iter_mut().enumerate() {
-            self.settle(PlaneId(index as u32), past, definition)?;
+            self.settle(PlaneId(index as u32), past, definition, &mut steady)?;
         }
         self.table.define(used.iter().sum());
-        self.past = Some(Box::new(Past {
-            tenants,
-            planes,
-            seed: definition.seed,
-            steady: BTreeMap::new(),
-        }));
+        self.past = Some(Box::new(Past { tenants, planes, seed: definition.seed, steady }));
         self.seed_caches(definition.start);
         Ok(used)
     }
@@ -193,20 +212,8 @@ impl Ftl {
     #[cold]
     fn wake_cold(&mut self, plane: PlaneId) {
         let past = self.past.as_mut().expect("only planes with a past sleep");
-        let (mut rules, pages) = (self.rules, self.geometry.pages_per_block);
-        let mqsim = self.config.analytic_start;
-        if mqsim && matches!(rules.policy, GcPolicy::Greedy | GcPolicy::Fifo) {
-            (rules.policy, rules.choices) = (GcPolicy::Rga, MQSIM_CHOICES);
-        }
-        let seed = mix(past.seed ^ (u64::from(plane.0) << 20));
-        let steady = &mut past.steady;
-        past.planes[plane.index()].lay_out(pages, seed, mqsim, |blocks, rho| {
-            let step = ((rho * RHO_STEPS).round() as u32).clamp(1, RHO_STEPS as u32 - 1);
-            steady
-                .entry(step)
-                .or_insert_with(|| Stationary::new(&rules, blocks, f64::from(step) / RHO_STEPS))
-                .clone()
-        });
+        let fullest_first = self.config.analytic_start;
+        past.planes[plane.index()].lay_out(fullest_first, &self.rules, &mut past.steady);
         past.planes[plane.index()].open(&mut self.planes[plane.index()]);
         let open: Vec<u32> = past.planes[plane.index()].open_blocks().collect();
         for block in open {

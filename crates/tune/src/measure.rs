@@ -35,6 +35,11 @@ pub enum InitialState {
     /// It holds what the trace touches, written in the order of addresses; the rest is free.
     #[default]
     Footprint,
+    /// It holds what the trace touches and then other pages, as endless random overwrites leave them behind.
+    Steady {
+        /// Share of the visible pages; what the trace touches is there in any case.
+        occupancy: f64,
+    },
     /// The first pages hold data, and were then overwritten at random. Slow: every page of it is written.
     Filled {
         /// Share of the visible pages.
@@ -49,6 +54,9 @@ impl fmt::Display for InitialState {
         match self {
             Self::Empty => f.write_str("empty"),
             Self::Footprint => f.write_str("footprint written"),
+            Self::Steady { occupancy } => {
+                write!(f, "in steady state, {} % filled", occupancy * 100.0)
+            }
             Self::Filled { occupancy, overwrites } => {
                 write!(f, "{} % filled, overwritten {overwrites}x", occupancy * 100.0)
             }

@@ -2,11 +2,11 @@
 
 use super::members::Members;
 use super::permutation::{Permutation, mix};
-use super::stationary::Stationary;
-use super::{Definition, Start};
+use super::{Definition, Distributions, Start};
 use crate::block::{Past as BlockPast, Plane, Stream};
 use crate::error::FtlError;
 use crate::ftl::Ftl;
+use crate::gc::VictimRules;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
 use std::cmp::Reverse;
@@ -82,6 +82,7 @@ impl Ftl {
         id: PlaneId,
         past: &mut PlanePast,
         definition: &Definition,
+        steady: &mut Distributions,
     ) -> Result<(), FtlError> {
         if past.groups.is_empty() {
             return Ok(());
@@ -104,13 +105,20 @@ impl Ftl {
         // Steady is a plane that has just collected: its pool is at the threshold.
         let spared = match definition.start {
             Start::Sequential => self.config.reserve + 1,
-            Start::Steady if self.config.analytic_start => self.config.threshold / 2,
+            Start::Steady if self.config.analytic_start => {
+                // MQSim takes whole blocks of each count and leaves the fractions in the pool.
+                let spared = self.config.threshold / 2;
+                let room = plane.free_blocks().saturating_sub(spared + open).max(1);
+                let rho = settled as f64 / (u64::from(room) * pages) as f64;
+                spared + steady.of(&self.rules, room, rho).fractions(room)
+            }
             Start::Steady => self.config.threshold,
         };
         let room = plane.free_blocks().saturating_sub(spared + open);
         let needed: u64 = past.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();
-        let steady = definition.start == Start::Steady;
-        if needed > u64::from(room) || steady && settled + u64::from(room) > u64::from(room) * pages
+        let is_steady = definition.start == Start::Steady;
+        if needed > u64::from(room)
+            || is_steady && settled + u64::from(room) > u64::from(room) * pages
         {
             return Err(FtlError::NoRoomForPast { plane: id.0, blocks: needed, room });
         }
@@ -177,13 +185,13 @@ impl PlanePast {
     }
 
     /// Says how many pages lie in which block.
-    pub fn lay_out(
+    pub(super) fn lay_out(
         &mut self,
-        pages: u32,
-        seed: u64,
         fullest_first: bool,
-        mut steady: impl FnMut(u32, f64) -> Stationary,
+        rules: &VictimRules,
+        steady: &mut Distributions,
     ) {
+        let (pages, seed) = (self.pages, self.seed);
         self.owners = interleave(&self.groups, self.full);
         let (mut open, oldest) = (self.first + self.full, self.oldest());
         for (index, group) in self.groups.iter_mut().enumerate() {
@@ -192,7 +200,7 @@ impl PlanePast {
             let own: Vec<u32> = own.collect();
             let valid = if self.shuffled && group.full > 0 {
                 let rho = group.settled() as f64 / (f64::from(group.full) * f64::from(pages));
-                let stationary = steady(self.full, rho);
+                let stationary = steady.of(rules, self.full, rho);
                 let older = |&block: &u32| 1.0 - (f64::from(block) + 0.5) / f64::from(self.full);
                 let ages = own.iter().map(|block| {
                     (stationary.age(older(block)) * f64::from(self.full)).min(oldest) as u32

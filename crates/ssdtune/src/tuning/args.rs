@@ -87,7 +87,8 @@ pub(crate) struct TuneArgs {
     pub(crate) depth: Vec<String>,
 
     /// What a drive has been through before it is measured: `footprint` (it holds what the trace touches),
-    /// `empty`, or `filled:SHARE:N` (that share written and overwritten N times).
+    /// `empty`, `steady:SHARE` (that share of its pages holds data, as endless random overwrites leave them
+    /// behind), or `filled:SHARE:N` (that share written and overwritten N times, one by one).
     #[arg(long, value_name = "STATE", default_value = "footprint", value_parser = initial_state)]
     pub(crate) initial_state: InitialState,
 
@@ -119,17 +120,25 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 fn initial_state(text: &str) -> Result<InitialState, String> {
+    let share = |text: &str| text.parse().ok().filter(|own| (0.0..=1.0).contains(own));
+    let steady = |rest: &str| Some(InitialState::Steady { occupancy: share(rest)? });
     let filled = |rest: &str| {
         let (occupancy, overwrites) = rest.split_once(':').unwrap_or((rest, "0"));
-        let occupancy = occupancy.parse().ok().filter(|own| (0.0..=1.0).contains(own))?;
+        let occupancy = share(occupancy)?;
         let overwrites = overwrites.parse().ok().filter(|own| *own <= 100)?;
         Some(InitialState::Filled { occupancy, overwrites })
     };
     match text {
         "footprint" => Ok(InitialState::Footprint),
         "empty" => Ok(InitialState::Empty),
-        _ => text.strip_prefix("filled:").and_then(filled).ok_or_else(|| {
-            "write footprint, empty, or filled:SHARE:N such as filled:0.5:1".to_owned()
+        _ => match text.split_once(':') {
+            Some(("steady", rest)) => steady(rest),
+            Some(("filled", rest)) => filled(rest),
+            _ => None,
+        }
+        .ok_or_else(|| {
+            "write footprint, empty, steady:SHARE such as steady:0.7, or filled:SHARE:N such as filled:0.5:1"
+                .to_owned()
         }),
     }
 }

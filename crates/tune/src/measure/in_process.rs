@@ -4,7 +4,9 @@ use super::{Busy, EvaluationError, Evaluator, InitialState, Job, Measurement, Ru
 use crate::grade::Figures;
 use crate::key::BUILT_IN;
 use ssdtune_model::{CheckedConfig, DeviceConfig};
-use ssdtune_sim::{Filling, Observe, Outcome, Report, SimError, Simulator, Stream, Tenant};
+use ssdtune_sim::{
+    Filling, Footprint, Observe, Outcome, Past, Report, SimError, Simulator, Stream, Tenant,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The simulator of `ssdtune-sim`, one tenant on the whole drive.
@@ -74,6 +76,13 @@ impl InProcess {
             InitialState::Empty => {}
             InitialState::Footprint => {
                 drive.warm_up(job.trace.laying().take_while(|_| go_on())).map_err(unfit)?;
+            }
+            InitialState::Steady { occupancy } => {
+                let mut footprint = Footprint::default();
+                job.trace.requests().iter().for_each(|r| drive.cover(&mut footprint, r));
+                let (state, seed) = (ssdtune_sim::InitialState::Steady, config.run.seed);
+                let past = Past { state, occupancy: vec![occupancy], erases: 0, seed };
+                drive.define(&past, &footprint).map_err(unfit)?;
             }
             InitialState::Filled { occupancy, overwrites } => {
                 let filling = Filling { occupancy, overwrites, seed: config.run.seed };

@@ -99,7 +99,8 @@ impl<'a> Lab<'a> {
             InitialState::Filled { occupancy, overwrites } => {
                 Some(Filling { occupancy, overwrites, seed: job.config.run.seed })
             }
-            InitialState::Empty | InitialState::Footprint => None,
+            // The evaluator's identity says these.
+            InitialState::Empty | InitialState::Footprint | InitialState::Steady { .. } => None,
         };
         EvaluationKey::of(&EvaluationInputs {
             config: job.config,

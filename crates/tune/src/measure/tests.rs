@@ -93,12 +93,29 @@ fn a_drive_that_cannot_serve_is_an_answer_and_an_interruption_is_none() {
 }
 
 #[test]
+fn a_steady_drive_collects_from_the_first_writes_on() {
+    let (intel, trace) = (config("intel-750"), trace("kvstore", 3_000));
+    let job = Job { config: &intel, trace: &trace, depth: 4 };
+    let facts = |state| {
+        let measured = InProcess { state }.measure(&job, &GO_ON).unwrap();
+        measured.closed.unwrap()
+    };
+    let steady = facts(InitialState::Steady { occupancy: 0.9 });
+    let fresh = facts(InitialState::Footprint);
+    assert!(steady.collections > 0 && fresh.collections == 0, "{steady:?} {fresh:?}");
+    assert!(steady.write_amplification > fresh.write_amplification);
+    assert!(steady.unwritten_share < 1e-9);
+}
+
+#[test]
 fn what_decides_a_result_decides_the_key() {
     let (intel, zssd) = (config("intel-750"), config("z-ssd"));
     let trace = trace("websearch", 100);
     let states = [
         InitialState::Empty,
         InitialState::Footprint,
+        InitialState::Steady { occupancy: 0.5 },
+        InitialState::Steady { occupancy: 0.6 },
         InitialState::Filled { occupancy: 0.5, overwrites: 1 },
         InitialState::Filled { occupancy: 0.5, overwrites: 2 },
     ];
@@ -115,7 +132,7 @@ fn what_decides_a_result_decides_the_key() {
             }
         }
     }
-    assert_eq!(keys.len(), 4 * 8);
+    assert_eq!(keys.len(), 6 * 8);
 }
 
 #[cfg(unix)]
