@@ -179,7 +179,8 @@ impl Cell {
         let Some(path) = &self.restore else {
             return Ok(Simulator::new(&self.device, &self.tenants, observe)?);
         };
-        let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        // A file that cannot be read is a faulty input, not failed work.
+        let bytes = std::fs::read(path).map_err(|error| anyhow!("{}: {error}", path.display()))?;
         Simulator::restore(&self.device, &self.tenants, observe, &bytes)
             .with_context(|| path.display().to_string())
     }
