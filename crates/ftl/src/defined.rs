@@ -175,10 +175,9 @@ impl Ftl {
                 }
             }
         }
-        let mut steady =
-            Distributions { as_mqsim: self.config.analytic_start, ..Default::default() };
+        let steady = Distributions { as_mqsim: self.config.analytic_start, ..Default::default() };
         for (index, past) in planes.iter_mut().enumerate() {
-            self.settle(PlaneId(index as u32), past, definition, &mut steady)?;
+            self.settle(PlaneId(index as u32), past, definition)?;
         }
         self.table.define(used.iter().sum());
         self.past = Some(Box::new(Past { tenants, planes, seed: definition.seed, steady }));

@@ -17,7 +17,7 @@ use crate::tenant::{Places, Tenant, visible_sectors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::config::{Allocation, Sharing};
+use ssdtune_model::config::{Allocation, PlaneOrder, Sharing};
 use ssdtune_model::{DeviceConfig, Geometry, PlaneId};
 
 /// How busy planes are, for placement that depends on it.
@@ -131,6 +131,7 @@ pub struct Ftl {
     pub(crate) config: Switches,
     pub(crate) counters: FtlCounters,
     pub(crate) turn: u32,
+    plane_order: PlaneOrder,
     /// What lay on it before its first request.
     pub(crate) past: Option<Box<Past>>,
     /// Pages of a victim, while a warm-up moves them.
@@ -216,6 +217,7 @@ impl Ftl {
             config: switches,
             counters: FtlCounters::default(),
             turn: 0,
+            plane_order: config.mapping.plane_order,
             past: None,
             victim: Vec::new(),
             geometry,
@@ -280,6 +282,18 @@ impl Ftl {
         }
     }
 
+    /// Binds a tenant to other places from now on. What it has written stays where it is until it is rewritten
+    /// or collected; what it sees stays as large as it was, so the new places must have the room.
+    ///
+    /// # Errors
+    /// A place does not exist.
+    pub fn bind(&mut self, tenant: usize, places: &Places) -> Result<(), FtlError> {
+        let places = places.check(tenant, &self.geometry)?;
+        let planes = places.in_order(self.plane_order, &self.geometry);
+        self.tenants[tenant] = self.tenants[tenant].bound_to(planes);
+        Ok(())
+    }
+
     /// How many tenants there are.
     pub fn tenants(&self) -> usize {
         self.tenants.len()
@@ -302,6 +316,11 @@ impl Ftl {
 
     pub(crate) fn translation_base(&self, tenant: usize) -> u64 {
         (0..tenant).map(|t| self.translation_pages(t)).sum()
+    }
+
+    /// The shape of the flash array.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
     }
 
     /// The layout of physical pages.

@@ -108,6 +108,11 @@ impl Tenant {
         Self { base, sectors, planes, mask, dynamic }
     }
 
+    /// The same tenant on other planes.
+    pub fn bound_to(&self, planes: Vec<PlaneId>) -> Self {
+        Self::new(self.base, self.sectors, planes, self.dynamic)
+    }
+
     /// The plane of a logical page in static order.
     #[inline]
     pub fn static_plane(&self, lpn: u64) -> PlaneId {

@@ -82,7 +82,6 @@ impl Ftl {
         id: PlaneId,
         past: &mut PlanePast,
         definition: &Definition,
-        steady: &mut Distributions,
     ) -> Result<(), FtlError> {
         if past.groups.is_empty() {
             return Ok(());
@@ -105,13 +104,7 @@ impl Ftl {
         // Steady is a plane that has just collected: its pool is at the threshold.
         let spared = match definition.start {
             Start::Sequential => self.config.reserve + 1,
-            Start::Steady if self.config.analytic_start => {
-                // MQSim takes whole blocks of each count and leaves the fractions in the pool.
-                let spared = self.config.threshold / 2;
-                let room = plane.free_blocks().saturating_sub(spared + open).max(1);
-                let rho = settled as f64 / (u64::from(room) * pages) as f64;
-                spared + steady.of(&self.rules, room, rho).fractions(room)
-            }
+            Start::Steady if self.config.analytic_start => self.config.threshold / 2,
             Start::Steady => self.config.threshold,
         };
         let room = plane.free_blocks().saturating_sub(spared + open);

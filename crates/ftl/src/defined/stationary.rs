@@ -75,18 +75,6 @@ impl Stationary {
         start + (age - start) * ((older - from) / (up_to - from)).clamp(0.0, 1.0)
     }
 
-    /// Blocks that are left over where each count of valid pages has a whole number of blocks. For
-    /// distributions without ages.
-    pub fn fractions(&self, blocks: u32) -> u32 {
-        let mut below = 0.0;
-        let left = self.classes[0].cumulative.iter().map(|&up_to| {
-            let share = (up_to - below) * f64::from(blocks);
-            below = up_to;
-            share.fract()
-        });
-        left.sum::<f64>().round() as u32
-    }
-
     /// Valid pages of the block that is older than a share of all, drawn by `chance`.
     pub fn valid(&self, older: f64, chance: f64) -> u32 {
         let class = &self.classes[self.class(older)];
