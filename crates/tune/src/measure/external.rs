@@ -74,7 +74,7 @@ struct Printed {
 }
 
 impl External {
-    /// From a command line, words separated by blanks: a program with [`CONFIG`] and [`WORKLOAD`] among its
+    /// From a command line, words separated by blanks: a program with `{config.xml}` and `{workload.xml}` among its
     /// arguments, or `mqsim:PATH`.
     ///
     /// # Errors
