@@ -316,6 +316,8 @@ fn a_drive_can_be_aged_before_its_run() {
     simulate(&trace, &tight).assert().code(1).stderr(predicate::str::contains("is full"));
     simulate(&trace, &["--warm-up", "random", "--occupancy", "1.5"]).assert().code(2);
     simulate(&trace, &["--occupancy", "0.5"]).assert().code(2);
+    simulate(&trace, &["--erases", "5"]).assert().code(2);
+    simulate(&trace, &["--restore", kept, "--start", "steady"]).assert().code(2);
 }
 
 #[test]

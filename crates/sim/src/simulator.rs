@@ -550,7 +550,12 @@ impl Core {
 
     /// A closed loop submits one request for each that was completed.
     pub(crate) fn next_in_closed_loop(&mut self, tenant: usize) {
-        let own = |inbox: &Inbox| inbox.depth.is_some() && inbox.tenant == Some(tenant as u16);
+        // A stream that has ended leaves its inbox behind; another of the tenant may still have requests.
+        let own = |inbox: &Inbox| {
+            inbox.depth.is_some()
+                && inbox.tenant == Some(tenant as u16)
+                && !inbox.requests.is_empty()
+        };
         let Some(stream) = self.inboxes.iter().position(own) else { return };
         let inbox = &mut self.inboxes[stream];
         let Some(request) = inbox.requests.pop_front() else { return };

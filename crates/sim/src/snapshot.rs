@@ -143,7 +143,7 @@ impl Simulator {
     /// The drive's whole state.
     ///
     /// # Errors
-    /// The state is larger than memory can hold twice.
+    /// A part of the state cannot be written.
     pub fn snapshot(&self) -> Result<Vec<u8>, SnapshotError> {
         let made = Made::of(&self.config, &self.tenants);
         let mut bytes = vec![0; HEADER];

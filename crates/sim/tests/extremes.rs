@@ -8,7 +8,7 @@ mod drives;
 use drives::Mix;
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::{CacheMode, GcPolicy};
-use ssdtune_sim::{Outcome, Simulator, Tenant};
+use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::collections::BTreeSet;
 
@@ -129,4 +129,17 @@ fn next_to_no_spare_blocks() {
     }
     println!("{refused} refused, {out_of_space} out of space, {completed} completed");
     assert!(completed >= 3 * GcPolicy::ALL.len());
+}
+
+/// A tenant may have a closed loop after or beside another of its own.
+#[test]
+fn every_closed_loop_of_a_tenant_is_served() {
+    let config = drive(GcPolicy::Greedy, true);
+    let requests = Mix { requests: 300, ..mix(&config, 50, 0, 4) }.requests(0);
+    let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+    let stream = || Stream::closed(requests.iter().copied(), 4);
+    for (streams, completed) in [(1, 300), (1, 600), (2, 1200)] {
+        let outcome = drive.run((0..streams).map(|_| stream()).collect(), |_| true);
+        assert_eq!((outcome, drive.completed()), (Outcome::Completed, completed));
+    }
 }

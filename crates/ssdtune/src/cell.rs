@@ -130,14 +130,15 @@ impl Cell {
         let mut drive = self.make(observe)?;
         let slot = ErrorSlot::default();
         let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
-        if self.past.state != InitialState::Empty {
+        if self.restore.is_none() && self.past.state != InitialState::Empty {
             let footprint = self.footprint(&drive, &slot, watch.stop)?;
             drive.define(&self.past, &footprint)?;
         }
         if let Some(ageing) = self.ageing {
             self.age(&mut drive, ageing, &slot, watch.stop)?;
         }
-        if let Some(path) = &self.save {
+        // A drive whose ageing was cut short is not the one that was asked for.
+        if let Some(path) = self.save.as_ref().filter(|_| !watch.stop.load(Ordering::Relaxed)) {
             let bytes = drive.snapshot()?;
             std::fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))?;
         }

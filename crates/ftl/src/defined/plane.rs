@@ -88,6 +88,11 @@ impl Ftl {
         }
         let plane = &mut self.planes[id.index()];
         let pages = u64::from(self.geometry.pages_per_block);
+        // Places in a plane are counted in 32 bits.
+        let bits = u64::BITS - self.geometry.pages_per_plane().leading_zeros();
+        if bits > u32::BITS {
+            return Err(FtlError::TooLarge { bits, limit: u32::BITS });
+        }
         past.first = plane.opened_blocks();
         past.pages = pages as u32;
         past.shuffled = definition.start == Start::Steady;

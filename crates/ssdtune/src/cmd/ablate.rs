@@ -11,7 +11,7 @@ use comfy_table::CellAlignment;
 use serde::Serialize;
 use ssdtune_tune::grade::{Speedup, Weights};
 use ssdtune_tune::measure::Lab;
-use ssdtune_tune::search::{self, Settings, Task};
+use ssdtune_tune::search::{self, Task};
 
 /// Arguments of `ssdtune ablate`.
 #[derive(Debug, clap::Args)]
@@ -60,13 +60,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         return Err(Failure::usage(anyhow!("--values {wrong}: write numbers between 0 and 1")));
     }
     let asked = args.tune.asked(context)?;
-    let prefix = f64::from(args.prefix) / f64::from(args.tune.requests);
-    let settings = Settings {
-        seed: context.seed().unwrap_or(0),
-        budget: args.budget.into(),
-        prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
-        ..Settings::default()
-    };
+    let settings = tuning::settings(context, &args.tune, args.budget, args.prefix);
     let deferred = Deferred::new();
     let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
     let pool = tuning::pool(context)?;

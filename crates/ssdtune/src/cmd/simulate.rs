@@ -116,8 +116,8 @@ pub(crate) struct Args {
     occupancy: f64,
 
     /// How often each block was erased before a sequential or steady --start.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    erases: u32,
+    #[arg(long, value_name = "N")]
+    erases: Option<u32>,
 
     /// Keep the drive as --start and --warm-up leave it, before the run, in a file for --restore. One drive only.
     #[arg(long, value_name = "FILE")]
@@ -154,8 +154,7 @@ impl Args {
         let filled = matches!(self.warm_up, Some(WarmUp::Sequential | WarmUp::Random));
         if filled && self.start != StartArg::Empty {
             return Err(anyhow!(
-                "--start {:?} fills the drive already: leave --warm-up away, or age it with --warm-up trace",
-                self.start
+                "--start fills the drive already: leave --warm-up away, or age it with --warm-up trace"
             ));
         }
         if self.restore.is_some() && self.start != StartArg::Empty {
@@ -166,8 +165,11 @@ impl Args {
                 "--occupancy says how full --start or --warm-up leave the drive: give one of them"
             ));
         }
-        let occupancy = vec![self.occupancy];
-        Ok(Past { state: self.start.into(), occupancy, erases: self.erases, seed: 0 })
+        if self.erases.is_some() && self.start == StartArg::Empty {
+            return Err(anyhow!("--erases says how worn --start leaves the drive: give it too"));
+        }
+        let (occupancy, erases) = (vec![self.occupancy], self.erases.unwrap_or(0));
+        Ok(Past { state: self.start.into(), occupancy, erases, seed: 0 })
     }
 
     fn ageing(&self) -> Option<Ageing> {

@@ -8,7 +8,7 @@ use crate::table;
 use crate::tuning::{self, Bar, Bounds, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::measure::Lab;
-use ssdtune_tune::search::{Progress, Settings, Trial};
+use ssdtune_tune::search::{Progress, Trial};
 use ssdtune_tune::whatif::{self, Answer, Goal};
 use std::sync::Mutex;
 
@@ -56,13 +56,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
     }
     let mut asked = args.tune.asked_in(Bounds::Wide, context)?;
     asked.task.weights = goal.weights();
-    let prefix = f64::from(args.prefix) / f64::from(args.tune.requests);
-    let settings = Settings {
-        seed: context.seed().unwrap_or(0),
-        budget: args.budget.into(),
-        prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
-        ..Settings::default()
-    };
+    let settings = tuning::settings(context, &args.tune, args.budget, args.prefix);
     let deferred = Deferred::new();
     let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
     let bar = Mutex::new(Bar::new(settings.budget, context.level() > Level::Quiet));
