@@ -41,8 +41,9 @@ pub(crate) enum BlockState {
     Collecting,
 }
 
-const INVALID: u64 = u64::MAX;
 const PROGRAMMED: u64 = 1 << 63;
+/// The owner of a page that was overwritten; whether it was programmed stays known.
+const INVALID: u64 = !PROGRAMMED;
 
 /// One written page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -54,12 +55,13 @@ pub(crate) struct PageRecord {
 impl PageRecord {
     /// The page-table entry (or translation page) it holds; `None` once overwritten.
     pub fn owner(&self) -> Option<u64> {
-        (self.owner != INVALID).then_some(self.owner & !PROGRAMMED)
+        let owner = self.owner & !PROGRAMMED;
+        (owner != INVALID).then_some(owner)
     }
 
     /// The program has finished, so the flash really holds it.
     pub fn is_programmed(&self) -> bool {
-        self.owner != INVALID && self.owner & PROGRAMMED != 0
+        self.owner & PROGRAMMED != 0
     }
 }
 
@@ -233,8 +235,8 @@ impl Plane {
         if record.defined {
             self.overwrite(block, page);
         } else {
-            debug_assert_ne!(record.pages[page as usize].owner, INVALID);
-            record.pages[page as usize].owner = INVALID;
+            debug_assert!(record.pages[page as usize].owner().is_some());
+            record.pages[page as usize].owner |= INVALID;
         }
         self.invalid[block as usize] += 1;
         self.valid -= 1;
@@ -245,10 +247,7 @@ impl Plane {
     pub fn programmed(&mut self, block: u32, page: u32) {
         let block = &mut self.blocks[block as usize];
         block.programs -= 1;
-        let record = &mut block.pages[page as usize];
-        if record.owner != INVALID {
-            record.owner |= PROGRAMMED;
-        }
+        block.pages[page as usize].owner |= PROGRAMMED;
     }
 
     /// Names the owner of a page that was written before its owner was sure.
@@ -272,13 +271,10 @@ impl Plane {
         if record.defined { whole } else { record.pages[page as usize].sectors }
     }
 
-    /// Whether the page's program has ended and it is still the newest.
+    /// Whether the page's program has ended.
     pub fn is_programmed(&self, block: u32, page: u32) -> bool {
         let record = &self.blocks[block as usize];
-        match record.defined {
-            true => !self.is_overwritten(block, page),
-            false => record.pages[page as usize].is_programmed(),
-        }
+        record.defined || record.pages.get(page as usize).is_some_and(PageRecord::is_programmed)
     }
 
     /// The record of a page in a block that is not just defined.

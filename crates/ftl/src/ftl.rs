@@ -399,7 +399,7 @@ impl Ftl {
         self.table.set_mark(at, mark);
     }
 
-    /// Whether the flash really holds the page: its program has ended and it is still the newest.
+    /// Whether the flash really holds something in the page: its program has ended.
     pub fn is_programmed(&self, phys: Phys) -> bool {
         let at = self.layout.block(phys);
         let page = self.layout.page(phys);

@@ -473,6 +473,9 @@ pub struct Compat {
     /// A cached page that is written again and written back carries only the sectors of the last write; older
     /// ones vanish.
     pub destage_drops_sectors: bool,
+    /// A dirty page that another tenant pushes out of a shared data cache is written to that tenant's address
+    /// of the same number.
+    pub evict_to_evictor: bool,
     /// A tenant's space begins right behind the one before, even in the middle of a page.
     pub unaligned_tenants: bool,
     /// An erase command erases one block, never one in each of several planes.
@@ -500,6 +503,7 @@ impl Compat {
         read_fill_dirty: true,
         destage_forgets_all: true,
         destage_drops_sectors: true,
+        evict_to_evictor: true,
         unaligned_tenants: true,
         single_plane_erases: true,
         wrap_request_size: true,

@@ -5,10 +5,12 @@
 //! completion, that the drive has fetched it. SATA: one queue for all, any number in service, and an
 //! adapter that takes its time for every command in each direction.
 //!
-//! A full completion queue is left out: the host takes completions as they come.
+//! The completion queue has as many entries. The host takes completions as they come and rings for each; what
+//! the drive has told and not been rung for fills the queue, and a full one holds completions back.
 
+use crate::event::{EventKey, ServerId};
 use crate::pipe::Pipe;
-use crate::simulator::{Core, Down, Up};
+use crate::simulator::{Core, Down, FIRST_BELL, Up};
 use crate::tx::{NIL, Req};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::HostInterface;
@@ -36,6 +38,15 @@ pub(crate) struct HostQueue {
     entries: VecDeque<u32>,
     /// Requests that found the queue full.
     waiting: VecDeque<u32>,
+    /// Completions sent, and places of the completion queue that the host has given back.
+    told: u64,
+    freed: u64,
+    /// When the drive hears of places given back and not counted yet, in order.
+    bells: VecDeque<EventKey>,
+    /// Requests that found the completion queue full.
+    withheld: VecDeque<u32>,
+    /// The first bell is in the event queue.
+    listens: bool,
 }
 
 impl HostQueue {
@@ -51,11 +62,20 @@ impl HostQueue {
             in_service: 0,
             entries: VecDeque::new(),
             waiting: VecDeque::new(),
+            told: 0,
+            freed: 0,
+            bells: VecDeque::new(),
+            withheld: VecDeque::new(),
+            listens: false,
         }
     }
 
     fn is_full(&self) -> bool {
         self.submitted - self.acknowledged == self.depth - 1
+    }
+
+    fn is_full_of_completions(&self) -> bool {
+        self.told - self.freed == self.depth - 1
     }
 }
 
@@ -227,8 +247,74 @@ impl Core {
         if self.queues[queue].fetching != self.queues[queue].rung {
             self.fetch(queue);
         }
+        if self.queues[queue].is_full_of_completions() {
+            self.count_bells(queue, u64::MAX);
+            if self.queues[queue].is_full_of_completions() {
+                self.queues[queue].withheld.push_back(req);
+                self.listen(queue);
+                return;
+            }
+        }
+        self.tell(queue, req);
+    }
+
+    fn tell(&mut self, queue: usize, req: u32) {
+        self.queues[queue].told += 1;
         let fetched = self.queues[queue].fetched;
         self.up.send(&mut self.events, self.link.completion_entry, Up::Completion(req, fetched));
+    }
+
+    /// Counts places of the completion queue that were given back before now.
+    #[inline]
+    fn count_bells(&mut self, queue: usize, most: u64) {
+        let record = &mut self.queues[queue];
+        for _ in 0..most {
+            match record.bells.front() {
+                Some(&bell) if !record.listens && self.events.is_past(bell) => {
+                    record.bells.pop_front();
+                    record.freed += 1;
+                }
+                _ => break,
+            }
+        }
+    }
+
+    /// The host gives a place of the completion queue back.
+    fn ring(&mut self, queue: usize) {
+        let start = self.down.occupy(self.events.now(), self.link.doorbell);
+        // Those that nobody waited for are counted by and by, so that few are remembered.
+        self.count_bells(queue, 2);
+        let server = ServerId(FIRST_BELL + queue as u32);
+        let bell = self.events.key(start + self.link.doorbell, start, server);
+        self.queues[queue].bells.push_back(bell);
+        if !self.queues[queue].withheld.is_empty() {
+            self.listen(queue);
+        }
+    }
+
+    /// A completion is withheld: the next bell, if one is on its way, is an event.
+    fn listen(&mut self, queue: usize) {
+        let record = &mut self.queues[queue];
+        if let Some(&bell) = record.bells.front()
+            && !record.listens
+        {
+            record.listens = true;
+            self.events.push_key(bell);
+        }
+    }
+
+    /// The drive hears that a place is free, for which a completion waits.
+    pub(crate) fn bell(&mut self, queue: usize) {
+        let record = &mut self.queues[queue];
+        record.listens = false;
+        record.bells.pop_front();
+        record.freed += 1;
+        if let Some(req) = record.withheld.pop_front() {
+            self.tell(queue, req);
+        }
+        if !self.queues[queue].withheld.is_empty() {
+            self.listen(queue);
+        }
     }
 
     /// The host sees a completion.
@@ -240,11 +326,11 @@ impl Core {
         if self.sata.is_some() {
             // The adapter tells the generator before it looks after its queues.
             self.next_in_closed_loop(tenant);
-            self.down.occupy(self.events.now(), self.link.doorbell);
+            self.ring(queue);
             self.admit_waiting(queue);
         } else {
             self.admit_waiting(queue);
-            self.down.occupy(self.events.now(), self.link.doorbell);
+            self.ring(queue);
             self.next_in_closed_loop(tenant);
         }
     }
@@ -286,5 +372,47 @@ pub(crate) fn queue_count(interface: HostInterface, tenants: usize) -> usize {
     match interface {
         HostInterface::Nvme => tenants,
         HostInterface::Sata => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::{Observe, Tenant};
+    use ssdtune_model::DeviceConfig;
+
+    #[test]
+    fn a_full_completion_queue_holds_completions_back_until_the_host_rings() {
+        // Of two entries one can be used.
+        let config = DeviceConfig::default();
+        let tenants = [Tenant::sole(&config)];
+        let observe = Observe { completions: true, ..Observe::default() };
+        let mut core = Core::new(&config, &tenants, observe).unwrap();
+        core.queues[0] = HostQueue { in_service: 5, ..HostQueue::new(2, 16) };
+        for number in 0..5 {
+            let req = core.reqs.insert(Req {
+                lba: Sectors(0),
+                arrived: Nanos::ZERO,
+                enqueued: Nanos::ZERO,
+                stamp: Nanos::ZERO,
+                number,
+                sectors: 8,
+                rest: 0,
+                cursor: 0,
+                next_flush: NIL,
+                waits_flash: 0,
+                waits_dram: 0,
+                tenant: 0,
+                op: Op::Write,
+            });
+            core.request_done(req);
+        }
+        while core.step() {}
+        let seen: Vec<u64> =
+            core.completions.unwrap().iter().map(|done| done.completed.0).collect();
+        let (entry, bell) = (core.link.completion_entry.0, core.link.doorbell.0);
+        let expected: Vec<u64> = (0..5).map(|k| entry + k * (entry + bell)).collect();
+        assert_eq!(seen, expected);
+        assert_eq!((core.queues[0].told, core.queues[0].withheld.len()), (5, 0));
     }
 }

@@ -348,8 +348,19 @@ impl Core {
         (record.state == SlotState::Dirty && !is_ghost).then(|| {
             let part =
                 Part { lpn: record.lpn, mask: record.mask, sectors: record.mask.count_ones() };
-            self.write_tx(Purpose::Destage, record.entry, record.tenant, part, record.stamp, NIL)
+            let (owner, entry) = self.goes_to(&record, tenant);
+            self.write_tx(Purpose::Destage, entry, owner, part, record.stamp, NIL)
         })
+    }
+
+    /// Where a page goes that a tenant pushes out of the cache.
+    fn goes_to(&mut self, page: &Slot, evictor: u16) -> (u16, EntryRef) {
+        let last = self.page_of(self.tenants[usize::from(evictor)].sectors - 1);
+        if self.evict_to_evictor && page.tenant != evictor && page.lpn <= last {
+            (evictor, self.ftl.entry(evictor.into(), page.lpn))
+        } else {
+            (page.tenant, page.entry)
+        }
     }
 
     /// A cached page has reached flash: back-pressure falls, and writes that waited are tried again.

@@ -187,6 +187,7 @@ pub(crate) struct Core {
     pub(crate) fill_by_flash_owner: bool,
     pub(crate) destage_forgets_all: bool,
     pub(crate) destage_drops_sectors: bool,
+    pub(crate) evict_to_evictor: bool,
     pub(crate) single_plane_erases: bool,
     pub(crate) wrap_request_size: bool,
     pub(crate) any_dynamic: bool,
@@ -205,13 +206,13 @@ pub(crate) struct Core {
     pub(crate) first_die: u32,
 }
 
-/// Servers before the channels: streams, SATA in and out, link down and up, DRAM.
+/// Servers before the channels: streams, SATA in and out, link down and up, DRAM, the bells of the queues.
 const SATA_IN: u32 = STREAMS_MAX;
 const SATA_OUT: u32 = STREAMS_MAX + 1;
 const LINK_DOWN: u32 = STREAMS_MAX + 2;
 const LINK_UP: u32 = STREAMS_MAX + 3;
 const DRAM: u32 = STREAMS_MAX + 4;
-const FIRST_CHANNEL: u32 = STREAMS_MAX + 5;
+pub(crate) const FIRST_BELL: u32 = STREAMS_MAX + 5;
 
 /// A drive that cannot be simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -236,8 +237,10 @@ impl Core {
         observe: Observe,
     ) -> Result<Self, SimError> {
         let geometry = config.geometry();
+        let queues = queue_count(config.host.interface, tenants.len());
         let servers = u64::from(geometry.channels) + geometry.dies();
-        let limit = ServerId::LIMIT - FIRST_CHANNEL;
+        let first_channel = FIRST_BELL + queues as u32;
+        let limit = ServerId::LIMIT.saturating_sub(first_channel);
         if servers > u64::from(limit) {
             return Err(SimError::TooManyServers { servers, limit });
         }
@@ -287,16 +290,14 @@ impl Core {
                 submit: Pipe::new(ServerId(SATA_IN)),
                 complete: Pipe::new(ServerId(SATA_OUT)),
             }),
-            queues: (0..queue_count(config.host.interface, tenants.len()))
-                .map(|_| queue())
-                .collect(),
+            queues: (0..queues).map(|_| queue()).collect(),
             inboxes: Vec::new(),
             sources_known: false,
             horizon: Nanos::MAX,
             reqs: Slab::new(),
             txs: Slab::new(),
             jobs: Slab::new(),
-            flash: FlashArray::new(config, &geometry, FIRST_CHANNEL, suspends),
+            flash: FlashArray::new(config, &geometry, first_channel, suspends),
             layout: ftl.layout(),
             ftl,
             caches: (0..partitions).map(|_| DataCache::new(cache_pages)).collect(),
@@ -332,6 +333,7 @@ impl Core {
             fill_by_flash_owner: config.compat.read_fill_by_flash_owner,
             destage_forgets_all: config.compat.destage_forgets_all,
             destage_drops_sectors: config.compat.destage_drops_sectors,
+            evict_to_evictor: config.compat.evict_to_evictor,
             single_plane_erases: config.compat.single_plane_erases,
             wrap_request_size: config.compat.wrap_request_size,
             any_dynamic: config.mapping.allocation != ssdtune_model::config::Allocation::Static,
@@ -345,8 +347,8 @@ impl Core {
             stats: Stats::new(tenants.len(), observe.exact_percentiles),
             energy: Meter::new(config),
             completions: observe.completions.then(Vec::new),
-            first_channel: FIRST_CHANNEL,
-            first_die: FIRST_CHANNEL + geometry.channels,
+            first_channel,
+            first_die: first_channel + geometry.channels,
         })
     }
 
@@ -369,6 +371,7 @@ impl Core {
             DRAM => self.dram_event(),
             SATA_IN => self.sata_in(),
             SATA_OUT => self.sata_out(),
+            id if id >= FIRST_BELL => self.bell((id - FIRST_BELL) as usize),
             stream => self.arrival_event(stream as usize),
         }
         true

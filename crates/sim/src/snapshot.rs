@@ -14,7 +14,7 @@ use ssdtune_model::{CheckedConfig, document};
 
 const MAGIC: [u8; 8] = *b"SSDTSNAP";
 /// To be raised whenever the state's shape changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = MAGIC.len() + 4 + 8 + 4;
 
 /// Why bytes are no state of this drive.
@@ -103,7 +103,7 @@ macro_rules! fixed {
             scheduler: _, suspension: _, suspend_rules: _, times_vary: _, cache_read: _, cache_program: _,
             preemptible: _, copyback: _, collect_when_full_only: _, free_mapping_writes: _, read_allocates: _,
             read_fill_dirty: _, fill_by_flash_owner: _, destage_forgets_all: _, destage_drops_sectors: _,
-            single_plane_erases: _, wrap_request_size: _, any_dynamic: _, page_sectors: _, page_shift: _,
+            evict_to_evictor: _,            single_plane_erases: _, wrap_request_size: _, any_dynamic: _, page_sectors: _, page_shift: _,
             lists: _, first_channel: _, first_die: _ } = $core;
     };
 }

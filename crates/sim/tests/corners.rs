@@ -128,6 +128,7 @@ fn draw_compat(config: &mut DeviceConfig, number: u64, rng: &mut Pcg64Mcg) {
             config.compat.destage_drops_sectors = rng.random();
             config.compat.free_mapping_writes = rng.random();
             config.compat.eager_frontiers = rng.random();
+            config.compat.evict_to_evictor = rng.random();
         }
         _ => {}
     }

@@ -104,7 +104,7 @@ impl Plane {
         pages.reserve_exact(self.pages_per_block as usize);
         pages.extend((0..written).map(|page| {
             let owner = owner(page).filter(|_| !self.is_overwritten(block, page));
-            PageRecord { owner: owner.map_or(INVALID, |owner| owner | PROGRAMMED), sectors }
+            PageRecord { owner: owner.unwrap_or(INVALID) | PROGRAMMED, sectors }
         }));
         self.blocks[index].pages = pages;
         self.blocks[index].defined = false;

@@ -38,6 +38,9 @@ pub(super) const COMPAT: Section = Section {
         row!("compat.destage_drops_sectors", compat.destage_drops_sectors).says(
             "A cached page written back carries only the sectors of its last write; older ones vanish.",
         ),
+        row!("compat.evict_to_evictor", compat.evict_to_evictor).says(
+            "A dirty page that another tenant pushes out of a shared cache is written to that tenant's space.",
+        ),
         row!("compat.single_plane_erases", compat.single_plane_erases)
             .says("An erase command erases one block, never one in each of several planes."),
         row!("compat.wrap_request_size", compat.wrap_request_size)
