@@ -36,15 +36,26 @@ const FAR: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EventKey(u128);
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct EventQueue {
     /// Keys in descending order.
     keys: Vec<u128>,
+    /// One event beside them: the next arrival, which would otherwise travel through the queue each time.
+    beside: u128,
     /// The key of the event being handled.
     current: u128,
     now: u64,
     sequence: u64,
     processed: u64,
+}
+
+/// No event.
+const NEVER: u128 = u128::MAX;
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self { keys: Vec::new(), beside: NEVER, current: 0, now: 0, sequence: 0, processed: 0 }
+    }
 }
 
 impl EventQueue {
@@ -88,6 +99,17 @@ impl EventQueue {
         key.0 < self.current
     }
 
+    /// Likewise, for an event that will mostly be the next one.
+    #[inline]
+    pub fn push_beside(&mut self, at: Nanos, caused: Nanos, server: ServerId) {
+        let key = self.key(at, caused, server);
+        if self.beside == NEVER {
+            self.beside = key.0;
+        } else {
+            self.push_key(key);
+        }
+    }
+
     /// Puts an event into its place.
     pub fn push_key(&mut self, EventKey(key): EventKey) {
         let mut index = self.keys.len();
@@ -107,13 +129,21 @@ impl EventQueue {
     /// When the next event falls.
     #[inline]
     pub fn next_at(&self) -> Option<Nanos> {
-        self.keys.last().map(|key| Nanos((key >> 64) as u64))
+        let key = self.keys.last().map_or(NEVER, |&key| key).min(self.beside);
+        (key != NEVER).then_some(Nanos((key >> 64) as u64))
     }
 
     /// Takes the next event and moves time to it.
     #[inline]
     pub fn pop(&mut self) -> Option<ServerId> {
-        let key = self.keys.pop()?;
+        let key = match self.keys.last() {
+            Some(&key) if key < self.beside => {
+                self.keys.pop();
+                key
+            }
+            _ if self.beside == NEVER => return None,
+            _ => std::mem::replace(&mut self.beside, NEVER),
+        };
         self.current = key;
         self.now = (key >> 64) as u64;
         self.processed += 1;

@@ -8,7 +8,7 @@
 //! The completion queue has as many entries. The host takes completions as they come and rings for each; what
 //! the drive has told and not been rung for fills the queue, and a full one holds completions back.
 
-use crate::event::{EventKey, ServerId};
+use crate::event::ServerId;
 use crate::pipe::Pipe;
 use crate::simulator::{Core, Down, FIRST_BELL, Up};
 use crate::tx::{NIL, Req};
@@ -42,7 +42,7 @@ pub(crate) struct HostQueue {
     told: u64,
     freed: u64,
     /// When the drive hears of places given back and not counted yet, in order.
-    bells: VecDeque<EventKey>,
+    bells: VecDeque<Nanos>,
     /// Requests that found the completion queue full.
     withheld: VecDeque<u32>,
     /// The first bell is in the event queue.
@@ -248,7 +248,7 @@ impl Core {
             self.fetch(queue);
         }
         if self.queues[queue].is_full_of_completions() {
-            self.count_bells(queue, u64::MAX);
+            self.count_bells(queue, usize::MAX);
             if self.queues[queue].is_full_of_completions() {
                 self.queues[queue].withheld.push_back(req);
                 self.listen(queue);
@@ -264,13 +264,14 @@ impl Core {
         self.up.send(&mut self.events, self.link.completion_entry, Up::Completion(req, fetched));
     }
 
-    /// Counts places of the completion queue that were given back before now.
+    /// Counts places of the completion queue that were given back up to now.
     #[inline]
-    fn count_bells(&mut self, queue: usize, most: u64) {
+    fn count_bells(&mut self, queue: usize, most: usize) {
+        let now = self.events.now();
         let record = &mut self.queues[queue];
         for _ in 0..most {
             match record.bells.front() {
-                Some(&bell) if !record.listens && self.events.is_past(bell) => {
+                Some(&bell) if bell <= now && !record.listens => {
                     record.bells.pop_front();
                     record.freed += 1;
                 }
@@ -280,13 +281,12 @@ impl Core {
     }
 
     /// The host gives a place of the completion queue back.
+    #[inline]
     fn ring(&mut self, queue: usize) {
         let start = self.down.occupy(self.events.now(), self.link.doorbell);
         // Those that nobody waited for are counted by and by, so that few are remembered.
         self.count_bells(queue, 2);
-        let server = ServerId(FIRST_BELL + queue as u32);
-        let bell = self.events.key(start + self.link.doorbell, start, server);
-        self.queues[queue].bells.push_back(bell);
+        self.queues[queue].bells.push_back(start + self.link.doorbell);
         if !self.queues[queue].withheld.is_empty() {
             self.listen(queue);
         }
@@ -299,7 +299,8 @@ impl Core {
             && !record.listens
         {
             record.listens = true;
-            self.events.push_key(bell);
+            let server = ServerId(FIRST_BELL + queue as u32);
+            self.events.push_caused(bell, bell - self.link.doorbell, server);
         }
     }
 

@@ -466,7 +466,7 @@ impl Core {
         self.dram.current = None;
         let queues = self.dram.queues.len();
         for _ in 0..queues {
-            self.dram.turn = (self.dram.turn + 1) % queues;
+            self.dram.turn = if self.dram.turn + 1 < queues { self.dram.turn + 1 } else { 0 };
             if let Some((takes, access)) = self.dram.queues[self.dram.turn].pop_front() {
                 self.dram.current = Some(access);
                 self.events.push(self.events.now() + takes, self.dram_server);
@@ -547,7 +547,7 @@ impl Core {
         if let Some(request) = inbox.requests.front() {
             inbox.pending = true;
             let (at, caused) = (request.at.max(now), inbox.last_at.min(now));
-            self.events.push_caused(at, caused, ServerId(stream as u32));
+            self.events.push_beside(at, caused, ServerId(stream as u32));
         }
     }
 
