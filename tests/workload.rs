@@ -150,9 +150,28 @@ fn a_known_workload_gets_its_configuration_at_once() {
     none.stderr(predicate::str::contains("none of the 2 stored configurations keeps"));
     let nowhere = scratch.run(&["recommend", "lpm-sequential-write"]).assert().code(1);
     nowhere.stderr(predicate::str::contains("belongs to no category (the nearest is"));
-    // Recommendations belong to these categories, so they cannot be made anew below them.
-    let anew = scratch.run(&["workload", "learn", "vdi", "--anew"]).assert().code(2);
-    anew.stderr(predicate::str::contains("learn anew in another AutoDB"));
+}
+
+#[test]
+fn recommendations_follow_their_targets_into_new_categories() {
+    let scratch = Scratch::new();
+    scratch.json(&["workload", "learn", "websearch", "vdi", "--windows", "8"]);
+    let uncategorised = 4_294_967_295;
+    let lines = [
+        r#"{"autodb":"ssdtune","schema":1,"generation":2}"#.to_owned(),
+        stored(1, 0, 0.2, "name = \"good\"\nbase = \"intel-750\"\n"),
+        stored(2, uncategorised, 0.3, "name = \"before\"\nbase = \"intel-750\"\n"),
+    ];
+    scratch.run(&["db", "import", "-"]).write_stdin(lines.join("\n")).assert().success();
+    // The other way round: the number of websearch changes.
+    let learn = ["workload", "learn", "vdi", "websearch", "--windows", "8", "--anew"];
+    let anew = scratch.run(&learn).assert().success();
+    anew.stderr(predicate::str::contains("2 stored recommendations are filed"));
+    let found = scratch.json(&["recommend", "websearch", "--windows", "8"]);
+    assert_eq!(found["recommendation"]["cluster"], 1);
+    assert_eq!(found["recommendation"]["grade"], 0.3, "both are there: {found}");
+    let other = scratch.run(&["recommend", "vdi", "--windows", "8"]).assert().code(1);
+    other.stderr(predicate::str::contains("no configuration is stored for category vdi"));
 }
 
 #[test]

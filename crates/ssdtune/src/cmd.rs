@@ -5,6 +5,7 @@ mod ablate;
 mod completions;
 mod config;
 mod db;
+mod grade;
 mod man;
 mod prune;
 mod recommend;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Prune(Box<prune::Args>),
     /// Find a drive that serves a workload better than the baseline, prove it, remember it.
     Search(Box<search::Args>),
+    /// Grade drives against the baseline, or points that another optimiser proposes.
+    Grade(Box<grade::Args>),
     /// Find out what it takes to be so many times faster, beyond what the market has.
     #[command(name = "whatif")]
     WhatIf(Box<whatif::Args>),
@@ -63,6 +66,7 @@ impl Command {
             Self::Simulate(args) => simulate::run(&args, context),
             Self::Prune(args) => prune::run(&args, context),
             Self::Search(args) => search::run(&args, context),
+            Self::Grade(args) => grade::run(&args, context),
             Self::WhatIf(args) => whatif::run(*args, context),
             Self::Ablate(args) => ablate::run(&args, context),
             Self::Validate(args) => validate::run(&args, context),

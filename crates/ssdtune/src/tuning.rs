@@ -21,7 +21,7 @@ pub(crate) fn pool(context: &Context) -> Outcome<rayon::ThreadPool> {
 pub(crate) fn settings(context: &Context, tune: &TuneArgs, budget: u32, prefix: u32) -> Settings {
     let prefix = f64::from(prefix) / f64::from(tune.requests);
     Settings {
-        seed: context.seed().unwrap_or(0),
+        seed: tune.search_seed(context),
         budget: budget.into(),
         prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
         ..Settings::default()

@@ -7,7 +7,7 @@
 //! asks for are found in AutoDB up to where that one came, and it ends at the same answer.
 
 use crate::cluster::{Categories, ClusterError, Threshold};
-use crate::db::{AutoDb, DbError, Generation, Kind, Measure, StoredBest};
+use crate::db::{AutoDb, Batch, DbError, Generation, Kind, Measure, StoredBest};
 use crate::key::{Digest, Digester, canonical};
 use crate::prune::Pruning;
 use crate::recommend::{Recommendation, Row};
@@ -190,4 +190,34 @@ pub fn remember(
     }
     let records: Vec<(Vec<u8>, &StoredBest)> = all.iter().map(|own| (own.key(), own)).collect();
     db.put_all(Kind::Search, records).map(|_| ())
+}
+
+/// Files recommendations under the categories there are now: each under the one that its target is in or has
+/// given its name to. What belongs to none stays where it is, or with `anew` (its number means something else
+/// now) goes among the uncategorised. Gives how many were moved.
+///
+/// # Errors
+/// AutoDB fails.
+pub fn refile(db: &AutoDb, categories: &Categories, anew: bool) -> Result<usize, DbError> {
+    let of = |target: &str| {
+        let member = categories.members().find(|member| member.name == target);
+        member.map(|own| own.category).or_else(|| categories.number(target).ok())
+    };
+    let mut batch = Batch::default();
+    let mut moved = 0;
+    for found in db.scan::<StoredBest>(Kind::Search) {
+        let mut own = found?.1.value;
+        let elsewhere = if anew { UNCLUSTERED } else { own.cluster };
+        let cluster = of(&own.target).unwrap_or(elsewhere);
+        if cluster != own.cluster {
+            batch.remove(Kind::Search, &own.key());
+            own.cluster = cluster;
+            batch.put(Kind::Search, &own.key(), &own)?;
+            moved += 1;
+        }
+    }
+    if moved > 0 {
+        db.commit(&batch)?;
+    }
+    Ok(moved)
 }

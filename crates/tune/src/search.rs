@@ -21,12 +21,14 @@ mod autoblox;
 mod bayes;
 mod judge;
 mod moves;
+mod objective;
 mod random;
 mod surrogate;
 
 pub use judge::{Baseline, CurvePoint, Trial, Verdict};
 pub(crate) use judge::{ask, figures, mean_speedup};
 pub(crate) use moves::Moves;
+pub use objective::{Graded, Objective};
 
 use crate::grade::{Speedup, Weights};
 use crate::limits::Limits;

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         pairs: !args.no_pairs,
         samples: args.samples as usize,
         threshold: args.threshold,
-        seed: context.seed().unwrap_or(0),
+        seed: args.tune.search_seed(context),
         ..PruneSettings::default()
     };
     let deferred = Deferred::new();

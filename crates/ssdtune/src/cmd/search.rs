@@ -93,7 +93,7 @@ impl Args {
         let prefix = f64::from(self.prefix) / f64::from(self.tune.requests);
         Settings {
             algorithm: self.algorithm,
-            seed: context.seed().unwrap_or(0),
+            seed: self.tune.search_seed(context),
             budget: self.budget,
             batch: self.batch as usize,
             top: self.top as usize,

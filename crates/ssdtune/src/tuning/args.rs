@@ -48,6 +48,14 @@ pub(crate) struct TuneArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(100..))]
     pub(crate) requests: u32,
 
+    /// Seed of the traces that models generate. Default: --seed, which sets this and --search-seed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub(crate) trace_seed: Option<u64>,
+
+    /// Seed of everything that is drawn while configurations are proposed. Default: --seed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub(crate) search_seed: Option<u64>,
+
     /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space file.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) space: Option<String>,
@@ -171,6 +179,11 @@ pub(crate) struct Asked {
 }
 
 impl TuneArgs {
+    /// The seed of what is drawn while configurations are proposed.
+    pub(crate) fn search_seed(&self, context: &Context) -> u64 {
+        self.search_seed.or(context.seed()).unwrap_or(0)
+    }
+
     /// Loads everything, in bounds as wide as the market's.
     pub(crate) fn asked(&self, context: &Context) -> Outcome<Asked> {
         self.asked_in(Bounds::Market, context)
@@ -191,7 +204,7 @@ impl TuneArgs {
             return Err(Failure::usage(anyhow!("--depth {}: no such workload here", name.0)));
         }
         let smallest = smallest_space(&base, &limits);
-        let seed = context.seed().unwrap_or(0);
+        let seed = self.trace_seed.or(context.seed()).unwrap_or(0);
         let load = |set: SeedSet| {
             let one = |own: &&Named| {
                 let depth = depths.iter().find(|(name, _)| *name == own.name).map(|(_, n)| *n);

@@ -452,7 +452,7 @@ pub(crate) fn mean_speedup(own: &[Figures], reference: &[Figures]) -> Speedup {
 }
 
 /// Average power over the traces; `None` unless all of them have it.
-fn watts(measured: &[Measurement]) -> Option<f64> {
+pub(super) fn watts(measured: &[Measurement]) -> Option<f64> {
     let each: Option<Vec<f64>> =
         measured.iter().map(|own| own.open.as_ref().and_then(|open| open.average_watts)).collect();
     each.filter(|each| !each.is_empty()).map(|each| each.iter().sum::<f64>() / each.len() as f64)

@@ -6,6 +6,7 @@ use crate::limits::Feasible;
 use crate::space::{DRAM, LAYOUT, Point, number};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
+use ssdtune_model::Bytes;
 use std::collections::BTreeMap;
 
 /// What every move needs.
@@ -122,8 +123,13 @@ impl<'a> Moves<'a> {
             return;
         }
         let first = rng.random_range(0..axes.len());
-        for turn in 0..axes.len() {
-            let axis = axes[(first + turn) % axes.len()];
+        self.lower_dram(point, most, axes[first..].iter().chain(&axes[..first]).copied());
+    }
+
+    /// Lowers DRAM sizes, the first axis first, until the budget holds.
+    fn lower_dram(&self, point: &mut Point, most: Bytes, axes: impl Iterator<Item = usize>) {
+        let space = &self.task.space;
+        for axis in axes {
             let dram = |point: &Point| {
                 let config = space.config(&self.task.base, point);
                 ssdtune_model::ledger::Memory::of(&config).drive_dram_bytes
@@ -132,6 +138,37 @@ impl<'a> Moves<'a> {
                 point.0[axis] -= 1;
             }
         }
+    }
+
+    /// The nearest point that keeps the limits: another layout if the capacity asks for one, in steps of the
+    /// axes, and less DRAM. `None` where none of the nearest layouts will do.
+    pub fn nearest(&self, point: &Point) -> Option<Feasible> {
+        let Task { space, base, limits, .. } = self.task;
+        let try_one = |point: &Point| {
+            let mut point = point.clone();
+            if let Some(most) = limits.constraints.dram_budget {
+                let axes = DRAM.iter().rev().filter_map(|key| space.axis(key));
+                self.lower_dram(&mut point, most, axes);
+            }
+            limits.feasible(space, base, &point).and_then(|feasible| self.finish(feasible))
+        };
+        if let Some(found) = try_one(point) {
+            return Some(found);
+        }
+        let apart = |layout: &Vec<u16>| -> u32 {
+            let own = self.layout_axes.iter().zip(layout);
+            own.map(|(axis, rank)| u32::from(point.0[*axis].abs_diff(*rank))).sum()
+        };
+        let mut order: Vec<(u32, &Vec<u16>)> =
+            self.layouts.iter().map(|layout| (apart(layout), layout)).collect();
+        order.sort_unstable();
+        order.into_iter().take(ATTEMPTS).find_map(|(_, layout)| {
+            let mut other = point.clone();
+            for (axis, rank) in self.layout_axes.iter().zip(layout) {
+                other.0[*axis] = *rank;
+            }
+            try_one(&other)
+        })
     }
 
     /// A point drawn from the whole space.

@@ -2,17 +2,16 @@
 
 use super::failure;
 use super::source::{SourceArgs, SourceName};
-use crate::autodb::DbArg;
+use crate::autodb::{self, DbArg};
 use crate::context::Context;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::Outcome;
 use crate::table;
-use anyhow::anyhow;
 use serde::Serialize;
 use ssdtune_trace::Request;
 use ssdtune_tune::cluster::{
     Categories, ClusterError, FeatureSet, Learned, Material, PAPER_THRESHOLD, Threshold,
 };
-use ssdtune_tune::db::Kind;
+use ssdtune_tune::history;
 
 /// The seven categories of AutoBlox, Table 2.
 const SEVEN: [&str; 7] =
@@ -45,7 +44,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SET", default_value_t = FeatureSet::default())]
     features: FeatureSet,
 
-    /// Forget every category and begin again with these.
+    /// Forget every category and begin again with these. Evaluations and recommendations stay; a
+    /// recommendation goes to the new category of its target, if there is one.
     #[arg(long)]
     anew: bool,
 
@@ -85,12 +85,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         Err(_) if args.anew => None,
         Err(error) => return Err(failure(error)),
     };
-    if args.anew && db.entries(Kind::Search).next().is_some() {
-        return Err(Failure::usage(anyhow!(
-            "{} holds recommendations for its categories: learn anew in another AutoDB (--db)",
-            db.path().display()
-        )));
-    }
     let mut read: Vec<(String, Vec<Request>)> = Vec::new();
     for source in &sources {
         read.push((source.name(), source.read(&args.input, context)?));
@@ -106,6 +100,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         .collect();
     let (categories, learned) = learn(known, &material, args)?;
     categories.store(&db).map_err(failure)?;
+    let refiled = history::refile(&db, &categories, args.anew).map_err(autodb::failure)?;
+    if refiled > 0 {
+        context.note(format_args!(
+            "{refiled} stored recommendations are filed under the categories of their targets now"
+        ));
+    }
     let windows = |name: &str| {
         categories.members().find(|member| member.name == name).map_or(0, |one| one.points.len())
     };
