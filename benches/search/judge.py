@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """MQSim as an independent judge of recommended drives.
 
-    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 20000]
+    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000]
 
 For each target of TABLES/intel-750 (made by tables.py) the baseline and the recommended drive become MQSim pairs in
 PAIRS, on drives that hold nothing and without garbage collection: `open` has the trace's own times, `full` all requests
 at once with as many outstanding as the target's closed loop. Each pair is run by MQSim, by ssdtune as MQSim (`simulate
 --mqsim`), and by ssdtune with each of MQSim's peculiarities off, one at a time and all together. Prints Markdown; leaves
-PAIRS/judge.json.
+PAIRS/judge.json. `judge.py show PAIRS` prints the tables again.
 """
 
 import argparse
@@ -15,10 +15,14 @@ import json
 import math
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 DEPTHS = {"batch-analytics": 256, "cloud-storage": 4, "database": 32, "kvstore": 4, "livemaps": 16, "recomm": 16, "websearch": 256}
+# These need several tenants, collection, or a drive in steady state.
+IDLE = {f"compat.{name}" for name in ("gc_reserve_ten", "no_static_wear_leveling", "cmt_private_copies", "unaligned_tenants",
+                                      "single_plane_erases", "wrap_request_size", "analytic_start")}
 RANGES = [("Channel_IDs", "Flash_Channel_Count"), ("Chip_IDs", "Chip_No_Per_Channel"),
           ("Die_IDs", "Die_No_Per_Chip"), ("Plane_IDs", "Plane_No_Per_Die")]
 
@@ -61,22 +65,18 @@ def workload(ssd, trace):
 class Judge:
     def __init__(self, args):
         self.args = args
-        self.switches = [line.split("=")[0].strip() for line in self.compat()]
+        self.switches = self.compat()
 
     def compat(self):
         """The switches that matter to a drive of one tenant whose blocks never run out."""
-        names = json.loads(call(self.args.ssdtune, "config", "params", "--json"))
-        rows = names if isinstance(names, list) else names["parameters"]
-        keys = [row["key"] for row in rows if row["key"].startswith("compat.")]
-        return keys
+        rows = json.loads(call(self.args.ssdtune, "config", "params", "--json"))
+        return [row["key"] for row in rows if row["key"].startswith("compat.") and row["key"] not in IDLE]
 
     def ssdtune(self, where, ssd, work, sets=()):
         command = [self.args.ssdtune, "simulate", "--mqsim", ssd, work, "--json", "-q", "--threads", "1"]
         for one in sets:
             command += ["--set", one]
-        report = json.loads(call(*command, cwd=where))
-        report = report["runs"][0]["report"] if "runs" in report else report
-        return find(report)
+        return find(json.loads(call(*command, cwd=where)))
 
     def mqsim(self, where, ssd, work):
         call(self.args.mqsim, "-i", ssd, "-w", work, cwd=where)
@@ -114,10 +114,14 @@ class Judge:
                     for file in files:
                         (kept / file).write_text((where / file).read_text())
                     row = {"a": self.mqsim(where, *files), "b": self.ssdtune(where, *files)}
-                    row["off"] = {key: self.ssdtune(where, *files, [f"{key}=false"]) for key in self.switches}
+                    if mode == "open":
+                        row["off"] = {key: self.ssdtune(where, *files, [f"{key}=false"]) for key in self.switches}
                     row["c"] = self.ssdtune(where, *files, [f"{key}=false" for key in self.switches])
                     rows[f"{name}.{mode}"] = row
-        claimed = result["training"]["target"]["speedup"]
+        drive = self.args.tables / "intel-750" / target / "recommended.toml"
+        graded = call(args.ssdtune, "grade", "--target", target, "--others", "none", "--device", "intel-750", "--requests",
+                      args.requests, "--no-db", "--threads", "1", "--json", "-q", drive)
+        claimed = json.loads(graded)[0]["target"]
         print(f"{target} done", flush=True)
         return {"claimed": claimed, "runs": rows}
 
@@ -137,13 +141,45 @@ def find(report):
     raise SystemExit("no device_latency_ns in the report")
 
 
+def ratio(runs, mode, by):
+    return runs[f"intel-750.{mode}"][by] / runs[f"recommended.{mode}"][by]
+
+
+def share(part, whole):
+    return f"{part / whole:.0%}" if abs(whole) > 0.02 else "-"
+
+
+def show(known):
+    print("| target | claimed | (a) MQSim | (b) as MQSim | (c) as it is, empty drive | greatest (a)/(b) - 1 | survives in (a): latency | both |")
+    print("|---|---|---|---|---|---|---|---|")
+    for target, own in known.items():
+        runs, claimed = own["runs"], own["claimed"]
+        pairs = {by: (ratio(runs, "open", by), ratio(runs, "full", by)) for by in "abc"}
+        off = max((abs(run["a"] / run["b"] - 1) for run in runs.values()))
+        log = lambda pair: sum(math.log(one) for one in pair)
+        both = log((claimed["latency"], claimed["throughput"]))
+        print(f"| {target} | {claimed['latency']:.2f}/{claimed['throughput']:.2f} | " + " | ".join(f"{l:.2f}/{t:.2f}" for l, t in pairs.values())
+              + f" | {off:.2%} | {share(math.log(pairs['a'][0]), math.log(claimed['latency']))} | {share(log(pairs['a']), both)} |")
+    print("\nWhat each peculiarity does to (b) when it alone is switched off, own times, mean response in us (nothing below 0.1):\n")
+    print("| target | drive | (b) | (c) | switched off alone |")
+    print("|---|---|---|---|---|")
+    for target, own in known.items():
+        for name in ("intel-750", "recommended"):
+            run = own["runs"][f"{name}.open"]
+            moved = sorted(((value - run["b"]) / 1e3, key[7:]) for key, value in run["off"].items())
+            said = ", ".join(f"{key} {change:+.1f}" for change, key in moved if abs(change) >= 0.1)
+            print(f"| {target} | {name} | {run['b'] / 1e3:.1f} | {run['c'] / 1e3:.1f} | {said} |")
+
+
 def main():
+    if sys.argv[1:2] == ["show"]:
+        return show(json.loads((Path(sys.argv[2]) / "judge.json").read_text()))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ssdtune", type=Path)
     parser.add_argument("mqsim", type=Path)
     parser.add_argument("tables", type=Path)
     parser.add_argument("pairs", type=Path)
-    parser.add_argument("--requests", type=int, default=20_000)
+    parser.add_argument("--requests", type=int, default=5_000)
     parser.add_argument("--targets", default=",".join(DEPTHS))
     args = parser.parse_args()
     judge = Judge(args)
@@ -153,6 +189,7 @@ def main():
         if target not in known and (args.tables / "intel-750" / target / "result.json").exists():
             known[target] = judge.target(target)
             file.write_text(json.dumps(known, indent=1) + "\n")
+    show(json.loads(file.read_text()))
 
 
 main()

@@ -260,6 +260,11 @@ impl Space {
             .sum()
     }
 
+    /// Axes on which two points differ.
+    pub fn differing(&self, a: &Point, b: &Point) -> u32 {
+        a.0.iter().zip(&b.0).map(|(a, b)| u32::from(a != b)).sum()
+    }
+
     /// Points in all, limits not looked at.
     pub fn size(&self) -> f64 {
         self.axes.iter().map(|axis| axis.values.len() as f64).product()

@@ -109,7 +109,7 @@ fn descend(
         let found = neighbours[chosen].clone();
         let learned = judge.trials.iter().filter(|trial| trial.target.is_some());
         let apart = learned
-            .map(|trial| task.space.manhattan(&trial.point, &found.point))
+            .map(|trial| task.space.differing(&trial.point, &found.point))
             .min()
             .unwrap_or(0);
         here = Some((found, best));

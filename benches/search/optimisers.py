@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""ssdtune's algorithms against Optuna's TPE and SMAC3 on the very same objective, at equal simulated requests.
+
+    optimisers.py run  SSDTUNE OUT [--seeds 1001-1010] [--only NAME,...]   every run, skipping those that are there
+    optimisers.py show OUT                                                 means, standard errors, pairs, as Markdown
+
+Needs `pip install optuna smac`. A seed sets the traces and the search. ssdtune's own algorithms run as `ssdtune search`;
+the best grade is read off the search curve where the budget of simulated requests is reached. The others ask `ssdtune
+grade --points --repair`, which measures target and others in full. The budget is EVALS such measurements.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import warnings
+from pathlib import Path
+
+TARGETS = {"database": "websearch,recomm", "websearch": "database,recomm", "recomm": "database,websearch"}
+REQUESTS = 1_000
+EVALS = 30
+OWN = ["bayes", "autoblox", "random"]
+FOREIGN = ["optuna-tpe", "smac3"]
+# A measurement is an open and a closed loop on each of three workloads.
+COST = 2 * REQUESTS * 3
+BUDGET = EVALS * COST
+
+
+def arguments(target, seed):
+    return ["--target", target, "--others", TARGETS[target], "--requests", str(REQUESTS), "--no-db", "--seed", str(seed),
+            "--threads", "1", "-q"]
+
+
+def own(ssdtune, algorithm, target, seed):
+    command = [ssdtune, "search", *arguments(target, seed), "--algorithm", algorithm, "--prefix", str(REQUESTS // 5)]
+    command += ["--budget", str(3 * EVALS), "--patience", "100000", "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    curve = json.loads(done.stdout)["curve"]
+    # The baseline is given to everybody.
+    free = curve[0]["requests"]
+    return [(point["requests"] - free, point["best_grade"]) for point in curve]
+
+
+class Desk:
+    """`ssdtune grade --points --repair`, a line for a line."""
+
+    def __init__(self, ssdtune, target, seed):
+        command = [ssdtune, "grade", *arguments(target, seed)]
+        self.axes = json.loads(subprocess.run([*command, "--axes"], check=True, capture_output=True, text=True).stdout)
+        self.process = subprocess.Popen([*command, "--points", "--repair"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.spent, self.best, self.curve = 0, 0.0, [(0, 0.0)]
+
+    def ask(self, point):
+        """The grade of a point by value indices. A drive that cannot serve is worse than all."""
+        values = {axis["key"]: axis["values"][point[axis["key"]]] for axis in self.axes}
+        self.process.stdin.write(json.dumps(values) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        # The baseline, which is measured first, is given to everybody.
+        self.spent = answer["requests"] - COST
+        grade = answer.get("grade")
+        if grade is None:
+            return -1.0
+        self.best = max(self.best, grade)
+        self.curve.append((self.spent, self.best))
+        return grade
+
+    def baseline(self):
+        return {axis["key"]: axis["values"].index(axis["baseline"]) for axis in self.axes}
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def optuna_tpe(desk, seed):
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
+    study.enqueue_trial(desk.baseline())
+
+    def objective(trial):
+        point = {}
+        for axis in desk.axes:
+            count = len(axis["values"])
+            if axis["ordered"]:
+                point[axis["key"]] = trial.suggest_int(axis["key"], 0, count - 1)
+            else:
+                point[axis["key"]] = trial.suggest_categorical(axis["key"], list(range(count)))
+        return desk.ask(point)
+
+    # The baseline, which costs nobody anything, is the first trial.
+    study.optimize(objective, n_trials=EVALS + 1)
+
+
+def smac3(desk, seed):
+    import tempfile
+
+    from ConfigSpace import Categorical, ConfigurationSpace, Integer
+    from smac import HyperparameterOptimizationFacade, Scenario
+
+    default = desk.baseline()
+    space = ConfigurationSpace(seed=seed)
+    names = {f"p{number}": axis for number, axis in enumerate(desk.axes)}
+    for name, axis in names.items():
+        count = len(axis["values"])
+        if axis["ordered"]:
+            space.add(Integer(name, (0, count - 1), default=default[axis["key"]]))
+        else:
+            space.add(Categorical(name, list(range(count)), default=default[axis["key"]]))
+
+    def objective(config, seed=0):
+        return -desk.ask({axis["key"]: int(config[name]) for name, axis in names.items()})
+
+    with tempfile.TemporaryDirectory() as place:
+        scenario = Scenario(space, n_trials=EVALS + 1, deterministic=True, seed=seed, output_directory=place)
+        initial = HyperparameterOptimizationFacade.get_initial_design(scenario, max_ratio=0.25, additional_configs=[space.get_default_configuration()])
+        facade = HyperparameterOptimizationFacade(scenario, objective, initial_design=initial, overwrite=True, logging_level=40)
+        facade.optimize()
+
+
+def foreign(ssdtune, name, target, seed):
+    desk = Desk(ssdtune, target, seed)
+    {"optuna-tpe": optuna_tpe, "smac3": smac3}[name](desk, seed)
+    desk.close()
+    return desk.curve
+
+
+def at(curve, budget):
+    return max((grade for spent, grade in curve if spent <= budget), default=0.0)
+
+
+def run(args):
+    warnings.filterwarnings("ignore")
+    first, last = map(int, args.seeds.split("-"))
+    args.out.mkdir(parents=True, exist_ok=True)
+    for seed in range(first, last + 1):
+        for target in TARGETS:
+            for name in args.only.split(","):
+                file = args.out / f"{target}-{seed}-{name}.json"
+                if file.exists():
+                    continue
+                curve = own(args.ssdtune, name, target, seed) if name in OWN else foreign(args.ssdtune, name, target, seed)
+                file.write_text(json.dumps(curve) + "\n")
+                print(f"{target} {seed} {name}: {at(curve, BUDGET):.4f}", flush=True)
+
+
+def show(args):
+    found = {}
+    for file in sorted(args.out.glob("*.json")):
+        target, seed, name = file.stem.split("-", 2)
+        found[target, int(seed), name] = json.loads(file.read_text())
+    names = [name for name in OWN + FOREIGN if any(key[2] == name for key in found)]
+    for share in (0.5, 1.0):
+        grades = {key: at(curve, BUDGET * share) for key, curve in found.items()}
+        print(f"\nBest grade after {EVALS * share:.0f} evaluations ({BUDGET * share / 1000:.0f},000 simulated requests), mean ± standard error:\n")
+        print("| target | " + " | ".join(names) + " |")
+        print("|---|" + "---|" * len(names))
+        for target in TARGETS:
+            cells = [spread([grade for (own, _, algorithm), grade in grades.items() if (own, algorithm) == (target, name)]) for name in names]
+            print(f"| {target} | " + " | ".join(cells) + " |")
+        print("\nPaired differences over all targets and seeds:\n")
+        print("| | " + " | ".join(f"less {name}" for name in names) + " |")
+        print("|---|" + "---|" * len(names))
+        for name in names[:2]:
+            cells = []
+            for other in names:
+                pairs = [grade - grades[target, seed, other] for (target, seed, own), grade in grades.items()
+                         if own == name and (target, seed, other) in grades]
+                cells.append("" if other == name else f"{spread(pairs)} (better in {sum(pair > 0 for pair in pairs)} of {len(pairs)})")
+            print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def spread(values):
+    if len(values) < 2:
+        return "-"
+    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("run")
+    command.add_argument("ssdtune")
+    command.add_argument("out", type=Path)
+    command.add_argument("--seeds", default="1001-1010")
+    command.add_argument("--only", default=",".join(OWN + FOREIGN))
+    command.set_defaults(act=run)
+    command = commands.add_parser("show")
+    command.add_argument("out", type=Path)
+    command.set_defaults(act=show)
+    args = parser.parse_args()
+    args.act(args)
+
+
+main()
