@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """MQSim as an independent judge of recommended drives.
 
-    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000]
+    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000] [--ideal]
 
 For each target of TABLES/intel-750 (made by tables.py) the baseline and the recommended drive become MQSim pairs in
 PAIRS, on drives that hold nothing and without garbage collection: `open` has the trace's own times, `full` all requests
 at once with as many outstanding as the target's closed loop. Each pair is run by MQSim, by ssdtune as MQSim (`simulate
---mqsim`), and by ssdtune with each of MQSim's peculiarities off, one at a time and all together. Prints Markdown; leaves
-PAIRS/judge.json. `judge.py show PAIRS` prints the tables again.
+--mqsim`), and by ssdtune with each of MQSim's peculiarities off, one at a time and all together. A drive that holds nothing begins with an empty mapping cache, so that nearly every first access
+reads the mapping too; with --ideal both drives have the whole table in DRAM (PAIRS gets the figures then, and no files:
+the one tag Ideal_Mapping_Table differs). Prints Markdown; leaves
+PAIRS/judge.json. `judge.py show PAIRS/judge.json` prints the tables again.
 """
 
 import argparse
@@ -87,9 +89,13 @@ class Judge:
         ssd = put(ssd, "Enabled_Preconditioning", "false")
         # MQSim of 2019 knows no other name; with one tenant there is one priority.
         ssd = put(ssd, "Transaction_Scheduling_Policy", "OUT_OF_ORDER")
+        if self.args.ideal:
+            ssd = put(ssd, "Ideal_Mapping_Table", "true")
         if mode == "full":
-            # MQSim keeps queue depth - 2 + fetch size requests between submission and completion.
-            ssd = put(put(ssd, "IO_Queue_Depth", 2), "Queue_Fetch_Size", depth)
+            # MQSim then keeps queue depth - 2 + fetch size requests between submission and completion; with the
+            # same number out, throughputs are to each other as response times.
+            slots = max(depth // 2 + 1, 3)
+            ssd = put(put(ssd, "IO_Queue_Depth", slots), "Queue_Fetch_Size", depth + 2 - slots)
         files = f"{name}.{mode}.ssd.xml", f"{name}.{mode}.workload.xml"
         (where / files[0]).write_text(ssd)
         (where / files[1]).write_text(workload(ssd, f"{mode}.trace"))
@@ -98,7 +104,8 @@ class Judge:
     def target(self, target):
         args = self.args
         kept = args.pairs / target
-        kept.mkdir(parents=True, exist_ok=True)
+        if not args.ideal:
+            kept.mkdir(parents=True, exist_ok=True)
         result = json.loads((args.tables / "intel-750" / target / "result.json").read_text())
         base = call(args.ssdtune, "config", "convert", "intel-750", "--to", "xml", "-q")
         with tempfile.TemporaryDirectory() as place:
@@ -111,7 +118,7 @@ class Judge:
             for name, ssd in [("intel-750", base), ("recommended", result["mqsim_xml"])]:
                 for mode in ["open", "full"]:
                     files = self.pair(where, name, mode, ssd, DEPTHS[target])
-                    for file in files:
+                    for file in files if not args.ideal else ():
                         (kept / file).write_text((where / file).read_text())
                     row = {"a": self.mqsim(where, *files), "b": self.ssdtune(where, *files)}
                     if mode == "open":
@@ -173,17 +180,18 @@ def show(known):
 
 def main():
     if sys.argv[1:2] == ["show"]:
-        return show(json.loads((Path(sys.argv[2]) / "judge.json").read_text()))
+        return show(json.loads(Path(sys.argv[2]).read_text()))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ssdtune", type=Path)
     parser.add_argument("mqsim", type=Path)
     parser.add_argument("tables", type=Path)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("--requests", type=int, default=5_000)
+    parser.add_argument("--ideal", action="store_true")
     parser.add_argument("--targets", default=",".join(DEPTHS))
     args = parser.parse_args()
     judge = Judge(args)
-    file = args.pairs / "judge.json"
+    file = args.pairs / ("judge-ideal.json" if args.ideal else "judge.json")
     for target in args.targets.split(","):
         known = json.loads(file.read_text()) if file.exists() else {}
         if target not in known and (args.tables / "intel-750" / target / "result.json").exists():

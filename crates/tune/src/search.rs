@@ -117,13 +117,13 @@ pub struct Settings {
     pub batch: usize,
     /// Top configurations a root is drawn from, and whose worst decides about non-targets.
     pub top: usize,
-    /// Steps between a proposal and the nearest learned configuration at most (AutoBlox).
+    /// Parameters that differ between a proposal and the nearest learned configuration at most (AutoBlox).
     pub manhattan_max: u32,
     /// Steps of one descent at most (AutoBlox).
     pub descent_max: usize,
     /// Search iterations for one new configuration at most (AutoBlox).
     pub step_max: usize,
-    /// Standard deviations added to a predicted grade before the best is taken (AutoBlox; its artifact adds 8).
+    /// Standard deviations added to a predicted grade before the best is taken (AutoBlox; 8 in its artifact).
     pub exploration: f64,
     /// Relative change of the top set that counts as none.
     pub convergence: f64,
@@ -144,7 +144,7 @@ impl Default for Settings {
             manhattan_max: 5,
             descent_max: 10,
             step_max: 5,
-            exploration: 1.0,
+            exploration: 8.0,
             convergence: 0.01,
             patience: 15,
             prefix: 0.1,

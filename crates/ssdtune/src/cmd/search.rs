@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     top: u32,
 
-    /// Steps between a proposal and the nearest learned configuration at most (autoblox).
+    /// Parameters that differ between a proposal and the nearest learned configuration at most (autoblox).
     #[arg(long, value_name = "N", default_value_t = 5)]
     manhattan: u32,
 
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     iterations: u32,
 
     /// Standard deviations added to a predicted grade before the best is taken (autoblox).
-    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    #[arg(long, value_name = "N", default_value_t = 8.0)]
     exploration: f64,
 
     /// Relative change of the top set that counts as none.
@@ -72,6 +72,10 @@ pub(crate) struct Args {
     /// Let every parameter play from the start, whatever pruning has found (autoblox).
     #[arg(long)]
     ignore_pruning: bool,
+
+    /// Let the parameters that pruning has kept play from the start, all together (autoblox).
+    #[arg(long, conflicts_with = "ignore_pruning")]
+    ignore_order: bool,
 
     /// Directory for the result: recommended.toml, recommended.xml, result.json, report.html, report.md.
     #[arg(long, value_name = "DIR")]
@@ -143,6 +147,10 @@ fn begin(
     })?;
     if args.ignore_pruning {
         asked.task.order.clear();
+    }
+    if args.ignore_order {
+        // Equals make one set.
+        asked.task.order.iter_mut().for_each(|own| own.coefficient = 1.0);
     }
     if context.level() >= Level::Verbose {
         let category = beginning.category.as_deref().unwrap_or("none");

@@ -166,7 +166,8 @@ impl External {
             match self.attempt(at, stop)? {
                 Ok(printed) => {
                     let left = fs::read_to_string(at.join("workload_scenario_1.xml")).ok();
-                    let scene = Scene { mean_bytes, outstanding: config.host.queue_fetch_size };
+                    let outstanding = outstanding(config);
+                    let scene = Scene { mean_bytes, outstanding };
                     let read = match left {
                         Some(xml) => result_figures(&xml, scene),
                         None => printed_figures(&printed),
@@ -181,6 +182,20 @@ impl External {
         }
         Err(EvaluationError::Unfit(reason))
     }
+}
+
+/// Slots of the queue and requests in service that keep a drive at a closed loop's depth while more wait.
+///
+/// A slot is free again when a completion tells the host that its entry was fetched, so a queue of two slots
+/// never has more than one request out: it takes a third for the number in service to grow.
+pub(super) fn full_queue(depth: u32) -> (u32, u32) {
+    let slots = (depth / 2 + 1).max(3);
+    (slots, (depth + 2).saturating_sub(slots).max(1))
+}
+
+/// Requests that MQSim then keeps between submission and completion.
+pub(super) fn outstanding(config: &DeviceConfig) -> u32 {
+    (config.host.queue_depth + config.host.queue_fetch_size).saturating_sub(2).max(1)
 }
 
 fn printed_figures(printed: &str) -> Result<(Option<f64>, Option<f64>), String> {
@@ -211,7 +226,7 @@ fn ascii(requests: &mut dyn Iterator<Item = Request>) -> String {
 
 impl Evaluator for External {
     fn identity(&self) -> String {
-        format!("{}, twice: own times, and at once", self.words.join(" "))
+        format!("{}, twice: own times, and a queue kept full", self.words.join(" "))
     }
 
     fn initial_state(&self) -> InitialState {
@@ -228,9 +243,7 @@ impl Evaluator for External {
         let mean_bytes = 512.0 * sectors as f64 / count.max(1) as f64;
         let (latency, _) = self.run(job.config, &mut requests.iter().copied(), mean_bytes, stop)?;
         let mut full: DeviceConfig = (**job.config).clone();
-        // MQSim keeps queue depth - 2 + fetch size requests between submission and completion.
-        full.host.queue_depth = 2;
-        full.host.queue_fetch_size = job.depth;
+        (full.host.queue_depth, full.host.queue_fetch_size) = full_queue(job.depth);
         let mut at_once = requests.iter().enumerate().map(|(number, request)| Request {
             at: ssdtune_model::Nanos(number as u64),
             ..*request

@@ -137,7 +137,10 @@ fn what_decides_a_result_decides_the_key() {
 
 #[cfg(unix)]
 mod external {
+    use super::super::external::{full_queue, outstanding};
     use super::*;
+    use ssdtune_model::{DeviceConfig, Nanos};
+    use ssdtune_trace::Request;
     use std::os::unix::fs::PermissionsExt as _;
     use std::time::Duration;
 
@@ -179,6 +182,25 @@ mod external {
         // 8 outstanding for 200 us each.
         let expected = 8.0 / 200e-6 * bytes as f64 / 50.0;
         assert!((figures.throughput_bps / expected - 1.0).abs() < 1e-12);
+    }
+
+    /// Requests that come all at once find the drive as a closed loop does.
+    #[test]
+    fn a_full_queue_keeps_the_drive_at_the_loops_depth() {
+        for depth in [4, 16, 256] {
+            let mut full: DeviceConfig = (*config("intel-750")).clone();
+            (full.host.queue_depth, full.host.queue_fetch_size) = full_queue(depth);
+            assert_eq!(outstanding(&full), depth);
+            let at_once = trace("websearch", 2_000);
+            let at_once = at_once.requests().iter().map(|own| Request { at: Nanos(0), ..*own });
+            let at_once = Trace::new("at once", at_once.collect());
+            let full = full.check().unwrap();
+            let job = Job { config: &full, trace: &at_once, depth };
+            let both = InProcess::default().measure(&job, &GO_ON).unwrap();
+            let (open, closed) = (both.open.unwrap(), both.closed.unwrap());
+            let ratio = open.bandwidth_bps / closed.bandwidth_bps;
+            assert!((0.8..1.25).contains(&ratio), "{depth}: {ratio}");
+        }
     }
 
     #[test]

@@ -223,6 +223,11 @@ impl Maker<'_> {
         if training.target.baseline.average_watts.is_none() {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
+        let own = training.target.baseline.average_watts;
+        let over = |watts: f64| self.task.limits.constraints.power_violation(watts);
+        if let Some(violation) = own.and_then(over) {
+            self.notes.push(format!("the baseline itself is above the power budget: {violation}"));
+        }
         for row in std::iter::once(&training.target).chain(&training.others) {
             if let Some(busy) = row.baseline.utilisation.filter(|busy| *busy >= SATURATED) {
                 self.notes.push(format!(

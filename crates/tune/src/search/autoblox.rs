@@ -2,12 +2,15 @@
 //!
 //! One *learning step* learns one new configuration. It begins at a root drawn from the top three and
 //! descends: among the root's neighbours, completed so that they keep the limits, the one with the best
-//! predicted grade becomes the next root, until none is predicted to be better, the Manhattan distance to the
+//! predicted grade becomes the next root, until all are predicted to be worse, the Manhattan distance to the
 //! nearest learned configuration reaches its limit, or the descent has had its steps. What it ends at is
 //! validated. A step that has not improved on its root after its iterations ends all the same.
 //!
 //! A neighbour differs in one parameter, whatever its value (and in what completing it takes), as in the
-//! artifact; a prediction counts its standard deviation once, since a model of few points is sure of nothing.
+//! artifact, and the Manhattan distance counts the same steps: parameters that differ. (Counted in values it
+//! would be reached by a single move on a long axis, and a search would learn one parameter at a time.) As in
+//! the artifact a prediction is the mean plus eight standard deviations: a model of few points is sure of
+//! nothing, and with the bare mean the search is worse than chance (docs/results/search.md).
 //!
 //! Parameters come into play in tuning order: in sets, the next one when the ones before have converged. A
 //! set ends where a coefficient falls below half the set's smallest; layout parameters stay together, and so
@@ -23,11 +26,17 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 
+/// Further starts of a fit of few observations.
+const FRESH_STARTS: usize = 2;
+/// Predicted grades that differ by less are equal.
+const TIE: f64 = 1e-6;
+
 pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
     let moves = Moves::new(judge.task, &judge.base_point);
     let sets = tuning_sets(judge.task);
     let weights = vec![1.0; judge.task.space.axes().len()];
-    let (mut warm, mut convergence) = (Warm::default(), Convergence::new(judge));
+    let mut warm = Warm::with_fresh_starts(FRESH_STARTS);
+    let mut convergence = Convergence::new(judge);
     let mut axes = sets[0].clone();
     let mut later = sets[1..].iter();
     for step in 0_u64.. {
@@ -101,9 +110,9 @@ fn descend(
         let best = predicted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Equal predictions (a model that knows nothing yet) leave the choice to chance.
         let ties: Vec<usize> =
-            (0..points.len()).filter(|index| predicted[*index] >= best - 1e-9).collect();
+            (0..points.len()).filter(|index| predicted[*index] >= best - TIE).collect();
         let chosen = ties[rng.random_range(0..ties.len())];
-        if here.as_ref().is_some_and(|(_, before)| best <= *before) {
+        if here.as_ref().is_some_and(|(_, before)| best < *before - TIE) {
             break;
         }
         let found = neighbours[chosen].clone();

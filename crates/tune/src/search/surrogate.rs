@@ -17,6 +17,8 @@ use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales};
 const FIDELITY_WEIGHT: f64 = 0.25;
 /// Likelihoods evaluated by one fit: some ten milliseconds at 100 trials.
 const EVALUATIONS_MAX: usize = 30;
+/// Observations up to which a fit from several starts is cheap.
+const FEW: usize = 60;
 
 pub(super) struct Surrogate {
     target: Option<GpModel>,
@@ -28,8 +30,17 @@ pub(super) struct Surrogate {
 /// What a fit leaves for the next.
 #[derive(Default)]
 pub(super) struct Warm {
+    /// A model that once took everything for noise would stay with it if it had this start alone.
+    fresh: usize,
     target: Option<Hyperparameters>,
     others: Option<Hyperparameters>,
+}
+
+impl Warm {
+    /// With so many starts beside the parameters of the fit before, while observations are few.
+    pub fn with_fresh_starts(fresh: usize) -> Self {
+        Self { fresh, ..Self::default() }
+    }
 }
 
 /// A predicted grade.
@@ -63,14 +74,14 @@ impl Surrogate {
                 rows.push((row(task, &columns, &trial.point, false), performance));
             }
         }
-        let target = fit(&rows, &mut warm.target)?;
+        let target = fit(&rows, warm.fresh, &mut warm.target)?;
         let graded = trials.iter().filter_map(|trial| {
             let own = trial.others.as_ref().filter(|own| !own.is_empty())?;
             let each = own.iter().map(|speedup| task.weights.performance(speedup));
             let mean = each.sum::<f64>() / own.len() as f64;
             Some((row(task, &columns, &trial.point, true), mean))
         });
-        let others = fit(&graded.collect::<Vec<_>>(), &mut warm.others)?;
+        let others = fit(&graded.collect::<Vec<_>>(), warm.fresh, &mut warm.others)?;
         Ok(Self { target, others, columns, beta })
     }
 
@@ -122,6 +133,7 @@ fn row(task: &Task, columns: &[f64], point: &Point, full: bool) -> Vec<f64> {
 
 fn fit(
     rows: &[(Vec<f64>, f64)],
+    fresh: usize,
     warm: &mut Option<Hyperparameters>,
 ) -> Result<Option<GpModel>, SearchError> {
     if rows.len() < 3 {
@@ -133,7 +145,8 @@ fn fit(
     let y: Array1<f64> = rows.iter().map(|(_, target)| *target).collect();
     let mut params = GpParams::new(LengthScales::Isotropic).max_evaluations(EVALUATIONS_MAX);
     params = match warm.take() {
-        Some(start) => params.starts(1).warm_start(start),
+        Some(start) if rows.len() > FEW => params.starts(1).warm_start(start),
+        Some(start) => params.starts(1 + fresh).warm_start(start),
         None => params.starts(3),
     };
     let model = params.fit(x.view(), y.view()).map_err(failed)?;
