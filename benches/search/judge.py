@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """MQSim as an independent judge of recommended drives.
 
-    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000] [--ideal]
+    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000] [--ideal | --found-by-mqsim]
 
 For each target of TABLES/intel-750 (made by tables.py) the baseline and the recommended drive become MQSim pairs in
 PAIRS, on drives that hold nothing and without garbage collection: `open` has the trace's own times, `full` all requests
 at once with as many outstanding as the target's closed loop. Each pair is run by MQSim, by ssdtune as MQSim (`simulate
 --mqsim`), and by ssdtune with each of MQSim's peculiarities off, one at a time and all together. A drive that holds nothing begins with an empty mapping cache, so that nearly every first access
 reads the mapping too; with --ideal both drives have the whole table in DRAM (PAIRS gets the figures then, and no files:
-the one tag Ideal_Mapping_Table differs). Prints Markdown; leaves
+the one tag Ideal_Mapping_Table differs). With --found-by-mqsim TABLES/mqsim holds drives that artefact.py has found with
+MQSim's peculiarities on, whose claims are measured likewise. Prints Markdown; leaves
 PAIRS/judge.json. `judge.py show PAIRS/judge.json` prints the tables again.
 """
 
@@ -101,12 +102,15 @@ class Judge:
         (where / files[1]).write_text(workload(ssd, f"{mode}.trace"))
         return files
 
+    def found(self, target):
+        return self.args.tables / ("mqsim" if self.args.found_by_mqsim else "intel-750") / target
+
     def target(self, target):
         args = self.args
         kept = args.pairs / target
-        if not args.ideal:
+        if args.keep:
             kept.mkdir(parents=True, exist_ok=True)
-        result = json.loads((args.tables / "intel-750" / target / "result.json").read_text())
+        result = json.loads((self.found(target) / "result.json").read_text())
         base = call(args.ssdtune, "config", "convert", "intel-750", "--to", "xml", "-q")
         with tempfile.TemporaryDirectory() as place:
             where = Path(place)
@@ -118,16 +122,20 @@ class Judge:
             for name, ssd in [("intel-750", base), ("recommended", result["mqsim_xml"])]:
                 for mode in ["open", "full"]:
                     files = self.pair(where, name, mode, ssd, DEPTHS[target])
-                    for file in files if not args.ideal else ():
+                    for file in files if args.keep else ():
                         (kept / file).write_text((where / file).read_text())
                     row = {"a": self.mqsim(where, *files), "b": self.ssdtune(where, *files)}
                     if mode == "open":
                         row["off"] = {key: self.ssdtune(where, *files, [f"{key}=false"]) for key in self.switches}
                     row["c"] = self.ssdtune(where, *files, [f"{key}=false" for key in self.switches])
                     rows[f"{name}.{mode}"] = row
-        drive = self.args.tables / "intel-750" / target / "recommended.toml"
-        graded = call(args.ssdtune, "grade", "--target", target, "--others", "none", "--device", "intel-750", "--requests",
-                      args.requests, "--no-db", "--threads", "1", "--json", "-q", drive)
+        question = []
+        if args.found_by_mqsim:
+            rows = json.loads(call(args.ssdtune, "config", "params", "--json"))
+            keys = [row["key"] for row in rows if row["key"].startswith("compat.")]
+            question = ["--initial-state", "empty", *(word for key in keys for word in ("--set", f"{key}=true"))]
+        graded = call(args.ssdtune, "grade", *question, "--target", target, "--others", "none", "--device", "intel-750", "--requests",
+                      args.requests, "--no-db", "--threads", "1", "--json", "-q", self.found(target) / "recommended.toml")
         claimed = json.loads(graded)[0]["target"]
         print(f"{target} done", flush=True)
         return {"claimed": claimed, "runs": rows}
@@ -188,13 +196,16 @@ def main():
     parser.add_argument("pairs", type=Path)
     parser.add_argument("--requests", type=int, default=5_000)
     parser.add_argument("--ideal", action="store_true")
+    parser.add_argument("--found-by-mqsim", action="store_true")
     parser.add_argument("--targets", default=",".join(DEPTHS))
     args = parser.parse_args()
     judge = Judge(args)
-    file = args.pairs / ("judge-ideal.json" if args.ideal else "judge.json")
+    args.keep = not (args.ideal or args.found_by_mqsim)
+    name = "judge" if args.keep else "judge-ideal" if args.ideal else "judge-found-by-mqsim"
+    file = args.pairs / f"{name}.json"
     for target in args.targets.split(","):
         known = json.loads(file.read_text()) if file.exists() else {}
-        if target not in known and (args.tables / "intel-750" / target / "result.json").exists():
+        if target not in known and (judge.found(target) / "result.json").exists():
             known[target] = judge.target(target)
             file.write_text(json.dumps(known, indent=1) + "\n")
     show(json.loads(file.read_text()))

@@ -13,6 +13,7 @@ mod file;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::space as encoding;
 use ssdtune_model::catalogue::{self, Kind, Parameter, Value};
+use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Faults};
 use std::fmt;
 
@@ -46,6 +47,9 @@ pub const LAYOUT: [&str; 6] = [
     "flash.blocks_per_plane",
     "flash.pages_per_block",
 ];
+
+/// Axes of the link that the SATA standard settles.
+const PCIE: [&str; 2] = ["host.pcie_lanes", "host.pcie_lane_bandwidth_gbps"];
 
 /// Axes that share the drive's DRAM.
 pub const DRAM: [&str; 2] = ["cache.capacity_bytes", "mapping.cmt_capacity_bytes"];
@@ -157,10 +161,15 @@ impl Space {
     }
 
     /// The same space around a baseline: its values join the axes that lack them, and axes that cannot have
-    /// an effect on any drive are dropped.
+    /// an effect on any drive are dropped. So are lanes and their speed on a SATA drive, whose cable the
+    /// standard settles.
     #[must_use]
     pub fn around(&self, base: &DeviceConfig) -> Self {
-        let axes = self.axes.iter().filter(|axis| !always_inert(axis.row)).map(|axis| {
+        let settled = |axis: &&Axis| {
+            base.host.interface == HostInterface::Sata && PCIE.contains(&axis.key())
+        };
+        let own = self.axes.iter().filter(|axis| !always_inert(axis.row) && !settled(axis));
+        let axes = own.map(|axis| {
             let mut values = axis.values.clone();
             let own = axis.row.get(base);
             if !values.contains(&own) {

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     points: bool,
 
     /// Move a point that breaks the limits to the nearest one that keeps them, instead of refusing it.
-    #[arg(long, requires = "points")]
+    #[arg(long, requires = "points", conflicts_with = "drives")]
     repair: bool,
 
     /// Grade on the models' held-out seeds, which no search sees, instead of the ones that searches use.

@@ -272,3 +272,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_objective_grades_as_the_search_does() {
+    let task = task();
+    let found = search(&task, &settings(Algorithm::Bayes, 2), &Formula::default(), 2);
+    let evaluator = Formula::default();
+    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+    let objective = Objective::new(&task, &lab).unwrap();
+    let graded: Vec<&Trial> = found.trials.iter().filter(|trial| trial.grade.is_some()).collect();
+    let drives: Vec<CheckedConfig> = graded.iter().map(|trial| trial.config.clone()).collect();
+    for (trial, own) in graded.iter().zip(objective.grade(&drives).unwrap()) {
+        assert_eq!(trial.grade, Some(own.unwrap().grade));
+    }
+}
+
+proptest! {
+    /// Whatever an optimiser proposes, what is repaired keeps every limit, and what keeps them already stays.
+    #[test]
+    fn any_point_is_repaired(shares in proptest::collection::vec(0.0..1.0_f64, 64)) {
+        let task = task();
+        let evaluator = Formula::default();
+        let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+        let objective = Objective::new(&task, &lab).unwrap();
+        let ranks = task.space.axes().iter().zip(&shares);
+        let ranks = ranks.map(|(axis, share)| (axis.values().len() as f64 * share) as u16);
+        let found = objective.repair(&Point(ranks.collect())).expect("there is a drive near it");
+        prop_assert!(task.limits.check(&found.config).is_ok());
+        let again = objective.repair(&found.point).expect("it keeps the limits");
+        prop_assert_eq!(again.point, found.point);
+    }
+}

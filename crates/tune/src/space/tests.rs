@@ -72,3 +72,12 @@ fn points_that_are_the_same_drive_are_the_same_point() {
     other.0[channels] += 1;
     assert_eq!(space.canonical(&base, &other, &rest).0[channels], rest.0[channels] + 1);
 }
+
+#[test]
+fn a_sata_cable_is_not_tuned() {
+    let axes = |preset: &str| {
+        let space = Space::autoblox().around(&presets::load(preset).unwrap());
+        space.axes().iter().filter(|axis| axis.key().starts_with("host.pcie")).count()
+    };
+    assert_eq!((axes("intel-750"), axes("samsung-850-pro")), (2, 0));
+}

@@ -1,0 +1,95 @@
+//! `ssdtune grade` from end to end: drives, points of another optimiser, seeds, wrong input.
+
+use predicates::prelude::*;
+use serde_json::{Value, json};
+use ssdtune_tests::ssdtune;
+
+fn grade(more: &[&str]) -> assert_cmd::Command {
+    let mut command = ssdtune();
+    command.args(["grade", "--target", "websearch", "--others", "database", "--requests", "300"]);
+    command.args(["--no-db", "-q"]).args(more);
+    command
+}
+
+fn lines(command: &mut assert_cmd::Command) -> Vec<Value> {
+    let done = command.assert().success();
+    let text = String::from_utf8(done.get_output().stdout.clone()).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
+}
+
+#[test]
+fn the_baseline_is_0_and_a_faster_drive_above() {
+    let directory = tempfile::tempdir().unwrap();
+    let faster = directory.path().join("faster.toml");
+    std::fs::write(&faster, "name = \"f\"\nbase = \"intel-750\"\n[bus]\nwidth_bytes = 8\n").unwrap();
+    let done = grade(&["--json", "intel-750"]).arg(&faster).assert().success();
+    let graded: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(graded[0]["grade"], 0.0);
+    assert_eq!(graded[0]["others"].as_array().map(Vec::len), Some(1));
+    assert!(graded[1]["grade"].as_f64().unwrap() > 0.01, "{graded}");
+    let table = grade(&["intel-750", "--held-out"]).assert().success();
+    table.stdout(predicate::str::contains("1.00/1.00"));
+}
+
+#[test]
+fn points_are_answered_a_line_for_a_line() {
+    let axes = grade(&["--axes"]).assert().success();
+    let axes: Value = serde_json::from_slice(&axes.get_output().stdout).unwrap();
+    let channels = axes.as_array().unwrap().iter().find(|axis| axis["key"] == "bus.channels");
+    assert_eq!(channels.unwrap()["baseline"], 12);
+    // The baseline; a better bus; a layout of half the capacity.
+    let points = "{}\n\n{\"bus.width_bytes\": 8, \"suspension.support\": \"program\"}\n{\"bus.channels\": 6}\n";
+    let strict = lines(grade(&["--points"]).write_stdin(points));
+    assert_eq!(strict.len(), 3);
+    assert_eq!(strict[0]["grade"], 0.0);
+    assert!(strict[1]["grade"].as_f64().unwrap() > 0.0);
+    assert!(strict[1]["requests"].as_u64() > strict[0]["requests"].as_u64());
+    assert!(strict[2]["grade"].is_null());
+    assert!(strict[2]["reason"].as_str().unwrap().contains("capacity"), "{}", strict[2]);
+    let repaired = lines(grade(&["--points", "--repair"]).write_stdin(points));
+    assert!(repaired[2]["grade"].is_number());
+    assert!(!repaired[2]["repaired"].as_object().unwrap().is_empty());
+    assert_eq!(repaired[1]["grade"], strict[1]["grade"]);
+}
+
+#[test]
+fn wrong_points_say_what_would_be_right() {
+    for (points, said) in [
+        ("{}\n{\"bus.chanels\": 6}\n", "line 2: bus.chanels is no axis"),
+        ("{\"bus.channels\": 7}\n", "bus.channels = 7: legal are 4, 6,"),
+        ("[1]\n", "no JSON object of axes and values"),
+    ] {
+        let wrong = grade(&["--points"]).write_stdin(points).assert().code(3);
+        wrong.stderr(predicate::str::contains(said));
+    }
+    grade(&[]).assert().code(2);
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("a.csv");
+    let mut made = ssdtune();
+    made.args(["trace", "generate", "websearch", "-n", "300", "-q", "-o"]).arg(&trace);
+    made.assert().success();
+    let mut files = ssdtune();
+    files.args(["grade", "--others", "none", "--no-db", "--held-out", "intel-750", "--target"]);
+    let refused = files.arg(&trace).assert().code(2);
+    refused.stderr(predicate::str::contains("has no other seeds"));
+}
+
+#[test]
+fn one_seed_sets_two() {
+    let answer = |more: &[&str]| {
+        let mut command = ssdtune();
+        command.args(["search", "--target", "database", "--others", "none", "--requests", "300"]);
+        command.args(["--algorithm", "random", "--budget", "4", "--no-db", "-q", "--json"]);
+        let done = command.args(more).assert().success();
+        let mut own: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+        own["effort"] = json!(null);
+        own
+    };
+    let both = answer(&["--seed", "5"]);
+    assert_eq!(both, answer(&["--trace-seed", "5", "--search-seed", "5"]));
+    let other_search = answer(&["--seed", "5", "--search-seed", "6"]);
+    assert_ne!(both["top"], other_search["top"]);
+    let latency = |own: &Value| own["training"]["target"]["baseline"]["figures"].clone();
+    assert_eq!(latency(&both), latency(&other_search), "the traces are the same");
+    assert_ne!(latency(&both), latency(&answer(&["--seed", "5", "--trace-seed", "6"])));
+}
