@@ -21,7 +21,8 @@ fn lines(command: &mut assert_cmd::Command) -> Vec<Value> {
 fn the_baseline_is_0_and_a_faster_drive_above() {
     let directory = tempfile::tempdir().unwrap();
     let faster = directory.path().join("faster.toml");
-    std::fs::write(&faster, "name = \"f\"\nbase = \"intel-750\"\n[bus]\nwidth_bytes = 8\n").unwrap();
+    std::fs::write(&faster, "name = \"f\"\nbase = \"intel-750\"\n[bus]\nwidth_bytes = 8\n")
+        .unwrap();
     let done = grade(&["--json", "intel-750"]).arg(&faster).assert().success();
     let graded: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
     assert_eq!(graded[0]["grade"], 0.0);

@@ -165,9 +165,8 @@ impl Space {
     /// standard settles.
     #[must_use]
     pub fn around(&self, base: &DeviceConfig) -> Self {
-        let settled = |axis: &&Axis| {
-            base.host.interface == HostInterface::Sata && PCIE.contains(&axis.key())
-        };
+        let settled =
+            |axis: &&Axis| base.host.interface == HostInterface::Sata && PCIE.contains(&axis.key());
         let own = self.axes.iter().filter(|axis| !always_inert(axis.row) && !settled(axis));
         let axes = own.map(|axis| {
             let mut values = axis.values.clone();
