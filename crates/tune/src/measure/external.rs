@@ -186,11 +186,10 @@ impl External {
 
 /// Slots of the queue and requests in service that keep a drive at a closed loop's depth while more wait.
 ///
-/// A slot is free again when a completion tells the host that its entry was fetched, so a queue of two slots
-/// never has more than one request out: it takes a third for the number in service to grow.
+/// A slot is free again when a completion tells the host that its entry was fetched: a queue of two slots
+/// never has more than one request out, and one of few takes long to fill a deep drive.
 pub(super) fn full_queue(depth: u32) -> (u32, u32) {
-    let slots = (depth / 2 + 1).max(3);
-    (slots, (depth + 2).saturating_sub(slots).max(1))
+    (depth / 2 + 3, depth)
 }
 
 /// Requests that MQSim then keeps between submission and completion.

@@ -141,18 +141,11 @@ impl<'a> Moves<'a> {
     }
 
     /// The nearest point that keeps the limits: another layout if the capacity asks for one, in steps of the
-    /// axes, and less DRAM. `None` where none of the nearest layouts will do.
+    /// axes, and less DRAM; where that is not enough one other axis as in the baseline, or all of them. `None`
+    /// where none of the nearest layouts will do.
     pub fn nearest(&self, point: &Point) -> Option<Feasible> {
-        let Task { space, base, limits, .. } = self.task;
-        let try_one = |point: &Point| {
-            let mut point = point.clone();
-            if let Some(most) = limits.constraints.dram_budget {
-                let axes = DRAM.iter().rev().filter_map(|key| space.axis(key));
-                self.lower_dram(&mut point, most, axes);
-            }
-            limits.feasible(space, base, &point).and_then(|feasible| self.finish(feasible))
-        };
-        if let Some(found) = try_one(point) {
+        let space = &self.task.space;
+        if let Some(found) = self.fitted(point) {
             return Some(found);
         }
         let apart = |layout: &Vec<u16>| -> u32 {
@@ -162,13 +155,36 @@ impl<'a> Moves<'a> {
         let mut order: Vec<(u32, &Vec<u16>)> =
             self.layouts.iter().map(|layout| (apart(layout), layout)).collect();
         order.sort_unstable();
-        order.into_iter().take(ATTEMPTS).find_map(|(_, layout)| {
+        order.truncate(ATTEMPTS);
+        let relaid = |point: &Point| {
+            order.iter().find_map(|(_, layout)| {
+                let mut other = point.clone();
+                for (axis, rank) in self.layout_axes.iter().zip(*layout) {
+                    other.0[*axis] = *rank;
+                }
+                self.fitted(&other)
+            })
+        };
+        let rest: Vec<usize> =
+            (0..space.axes().len()).filter(|axis| !self.layout_axes.contains(axis)).collect();
+        let back = |axes: &[usize]| {
             let mut other = point.clone();
-            for (axis, rank) in self.layout_axes.iter().zip(layout) {
-                other.0[*axis] = *rank;
-            }
-            try_one(&other)
-        })
+            axes.iter().for_each(|axis| other.0[*axis] = self.base.0[*axis]);
+            relaid(&other)
+        };
+        let alone = || rest.iter().find_map(|axis| back(&[*axis]));
+        relaid(point).or_else(alone).or_else(|| back(&rest))
+    }
+
+    /// The point with DRAM sizes that fit, if it then keeps the limits.
+    fn fitted(&self, point: &Point) -> Option<Feasible> {
+        let Task { space, base, limits, .. } = self.task;
+        let mut point = point.clone();
+        if let Some(most) = limits.constraints.dram_budget {
+            let axes = DRAM.iter().rev().filter_map(|key| space.axis(key));
+            self.lower_dram(&mut point, most, axes);
+        }
+        limits.feasible(space, base, &point).and_then(|feasible| self.finish(feasible))
     }
 
     /// A point drawn from the whole space.

@@ -288,6 +288,8 @@ fn the_objective_grades_as_the_search_does() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
     /// Whatever an optimiser proposes, what is repaired keeps every limit, and what keeps them already stays.
     #[test]
     fn any_point_is_repaired(shares in proptest::collection::vec(0.0..1.0_f64, 64)) {
