@@ -167,10 +167,15 @@ def show(args):
         for name in names[:2]:
             cells = []
             for other in names:
-                pairs = [grade - grades[target, seed, other] for (target, seed, own), grade in grades.items()
-                         if own == name and (target, seed, other) in grades]
+                # What the other has not spent (it proposed points that nothing could repair) nobody has.
+                pairs = [at(curve, min(BUDGET * share, spent(found[target, seed, other], other))) - grades[target, seed, other]
+                         for (target, seed, own), curve in found.items() if own == name and (target, seed, other) in grades]
                 cells.append("" if other == name else f"{spread(pairs)} (better in {sum(pair > 0 for pair in pairs)} of {len(pairs)})")
             print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def spent(curve, name):
+    return curve[-1][0] if name in FOREIGN else BUDGET
 
 
 def spread(values):

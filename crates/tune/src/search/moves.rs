@@ -20,6 +20,8 @@ pub(crate) struct Moves<'a> {
 
 /// Attempts at a random point before a search calls its space exhausted.
 const ATTEMPTS: usize = 400;
+/// Layouts that a point is repaired with at most.
+const NEAREST: usize = 8;
 /// Layouts kept; a space with more is thinned evenly.
 const LAYOUTS_MAX: usize = 200_000;
 
@@ -152,19 +154,22 @@ impl<'a> Moves<'a> {
             let own = self.layout_axes.iter().zip(layout);
             own.map(|(axis, rank)| u32::from(point.0[*axis].abs_diff(*rank))).sum()
         };
+        let with = |point: &Point, layout: &[u16]| {
+            let mut other = point.clone();
+            for (axis, rank) in self.layout_axes.iter().zip(layout) {
+                other.0[*axis] = *rank;
+            }
+            self.fitted(&other)
+        };
         let mut order: Vec<(u32, &Vec<u16>)> =
             self.layouts.iter().map(|layout| (apart(layout), layout)).collect();
         order.sort_unstable();
-        order.truncate(ATTEMPTS);
-        let relaid = |point: &Point| {
-            order.iter().find_map(|(_, layout)| {
-                let mut other = point.clone();
-                for (axis, rank) in self.layout_axes.iter().zip(*layout) {
-                    other.0[*axis] = *rank;
-                }
-                self.fitted(&other)
-            })
-        };
+        // Of many layouts the capacity fits and a limit on chips or planes does not.
+        let near: Vec<&Vec<u16>> = (order.into_iter().map(|(_, layout)| layout))
+            .filter(|layout| with(&self.base, layout).is_some())
+            .take(NEAREST)
+            .collect();
+        let relaid = |point: &Point| near.iter().find_map(|layout| with(point, layout));
         let rest: Vec<usize> =
             (0..space.axes().len()).filter(|axis| !self.layout_axes.contains(axis)).collect();
         let back = |axes: &[usize]| {
