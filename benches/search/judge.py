@@ -125,14 +125,14 @@ class Judge:
                     for file in files if args.keep else ():
                         (kept / file).write_text((where / file).read_text())
                     row = {"a": self.mqsim(where, *files), "b": self.ssdtune(where, *files)}
-                    if mode == "open":
+                    if mode == "open" and not args.found_by_mqsim:
                         row["off"] = {key: self.ssdtune(where, *files, [f"{key}=false"]) for key in self.switches}
                     row["c"] = self.ssdtune(where, *files, [f"{key}=false" for key in self.switches])
                     rows[f"{name}.{mode}"] = row
         question = []
         if args.found_by_mqsim:
-            rows = json.loads(call(args.ssdtune, "config", "params", "--json"))
-            keys = [row["key"] for row in rows if row["key"].startswith("compat.")]
+            known = json.loads(call(args.ssdtune, "config", "params", "--json"))
+            keys = [row["key"] for row in known if row["key"].startswith("compat.")]
             question = ["--initial-state", "empty", *(word for key in keys for word in ("--set", f"{key}=true"))]
         graded = call(args.ssdtune, "grade", *question, "--target", target, "--others", "none", "--device", "intel-750", "--requests",
                       args.requests, "--no-db", "--threads", "1", "--json", "-q", self.found(target) / "recommended.toml")
@@ -181,7 +181,7 @@ def show(known):
     for target, own in known.items():
         for name in ("intel-750", "recommended"):
             run = own["runs"][f"{name}.open"]
-            moved = sorted(((value - run["b"]) / 1e3, key[7:]) for key, value in run["off"].items())
+            moved = sorted(((value - run["b"]) / 1e3, key[7:]) for key, value in run.get("off", {}).items())
             said = ", ".join(f"{key} {change:+.1f}" for change, key in moved if abs(change) >= 0.1)
             print(f"| {target} | {name} | {run['b'] / 1e3:.1f} | {run['c'] / 1e3:.1f} | {said} |")
 
