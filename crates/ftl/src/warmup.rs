@@ -40,7 +40,7 @@ impl Warmup<'_> {
         let at = self.ftl.entry(tenant, lpn);
         self.access_mapping(tenant, lpn, at, true);
         let plane = self.ftl.plane_for_write(tenant, lpn, &NoLoad);
-        while self.ftl.must_hold(tenant, plane) {
+        while self.ftl.must_hold(tenant, lpn, plane) {
             if !self.collect_one(plane) {
                 return Err(FtlError::OutOfSpace { plane: plane.0 });
             }

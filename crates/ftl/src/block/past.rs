@@ -3,7 +3,7 @@
 
 use super::INVALID;
 use super::{
-    Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, STREAMS, SectorMask, Stream,
+    Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, SectorMask, Stream,
 };
 
 /// What a plane knows of its past while nobody looks at it.
@@ -26,7 +26,7 @@ impl Plane {
 
     /// Continues a block that is partly written.
     pub fn set_frontier(&mut self, tenant: usize, stream: Stream, block: u32, next: u32) {
-        self.frontiers[tenant * STREAMS + stream as usize] = Frontier { block, next };
+        self.frontiers[tenant * self.streams + stream.index()] = Frontier { block, next };
     }
 
     /// Takes a past without block records.
@@ -49,7 +49,7 @@ impl Plane {
             erases: self.worn,
             programs: 0,
             tenant: 0,
-            stream: Stream::Data,
+            stream: Stream::DATA,
             defined: true,
             filled_at: 0,
         };
