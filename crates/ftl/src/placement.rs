@@ -157,7 +157,11 @@ impl Placer {
     }
 
     /// Whether a full plane has the blocks that further frontiers take.
-    pub fn check_spare(&self, config: &DeviceConfig, needs: &FrontierNeeds) -> Result<(), FtlError> {
+    pub fn check_spare(
+        &self,
+        config: &DeviceConfig,
+        needs: &FrontierNeeds,
+    ) -> Result<(), FtlError> {
         let geometry = config.geometry();
         let visible = geometry.pages_per_plane() as f64 * (1.0 - config.mapping.overprovisioning);
         let pages = f64::from(geometry.pages_per_block);

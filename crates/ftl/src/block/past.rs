@@ -2,9 +2,7 @@
 //! only a bit for each page that was overwritten since.
 
 use super::INVALID;
-use super::{
-    Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, SectorMask, Stream,
-};
+use super::{Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, SectorMask, Stream};
 
 /// What a plane knows of its past while nobody looks at it.
 pub(crate) struct Past {

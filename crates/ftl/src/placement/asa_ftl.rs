@@ -54,7 +54,7 @@ impl AsaFtl {
 }
 
 /// The middles between the centroids of hot and warm, warm and cold, of a sorted sample: one-dimensional k-means
-/// from the smallest value, the middle of the range and the largest.
+/// from the smallest value, the largest and the one between by ratio, since few regions have most of the updates.
 pub(super) fn thresholds(sorted: &[f32]) -> [f32; 2] {
     let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else {
         return [f32::INFINITY; 2];
@@ -62,7 +62,7 @@ pub(super) fn thresholds(sorted: &[f32]) -> [f32; 2] {
     if least == most {
         return [f32::INFINITY; 2];
     }
-    let mut centroids = [least, f32::midpoint(least, most), most];
+    let mut centroids = [least, ((least + 1.0) * (most + 1.0)).sqrt() - 1.0, most];
     let bound = |centroids: &[f32; 3], index: usize| {
         let middle = f32::midpoint(centroids[index], centroids[index + 1]);
         (middle, sorted.partition_point(|&value| value < middle))

@@ -99,9 +99,9 @@ impl Training {
 
 /// The slice of a page by multiplication: pages times `factor`, over 2^63.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Cut {
+pub(super) struct Cut {
     factor: u64,
-    last: u64,
+    pub(super) last: u64,
 }
 
 impl Cut {
@@ -112,7 +112,7 @@ impl Cut {
     }
 
     #[inline]
-    fn of(self, page: u64) -> usize {
+    pub(super) fn of(self, page: u64) -> usize {
         ((u128::from(page) * u128::from(self.factor)) >> 63).min(self.last.into()) as usize
     }
 }
@@ -120,7 +120,7 @@ impl Cut {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Haml {
     slices: Vec<Slice>,
-    cut: Cut,
+    pub(super) cut: Cut,
     period: u64,
     /// When the period began.
     start: u64,

@@ -108,8 +108,7 @@ fn tenants(geometry: &Geometry, rng: &mut Pcg64Mcg) -> Vec<TenantSpec> {
 fn size(config: &mut DeviceConfig, tenants: u32, rng: &mut Pcg64Mcg) {
     let reserve = if config.compat.gc_reserve_ten { 20 } else { reserve(config, tenants) };
     let Frontiers { host, moved } = config.placement.frontiers();
-    let streams =
-        host + moved + u32::from(!config.mapping.ideal || config.compat.eager_frontiers);
+    let streams = host + moved + u32::from(!config.mapping.ideal || config.compat.eager_frontiers);
     // Translation pages take room of the same planes.
     let mapping = if config.mapping.ideal { 0 } else { 2 + tenants };
     let others = streams * tenants + reserve + mapping;

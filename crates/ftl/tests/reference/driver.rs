@@ -473,7 +473,8 @@ impl Driver {
         let (source, layout) = (self.jobs[job].victim, self.ftl.layout());
         assert_eq!(layout.plane(placed.phys).0, source.plane);
         let page = *self.reference.page(from);
-        let (tenant, from_purpose) = self.reference.planes[source.plane as usize][source.block as usize]
+        let (tenant, from_purpose) = self.reference.planes[source.plane as usize]
+            [source.block as usize]
             .purpose
             .expect("an open block has a purpose");
         let purpose = self.moved_purpose(placed.phys, from_purpose);
