@@ -41,6 +41,8 @@ impl AsaFtl {
 
     #[cold]
     fn train(&mut self) {
+        // The sample is on the scale that the next window begins with.
+        self.heat.next_window();
         let step = self.heat.regions().div_ceil(SAMPLE);
         let mut sample: Vec<f32> = (0..self.heat.regions())
             .step_by(step)
@@ -49,7 +51,6 @@ impl AsaFtl {
         sample.sort_unstable_by(f32::total_cmp);
         self.thresholds = thresholds(&sample);
         self.left = self.window_writes;
-        self.heat.next_window();
     }
 }
 
