@@ -325,6 +325,16 @@ impl Ftl {
         }
     }
 
+    /// Heap bytes of what the policy remembers.
+    pub fn placement_bytes(&self) -> u64 {
+        self.placer.memory_bytes()
+    }
+
+    /// Write frontiers of host data and moved pages that a tenant may have in a plane.
+    pub fn frontiers_per_plane(&self) -> usize {
+        usize::from(self.placer.host + self.placer.moved)
+    }
+
     /// The frontier a block was opened for.
     pub fn block_stream(&self, block: BlockRef) -> Stream {
         self.planes[block.plane as usize].blocks[block.block as usize].stream

@@ -51,6 +51,15 @@ impl Warmup<'_> {
         Ok(())
     }
 
+    /// Writes a page.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn write_whole(&mut self, tenant: usize, lpn: u64) -> Result<(), FtlError> {
+        let sectors = self.ftl.config.full_mask;
+        self.write(tenant, lpn, sectors)
+    }
+
     /// Reads a page: only the mapping cache is different for it.
     pub fn read(&mut self, tenant: usize, lpn: u64) {
         if !self.ftl.is_ideal() {

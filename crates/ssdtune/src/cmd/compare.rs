@@ -1,0 +1,23 @@
+//! `ssdtune compare`: published ideas against what they must beat, on the same writes.
+
+mod placement;
+
+use crate::context::Context;
+use crate::outcome::Outcome;
+use clap::Subcommand;
+
+/// What to compare.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Placement policies (HAML-SSD and others): write amplification, erases, wear, response time.
+    Placement(Box<placement::Args>),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self, context: &Context) -> Outcome {
+        match self {
+            Self::Placement(args) => placement::run(&args, context),
+        }
+    }
+}

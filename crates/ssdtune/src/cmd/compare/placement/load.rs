@@ -1,0 +1,139 @@
+//! The writes of a trace or a workload model, on pages without gaps.
+//!
+//! Only pages that are written count: they are numbered in the order of their addresses, device by device, so
+//! that neighbours stay neighbours. Memory: 24 B a write request.
+
+use crate::context::Context;
+use crate::feed::{Feed, Gauge};
+use crate::outcome::{Failure, Outcome};
+use anyhow::anyhow;
+use ssdtune_trace::{Op, Request};
+use std::collections::BTreeSet;
+
+/// A write request, in pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteRequest {
+    pub(crate) at_ns: u64,
+    pub(crate) page: u32,
+    pub(crate) count: u32,
+    /// Device of the trace, or tenant of the model.
+    pub(crate) application: u16,
+}
+
+/// What a drive is to serve.
+pub(crate) struct Load {
+    pub(crate) name: String,
+    /// It comes from a model fitted to published figures, not from a recorded trace.
+    pub(crate) synthetic: bool,
+    pub(crate) writes: Vec<WriteRequest>,
+    /// Pages written at least once.
+    pub(crate) footprint_pages: u32,
+    /// From the first to the last write.
+    pub(crate) duration_ns: u64,
+    pub(crate) applications: usize,
+    pub(crate) plan: Dense,
+}
+
+impl Load {
+    /// Pages written by a part of the requests.
+    pub(crate) fn pages(&self, part: std::ops::Range<usize>) -> u64 {
+        self.writes[part].iter().map(|write| u64::from(write.count)).sum()
+    }
+
+    /// The number of the first request of the second half.
+    pub(crate) fn half(&self) -> usize {
+        self.writes.len() / 2
+    }
+}
+
+/// Ranges of written pages and the numbers they begin with.
+pub(crate) struct Dense {
+    starts: Vec<u64>,
+    ends: Vec<u64>,
+    numbers: Vec<u32>,
+    pub(crate) page_sectors: u64,
+}
+
+/// Bits of a page's address below its device's.
+const DEVICE_SHIFT: u32 = 44;
+
+impl Dense {
+    /// Closes the gaps between ranges of pages; `None` if there are more than 2^32 pages.
+    fn of(mut extents: Vec<(u64, u64)>, page_sectors: u64) -> Option<(Self, u32)> {
+        extents.sort_unstable();
+        let mut plan =
+            Self { starts: Vec::new(), ends: Vec::new(), numbers: Vec::new(), page_sectors };
+        let mut total = 0u64;
+        for (start, end) in extents {
+            match plan.ends.last_mut() {
+                Some(last) if *last >= start => {
+                    total += end.saturating_sub(*last);
+                    *last = end.max(*last);
+                }
+                _ => {
+                    plan.starts.push(start);
+                    plan.ends.push(end);
+                    plan.numbers.push(u32::try_from(total).ok()?);
+                    total += end - start;
+                }
+            }
+        }
+        u32::try_from(total).ok().map(|total| (plan, total))
+    }
+
+    fn extent(request: &Request, page_sectors: u64) -> (u64, u64) {
+        let device = u64::from(request.tenant.0) << DEVICE_SHIFT;
+        let first = request.lba.0 / page_sectors;
+        (device | first, device | (request.end().0 - 1) / page_sectors + 1)
+    }
+
+    /// The number of the page that a request begins in and how many it covers, if it was written.
+    pub(crate) fn pages(&self, request: &Request) -> Option<(u32, u32)> {
+        let (start, end) = Self::extent(request, self.page_sectors);
+        let range = self.starts.partition_point(|&from| from <= start).checked_sub(1)?;
+        let count = u32::try_from(end.min(self.ends[range]).checked_sub(start)?).ok()?;
+        (count > 0).then(|| (self.numbers[range] + (start - self.starts[range]) as u32, count))
+    }
+}
+
+/// Reads a feed once and keeps its writes.
+pub(crate) fn load(feed: &Feed, page_bytes: u32, context: &Context) -> Outcome<Load> {
+    let name = feed.name();
+    let page_sectors = u64::from(page_bytes) / ssdtune_model::SECTOR_BYTES;
+    let mut source = feed.source(&Gauge::default()).map_err(Failure::input)?;
+    let (mut batch, mut writes, mut extents) = (Vec::new(), Vec::new(), Vec::new());
+    while source.fill(&mut batch).map_err(Failure::input)? > 0 {
+        let kept = batch.iter().filter(|request| request.op == Op::Write && request.sectors > 0);
+        for request in kept {
+            if request.end().0 / page_sectors >> DEVICE_SHIFT > 0 {
+                let error = anyhow!("{name}: a write reaches sector {}", request.end().0);
+                return Err(Failure::input(error.context("addresses beyond 2^44 pages")));
+            }
+            extents.push(Dense::extent(request, page_sectors));
+            writes.push(*request);
+        }
+        batch.clear();
+    }
+    let too_many = || Failure::input(anyhow!("{name}: writes more than 2^32 pages"));
+    let (plan, footprint_pages) = Dense::of(extents, page_sectors).ok_or_else(too_many)?;
+    let (Some(first), Some(last)) = (writes.first(), writes.last()) else {
+        return Err(Failure::input(anyhow!("{name}: has no write, so nothing to place")));
+    };
+    let (start, duration_ns) = (first.at.0, last.at.0 - first.at.0);
+    let applications: BTreeSet<u16> = writes.iter().map(|request| request.tenant.0).collect();
+    let numbered = writes.iter().filter_map(|request| {
+        let (page, count) = plan.pages(request)?;
+        let application = request.tenant.0;
+        Some(WriteRequest { at_ns: request.at.0 - start, page, count, application })
+    });
+    context.note(format_args!("{name}: {} writes of {footprint_pages} pages", writes.len()));
+    Ok(Load {
+        writes: numbered.collect(),
+        synthetic: matches!(feed.origin, crate::feed::Origin::Model { .. }),
+        footprint_pages,
+        duration_ns,
+        applications: applications.len(),
+        plan,
+        name,
+    })
+}
