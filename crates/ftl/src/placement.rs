@@ -6,13 +6,16 @@
 //!
 //! | policy | queues | memory | moved pages go |
 //! |---|---|---|---|
-//! | none | 1 + 1 | none | to the one frontier of moved pages |
-//! | [`AutoStream`] | 16 + 1 | none | likewise |
-//! | [`Hotis`] | 2 | 4 B a region, 1 MiB at most | where a host write of the page would go |
+//! | none | 1 | none | to one frontier of their own |
+//! | [`AutoStream`] | 16 | none | likewise |
+//! | [`Hotis`] | 2 | 4 B a region, 1 MiB at most | to one for each queue, apart from host data |
 //! | [`AsaFtl`] | 3 | 4 B a region, 1 MiB at most | likewise |
-//! | [`Haml`] | 2 to 16 | 25 B a slice | likewise |
-//! | [`SepBit`] | 2 + 4 | 4 B a logical page, 4 B a block | by the page's age, apart from host data |
-//! | [`Oracle`] | 8 | 4 B a write of the trace, 4 B a page | by the time of death, with host data |
+//! | [`Haml`] | 2 to 16 | 45 B a slice | likewise |
+//! | [`SepBit`] | 2 | 4 B a logical page, 4 B a block | to four of their own, by the page's age |
+//! | [`Oracle`] | 2 to 16 | 4 B a write of the trace, 4 B a page | as for `Haml`, by the time of death |
+//!
+//! Where moved pages go can be set otherwise (`placement.moved`): with host data, to one frontier, to one for each
+//! queue.
 //!
 //! Policies see host pages of all tenants in one numbering; translation pages have a frontier of their own.
 
@@ -122,6 +125,8 @@ pub(crate) struct Placer {
     host: u8,
     /// Queues of moved pages alone.
     moved: u8,
+    /// Where moved pages go without a policy.
+    plain: Stream,
     now: u64,
     /// What is added to the caller's time, which may begin anew.
     since: u64,
@@ -149,6 +154,7 @@ impl Placer {
             kind,
             host: frontiers.host as u8,
             moved: frontiers.moved as u8,
+            plain: if frontiers.moved == 0 { Stream::DATA } else { Stream::MOVED },
             now: 0,
             since: 0,
             application: 0,
@@ -223,14 +229,23 @@ impl Placer {
     #[inline]
     pub fn moved_stream(&self, page: u64, from: Stream) -> Stream {
         match self.kind {
-            Kind::None => Stream::MOVED,
-            _ => self.stream_for(page, Cause::Move(self.queue(from))),
+            Kind::None => self.plain,
+            _ if self.moved == 1 => Stream::MOVED,
+            _ => self.stream_for(page, Cause::Move(self.class(self.queue(from)))),
         }
     }
 
     fn stream_for(&self, page: u64, cause: Cause) -> Stream {
         let write = self.write(page, cause);
-        self.stream(each!(&self.kind, policy => policy.queue(&write), 0))
+        let queue = each!(&self.kind, policy => policy.queue(&write), 0);
+        // A policy that does not look at the cause names the queue that a host write would go to.
+        let is_apart = cause != Cause::Host && self.moved == self.host && queue < self.host;
+        self.stream(if is_apart { self.host + queue } else { queue })
+    }
+
+    /// The host queue that a queue of moved pages stands beside, if there is one for each.
+    fn class(&self, queue: u8) -> u8 {
+        if self.moved == self.host && queue >= self.host { queue - self.host } else { queue }
     }
 
     /// A host write was placed.
@@ -246,7 +261,7 @@ impl Placer {
     pub fn pick(&self, stream: Stream, rng: &mut Pcg64Mcg) -> Pick {
         match &self.kind {
             Kind::Haml(haml) if stream != Stream::TRANSLATION => {
-                haml.pick(self.queue(stream), || rng.random())
+                haml.pick(self.class(self.queue(stream)), || rng.random())
             }
             _ => Pick::InOrder,
         }

@@ -5,7 +5,7 @@
 //! leaves its 64-bit range.
 
 use crate::catalogue::{self, Value};
-use crate::config::{CacheMode, DeviceConfig, FlashTechnology, HostInterface, PlacementPolicy};
+use crate::config::{CacheMode, DeviceConfig, FlashTechnology, Frontiers, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::Ledger;
 use serde::Serialize;
@@ -124,7 +124,8 @@ impl DeviceConfig {
     }
 
     fn check_placement(&self, faults: &mut Faults) {
-        if self.placement.policy == PlacementPolicy::None {
+        let Frontiers { host, moved } = self.placement.frontiers();
+        if host == 1 && moved == 1 {
             return;
         }
         let switches = [
@@ -132,7 +133,8 @@ impl DeviceConfig {
             ("compat.gc_reserve_ten", self.compat.gc_reserve_ten),
         ];
         for (key, _) in switches.into_iter().filter(|(_, on)| *on) {
-            let reason = format!("a drive with {key} has three write frontiers: switch it off");
+            let reason =
+                format!("a drive with {key} has the three write frontiers of MQSim: switch it off");
             let fault = Fault::new("placement.policy", Problem::Conflict { reason });
             faults.push(fault.with_value(self.placement.policy.name()));
         }

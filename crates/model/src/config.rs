@@ -232,6 +232,21 @@ choice!(
 );
 
 choice!(
+    /// Which write frontiers take the pages that collection moves.
+    MovedPages {
+        /// Those that the placement policy names: one of their own for `none` and `auto-stream`, four for `sepbit`,
+        /// one for each queue for the others.
+        Policy = "policy" | "",
+        /// Those of host data.
+        WithHost = "with-host" | "",
+        /// One of their own.
+        Together = "together" | "",
+        /// One for each queue, apart from host data.
+        ByQueue = "by-queue" | "",
+    }
+);
+
+choice!(
     /// Bits per flash cell.
     FlashTechnology {
         /// One bit.
@@ -367,6 +382,8 @@ pub struct Mapping {
 pub struct Placement {
     /// The policy.
     pub policy: PlacementPolicy,
+    /// Where moved pages go.
+    pub moved: MovedPages,
     /// Clusters of HAML-SSD.
     pub clusters: u32,
     /// Slices into which HAML-SSD divides the logical pages.
@@ -391,13 +408,19 @@ pub struct Frontiers {
 impl Placement {
     /// The frontiers that the policy has.
     pub const fn frontiers(&self) -> Frontiers {
-        let (host, moved) = match self.policy {
-            PlacementPolicy::None => (1, 1),
-            PlacementPolicy::AutoStream => (MAX_FRONTIERS, 1),
-            PlacementPolicy::Hotis => (2, 0),
-            PlacementPolicy::AsaFtl => (3, 0),
-            PlacementPolicy::Haml => (self.clusters, 0),
-            PlacementPolicy::Sepbit => (2, 4),
+        let host = match self.policy {
+            PlacementPolicy::None => 1,
+            PlacementPolicy::AutoStream => MAX_FRONTIERS,
+            PlacementPolicy::Hotis | PlacementPolicy::Sepbit => 2,
+            PlacementPolicy::AsaFtl => 3,
+            PlacementPolicy::Haml => self.clusters,
+        };
+        let moved = match (self.moved, self.policy) {
+            (_, PlacementPolicy::Sepbit) => 4,
+            (MovedPages::WithHost, _) => 0,
+            (MovedPages::Together, _)
+            | (MovedPages::Policy, PlacementPolicy::None | PlacementPolicy::AutoStream) => 1,
+            (MovedPages::ByQueue | MovedPages::Policy, _) => host,
         };
         Frontiers { host, moved }
     }
@@ -631,6 +654,7 @@ impl Default for DeviceConfig {
             },
             placement: Placement {
                 policy: PlacementPolicy::None,
+                moved: MovedPages::Policy,
                 clusters: 6,
                 slices: 2_560,
                 // Six hours.

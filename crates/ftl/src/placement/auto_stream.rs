@@ -9,7 +9,7 @@ use ssdtune_model::config::MAX_FRONTIERS;
 
 const QUEUES: u8 = MAX_FRONTIERS as u8;
 
-/// No state: a page's block knows nothing of its application, so moved pages have one frontier.
+/// No state: a moved page belongs to the application of the block it leaves, where blocks of moved pages know it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct AutoStream;
 
@@ -17,7 +17,7 @@ impl Policy for AutoStream {
     fn queue(&self, write: &Write) -> u8 {
         match write.cause {
             Cause::Host => (write.application % u16::from(QUEUES)) as u8,
-            Cause::Move(_) => QUEUES,
+            Cause::Move(queue) => queue % QUEUES,
         }
     }
 }

@@ -13,8 +13,8 @@
 //! - until the first training all slices are cold;
 //! - a period without any write teaches nothing and leaves the classification alone;
 //! - after a training, clusters are numbered anew by how far frequency exceeds interval at their centroids;
-//! - moved pages go where a host write of the page would go ("the pages categorized into the same cluster" share
-//!   blocks);
+//! - moved pages keep to their slice's cluster, in blocks apart from host data: a page that has survived a
+//!   collection is colder than its cluster (`placement.moved = "with-host"` for blocks of both);
 //! - wear: after each training every plane moves the least erased block of cold data and the most erased block of
 //!   hot data once, if they are at least `EXCHANGE_GAP` erases apart; the free-block rules send the cold pages to
 //!   worn blocks and the hot ones to fresh blocks.

@@ -43,7 +43,7 @@ impl FrontierNeeds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_model::config::PlacementPolicy;
+    use ssdtune_model::config::{MovedPages, PlacementPolicy};
 
     fn needs(policy: PlacementPolicy, ideal: bool, tenants: u32) -> FrontierNeeds {
         let mut config = DeviceConfig::default();
@@ -61,8 +61,14 @@ mod tests {
 
     #[test]
     fn every_frontier_that_moves_may_open_is_counted() {
-        let six = FrontierNeeds { open: 6, reserve: 6, floor: 6, keep: 6 };
-        assert_eq!(needs(PlacementPolicy::Haml, true, 1), six);
+        let apart = FrontierNeeds { open: 12, reserve: 6, floor: 0, keep: 6 };
+        assert_eq!(needs(PlacementPolicy::Haml, true, 1), apart);
+        let mut config = DeviceConfig::default();
+        config.placement.policy = PlacementPolicy::Haml;
+        config.placement.moved = MovedPages::WithHost;
+        config.mapping.ideal = true;
+        let shared = FrontierNeeds { open: 6, reserve: 6, floor: 6, keep: 6 };
+        assert_eq!(FrontierNeeds::of(&config, 1), shared);
         let apart = FrontierNeeds { open: 7, reserve: 5, floor: 0, keep: 5 };
         assert_eq!(needs(PlacementPolicy::Sepbit, false, 1), apart);
         let streams = FrontierNeeds { open: 17, reserve: 1, floor: 0, keep: 1 };

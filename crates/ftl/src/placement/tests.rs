@@ -3,11 +3,12 @@
 use super::clusters::{Points, lloyd, on_the_diagonal};
 use super::*;
 use crate::placement::asa_ftl::thresholds;
-use ssdtune_model::config::Placement;
+use ssdtune_model::config::{MovedPages, Placement};
 
 fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
     let config = Placement {
         policy: PlacementPolicy::Haml,
+        moved: MovedPages::Policy,
         clusters,
         slices,
         period: Nanos(period),
@@ -211,7 +212,7 @@ fn sepbit_follows_its_rules() {
 fn auto_stream_goes_by_application() {
     let of = |application| AutoStream.queue(&Write { application, ..write(1, 0) });
     assert_eq!([0, 1, 15, 16].map(of), [0, 1, 15, 0]);
-    assert_eq!(AutoStream.queue(&moved(1, 3)), 16);
+    assert_eq!(AutoStream.queue(&moved(1, 3)), 3);
 }
 
 #[test]
@@ -235,18 +236,20 @@ fn the_oracle_knows_when_pages_die() {
 
 #[test]
 fn queues_and_frontiers_name_each_other() {
-    for policy in PlacementPolicy::ALL {
+    let all = PlacementPolicy::ALL.iter();
+    for (policy, moved) in all.flat_map(|p| MovedPages::ALL.iter().map(move |m| (p, m))) {
         let mut config = DeviceConfig::default();
         config.placement.policy = *policy;
+        config.placement.moved = *moved;
         let placer = Placer::new(&config, 1_000);
         let mut streams: Vec<Stream> =
             (0..placer.host + placer.moved).map(|queue| placer.stream(queue)).collect();
         for (queue, &stream) in streams.iter().enumerate() {
-            assert_eq!(usize::from(placer.queue(stream)), queue, "{policy}");
-            assert!(stream.index() < placer.streams(), "{policy}");
+            assert_eq!(usize::from(placer.queue(stream)), queue, "{policy} {moved}");
+            assert!(stream.index() < placer.streams(), "{policy} {moved}");
         }
         streams.push(Stream::TRANSLATION);
         streams.sort_unstable();
-        assert!(streams.windows(2).all(|pair| pair[0] != pair[1]), "{policy}: {streams:?}");
+        assert!(streams.windows(2).all(|pair| pair[0] != pair[1]), "{policy} {moved}: {streams:?}");
     }
 }

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Places, TenantSpec};
 use ssdtune_model::config::{
-    Allocation, Compat, Frontiers, GcPolicy, PlacementPolicy, PlaneOrder, Sharing,
+    Allocation, Compat, Frontiers, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
 };
 use ssdtune_model::{Bytes, DeviceConfig, Geometry, Nanos};
 
@@ -70,6 +70,7 @@ fn place(config: &mut DeviceConfig, number: u64, rng: &mut Pcg64Mcg) {
     }
     let policies = PlacementPolicy::ALL;
     config.placement.policy = policies[1 + (number / 2) as usize % (policies.len() - 1)];
+    config.placement.moved = *MovedPages::ALL.choose(rng).expect("not empty");
     config.placement.clusters = rng.random_range(2..9);
     config.placement.slices = rng.random_range(1..40);
     config.placement.period = Nanos(rng.random_range(100..3_000));

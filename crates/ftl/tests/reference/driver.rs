@@ -361,7 +361,10 @@ impl Driver {
             (Purpose::Translation, _) => purpose == Purpose::Translation,
             (_, 0) => matches!(purpose, Purpose::Data(_)),
             (_, 1) => purpose == Purpose::Moved,
-            _ => purpose == Purpose::Moved || purpose >= Purpose::Data(host as usize + 2),
+            _ => {
+                purpose == Purpose::Moved
+                    || matches!(purpose, Purpose::Data(index) if index >= host as usize + 2)
+            }
         };
         assert!(is_legal, "{purpose:?} for a page of {from:?}");
         purpose

@@ -2,7 +2,9 @@
 
 use super::Candidates::{Fixed, Ints, Reals, Steps};
 use super::{Group, Section, Unit, Value, only, row};
-use crate::config::{Allocation, DeviceConfig, GcPolicy, PlacementPolicy, PlaneOrder, Sharing};
+use crate::config::{
+    Allocation, DeviceConfig, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -58,6 +60,11 @@ fn needs_haml(config: &DeviceConfig) -> Option<&'static str> {
     (config.placement.policy != PlacementPolicy::Haml).then_some("placement.policy is not haml")
 }
 
+fn has_own_moves(config: &DeviceConfig) -> Option<&'static str> {
+    (config.placement.policy == PlacementPolicy::Sepbit)
+        .then_some("placement.policy is sepbit, which places moved pages by itself")
+}
+
 /// The write frontiers.
 pub(super) const PLACEMENT: Section = Section {
     name: "placement",
@@ -67,6 +74,11 @@ pub(super) const PLACEMENT: Section = Section {
             .names(PlacementPolicy::NAMES)
             .later()
             .says("What pages of a block have in common."),
+        row!("placement.moved", placement.moved)
+            .names(MovedPages::NAMES)
+            .unless(has_own_moves)
+            .later()
+            .says("Which write frontiers take the pages that collection moves."),
         row!("placement.clusters", placement.clusters)
             .ints(2, 16)
             .unless(needs_haml)

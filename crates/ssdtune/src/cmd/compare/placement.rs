@@ -18,7 +18,7 @@ use drive::{Rule, Variation};
 use rayon::prelude::*;
 use replay::Watch;
 use show::{CellResult, Document, LoadResult};
-use ssdtune_model::config::PlacementPolicy;
+use ssdtune_model::config::{MovedPages, PlacementPolicy};
 use ssdtune_trace::ReadOptions;
 use ssdtune_trace::workload::{Seed, bundled};
 use std::path::PathBuf;
@@ -81,6 +81,12 @@ pub(crate) struct Args {
     /// Also run haml without its wear rules.
     #[arg(long)]
     without_wear_rules: bool,
+
+    /// Which write frontiers take the pages that collection moves; several compare them. `policy` is each policy's
+    /// own way, `with-host` puts them with host data.
+    #[arg(long, value_name = "WHERE,WHERE", value_delimiter = ',', default_values = ["policy"])]
+    #[arg(value_parser = ["policy", "with-host", "together", "by-queue"])]
+    moved: Vec<String>,
 
     /// Spare share of the raw capacity of a sized drive. The default is Table III's, 44 of 300.
     #[arg(long, value_name = "SHARE", default_value_t = 44.0 / 300.0, value_parser = spare)]
@@ -150,6 +156,7 @@ impl Args {
                 label: name.clone(),
                 policy,
                 oracle,
+                moved: MovedPages::Policy,
                 clusters: if oracle { ORACLE_FRONTIERS } else { self.clusters[0] },
                 slices: self.slices[0],
                 periods: self.periods[0],
@@ -161,7 +168,20 @@ impl Args {
                 all.push(plain);
             }
         }
-        Ok(all)
+        let moved = self.moved.iter().filter_map(|name| MovedPages::from_name(name));
+        let with = |moved: MovedPages| {
+            let name = |label: &str| match moved {
+                MovedPages::Policy => label.to_owned(),
+                moved => format!("{label}, moved {moved}"),
+            };
+            let all = all.iter().map(move |plain| Variation {
+                label: name(&plain.label),
+                moved,
+                ..plain.clone()
+            });
+            all.collect::<Vec<_>>()
+        };
+        Ok(moved.flat_map(with).collect())
     }
 
     fn vary_haml(&self, plain: &Variation, all: &mut Vec<Variation>) {

@@ -2,7 +2,7 @@
 
 use super::load::Load;
 use anyhow::anyhow;
-use ssdtune_model::config::PlacementPolicy;
+use ssdtune_model::config::{MovedPages, PlacementPolicy};
 use ssdtune_model::{DeviceConfig, Nanos, presets};
 
 /// Blocks of a plane at most, so that a plane stays as large as those of real flash.
@@ -98,6 +98,7 @@ pub(crate) struct Variation {
     pub(crate) policy: PlacementPolicy,
     /// The reference that knows the future takes the place of the policy.
     pub(crate) oracle: bool,
+    pub(crate) moved: MovedPages,
     pub(crate) clusters: u32,
     pub(crate) slices: u32,
     /// Trainings in the time of the load.
@@ -111,6 +112,7 @@ impl Variation {
         let mut config = drive.clone();
         let period = (load.duration_ns as f64 / self.periods) as u64;
         config.placement.policy = self.policy;
+        config.placement.moved = self.moved;
         config.placement.clusters = self.clusters;
         config.placement.slices = self.slices;
         config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
