@@ -392,6 +392,8 @@ pub struct Placement {
     pub period: Nanos,
     /// Iterations of a training.
     pub iterations: u32,
+    /// Cluster by update interval as well as by update frequency.
+    pub interval: bool,
     /// Choose free blocks, and exchange hot and cold data, by wear as HAML-SSD does.
     pub wear_rules: bool,
 }
@@ -660,6 +662,7 @@ impl Default for DeviceConfig {
                 // Six hours.
                 period: Nanos(21_600_000_000_000),
                 iterations: 10,
+                interval: true,
                 wear_rules: true,
             },
             gc: Gc {

@@ -79,10 +79,15 @@ pub fn scaled(tables: &Tables) -> Points {
 }
 
 impl Training {
-    /// Lines 29 to 35.
-    pub fn of(tables: Tables, clusters: usize, iterations: u32) -> Self {
+    /// Lines 29 to 35, with one dimension or both.
+    pub fn of(tables: Tables, clusters: usize, iterations: u32, with_interval: bool) -> Self {
         let mut centroids = on_the_diagonal(clusters);
-        let labels = lloyd(&scaled(&tables), &mut centroids, iterations);
+        let mut points = scaled(&tables);
+        if !with_interval {
+            points.y.fill(0.0);
+            centroids.iter_mut().for_each(|centroid| centroid[1] = 0.0);
+        }
+        let labels = lloyd(&points, &mut centroids, iterations);
         let mut order: Vec<usize> = (0..clusters).collect();
         let heat = |&index: &usize| centroids[index][0] - centroids[index][1];
         order.sort_by(|a, b| heat(b).total_cmp(&heat(a)));
@@ -126,6 +131,7 @@ pub(crate) struct Haml {
     start: u64,
     clusters: u8,
     iterations: u32,
+    with_interval: bool,
     wear_rules: bool,
     /// Of each plane: blocks still to be exchanged, the cold one first.
     due: Vec<u8>,
@@ -144,6 +150,7 @@ impl Haml {
             start: 0,
             clusters,
             iterations: config.iterations,
+            with_interval: config.interval,
             wear_rules: config.wear_rules,
             due: vec![0; planes],
             last: None,
@@ -168,7 +175,8 @@ impl Haml {
                 updates: self.slices.iter().map(|slice| slice.updates).collect(),
                 interval_ns: self.slices.iter().map(average).collect(),
             };
-            let mut training = Training::of(tables, self.clusters.into(), self.iterations);
+            let clusters = self.clusters.into();
+            let mut training = Training::of(tables, clusters, self.iterations, self.with_interval);
             training.number = self.last.as_ref().map_or(0, |last| last.number) + 1;
             for (slice, &cluster) in self.slices.iter_mut().zip(&training.clusters) {
                 slice.queue = cluster;

@@ -13,6 +13,7 @@ fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
         slices,
         period: Nanos(period),
         iterations: 10,
+        interval: true,
         wear_rules: true,
     };
     Haml::new(&config, pages, 1)
@@ -89,6 +90,14 @@ fn slices_that_are_updated_often_have_short_intervals() {
     assert_eq!(training.tables.interval_ns, [10, 99]);
     // (512, 51) and (512, 512): the second is as far from (384, 128) as from (128, 384), the first one wins.
     assert_eq!(training.clusters, [0, 0]);
+}
+
+#[test]
+fn without_the_interval_only_frequencies_count() {
+    let tables = Tables { updates: vec![8, 8, 4, 0], interval_ns: vec![1, 900, 900, 1_000] };
+    let training = Training::of(tables, 2, 10, false);
+    // 512, 512, 256 and 0 from 384 and 128: the third is as far from both and goes to the first.
+    assert_eq!(training.clusters, [0, 0, 0, 1]);
 }
 
 #[test]

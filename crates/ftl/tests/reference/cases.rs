@@ -41,7 +41,7 @@ pub fn case(number: u64) -> Case {
         config.compat = Compat::MQSIM;
     }
     let tenants = tenants(&config.geometry(), rng);
-    place(&mut config, number, rng);
+    place(&mut config, number, tenants.len(), rng);
     size(&mut config, tenants.len() as u32, rng);
     // Dynamic placement may fill a plane with valid pages, and translation pages whose programs never end
     // are never collected.
@@ -64,13 +64,18 @@ pub fn least() -> Case {
 }
 
 /// Every second drive has a placement policy, unless it plays MQSim; they are walked through.
-fn place(config: &mut DeviceConfig, number: u64, rng: &mut Pcg64Mcg) {
+fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64Mcg) {
     if config.compat.eager_frontiers || number % 2 == 0 {
         return;
     }
     let policies = PlacementPolicy::ALL;
     config.placement.policy = policies[1 + (number / 2) as usize % (policies.len() - 1)];
     config.placement.moved = *MovedPages::ALL.choose(rng).expect("not empty");
+    // 32 frontiers for each tenant would take all the blocks that a run has time to fill.
+    let is_wide = config.placement.policy == PlacementPolicy::AutoStream && tenants > 1;
+    if is_wide && config.placement.moved == MovedPages::ByQueue {
+        config.placement.moved = MovedPages::WithHost;
+    }
     config.placement.clusters = rng.random_range(2..9);
     config.placement.slices = rng.random_range(1..40);
     config.placement.period = Nanos(rng.random_range(100..3_000));

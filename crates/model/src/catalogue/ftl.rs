@@ -101,6 +101,10 @@ pub(super) const PLACEMENT: Section = Section {
             .unless(needs_haml)
             .later()
             .says("Iterations of k-means in a training."),
+        row!("placement.interval", placement.interval)
+            .unless(needs_haml)
+            .later()
+            .says("Cluster by update interval as well as by update frequency."),
         row!("placement.wear_rules", placement.wear_rules)
             .unless(needs_haml)
             .later()

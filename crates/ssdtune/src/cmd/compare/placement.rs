@@ -7,6 +7,7 @@ mod drive;
 mod load;
 mod replay;
 mod show;
+mod table;
 
 use crate::context::{Context, Level};
 use crate::feed::{Feed, Origin};
@@ -81,6 +82,15 @@ pub(crate) struct Args {
     /// Also run haml without its wear rules.
     #[arg(long)]
     without_wear_rules: bool,
+
+    /// Also run haml by update frequency alone.
+    #[arg(long)]
+    without_interval: bool,
+
+    /// Write each load's last training of haml into this directory, a CSV file each: updates, interval and cluster of
+    /// every slice.
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
 
     /// Which write frontiers take the pages that collection moves; several compare them. `policy` is each policy's
     /// own way, `with-host` puts them with host data.
@@ -160,6 +170,7 @@ impl Args {
                 clusters: if oracle { ORACLE_FRONTIERS } else { self.clusters[0] },
                 slices: self.slices[0],
                 periods: self.periods[0],
+                interval: true,
                 wear_rules: !oracle,
             };
             if policy == PlacementPolicy::Haml && !oracle {
@@ -203,6 +214,10 @@ impl Args {
         if self.without_wear_rules {
             let label = "haml, no wear rules".to_owned();
             all.push(Variation { label, wear_rules: false, ..plain.clone() });
+        }
+        if self.without_interval {
+            let label = "haml, no interval".to_owned();
+            all.push(Variation { label, interval: false, ..plain.clone() });
         }
     }
 }
@@ -249,6 +264,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     progress.finish();
     let rule = if args.table_iii { "the drive of Table III".to_owned() } else { rule.describe() };
+    if let Some(directory) = &args.tables {
+        table::write_all(directory, &loads)?;
+    }
     let document = Document::of(rule, loads, deferred.flag().load(Ordering::Relaxed));
     show::print(&document, args.plot.as_deref(), context)?;
     if document.partial {

@@ -103,6 +103,7 @@ pub(crate) struct Variation {
     pub(crate) slices: u32,
     /// Trainings in the time of the load.
     pub(crate) periods: f64,
+    pub(crate) interval: bool,
     pub(crate) wear_rules: bool,
 }
 
@@ -116,6 +117,7 @@ impl Variation {
         config.placement.clusters = self.clusters;
         config.placement.slices = self.slices;
         config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
+        config.placement.interval = self.interval;
         config.placement.wear_rules = self.wear_rules;
         config
     }

@@ -31,7 +31,6 @@ pub(crate) struct Load {
     /// From the first to the last write.
     pub(crate) duration_ns: u64,
     pub(crate) applications: usize,
-    pub(crate) plan: Dense,
 }
 
 impl Load {
@@ -47,11 +46,11 @@ impl Load {
 }
 
 /// Ranges of written pages and the numbers they begin with.
-pub(crate) struct Dense {
+struct Dense {
     starts: Vec<u64>,
     ends: Vec<u64>,
     numbers: Vec<u32>,
-    pub(crate) page_sectors: u64,
+    page_sectors: u64,
 }
 
 /// Bits of a page's address below its device's.
@@ -88,7 +87,7 @@ impl Dense {
     }
 
     /// The number of the page that a request begins in and how many it covers, if it was written.
-    pub(crate) fn pages(&self, request: &Request) -> Option<(u32, u32)> {
+    fn pages(&self, request: &Request) -> Option<(u32, u32)> {
         let (start, end) = Self::extent(request, self.page_sectors);
         let range = self.starts.partition_point(|&from| from <= start).checked_sub(1)?;
         let count = u32::try_from(end.min(self.ends[range]).checked_sub(start)?).ok()?;
@@ -133,7 +132,6 @@ pub(crate) fn load(feed: &Feed, page_bytes: u32, context: &Context) -> Outcome<L
         footprint_pages,
         duration_ns,
         applications: applications.len(),
-        plan,
         name,
     })
 }

@@ -5,6 +5,7 @@
 
 use super::drive::Variation;
 use super::load::{Load, WriteRequest};
+use super::table::Learned;
 use anyhow::Context as _;
 use serde::Serialize;
 use ssdtune_ftl::placement::{Foresight, Training};
@@ -30,6 +31,8 @@ pub(crate) struct Measured {
     pub(crate) frontiers: usize,
     pub(crate) memory_bytes: u64,
     pub(crate) seconds: f64,
+    /// Of haml, the last training.
+    pub(crate) learned: Option<Learned>,
     #[serde(skip)]
     pub(crate) training: Option<Training>,
 }
@@ -122,6 +125,7 @@ pub(crate) fn replay(
         invalid_fifths: invalid_fifths(&mut ftl),
         frontiers: ftl.frontiers_per_plane(),
         memory_bytes: ftl.placement_bytes(),
+        learned: ftl.last_training().map(Learned::of),
         training: ftl.last_training().cloned(),
         seconds: start.elapsed().as_secs_f64(),
     }))

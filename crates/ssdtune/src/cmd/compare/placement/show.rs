@@ -65,7 +65,7 @@ impl LoadResult {
     }
 
     /// The short name of a trace file.
-    fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         let name = Path::new(&self.name).file_name().and_then(|name| name.to_str());
         name.map_or(&self.name, |name| name.split('.').next().unwrap_or(name))
     }
