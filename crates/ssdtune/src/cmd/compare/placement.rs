@@ -59,6 +59,11 @@ pub(crate) struct Args {
     #[arg(long)]
     volumes: bool,
 
+    /// Devices of a trace are applications on one address space, not devices with one each: what auto-stream tells
+    /// apart.
+    #[arg(long)]
+    one_address_space: bool,
+
     /// Policies to compare: none, auto-stream, hotis, asa-ftl, haml, sepbit, or oracle, which knows the future.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(default_values = ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit", "oracle"])]
@@ -241,7 +246,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         if deferred.flag().load(Ordering::Relaxed) {
             break;
         }
-        let load = load::load(feed, args.page_bytes, context)?;
+        let load = load::load(feed, args.page_bytes, args.one_address_space, context)?;
         let sized = if args.table_iii { drive::table_iii() } else { rule.drive(&load) };
         let mut result = LoadResult::of(&load);
         match sized {
@@ -258,6 +263,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                     };
                     variations.par_iter().enumerate().map(cell).collect()
                 });
+            }
+        }
+        for (variation, cell) in variations.iter().zip(&result.cells) {
+            if let (Some(measured), Level::Verbose | Level::Debug) =
+                (&cell.measured, context.level())
+            {
+                let (name, seconds) = (&variation.label, measured.seconds);
+                context.note(format_args!("{}, {name}: {seconds:.1} s", load.name));
             }
         }
         loads.push(result);

@@ -51,44 +51,51 @@ struct Dense {
     ends: Vec<u64>,
     numbers: Vec<u32>,
     page_sectors: u64,
+    /// Devices of the trace are applications that share addresses.
+    one_space: bool,
 }
 
 /// Bits of a page's address below its device's.
 const DEVICE_SHIFT: u32 = 44;
 
 impl Dense {
-    /// Closes the gaps between ranges of pages; `None` if there are more than 2^32 pages.
-    fn of(mut extents: Vec<(u64, u64)>, page_sectors: u64) -> Option<(Self, u32)> {
+    fn new(page_sectors: u64, one_space: bool) -> Self {
+        let (starts, ends, numbers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { starts, ends, numbers, page_sectors, one_space }
+    }
+
+    /// Closes the gaps between ranges of pages and counts them; `None` if there are more than 2^32.
+    fn close(&mut self, mut extents: Vec<(u64, u64)>) -> Option<u32> {
         extents.sort_unstable();
-        let mut plan =
-            Self { starts: Vec::new(), ends: Vec::new(), numbers: Vec::new(), page_sectors };
         let mut total = 0u64;
         for (start, end) in extents {
-            match plan.ends.last_mut() {
+            match self.ends.last_mut() {
                 Some(last) if *last >= start => {
                     total += end.saturating_sub(*last);
                     *last = end.max(*last);
                 }
                 _ => {
-                    plan.starts.push(start);
-                    plan.ends.push(end);
-                    plan.numbers.push(u32::try_from(total).ok()?);
+                    self.starts.push(start);
+                    self.ends.push(end);
+                    self.numbers.push(u32::try_from(total).ok()?);
                     total += end - start;
                 }
             }
         }
-        u32::try_from(total).ok().map(|total| (plan, total))
+        u32::try_from(total).ok()
     }
 
-    fn extent(request: &Request, page_sectors: u64) -> (u64, u64) {
-        let device = u64::from(request.tenant.0) << DEVICE_SHIFT;
+    fn extent(&self, request: &Request) -> (u64, u64) {
+        let page_sectors = self.page_sectors;
+        let device = if self.one_space { 0 } else { request.tenant.0 };
+        let device = u64::from(device) << DEVICE_SHIFT;
         let first = request.lba.0 / page_sectors;
         (device | first, device | (request.end().0 - 1) / page_sectors + 1)
     }
 
     /// The number of the page that a request begins in and how many it covers, if it was written.
     fn pages(&self, request: &Request) -> Option<(u32, u32)> {
-        let (start, end) = Self::extent(request, self.page_sectors);
+        let (start, end) = self.extent(request);
         let range = self.starts.partition_point(|&from| from <= start).checked_sub(1)?;
         let count = u32::try_from(end.min(self.ends[range]).checked_sub(start)?).ok()?;
         (count > 0).then(|| (self.numbers[range] + (start - self.starts[range]) as u32, count))
@@ -96,9 +103,15 @@ impl Dense {
 }
 
 /// Reads a feed once and keeps its writes.
-pub(crate) fn load(feed: &Feed, page_bytes: u32, context: &Context) -> Outcome<Load> {
+pub(crate) fn load(
+    feed: &Feed,
+    page_bytes: u32,
+    one_space: bool,
+    context: &Context,
+) -> Outcome<Load> {
     let name = feed.name();
     let page_sectors = u64::from(page_bytes) / ssdtune_model::SECTOR_BYTES;
+    let mut plan = Dense::new(page_sectors, one_space);
     let mut source = feed.source(&Gauge::default()).map_err(Failure::input)?;
     let (mut batch, mut writes, mut extents) = (Vec::new(), Vec::new(), Vec::new());
     while source.fill(&mut batch).map_err(Failure::input)? > 0 {
@@ -108,13 +121,13 @@ pub(crate) fn load(feed: &Feed, page_bytes: u32, context: &Context) -> Outcome<L
                 let error = anyhow!("{name}: a write reaches sector {}", request.end().0);
                 return Err(Failure::input(error.context("addresses beyond 2^44 pages")));
             }
-            extents.push(Dense::extent(request, page_sectors));
+            extents.push(plan.extent(request));
             writes.push(*request);
         }
         batch.clear();
     }
     let too_many = || Failure::input(anyhow!("{name}: writes more than 2^32 pages"));
-    let (plan, footprint_pages) = Dense::of(extents, page_sectors).ok_or_else(too_many)?;
+    let footprint_pages = plan.close(extents).ok_or_else(too_many)?;
     let (Some(first), Some(last)) = (writes.first(), writes.last()) else {
         return Err(Failure::input(anyhow!("{name}: has no write, so nothing to place")));
     };

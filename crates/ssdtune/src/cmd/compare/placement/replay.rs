@@ -30,6 +30,8 @@ pub(crate) struct Measured {
     pub(crate) invalid_fifths: [u64; 5],
     pub(crate) frontiers: usize,
     pub(crate) memory_bytes: u64,
+    /// Processor time of the replay is the machine's, not the result's.
+    #[serde(skip)]
     pub(crate) seconds: f64,
     /// Of haml, the last training.
     pub(crate) learned: Option<Learned>,
