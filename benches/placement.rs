@@ -12,7 +12,12 @@ mod cpu_time;
 
 use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use linfa::DatasetBase;
+use linfa::traits::{Fit, Transformer};
+use linfa_clustering::{Dbscan, KMeans};
+use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256Plus;
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::placement::clusters::{Points, lloyd, on_the_diagonal};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
@@ -104,9 +109,31 @@ fn trainings(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// Table II: 1,000 points in two dimensions; linfa has neither mean-shift nor hierarchical clustering.
+fn algorithms(criterion: &mut Criterion<CpuTime>) {
+    let mut group = criterion.benchmark_group("1,000 points");
+    let mut rng = Pcg64Mcg::seed_from_u64(10);
+    let mut draw = || -> Vec<f32> { (0..1_000).map(|_| rng.random_range(0.0..512.0)).collect() };
+    let points = Points { x: draw(), y: draw() };
+    let rows = points.x.iter().zip(&points.y).map(|(&x, &y)| [f64::from(x), f64::from(y)]);
+    let rows = Array2::from(rows.collect::<Vec<_>>());
+    group.bench_function("k-means of a drive, 6 clusters, 10 iterations", |b| {
+        b.iter(|| lloyd(&points, &mut on_the_diagonal(6), 10));
+    });
+    group.bench_function("k-means of linfa, 6 clusters, 1 run", |b| {
+        let data = DatasetBase::from(rows.view());
+        let params = KMeans::params_with_rng(6, <Xoshiro256Plus as rand08::SeedableRng>::seed_from_u64(1)).n_runs(1);
+        b.iter(|| params.fit(&data).expect("clusters"));
+    });
+    group.bench_function("DBSCAN of linfa, tolerance 16, 5 points", |b| {
+        b.iter(|| Dbscan::params(5).tolerance(16.0).transform(&rows).expect("clusters"));
+    });
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(CpuTime);
-    targets = writes, trainings
+    targets = writes, trainings, algorithms
 }
 criterion_main!(benches);

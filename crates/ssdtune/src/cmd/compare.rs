@@ -1,6 +1,7 @@
 //! `ssdtune compare`: published ideas against what they must beat, on the same writes.
 
 mod placement;
+mod unit;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -11,6 +12,8 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// Placement policies (HAML-SSD and others): write amplification, erases, wear, response time.
     Placement(Box<placement::Args>),
+    /// The HAML unit, hardware that trains HAML-SSD, beside software on this machine.
+    Unit(unit::Args),
 }
 
 impl Command {
@@ -18,6 +21,7 @@ impl Command {
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Placement(args) => placement::run(&args, context),
+            Self::Unit(args) => unit::run(&args, context),
         }
     }
 }

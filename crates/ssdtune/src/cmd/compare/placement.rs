@@ -6,6 +6,7 @@
 mod drive;
 mod load;
 mod replay;
+mod response;
 mod show;
 mod table;
 
@@ -120,6 +121,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
+    /// Also time the first N requests of the second half with the simulator, on a drive of four planes at least.
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    response: Option<u64>,
+
     /// Draw write amplification as a bar chart (SVG).
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -227,6 +233,9 @@ impl Args {
     }
 }
 
+/// Planes of a drive that is timed: one plane alone would serve one write at a time.
+const TIMED_PLANES: u32 = 4;
+
 /// Frontiers of the reference.
 const ORACLE_FRONTIERS: u32 = 8;
 
@@ -234,7 +243,13 @@ const ORACLE_FRONTIERS: u32 = 8;
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let feeds = args.feeds(context)?;
     let variations = args.variations()?;
-    let rule = Rule { spare: args.spare, page_bytes: args.page_bytes, planes_min: 1 };
+    let planes_min = if args.response.is_some() { TIMED_PLANES } else { 1 };
+    let rule = Rule { spare: args.spare, page_bytes: args.page_bytes, planes_min };
+    let options = load::LoadOptions {
+        page_bytes: args.page_bytes,
+        one_space: args.one_address_space,
+        slice: args.response.unwrap_or(0) as usize,
+    };
     let deferred = Deferred::new();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(context.threads())
@@ -246,7 +261,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         if deferred.flag().load(Ordering::Relaxed) {
             break;
         }
-        let load = load::load(feed, args.page_bytes, args.one_address_space, context)?;
+        let load = load::load(feed, options, context)?;
         let sized = if args.table_iii { drive::table_iii() } else { rule.drive(&load) };
         let mut result = LoadResult::of(&load);
         match sized {
@@ -301,6 +316,12 @@ fn run_cell(
         match replay::replay(load, drive, variation, watch) {
             Ok(measured) => result.measured = measured,
             Err(error) => result.error = Some(chain(&error)),
+        }
+        if !load.slice.is_empty() && !variation.oracle && result.error.is_none() {
+            match response::measure(load, drive, variation, watch.stop) {
+                Ok(response) => result.response = response,
+                Err(error) => result.error = Some(chain(&error)),
+            }
         }
     }
     (watch.progress)(1.0, 0);

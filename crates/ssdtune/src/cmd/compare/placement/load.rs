@@ -31,6 +31,8 @@ pub(crate) struct Load {
     /// From the first to the last write.
     pub(crate) duration_ns: u64,
     pub(crate) applications: usize,
+    /// The first requests of the second half, if they were asked for: on the numbered pages.
+    pub(crate) slice: Vec<Request>,
 }
 
 impl Load {
@@ -102,16 +104,21 @@ impl Dense {
     }
 }
 
-/// Reads a feed once and keeps its writes.
-pub(crate) fn load(
-    feed: &Feed,
-    page_bytes: u32,
-    one_space: bool,
-    context: &Context,
-) -> Outcome<Load> {
+/// How a load is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadOptions {
+    pub(crate) page_bytes: u32,
+    /// Devices of a trace are applications that share addresses.
+    pub(crate) one_space: bool,
+    /// Requests of the second half to keep, reads as well.
+    pub(crate) slice: usize,
+}
+
+/// Reads a feed and keeps its writes; twice if a slice is asked for.
+pub(crate) fn load(feed: &Feed, options: LoadOptions, context: &Context) -> Outcome<Load> {
     let name = feed.name();
-    let page_sectors = u64::from(page_bytes) / ssdtune_model::SECTOR_BYTES;
-    let mut plan = Dense::new(page_sectors, one_space);
+    let page_sectors = u64::from(options.page_bytes) / ssdtune_model::SECTOR_BYTES;
+    let mut plan = Dense::new(page_sectors, options.one_space);
     let mut source = feed.source(&Gauge::default()).map_err(Failure::input)?;
     let (mut batch, mut writes, mut extents) = (Vec::new(), Vec::new(), Vec::new());
     while source.fill(&mut batch).map_err(Failure::input)? > 0 {
@@ -132,11 +139,18 @@ pub(crate) fn load(
         return Err(Failure::input(anyhow!("{name}: has no write, so nothing to place")));
     };
     let (start, duration_ns) = (first.at.0, last.at.0 - first.at.0);
+    let middle = writes[writes.len() / 2].at;
+    let slice = slice(feed, &plan, middle, options.slice)?;
     let applications: BTreeSet<u16> = writes.iter().map(|request| request.tenant.0).collect();
     let numbered = writes.iter().filter_map(|request| {
         let (page, count) = plan.pages(request)?;
         let application = request.tenant.0;
         Some(WriteRequest { at_ns: request.at.0 - start, page, count, application })
+    });
+    // Times count from the first write.
+    let slice = slice.into_iter().map(|request| Request {
+        at: request.at.saturating_sub(ssdtune_model::Nanos(start)),
+        ..request
     });
     context.note(format_args!("{name}: {} writes of {footprint_pages} pages", writes.len()));
     Ok(Load {
@@ -145,6 +159,36 @@ pub(crate) fn load(
         footprint_pages,
         duration_ns,
         applications: applications.len(),
+        slice: slice.collect(),
         name,
     })
+}
+
+/// The requests from a time on that touch written pages, on the numbers of these.
+fn slice(
+    feed: &Feed,
+    plan: &Dense,
+    from: ssdtune_model::Nanos,
+    most: usize,
+) -> Outcome<Vec<Request>> {
+    let mut kept = Vec::new();
+    if most == 0 {
+        return Ok(kept);
+    }
+    let mut source = feed.source(&Gauge::default()).map_err(Failure::input)?;
+    let mut batch = Vec::new();
+    while kept.len() < most && source.fill(&mut batch).map_err(Failure::input)? > 0 {
+        let late = batch.drain(..).filter(|r| r.at >= from && r.sectors > 0);
+        kept.extend(late.filter(|r| matches!(r.op, Op::Read | Op::Write)).filter_map(|request| {
+            let (page, count) = plan.pages(&request)?;
+            // The first page may be written in part.
+            let within = request.lba.0 % plan.page_sectors;
+            let room = u64::from(count) * plan.page_sectors - within;
+            let lba = ssdtune_model::Sectors(u64::from(page) * plan.page_sectors + within);
+            let sectors = u64::from(request.sectors).min(room) as u32;
+            Some(Request { lba, sectors, ..request })
+        }));
+    }
+    kept.truncate(most);
+    Ok(kept)
 }

@@ -3,6 +3,7 @@
 use super::drive::Variation;
 use super::load::Load;
 use super::replay::Measured;
+use super::response::Response;
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
@@ -104,6 +105,7 @@ pub(crate) struct CellResult {
     slices: u32,
     periods: f64,
     pub(crate) measured: Option<Measured>,
+    pub(crate) response: Option<Response>,
     pub(crate) not_applicable: Option<String>,
     pub(crate) error: Option<String>,
 }
@@ -116,6 +118,7 @@ impl CellResult {
             slices: variation.slices,
             periods: variation.periods,
             measured: None,
+            response: None,
             not_applicable: None,
             error: None,
         }
@@ -164,14 +167,22 @@ pub(crate) fn print(document: &Document, plot: Option<&Path>, context: &Context)
         return context.document(document);
     }
     context.line(format_args!("Drives: {}.\n", document.rule))?;
-    let write_amplification = |measured: &Measured| format!("{:.3}", measured.write_amplification);
-    matrix("write amplification", document, true, &write_amplification, context)?;
-    matrix("erases", document, false, &|measured| measured.erases.to_string(), context)?;
-    let wear = |measured: &Measured| {
-        let wear = &measured.wear;
+    let measured =
+        |show: fn(&Measured) -> String| move |cell: &CellResult| cell.measured.as_ref().map(show);
+    let amplification = measured(|m| format!("{:.3}", m.write_amplification));
+    matrix("write amplification", document, true, &amplification, context)?;
+    matrix("erases", document, false, &measured(|m| m.erases.to_string()), context)?;
+    let wear = measured(|m| {
+        let wear = &m.wear;
         format!("{}..{} ({:.2} +- {:.2})", wear.least, wear.most, wear.mean, wear.deviation)
-    };
+    });
     matrix("erases of a block: least..most (mean +- deviation)", document, false, &wear, context)?;
+    if document.loads.iter().flat_map(|load| &load.cells).any(|cell| cell.response.is_some()) {
+        let response = |cell: &CellResult| {
+            cell.response.as_ref().map(|response| format!("{:.1}", response.mean_ns / 1e3))
+        };
+        matrix("mean response time (us)", document, false, &response, context)?;
+    }
     for load in &document.loads {
         if let Some(reason) = &load.skipped {
             context.line(format_args!("left out: {reason}"))?;
@@ -190,7 +201,7 @@ fn matrix(
     title: &str,
     document: &Document,
     with_means: bool,
-    value: &dyn Fn(&Measured) -> String,
+    value: &dyn Fn(&CellResult) -> Option<String>,
     context: &Context,
 ) -> Outcome {
     let labels = labels(&document.loads);
@@ -198,7 +209,7 @@ fn matrix(
     headings.extend(&labels);
     let mut rows = table::new(&headings);
     for load in document.loads.iter().filter(|load| !load.cells.is_empty()) {
-        let cells = load.cells.iter().map(|cell| cell.measured.as_ref().map_or("-".into(), value));
+        let cells = load.cells.iter().map(|cell| value(cell).unwrap_or_else(|| "-".into()));
         let title = format!("{}{}", load.title(), if load.synthetic { " (model)" } else { "" });
         rows.add_row(std::iter::once(title).chain(cells));
     }
