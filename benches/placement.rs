@@ -17,8 +17,8 @@ use linfa::traits::{Fit, Transformer};
 use linfa_clustering::{Dbscan, KMeans};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256Plus;
 use rand_pcg::Pcg64Mcg;
+use rand_xoshiro::Xoshiro256Plus;
 use ssdtune_ftl::placement::clusters::{Points, lloyd, on_the_diagonal};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::config::PlacementPolicy;
@@ -122,7 +122,9 @@ fn algorithms(criterion: &mut Criterion<CpuTime>) {
     });
     group.bench_function("k-means of linfa, 6 clusters, 1 run", |b| {
         let data = DatasetBase::from(rows.view());
-        let params = KMeans::params_with_rng(6, <Xoshiro256Plus as rand08::SeedableRng>::seed_from_u64(1)).n_runs(1);
+        let params =
+            KMeans::params_with_rng(6, <Xoshiro256Plus as rand08::SeedableRng>::seed_from_u64(1))
+                .n_runs(1);
         b.iter(|| params.fit(&data).expect("clusters"));
     });
     group.bench_function("DBSCAN of linfa, tolerance 16, 5 points", |b| {

@@ -32,7 +32,7 @@ mod sepbit;
 mod tests;
 pub mod unit;
 
-pub use haml::{Tables, Training, scaled};
+pub use haml::{Tables, Training, TrainingOptions, scaled};
 pub use oracle::Foresight;
 
 use crate::block::{Pick, STREAMS, Stream};

@@ -247,6 +247,16 @@ choice!(
 );
 
 choice!(
+    /// How HAML-SSD's tables become coordinates of k-means.
+    TableScale {
+        /// In proportion to the largest value, as the paper does.
+        Linear = "linear" | "",
+        /// By the logarithm: the few slices with most of the updates do not press all others together.
+        Log = "log" | "",
+    }
+);
+
+choice!(
     /// Bits per flash cell.
     FlashTechnology {
         /// One bit.
@@ -392,6 +402,8 @@ pub struct Placement {
     pub period: Nanos,
     /// Iterations of a training.
     pub iterations: u32,
+    /// How updates and intervals are scaled.
+    pub scale: TableScale,
     /// Cluster by update interval as well as by update frequency.
     pub interval: bool,
     /// Choose free blocks, and exchange hot and cold data, by wear as HAML-SSD does.
@@ -662,6 +674,7 @@ impl Default for DeviceConfig {
                 // Six hours.
                 period: Nanos(21_600_000_000_000),
                 iterations: 10,
+                scale: TableScale::Linear,
                 interval: true,
                 wear_rules: true,
             },

@@ -25,7 +25,7 @@ use super::clusters::{Point, Points, lloyd, on_the_diagonal};
 use super::{Policy, Write};
 use crate::block::Pick;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::config::Placement;
+use ssdtune_model::config::{Placement, TableScale};
 
 /// Erases between the blocks of an exchange.
 pub(crate) const EXCHANGE_GAP: u32 = 2;
@@ -66,28 +66,56 @@ pub struct Training {
     pub centroids: Vec<Point>,
 }
 
-/// Both tables on the scale of 0..512, each by its largest value (lines 30 to 32).
-pub fn scaled(tables: &Tables) -> Points {
+/// Both tables on the scale of 0..512, each by its largest value (lines 30 to 32), or by its logarithm.
+pub fn scaled(tables: &Tables, scale: TableScale) -> Points {
     let most_updates = tables.updates.iter().copied().max().unwrap_or(0).into();
     let most_interval = tables.interval_ns.iter().copied().max().unwrap_or(0);
     // 512 times the longest period there may be is below 2^63.
-    let scale = |value: u64, most: u64| (value * SCALE).checked_div(most).unwrap_or(0) as f32;
+    let linear = |value: u64, most: u64| (value * SCALE).checked_div(most).unwrap_or(0) as f32;
+    let log = |value: f64, most: f64| match most > 0.0 {
+        true => (SCALE as f64 * value.ln_1p() / most.ln_1p()).round() as f32,
+        false => 0.0,
+    };
+    // Intervals count in thousandths of the longest, or their first decades would take most of the scale.
+    let thousandths = |interval: u64| interval as f64 * (1e3 / most_interval.max(1) as f64);
+    let x = |updates: u64| match scale {
+        TableScale::Linear => linear(updates, most_updates),
+        TableScale::Log => log(updates as f64, most_updates as f64),
+    };
+    let y = |interval: u64| match scale {
+        TableScale::Linear => linear(interval, most_interval),
+        TableScale::Log => log(thousandths(interval), thousandths(most_interval)),
+    };
     Points {
-        x: tables.updates.iter().map(|&f| scale(f.into(), most_updates)).collect(),
-        y: tables.interval_ns.iter().map(|&t| scale(t, most_interval)).collect(),
+        x: tables.updates.iter().map(|&updates| x(updates.into())).collect(),
+        y: tables.interval_ns.iter().map(|&interval| y(interval)).collect(),
     }
 }
 
+/// How a training goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainingOptions {
+    /// Clusters.
+    pub clusters: usize,
+    /// Iterations of k-means.
+    pub iterations: u32,
+    /// How the tables become coordinates.
+    pub scale: TableScale,
+    /// By both tables, or by updates alone.
+    pub interval: bool,
+}
+
 impl Training {
-    /// Lines 29 to 35, with one dimension or both.
-    pub fn of(tables: Tables, clusters: usize, iterations: u32, with_interval: bool) -> Self {
+    /// Lines 29 to 35.
+    pub fn of(tables: Tables, options: TrainingOptions) -> Self {
+        let clusters = options.clusters;
         let mut centroids = on_the_diagonal(clusters);
-        let mut points = scaled(&tables);
-        if !with_interval {
+        let mut points = scaled(&tables, options.scale);
+        if !options.interval {
             points.y.fill(0.0);
             centroids.iter_mut().for_each(|centroid| centroid[1] = 0.0);
         }
-        let labels = lloyd(&points, &mut centroids, iterations);
+        let labels = lloyd(&points, &mut centroids, options.iterations);
         let mut order: Vec<usize> = (0..clusters).collect();
         let heat = |&index: &usize| centroids[index][0] - centroids[index][1];
         order.sort_by(|a, b| heat(b).total_cmp(&heat(a)));
@@ -122,6 +150,14 @@ impl Cut {
     }
 }
 
+/// The configuration's choices are not data of a file; a snapshot keeps this one by its variant.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "TableScale")]
+enum ScaleName {
+    Linear,
+    Log,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Haml {
     slices: Vec<Slice>,
@@ -131,6 +167,8 @@ pub(crate) struct Haml {
     start: u64,
     clusters: u8,
     iterations: u32,
+    #[serde(with = "ScaleName")]
+    scale: TableScale,
     with_interval: bool,
     wear_rules: bool,
     /// Of each plane: blocks still to be exchanged, the cold one first.
@@ -150,6 +188,7 @@ impl Haml {
             start: 0,
             clusters,
             iterations: config.iterations,
+            scale: config.scale,
             with_interval: config.interval,
             wear_rules: config.wear_rules,
             due: vec![0; planes],
@@ -175,8 +214,13 @@ impl Haml {
                 updates: self.slices.iter().map(|slice| slice.updates).collect(),
                 interval_ns: self.slices.iter().map(average).collect(),
             };
-            let clusters = self.clusters.into();
-            let mut training = Training::of(tables, clusters, self.iterations, self.with_interval);
+            let options = TrainingOptions {
+                clusters: self.clusters.into(),
+                iterations: self.iterations,
+                scale: self.scale,
+                interval: self.with_interval,
+            };
+            let mut training = Training::of(tables, options);
             training.number = self.last.as_ref().map_or(0, |last| last.number) + 1;
             for (slice, &cluster) in self.slices.iter_mut().zip(&training.clusters) {
                 slice.queue = cluster;

@@ -3,7 +3,7 @@
 use super::clusters::{Points, lloyd, on_the_diagonal};
 use super::*;
 use crate::placement::asa_ftl::thresholds;
-use ssdtune_model::config::{MovedPages, Placement};
+use ssdtune_model::config::{MovedPages, Placement, TableScale};
 
 fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
     let config = Placement {
@@ -13,6 +13,7 @@ fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
         slices,
         period: Nanos(period),
         iterations: 10,
+        scale: TableScale::Linear,
         interval: true,
         wear_rules: true,
     };
@@ -48,7 +49,7 @@ fn algorithm_1_on_a_table_made_by_hand() {
     assert_eq!(training.tables.interval_ns, [100, 450, 800, 1_000]);
     // 512 x 4/4, 2/4, 1/4, 0 and 512 x 0.1, 0.45, 0.8, 1, cut off.
     let points = Points { x: vec![512.0, 256.0, 128.0, 0.0], y: vec![51.0, 230.0, 409.0, 512.0] };
-    assert_eq!(scaled(&training.tables), points);
+    assert_eq!(scaled(&training.tables, TableScale::Linear), points);
     // Centroids begin at (384, 128) and (128, 384): slices 0 and 1 are nearer to the first, 2 and 3 to the other,
     // and stay so.
     assert_eq!(training.clusters, [0, 0, 1, 1]);
@@ -95,9 +96,21 @@ fn slices_that_are_updated_often_have_short_intervals() {
 #[test]
 fn without_the_interval_only_frequencies_count() {
     let tables = Tables { updates: vec![8, 8, 4, 0], interval_ns: vec![1, 900, 900, 1_000] };
-    let training = Training::of(tables, 2, 10, false);
+    let options =
+        TrainingOptions { clusters: 2, iterations: 10, scale: TableScale::Linear, interval: false };
+    let training = Training::of(tables, options);
     // 512, 512, 256 and 0 from 384 and 128: the third is as far from both and goes to the first.
     assert_eq!(training.clusters, [0, 0, 0, 1]);
+}
+
+#[test]
+fn the_logarithm_spreads_what_one_slice_presses_together() {
+    let tables = Tables { updates: vec![1_023, 31, 0], interval_ns: vec![0, 31_000, 1_000_000] };
+    let linear = scaled(&tables, TableScale::Linear);
+    assert_eq!((linear.x, linear.y), (vec![512.0, 15.0, 0.0], vec![0.0, 15.0, 512.0]));
+    // ln 32 is half of ln 1,024; intervals are 31 and 1,000 thousandths of the longest.
+    let log = scaled(&tables, TableScale::Log);
+    assert_eq!((log.x, log.y), (vec![512.0, 256.0, 0.0], vec![0.0, 256.0, 512.0]));
 }
 
 #[test]

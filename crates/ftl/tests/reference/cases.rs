@@ -65,7 +65,7 @@ pub fn least() -> Case {
 
 /// Every second drive has a placement policy, unless it plays MQSim; they are walked through.
 fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64Mcg) {
-    if config.compat.eager_frontiers || number % 2 == 0 {
+    if config.compat.eager_frontiers || number.is_multiple_of(2) {
         return;
     }
     let policies = PlacementPolicy::ALL;

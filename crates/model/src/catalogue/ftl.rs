@@ -4,6 +4,7 @@ use super::Candidates::{Fixed, Ints, Reals, Steps};
 use super::{Group, Section, Unit, Value, only, row};
 use crate::config::{
     Allocation, DeviceConfig, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
+    TableScale,
 };
 
 const MIB: u64 = 1 << 20;
@@ -101,6 +102,11 @@ pub(super) const PLACEMENT: Section = Section {
             .unless(needs_haml)
             .later()
             .says("Iterations of k-means in a training."),
+        row!("placement.scale", placement.scale)
+            .names(TableScale::NAMES)
+            .unless(needs_haml)
+            .later()
+            .says("How HAML-SSD scales updates and intervals before it clusters them."),
         row!("placement.interval", placement.interval)
             .unless(needs_haml)
             .later()

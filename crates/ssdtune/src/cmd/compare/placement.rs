@@ -20,7 +20,7 @@ use drive::{Rule, Variation};
 use rayon::prelude::*;
 use replay::Watch;
 use show::{CellResult, Document, LoadResult};
-use ssdtune_model::config::{MovedPages, PlacementPolicy};
+use ssdtune_model::config::{MovedPages, PlacementPolicy, TableScale};
 use ssdtune_trace::ReadOptions;
 use ssdtune_trace::workload::{Seed, bundled};
 use std::path::PathBuf;
@@ -88,6 +88,10 @@ pub(crate) struct Args {
     /// Also run haml without its wear rules.
     #[arg(long)]
     without_wear_rules: bool,
+
+    /// Also run haml with logarithmic tables.
+    #[arg(long)]
+    with_log_scale: bool,
 
     /// Also run haml by update frequency alone.
     #[arg(long)]
@@ -181,6 +185,7 @@ impl Args {
                 clusters: if oracle { ORACLE_FRONTIERS } else { self.clusters[0] },
                 slices: self.slices[0],
                 periods: self.periods[0],
+                scale: TableScale::Linear,
                 interval: true,
                 wear_rules: !oracle,
             };
@@ -225,6 +230,10 @@ impl Args {
         if self.without_wear_rules {
             let label = "haml, no wear rules".to_owned();
             all.push(Variation { label, wear_rules: false, ..plain.clone() });
+        }
+        if self.with_log_scale {
+            let label = "haml, log scale".to_owned();
+            all.push(Variation { label, scale: TableScale::Log, ..plain.clone() });
         }
         if self.without_interval {
             let label = "haml, no interval".to_owned();

@@ -2,7 +2,7 @@
 
 use super::load::Load;
 use anyhow::anyhow;
-use ssdtune_model::config::{MovedPages, PlacementPolicy};
+use ssdtune_model::config::{MovedPages, PlacementPolicy, TableScale};
 use ssdtune_model::{DeviceConfig, Nanos, presets};
 
 /// Blocks of a plane at most, so that a plane stays as large as those of real flash.
@@ -103,6 +103,7 @@ pub(crate) struct Variation {
     pub(crate) slices: u32,
     /// Trainings in the time of the load.
     pub(crate) periods: f64,
+    pub(crate) scale: TableScale,
     pub(crate) interval: bool,
     pub(crate) wear_rules: bool,
 }
@@ -117,6 +118,7 @@ impl Variation {
         config.placement.clusters = self.clusters;
         config.placement.slices = self.slices;
         config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
+        config.placement.scale = self.scale;
         config.placement.interval = self.interval;
         config.placement.wear_rules = self.wear_rules;
         config

@@ -92,7 +92,7 @@ impl Dense {
         let device = if self.one_space { 0 } else { request.tenant.0 };
         let device = u64::from(device) << DEVICE_SHIFT;
         let first = request.lba.0 / page_sectors;
-        (device | first, device | (request.end().0 - 1) / page_sectors + 1)
+        (device | first, device | ((request.end().0 - 1) / page_sectors + 1))
     }
 
     /// The number of the page that a request begins in and how many it covers, if it was written.
@@ -124,7 +124,7 @@ pub(crate) fn load(feed: &Feed, options: LoadOptions, context: &Context) -> Outc
     while source.fill(&mut batch).map_err(Failure::input)? > 0 {
         let kept = batch.iter().filter(|request| request.op == Op::Write && request.sectors > 0);
         for request in kept {
-            if request.end().0 / page_sectors >> DEVICE_SHIFT > 0 {
+            if request.end().0 / page_sectors >= 1 << DEVICE_SHIFT {
                 let error = anyhow!("{name}: a write reaches sector {}", request.end().0);
                 return Err(Failure::input(error.context("addresses beyond 2^44 pages")));
             }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use ssdtune_ftl::placement::clusters::{lloyd, on_the_diagonal};
 use ssdtune_ftl::placement::unit::Unit;
 use ssdtune_ftl::placement::{Training, scaled};
+use ssdtune_model::config::TableScale;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -61,7 +62,7 @@ impl Learned {
 
 /// Agreement of the hardware with the software from the same start, and its time.
 fn unit(training: &Training) -> Option<(f64, f64)> {
-    let points = scaled(&training.tables);
+    let points = scaled(&training.tables, TableScale::Linear);
     let start = on_the_diagonal(training.centroids.len());
     let hardware = Unit::new(start.len(), points.x.len())?;
     let labels = lloyd(&points, &mut start.clone(), ITERATIONS);
@@ -102,12 +103,14 @@ pub(crate) fn write_all(directory: &Path, loads: &[LoadResult]) -> anyhow::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_ftl::placement::Tables;
+    use ssdtune_ftl::placement::{Tables, TrainingOptions};
 
     #[test]
     fn a_training_in_numbers() {
         let tables = Tables { updates: vec![4, 2, 1, 0], interval_ns: vec![100, 400, 700, 1_000] };
-        let learned = Learned::of(&Training::of(tables, 2, 10, true));
+        let scale = TableScale::Linear;
+        let options = TrainingOptions { clusters: 2, iterations: 10, scale, interval: true };
+        let learned = Learned::of(&Training::of(tables, options));
         // Means 7/3 and 400; products -500, 0, -400, squares 14/3 and 180,000.
         let expected = -900.0 / (14.0_f64 / 3.0 * 180_000.0).sqrt();
         assert!((learned.correlation - expected).abs() < 1e-12, "{}", learned.correlation);
