@@ -108,9 +108,9 @@ fn the_logarithm_spreads_what_one_slice_presses_together() {
     let tables = Tables { updates: vec![1_023, 31, 0], interval_ns: vec![0, 31_000, 1_000_000] };
     let linear = scaled(&tables, TableScale::Linear);
     assert_eq!((linear.x, linear.y), (vec![512.0, 15.0, 0.0], vec![0.0, 15.0, 512.0]));
-    // ln 32 is half of ln 1,024; intervals are 31 and 1,000 thousandths of the longest.
+    // ln 32 is half of ln 1,024; of 1,000 thousandths, whose logarithm is that of 1,001, a little more.
     let log = scaled(&tables, TableScale::Log);
-    assert_eq!((log.x, log.y), (vec![512.0, 256.0, 0.0], vec![0.0, 256.0, 512.0]));
+    assert_eq!((log.x, log.y), (vec![512.0, 256.0, 0.0], vec![0.0, 257.0, 512.0]));
 }
 
 #[test]
