@@ -16,19 +16,46 @@ use std::collections::BinaryHeap;
 /// Sectors of one page that hold host data, one bit each.
 pub type SectorMask = u64;
 
-/// What a write frontier is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stream {
-    /// Host data.
-    Data = 0,
+/// What a write frontier is for: host data, translation pages, pages moved by garbage collection, and the
+/// further frontiers that a placement policy has beyond one for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Stream(u8);
+
+impl Stream {
+    /// Host data; the first of them under a placement policy.
+    pub const DATA: Self = Self(0);
     /// Translation pages.
-    Translation = 1,
-    /// Pages moved by garbage collection.
-    Moved = 2,
+    pub const TRANSLATION: Self = Self(1);
+    /// Pages moved by garbage collection, the first likewise.
+    pub const MOVED: Self = Self(2);
+
+    /// The further frontier of that number.
+    pub(crate) const fn further(number: u8) -> Self {
+        Self(3 + number)
+    }
+
+    /// Its number among a tenant's frontiers of a plane.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
-/// Frontiers each tenant has in a plane.
+/// Frontiers each tenant has in a plane without a placement policy.
 pub(crate) const STREAMS: usize = 3;
+
+/// Which of the free blocks a frontier takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pick {
+    /// Blocks never opened first, then as the pool is ordered.
+    InOrder,
+    /// The least erased.
+    Least,
+    /// The most erased.
+    Most,
+    /// Any; the number draws.
+    Any(u32),
+}
 
 /// Where a block is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +145,8 @@ pub(crate) struct Plane {
     recycled: BinaryHeap<Reverse<(u32, u64, u32)>>,
     recycled_seq: u64,
     frontiers: Vec<Frontier>,
+    /// Frontiers of each tenant.
+    streams: usize,
     fills: u64,
     pub collecting: u32,
     pub valid: u64,
@@ -127,7 +156,7 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    pub fn new(blocks: u32, pages_per_block: u32, tenants: usize) -> Self {
+    pub fn new(blocks: u32, pages_per_block: u32, tenants: usize, streams: usize) -> Self {
         Self {
             blocks: Vec::new(),
             states: Vec::new(),
@@ -140,7 +169,8 @@ impl Plane {
             fresh: 0,
             recycled: BinaryHeap::new(),
             recycled_seq: 0,
-            frontiers: vec![Frontier { block: NO_BLOCK, next: 0 }; tenants * STREAMS],
+            frontiers: vec![Frontier { block: NO_BLOCK, next: 0 }; tenants * streams],
+            streams,
             fills: 0,
             collecting: 0,
             valid: 0,
@@ -158,42 +188,71 @@ impl Plane {
     /// Whether the frontier can take a page without a new block.
     #[inline]
     pub fn has_room(&self, tenant: usize, stream: Stream) -> bool {
-        self.frontiers[tenant * STREAMS + stream as usize].block != NO_BLOCK
+        self.frontiers[tenant * self.streams + stream.index()].block != NO_BLOCK
     }
 
     /// Whether the next page fills the frontier's block.
     pub fn is_nearly_full(&self, tenant: usize, stream: Stream) -> bool {
-        self.frontiers[tenant * STREAMS + stream as usize].next + 1 >= self.pages_per_block
+        self.frontiers[tenant * self.streams + stream.index()].next + 1 >= self.pages_per_block
     }
 
     /// Gives the frontier its block now; `false` without a free one.
-    pub fn open_frontier(&mut self, tenant: usize, stream: Stream) -> bool {
-        let block = if self.fresh < self.blocks_total {
-            self.fresh += 1;
-            self.blocks.push(Block {
-                pages: Vec::new(),
-                erases: self.worn,
-                programs: 0,
-                tenant: 0,
-                stream,
-                defined: false,
-                filled_at: 0,
-            });
-            self.states.push(BlockState::Free);
-            self.invalid.push(0);
-            self.fresh - 1
-        } else if let Some(Reverse((_, _, block))) = self.recycled.pop() {
-            block
-        } else {
-            return false;
-        };
+    pub fn open_frontier(&mut self, tenant: usize, stream: Stream, pick: Pick) -> bool {
+        let Some(block) = self.take_free(pick) else { return false };
         let index = block as usize;
         debug_assert_eq!(self.states[index], BlockState::Free);
         self.states[index] = BlockState::Open;
         self.blocks[index].tenant = tenant as u16;
         self.blocks[index].stream = stream;
-        self.frontiers[tenant * STREAMS + stream as usize] = Frontier { block, next: 0 };
+        self.frontiers[tenant * self.streams + stream.index()] = Frontier { block, next: 0 };
         true
+    }
+
+    fn take_free(&mut self, pick: Pick) -> Option<u32> {
+        if let Some(block) = self.pick_recycled(pick) {
+            self.recycled.retain(|Reverse((_, _, other))| *other != block);
+            return Some(block);
+        }
+        if self.fresh == self.blocks_total {
+            return self.recycled.pop().map(|Reverse((_, _, block))| block);
+        }
+        self.fresh += 1;
+        self.blocks.push(Block {
+            pages: Vec::new(),
+            erases: self.worn,
+            programs: 0,
+            tenant: 0,
+            stream: Stream::DATA,
+            defined: false,
+            filled_at: 0,
+        });
+        self.states.push(BlockState::Free);
+        self.invalid.push(0);
+        Some(self.fresh - 1)
+    }
+
+    /// The recycled block that is picked; `None` where the pool's own order decides. Walks the pool, which is
+    /// about as large as the collection threshold once a plane collects.
+    fn pick_recycled(&self, pick: Pick) -> Option<u32> {
+        let fresh = self.fresh_blocks();
+        let recycled = || self.recycled.iter().map(|Reverse((_, order, block))| (*order, *block));
+        let wear = |&(order, block): &(u64, u32)| (self.blocks[block as usize].erases, order);
+        let picked = match pick {
+            Pick::InOrder => None,
+            Pick::Least if fresh > 0 => None,
+            Pick::Least => recycled().min_by_key(wear),
+            Pick::Most => recycled().max_by_key(|at| (wear(at).0, Reverse(at.0))),
+            Pick::Any(draw) => {
+                // A multiplication maps the draw onto the count without a division.
+                let count = u64::from(fresh) + self.recycled.len() as u64;
+                let nth = (u64::from(draw) * count) >> 32;
+                let nth = nth.checked_sub(fresh.into())?;
+                let mut pool: Vec<(u64, u32)> = recycled().collect();
+                pool.sort_unstable();
+                pool.get(nth as usize).copied()
+            }
+        };
+        picked.map(|(_, block)| block)
     }
 
     /// Writes the next page of a frontier. The caller has made sure that there is room.
@@ -205,7 +264,7 @@ impl Plane {
         owner: u64,
         sectors: SectorMask,
     ) -> Slot {
-        let frontier = &mut self.frontiers[tenant * STREAMS + stream as usize];
+        let frontier = &mut self.frontiers[tenant * self.streams + stream.index()];
         let (block, page) = (frontier.block, frontier.next);
         frontier.next += 1;
         let filled = frontier.next == self.pages_per_block;

@@ -3,9 +3,10 @@
 //! A move takes effect when its program has ended ([`Ftl::commit_move`]) and is dropped if the host has
 //! rewritten or trimmed the page meanwhile, so nobody ever waits for a page that is being moved.
 
-use crate::block::{BlockState, Stream};
+use crate::block::{BlockState, Pick, Stream};
 use crate::ftl::{Ftl, Placed};
 use crate::layout::{BlockRef, Phys};
+use crate::placement::EXCHANGE_GAP;
 use ssdtune_model::PlaneId;
 
 /// Owner of a page whose move has not been committed.
@@ -27,12 +28,21 @@ impl Ftl {
     }
 
     /// The block to move for the sake of wear: the least erased full one, when it is far behind.
+    /// Likewise the blocks that a placement policy exchanges.
     pub fn next_wear_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
-        let gap = self.config.static_wear?;
-        let record = &mut self.planes[plane.index()];
+        let record = &self.planes[plane.index()];
         if record.collecting > 0 || record.free_blocks() <= self.config.reserve {
             return None;
         }
+        let block = self.drifted(plane).or_else(|| self.exchanged(plane))?;
+        self.planes[plane.index()].start_collecting(block);
+        self.counters.wear_collections += 1;
+        Some(self.victim(BlockRef { plane: plane.0, block }))
+    }
+
+    fn drifted(&self, plane: PlaneId) -> Option<u32> {
+        let gap = self.config.static_wear?;
+        let record = &self.planes[plane.index()];
         let most = record.blocks.iter().map(|block| block.erases).max()?;
         let cold = |&block: &usize| {
             record.states[block] == BlockState::Full && record.blocks[block].programs == 0
@@ -40,12 +50,28 @@ impl Ftl {
         let block = (0..record.blocks.len())
             .filter(cold)
             .min_by_key(|&block| (record.blocks[block].erases, record.blocks[block].filled_at))?;
-        if most - record.blocks[block].erases < gap {
-            return None;
-        }
-        record.start_collecting(block as u32);
-        self.counters.wear_collections += 1;
-        Some(self.victim(BlockRef { plane: plane.0, block: block as u32 }))
+        (most - record.blocks[block].erases >= gap).then_some(block as u32)
+    }
+
+    /// Cold data leave the least worn block that holds any, hot data the most worn one.
+    fn exchanged(&mut self, plane: PlaneId) -> Option<u32> {
+        let (stream, pick) = self.placer.exchange(plane.index())?;
+        let record = &self.planes[plane.index()];
+        let erases = |&block: &u32| record.blocks[block as usize].erases;
+        let all = 0..record.blocks.len() as u32;
+        let own = all.clone().filter(|&block| {
+            let at = &record.blocks[block as usize];
+            let is_full = record.states[block as usize] == BlockState::Full;
+            is_full && at.programs == 0 && at.stream == stream
+        });
+        let (block, gap) = if pick == Pick::Least {
+            let block = own.min_by_key(erases)?;
+            (block, all.map(|block| erases(&block)).max()? - erases(&block))
+        } else {
+            let block = own.max_by_key(erases)?;
+            (block, erases(&block) - all.map(|block| erases(&block)).min()?)
+        };
+        (gap >= EXCHANGE_GAP).then_some(block)
     }
 
     /// The pages of a victim are looked at one by one.
@@ -96,7 +122,7 @@ impl Ftl {
     fn data_owner(&self, at: Phys) -> Option<u64> {
         let place = self.layout.block(at);
         let block = &self.planes[place.plane as usize].blocks[place.block as usize];
-        if block.stream == Stream::Translation {
+        if block.stream == Stream::TRANSLATION {
             return None;
         }
         block.pages[self.layout.page(at) as usize].owner()
@@ -108,19 +134,18 @@ impl Ftl {
         let record = &self.planes[at.plane as usize];
         let page = record.page(at.block, self.layout.page(from));
         let stream = record.blocks[at.block as usize].stream;
-        if page.owner().is_none() {
+        let Some(owner) = page.owner() else {
             self.counters.moves_dropped += 1;
             return None;
-        }
-        if let (Some(owner), Stream::Data | Stream::Moved) = (page.owner(), stream) {
-            // The move is committed when its program has ended.
-            self.table.expect(owner);
-        }
+        };
         let sectors = page.sectors;
         let tenant = record.blocks[at.block as usize].tenant.into();
-        let stream = match stream {
-            Stream::Translation => Stream::Translation,
-            Stream::Data | Stream::Moved => Stream::Moved,
+        let stream = if stream == Stream::TRANSLATION {
+            stream
+        } else {
+            // The move is committed when its program has ended.
+            self.table.expect(owner);
+            self.placer.moved_stream(owner, stream)
         };
         self.counters.moved_pages += 1;
         Some(self.append(tenant, stream, PlaneId(at.plane), IN_FLIGHT, sectors))
@@ -143,7 +168,7 @@ impl Ftl {
         plane.invalidate(source.block, from_page);
         plane.set_owner(target.block, to_page, owner);
         plane.programmed(target.block, to_page);
-        if stream == Stream::Translation {
+        if stream == Stream::TRANSLATION {
             if !self.caches.is_empty() {
                 self.translation.set_phys(owner, to);
             }
@@ -156,6 +181,7 @@ impl Ftl {
 
     /// A victim is erased and free again.
     pub fn erase_done(&mut self, block: BlockRef) {
+        self.placer.collected(block, self.block_stream(block));
         self.planes[block.plane as usize].recycle(block.block, self.config.dynamic_wear);
     }
 

@@ -40,6 +40,18 @@ pub enum FtlError {
         /// Blocks needed.
         needed: u32,
     },
+    /// A placement policy's write frontiers take more blocks than a full plane has to spare.
+    #[error(
+        "placement {policy} needs {needed} spare blocks in each plane for its write frontiers and for collection, and there are {spare}: raise mapping.overprovisioning or flash.blocks_per_plane, or take fewer clusters"
+    )]
+    TooFewSpare {
+        /// The policy.
+        policy: &'static str,
+        /// Blocks that the host's data do not fill.
+        spare: u32,
+        /// Blocks needed.
+        needed: u32,
+    },
     /// A drive that is aged has no room left.
     #[error(
         "plane {plane} is full and no block in it can be collected: write less, or give the drive more over-provisioning"

@@ -6,13 +6,14 @@
 //!
 //! What it leaves out: bad blocks, retention, read disturb.
 
-use crate::block::{Plane, SectorMask, Stream};
+use crate::block::{Pick, Plane, SectorMask, Stream};
 use crate::cmt::{MappingCache, TranslationPages};
 use crate::defined::Past;
 use crate::error::FtlError;
 use crate::gc::VictimRules;
 use crate::layout::{BlockRef, Layout, Phys};
 use crate::page_table::{CacheMark, EntryRef, PageTable};
+use crate::placement::{FrontierNeeds, Placer};
 use crate::tenant::{Places, Tenant, visible_sectors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -136,6 +137,7 @@ pub struct Ftl {
     pub(crate) past: Option<Box<Past>>,
     /// Pages of a victim, while a warm-up moves them.
     pub(crate) victim: Vec<Phys>,
+    pub(crate) placer: Placer,
 }
 
 /// What of the configuration steers decisions at run time.
@@ -147,6 +149,10 @@ pub(crate) struct Switches {
     pub hard_threshold: u32,
     /// Free blocks that host writes leave alone.
     pub reserve: u32,
+    /// Free blocks below which the host does not write even where its frontier has room.
+    pub floor: u32,
+    /// Free blocks that writes which cannot be held leave alone.
+    pub keep: u32,
     /// Victims a plane collects at once.
     pub concurrent: u32,
     pub dynamic_wear: bool,
@@ -192,19 +198,21 @@ impl Ftl {
             // Leaves are not shared between tenants, so that a leaf's pages are one tenant's neighbours.
             base += sectors.div_ceil(sectors_per_page).next_multiple_of(8);
         }
-        let switches = Switches::new(config, &geometry);
-        // An ideal mapping table has no translation pages.
-        let streams = if config.mapping.ideal && !switches.eager_frontiers { 2 } else { 3 };
-        let needed = streams * specs.len() as u32 + switches.reserve + 1;
+        let needs = FrontierNeeds::of(config, specs.len() as u32);
+        let switches = Switches::new(config, &geometry, &needs);
+        let needed = needs.open + switches.reserve + 1;
         if geometry.blocks_per_plane < needed {
             return Err(FtlError::TooFewBlocks { blocks: geometry.blocks_per_plane, needed });
         }
+        let placer = Placer::new(config, base);
+        placer.check_spare(config, &needs)?;
         let mut ftl = Self {
             layout,
             table: PageTable::new(base, !config.mapping.ideal),
             planes: (0..geometry.planes())
                 .map(|_| {
-                    Plane::new(geometry.blocks_per_plane, geometry.pages_per_block, specs.len())
+                    let (blocks, pages) = (geometry.blocks_per_plane, geometry.pages_per_block);
+                    Plane::new(blocks, pages, specs.len(), placer.streams())
                 })
                 .collect(),
             tenants,
@@ -220,6 +228,7 @@ impl Ftl {
             plane_order: config.mapping.plane_order,
             past: None,
             victim: Vec::new(),
+            placer,
             geometry,
         };
         ftl.lay_out_frontiers();
@@ -233,8 +242,8 @@ impl Ftl {
         }
         for plane in &mut self.planes {
             for tenant in 0..self.tenants.len() {
-                for stream in [Stream::Data, Stream::Translation, Stream::Moved] {
-                    plane.open_frontier(tenant, stream);
+                for stream in [Stream::DATA, Stream::TRANSLATION, Stream::MOVED] {
+                    plane.open_frontier(tenant, stream, Pick::InOrder);
                 }
             }
         }
@@ -418,7 +427,7 @@ impl Ftl {
         let (before, from) = own.planes.split_at(self.turn as usize % own.planes.len());
         let in_turn = from.iter().chain(before).copied();
         let plane = in_turn
-            .min_by_key(|&plane| (self.must_hold(tenant, plane), load.backlog(plane)))
+            .min_by_key(|&plane| (self.must_hold(tenant, lpn, plane), load.backlog(plane)))
             .unwrap_or(own.planes[0]);
         self.turn = self.turn.wrapping_add(1);
         plane
@@ -430,14 +439,17 @@ impl Ftl {
         self.tenants[tenant].static_plane(lpn)
     }
 
-    /// Whether a host write of a tenant must wait until the plane has been collected.
+    /// Whether a host write of a tenant's page must wait until the plane has been collected.
     #[inline]
-    pub fn must_hold(&self, tenant: usize, plane: PlaneId) -> bool {
+    pub fn must_hold(&self, tenant: usize, lpn: u64, plane: PlaneId) -> bool {
         let plane = &self.planes[plane.index()];
+        let free = plane.free_blocks();
         if self.config.eager_frontiers {
-            plane.free_blocks() < self.config.reserve
-        } else {
-            !plane.has_room(tenant, Stream::Data) && plane.free_blocks() <= self.config.reserve
+            return free < self.config.reserve;
+        }
+        free <= self.config.reserve && {
+            let stream = self.placer.host_stream(self.tenants[tenant].base + lpn);
+            free < self.config.floor || !plane.has_room(tenant, stream)
         }
     }
 
@@ -450,12 +462,13 @@ impl Ftl {
             record.has_room(tenant, stream)
         };
         // Moves of translation pages share a frontier with their write-backs, so room in it is not enough.
-        record.free_blocks() > 1 || record.free_blocks() == 1 && opens_none
+        let keep = self.config.keep;
+        record.free_blocks() > keep || record.free_blocks() == keep && opens_none
     }
 
     /// Whether [`Ftl::place_read`] must wait until the page's plane has been collected.
     pub fn must_hold_read(&self, tenant: usize, lpn: u64) -> bool {
-        !self.has_room_unheld(tenant, Stream::Data, self.static_plane(tenant, lpn))
+        !self.has_room_unheld(tenant, Stream::DATA, self.static_plane(tenant, lpn))
     }
 
     /// Places a host write. The plane is the caller's, from [`Ftl::plane_for_write`], and is not held.
@@ -484,7 +497,9 @@ impl Ftl {
             self.planes[place.plane as usize].invalidate(place.block, page);
         }
         let owner = self.tenants[tenant].base + lpn;
-        let placed = self.append(tenant, Stream::Data, plane, owner, all);
+        let stream = self.placer.host_stream(owner);
+        let placed = self.append(tenant, stream, plane, owner, all);
+        self.placer.observe(owner);
         self.table.set_phys(at, placed.phys);
         self.dirty_mapping(tenant, owner, at);
         WritePlan { placed, merge }
@@ -501,7 +516,7 @@ impl Ftl {
     ) -> Placed {
         let plane = self.tenants[tenant].static_plane(lpn);
         let owner = self.tenants[tenant].base + lpn;
-        let placed = self.append(tenant, Stream::Data, plane, owner, sectors);
+        let placed = self.append(tenant, Stream::DATA, plane, owner, sectors);
         self.table.set_phys(at, placed.phys);
         self.dirty_mapping(tenant, owner, at);
         placed
@@ -520,15 +535,19 @@ impl Ftl {
         let record = &mut self.planes[plane.index()];
         let mut opened = false;
         if !record.has_room(tenant, stream) {
-            opened = record.open_frontier(tenant, stream);
+            let pick = self.placer.pick(stream, &mut self.rng);
+            opened = record.open_frontier(tenant, stream, pick);
             assert!(opened, "plane {} has no free block: a write was not held", plane.0);
         }
         let slot = record.append(tenant, stream, owner, sectors);
+        let at = BlockRef { plane: plane.0, block: slot.block };
+        if opened {
+            self.placer.opened(at, stream);
+        }
         if slot.filled && self.config.eager_frontiers {
-            opened = record.open_frontier(tenant, stream);
+            opened = record.open_frontier(tenant, stream, Pick::InOrder);
             assert!(opened, "plane {} has no free block for a frontier", plane.0);
         }
-        let at = BlockRef { plane: plane.0, block: slot.block };
         Placed { phys: self.layout.pack(at, slot.page), opened }
     }
 
@@ -581,6 +600,7 @@ impl Ftl {
             + self.caches.iter().map(MappingCache::memory_bytes).sum::<u64>()
             + self.translation.memory_bytes()
             + self.past.as_ref().map_or(0, |past| past.memory_bytes())
+            + self.placer.memory_bytes()
     }
 
     /// Erase counts of all blocks, as (erases, blocks) in ascending order.
@@ -621,19 +641,18 @@ impl Ftl {
 }
 
 impl Switches {
-    fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
+    fn new(config: &DeviceConfig, geometry: &Geometry, needs: &FrontierNeeds) -> Self {
         let blocks = f64::from(geometry.blocks_per_plane);
         let mqsim = config.compat.gc_reserve_ten;
         let threshold = ((config.gc.threshold * blocks) as u32).max(1);
         let sectors = geometry.sectors_per_page();
         Self {
-            threshold: if mqsim { threshold.max(MQSIM_RESERVE) } else { threshold.max(2) },
+            threshold: threshold.max(if mqsim { MQSIM_RESERVE } else { needs.keep + 1 }),
             hard_threshold: ((config.gc.hard_threshold * blocks) as u32).max(1),
-            // One block must be left for the pages of a victim, also when a frontier has just been refilled.
-            reserve: match mqsim {
-                true => MQSIM_RESERVE,
-                false => 1 + u32::from(config.compat.eager_frontiers),
-            },
+            // Blocks must be left for the pages of a victim, also when a frontier has just been refilled.
+            reserve: if mqsim { MQSIM_RESERVE } else { needs.reserve },
+            floor: needs.floor,
+            keep: needs.keep,
             concurrent: if mqsim { MQSIM_RESERVE } else { 1 },
             dynamic_wear: config.wear.dynamic_leveling,
             static_wear: (config.wear.static_leveling && !config.compat.no_static_wear_leveling)

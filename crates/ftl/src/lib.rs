@@ -24,6 +24,7 @@ mod hint;
 mod layout;
 mod mapping;
 mod page_table;
+pub mod placement;
 mod snapshot;
 mod tenant;
 mod warmup;

@@ -172,7 +172,7 @@ impl Ftl {
     pub(crate) fn can_write_back(&self, page: u64) -> bool {
         let tenant = self.tenant_of_page(page);
         let index = self.translation_page(tenant, page) - self.translation_base(tenant);
-        self.has_room_unheld(tenant, Stream::Translation, self.static_plane(tenant, index))
+        self.has_room_unheld(tenant, Stream::TRANSLATION, self.static_plane(tenant, index))
     }
 
     /// Writes the translation page of an evicted mapping, with all other dirty mappings it holds.
@@ -236,6 +236,6 @@ impl Ftl {
     /// Places a translation page; `index` is its number within the tenant.
     pub(crate) fn append_translation(&mut self, tenant: usize, page: u64, index: u64) -> Placed {
         let plane = self.tenants[tenant].static_plane(index);
-        self.append(tenant, Stream::Translation, PlaneId(plane.0), page, self.config.full_mask)
+        self.append(tenant, Stream::TRANSLATION, PlaneId(plane.0), page, self.config.full_mask)
     }
 }

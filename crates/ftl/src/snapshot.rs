@@ -6,6 +6,7 @@ use crate::cmt::{MappingCache, TranslationPages};
 use crate::defined::Past;
 use crate::ftl::{Ftl, FtlCounters};
 use crate::page_table::PageTable;
+use crate::placement::Placer;
 use crate::tenant::Tenant;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
@@ -47,4 +48,5 @@ state! {
     counters: FtlCounters,
     turn: u32,
     past: Option<Box<Past>>,
+    placer: Placer,
 }

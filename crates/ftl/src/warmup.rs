@@ -40,7 +40,7 @@ impl Warmup<'_> {
         let at = self.ftl.entry(tenant, lpn);
         self.access_mapping(tenant, lpn, at, true);
         let plane = self.ftl.plane_for_write(tenant, lpn, &NoLoad);
-        while self.ftl.must_hold(tenant, plane) {
+        while self.ftl.must_hold(tenant, lpn, plane) {
             if !self.collect_one(plane) {
                 return Err(FtlError::OutOfSpace { plane: plane.0 });
             }
@@ -49,6 +49,15 @@ impl Warmup<'_> {
         self.ftl.program_done(plan.placed.phys);
         self.after(plan.placed);
         Ok(())
+    }
+
+    /// Writes a page.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn write_whole(&mut self, tenant: usize, lpn: u64) -> Result<(), FtlError> {
+        let sectors = self.ftl.config.full_mask;
+        self.write(tenant, lpn, sectors)
     }
 
     /// Reads a page: only the mapping cache is different for it.

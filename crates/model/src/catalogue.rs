@@ -77,6 +77,9 @@ pub struct Parameter {
     pub effect: Effect,
     /// Its place in MQSim's XML, if it has one.
     pub mqsim: Option<Mqsim>,
+    /// The drive without it is the drive with its default, so a canonical text leaves the default out: adding
+    /// the row has left every earlier text as it was.
+    pub is_later: bool,
     get: fn(&DeviceConfig) -> Value,
     set: fn(&mut DeviceConfig, Value) -> bool,
 }
@@ -98,6 +101,7 @@ pub const SECTIONS: &[Section] = &[
     host::HOST,
     host::CACHE,
     ftl::MAPPING,
+    ftl::PLACEMENT,
     ftl::GC,
     ftl::WEAR,
     flash::SUSPENSION,
@@ -282,6 +286,7 @@ impl Parameter {
             what_if: Candidates::Fixed,
             effect: Effect::Yes,
             mqsim: None,
+            is_later: false,
             get,
             set,
         }
@@ -368,6 +373,11 @@ impl Parameter {
         if let Some(mqsim) = &mut self.mqsim {
             mqsim.absent = Some(value);
         }
+        self
+    }
+
+    const fn later(mut self) -> Self {
+        self.is_later = true;
         self
     }
 

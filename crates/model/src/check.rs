@@ -5,7 +5,7 @@
 //! leaves its 64-bit range.
 
 use crate::catalogue::{self, Value};
-use crate::config::{CacheMode, DeviceConfig, FlashTechnology, HostInterface};
+use crate::config::{CacheMode, DeviceConfig, FlashTechnology, Frontiers, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::Ledger;
 use serde::Serialize;
@@ -74,6 +74,7 @@ impl DeviceConfig {
         }
         if faults.0.is_empty() {
             self.check_space(&mut faults);
+            self.check_placement(&mut faults);
             self.check_latencies(&mut faults);
             self.check_dram(&mut faults);
         }
@@ -119,6 +120,23 @@ impl DeviceConfig {
                     Fault::new(key, Problem::Conflict { reason }).with_value(value.to_string()),
                 );
             }
+        }
+    }
+
+    fn check_placement(&self, faults: &mut Faults) {
+        let Frontiers { host, moved } = self.placement.frontiers();
+        if host == 1 && moved == 1 {
+            return;
+        }
+        let switches = [
+            ("compat.eager_frontiers", self.compat.eager_frontiers),
+            ("compat.gc_reserve_ten", self.compat.gc_reserve_ten),
+        ];
+        for (key, _) in switches.into_iter().filter(|(_, on)| *on) {
+            let reason =
+                format!("a drive with {key} has the three write frontiers of MQSim: switch it off");
+            let fault = Fault::new("placement.policy", Problem::Conflict { reason });
+            faults.push(fault.with_value(self.placement.policy.name()));
         }
     }
 

@@ -214,6 +214,49 @@ choice!(
 );
 
 choice!(
+    /// Which write frontier of its plane a page goes to.
+    PlacementPolicy {
+        /// One for host data, one for moved pages.
+        None = "none" | "",
+        /// One for each application (AutoStream's aim; a tenant has its own in any case).
+        AutoStream = "auto-stream" | "",
+        /// Hot and cold by constant thresholds, with data that are updated at long intervals among the hot.
+        Hotis = "hotis" | "",
+        /// Three clusters of update frequency, by k-means over a sample.
+        AsaFtl = "asa-ftl" | "",
+        /// Clusters of update frequency and update interval, by k-means over slices (HAML-SSD).
+        Haml = "haml" | "",
+        /// By the inferred time until a page's death (SepBIT).
+        Sepbit = "sepbit" | "",
+    }
+);
+
+choice!(
+    /// Which write frontiers take the pages that collection moves.
+    MovedPages {
+        /// Those that the placement policy names: one of their own for `none` and `auto-stream`, four for `sepbit`,
+        /// one for each queue for the others.
+        Policy = "policy" | "",
+        /// Those of host data.
+        WithHost = "with-host" | "",
+        /// One of their own.
+        Together = "together" | "",
+        /// One for each queue, apart from host data.
+        ByQueue = "by-queue" | "",
+    }
+);
+
+choice!(
+    /// How HAML-SSD's tables become coordinates of k-means.
+    TableScale {
+        /// In proportion to the largest value, as the paper does.
+        Linear = "linear" | "",
+        /// By the logarithm: the few slices with most of the updates do not press all others together.
+        Log = "log" | "",
+    }
+);
+
+choice!(
     /// Bits per flash cell.
     FlashTechnology {
         /// One bit.
@@ -254,6 +297,8 @@ pub struct DeviceConfig {
     pub cache: Cache,
     /// The mapping table and where written pages go.
     pub mapping: Mapping,
+    /// Which write frontier a page goes to.
+    pub placement: Placement,
     /// Garbage collection.
     pub gc: Gc,
     /// Wear levelling.
@@ -341,6 +386,62 @@ pub struct Mapping {
     /// Share of the raw capacity the host does not see.
     pub overprovisioning: f64,
 }
+
+/// Which write frontier a page goes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    /// The policy.
+    pub policy: PlacementPolicy,
+    /// Where moved pages go.
+    pub moved: MovedPages,
+    /// Clusters of HAML-SSD.
+    pub clusters: u32,
+    /// Slices into which HAML-SSD divides the logical pages.
+    pub slices: u32,
+    /// Time between two trainings of HAML-SSD.
+    pub period: Nanos,
+    /// Iterations of a training.
+    pub iterations: u32,
+    /// How updates and intervals are scaled.
+    pub scale: TableScale,
+    /// Cluster by update interval as well as by update frequency.
+    pub interval: bool,
+    /// Choose free blocks, and exchange hot and cold data, by wear as HAML-SSD does.
+    pub wear_rules: bool,
+}
+
+/// Write frontiers of a tenant in a plane, those of translation pages aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frontiers {
+    /// For host data; pages moved by collection go to them too if there are no others.
+    pub host: u32,
+    /// For pages moved by collection alone.
+    pub moved: u32,
+}
+
+impl Placement {
+    /// The frontiers that the policy has.
+    pub const fn frontiers(&self) -> Frontiers {
+        let host = match self.policy {
+            PlacementPolicy::None => 1,
+            PlacementPolicy::AutoStream => MAX_FRONTIERS,
+            PlacementPolicy::Hotis | PlacementPolicy::Sepbit => 2,
+            PlacementPolicy::AsaFtl => 3,
+            PlacementPolicy::Haml => self.clusters,
+        };
+        let moved = match (self.moved, self.policy) {
+            (_, PlacementPolicy::Sepbit) => 4,
+            (MovedPages::WithHost, _) => 0,
+            (MovedPages::Together, _)
+            | (MovedPages::Policy, PlacementPolicy::None | PlacementPolicy::AutoStream) => 1,
+            (MovedPages::ByQueue | MovedPages::Policy, _) => host,
+        };
+        Frontiers { host, moved }
+    }
+}
+
+/// Frontiers of host data that a plane may have.
+pub const MAX_FRONTIERS: u32 = 16;
 
 /// Garbage collection.
 #[derive(Clone, Debug, PartialEq)]
@@ -564,6 +665,18 @@ impl Default for DeviceConfig {
                 plane_order: PlaneOrder::Cwdp,
                 allocation: Allocation::Static,
                 overprovisioning: 0.07,
+            },
+            placement: Placement {
+                policy: PlacementPolicy::None,
+                moved: MovedPages::Policy,
+                clusters: 6,
+                slices: 2_560,
+                // Six hours.
+                period: Nanos(21_600_000_000_000),
+                iterations: 10,
+                scale: TableScale::Linear,
+                interval: true,
+                wear_rules: true,
             },
             gc: Gc {
                 policy: GcPolicy::Greedy,

@@ -113,11 +113,28 @@ impl Document {
 
 /// A configuration as a new file, every key stated except those with one legal value.
 pub fn write(config: &DeviceConfig) -> String {
+    write_rows(config, |row| !row.is_constant())
+}
+
+/// A configuration without its name as the text that stands for it: like [`write`], but rows that later versions
+/// added are left out while they have their default.
+pub fn canonical(config: &DeviceConfig) -> String {
+    let config = DeviceConfig { name: String::new(), ..config.clone() };
+    write_rows(&config, |row| {
+        !row.is_constant() && (!row.is_later || row.get(&config) != row.default_value())
+    })
+}
+
+fn write_rows(config: &DeviceConfig, is_stated: impl Fn(&Parameter) -> bool) -> String {
     let mut text = format!("name = {}\n", toml_edit::Value::from(config.name.as_str()));
     for section in SECTIONS {
+        let mut rows = section.rows.iter().filter(|row| is_stated(row)).peekable();
+        if rows.peek().is_none() {
+            continue;
+        }
         // Writing to a String cannot fail.
         let _ = writeln!(text, "\n# {}.\n[{}]", section.title, section.name);
-        for row in section.rows.iter().filter(|row| !row.is_constant()) {
+        for row in rows {
             let _ = writeln!(text, "{} = {}", row.path().1, toml_text(row.get(config)));
         }
     }

@@ -1,11 +1,14 @@
 //! Where a drive's capacity goes, and how much memory it asks for: the drive's own DRAM and the simulator's.
 
-use crate::config::DeviceConfig;
+use crate::config::{DeviceConfig, Frontiers};
 use crate::units::Bytes;
 use serde::Serialize;
 
 /// Blocks of each plane that stand open for writing: host data, moved data, translation pages.
-pub const FRONTIERS: u32 = 3;
+pub fn frontiers(config: &DeviceConfig) -> u32 {
+    let Frontiers { host, moved } = config.placement.frontiers();
+    host + moved + 1
+}
 
 /// Bytes of one mapping entry in the drive's DRAM (MQSim's figure as well).
 const MAPPING_ENTRY_BYTES: u64 = 8;
@@ -33,6 +36,8 @@ pub struct Ledger {
     pub spare_blocks_per_plane: f64,
     /// Free blocks of a plane below which it collects.
     pub gc_reserve_blocks_per_plane: u32,
+    /// Blocks of a plane that stand open for writing.
+    pub frontiers_per_plane: u32,
     /// Channels, chips, dies, planes, blocks and pages in all.
     pub totals: Totals,
 }
@@ -84,10 +89,11 @@ impl Ledger {
             visible_bytes: Bytes(visible_bytes),
             overprovisioned_bytes: raw.saturating_sub(Bytes(visible_bytes)),
             gc_reserve_bytes: Bytes(block_bytes * u64::from(reserve)),
-            frontier_bytes: Bytes(block_bytes * u64::from(FRONTIERS)),
+            frontier_bytes: Bytes(block_bytes * u64::from(frontiers(config))),
             blocks_per_plane: blocks,
             spare_blocks_per_plane: f64::from(blocks) - visible,
             gc_reserve_blocks_per_plane: reserve,
+            frontiers_per_plane: frontiers(config),
             totals: Totals {
                 chips: at.chips(),
                 dies: at.dies(),
@@ -100,7 +106,7 @@ impl Ledger {
 
     /// Spare blocks a plane needs to keep its reserve and its frontiers while the drive is full.
     pub fn needed_blocks_per_plane(&self) -> f64 {
-        f64::from(self.gc_reserve_blocks_per_plane + FRONTIERS)
+        f64::from(self.gc_reserve_blocks_per_plane + self.frontiers_per_plane)
     }
 }
 

@@ -122,7 +122,7 @@ impl Core {
             self.start_job(cold, true);
         }
         self.release_held(plane);
-        if !self.collect_when_full_only || self.ftl.must_hold(0, plane) {
+        if !self.collect_when_full_only || self.ftl.must_hold(0, 0, plane) {
             self.collect(plane);
         }
     }

@@ -157,8 +157,9 @@ impl Core {
             self.settle(tx, phys);
             return Translated::Placed;
         }
+        self.ftl.tell(self.events.now(), tenant as u16);
         let plane = self.plane_for_write(tenant, lpn);
-        if self.ftl.must_hold(tenant, plane) {
+        if self.ftl.must_hold(tenant, lpn, plane) {
             self.held[plane.index()].push_back(tx);
             self.stats.count(tenant, |counts| counts.held_writes += 1);
             self.collect_for_held(plane);
@@ -277,10 +278,11 @@ impl Core {
             let record = &self.txs[tx];
             let (tenant, lpn) = (record.tenant as usize, record.what);
             let is_read = record.class == Class::UserRead;
+            self.ftl.tell(self.events.now(), tenant as u16);
             let must_hold = if is_read {
                 self.ftl.must_hold_read(tenant, lpn)
             } else {
-                self.ftl.must_hold(tenant, plane)
+                self.ftl.must_hold(tenant, lpn, plane)
             };
             if must_hold {
                 break;

@@ -96,6 +96,7 @@ impl Simulator {
     fn warm_up_by(&mut self, request: &Request) -> Result<(), SimError> {
         let core = &mut self.core;
         let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
+        core.ftl.tell(request.at, request.tenant.0);
         let (mut cursor, mut rest) = (core.tenants[tenant].inside(request.lba).0, request.sectors);
         while rest > 0 {
             let part = core.cut(tenant, &mut cursor, &mut rest);

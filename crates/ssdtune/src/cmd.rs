@@ -2,6 +2,7 @@
 //! variant in [`Command`].
 
 mod ablate;
+mod compare;
 mod completions;
 mod config;
 mod db;
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     WhatIf(Box<whatif::Args>),
     /// Search with several values of a weight of the grade, and compare.
     Ablate(Box<ablate::Args>),
+    /// Compare published ideas on the same writes: placement policies.
+    #[command(subcommand)]
+    Compare(compare::Command),
     /// Measure the agreement with a battery of recorded MQSim results.
     Validate(validate::Args),
     /// Read, convert, describe and generate block-I/O traces.
@@ -69,6 +73,7 @@ impl Command {
             Self::Grade(args) => grade::run(&args, context),
             Self::WhatIf(args) => whatif::run(*args, context),
             Self::Ablate(args) => ablate::run(&args, context),
+            Self::Compare(command) => command.run(context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),
             Self::Workload(command) => command.run(context),

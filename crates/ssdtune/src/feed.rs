@@ -131,7 +131,8 @@ impl Feed {
         Ok(Some(Feed { origin, time_scale: None, limit: None, only: None, ..self.clone() }))
     }
 
-    fn source(&self, gauge: &Gauge) -> Result<Box<dyn Source>, TraceError> {
+    /// Opens it as it is, addresses and all.
+    pub(crate) fn source(&self, gauge: &Gauge) -> Result<Box<dyn Source>, TraceError> {
         let source: Box<dyn Source> = match &self.origin {
             Origin::Trace(path) => Box::new(open(path, &self.read, gauge)?),
             Origin::Model { model, seed } => {

@@ -115,9 +115,10 @@ impl fmt::Display for EvaluationKey {
     }
 }
 
-/// A configuration as text that depends on nothing but its parameters: a TOML document without a name.
+/// A configuration as text that depends on nothing but its parameters: a TOML document without a name, and without
+/// the rows that later versions of the catalogue have added as long as they have their default.
 pub fn canonical(config: &DeviceConfig) -> String {
-    document::write(&DeviceConfig { name: String::new(), ..config.clone() })
+    document::canonical(config)
 }
 
 /// The digest of [`canonical`].

@@ -2,9 +2,7 @@
 //! only a bit for each page that was overwritten since.
 
 use super::INVALID;
-use super::{
-    Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, STREAMS, SectorMask, Stream,
-};
+use super::{Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, SectorMask, Stream};
 
 /// What a plane knows of its past while nobody looks at it.
 pub(crate) struct Past {
@@ -26,7 +24,7 @@ impl Plane {
 
     /// Continues a block that is partly written.
     pub fn set_frontier(&mut self, tenant: usize, stream: Stream, block: u32, next: u32) {
-        self.frontiers[tenant * STREAMS + stream as usize] = Frontier { block, next };
+        self.frontiers[tenant * self.streams + stream.index()] = Frontier { block, next };
     }
 
     /// Takes a past without block records.
@@ -49,7 +47,7 @@ impl Plane {
             erases: self.worn,
             programs: 0,
             tenant: 0,
-            stream: Stream::Data,
+            stream: Stream::DATA,
             defined: true,
             filled_at: 0,
         };

@@ -152,11 +152,11 @@ fn past_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: 
     }
     match start {
         Start::Sequential if !held.is_multiple_of(pages) => {
-            group.open.push((Stream::Data, (held % pages) as u32));
+            group.open.push((Stream::DATA, (held % pages) as u32));
         }
         Start::Steady if held >= OPEN_FROM * pages && pages > 1 => {
-            for stream in [Stream::Data, Stream::Moved] {
-                let filled = 1 + mix(key ^ ((stream as u64 + 1) << 32)) % (pages - 1);
+            for stream in [Stream::DATA, Stream::MOVED] {
+                let filled = 1 + mix(key ^ ((stream.index() as u64 + 1) << 32)) % (pages - 1);
                 group.open.push((stream, filled as u32));
             }
         }
@@ -246,7 +246,7 @@ impl PlanePast {
             for (nth, &block) in group.blocks.iter().enumerate() {
                 let valid = group.valid(nth);
                 let open = nth.checked_sub(group.full as usize);
-                let stream = open.map_or(Stream::Data, |nth| group.open[nth].0);
+                let stream = open.map_or(Stream::DATA, |nth| group.open[nth].0);
                 let full = group
                     .ages
                     .get(nth)

@@ -5,8 +5,10 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Places, TenantSpec};
-use ssdtune_model::config::{Allocation, Compat, GcPolicy, PlaneOrder, Sharing};
-use ssdtune_model::{Bytes, DeviceConfig, Geometry};
+use ssdtune_model::config::{
+    Allocation, Compat, Frontiers, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
+};
+use ssdtune_model::{Bytes, DeviceConfig, Geometry, Nanos};
 
 /// Channels, chips, dies, planes.
 const SHAPES: [[u32; 4]; 6] =
@@ -39,6 +41,7 @@ pub fn case(number: u64) -> Case {
         config.compat = Compat::MQSIM;
     }
     let tenants = tenants(&config.geometry(), rng);
+    place(&mut config, number, tenants.len(), rng);
     size(&mut config, tenants.len() as u32, rng);
     // Dynamic placement may fill a plane with valid pages, and translation pages whose programs never end
     // are never collected.
@@ -60,6 +63,39 @@ pub fn least() -> Case {
     Case { config, tenants: vec![TenantSpec { places, writer: false }], never_starves: true }
 }
 
+/// Every second drive has a placement policy, unless it plays MQSim; they are walked through.
+fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64Mcg) {
+    if config.compat.eager_frontiers || number.is_multiple_of(2) {
+        return;
+    }
+    let policies = PlacementPolicy::ALL;
+    config.placement.policy = policies[1 + (number / 2) as usize % (policies.len() - 1)];
+    config.placement.moved = *MovedPages::ALL.choose(rng).expect("not empty");
+    // 32 frontiers for each tenant would take all the blocks that a run has time to fill.
+    let is_wide = config.placement.policy == PlacementPolicy::AutoStream && tenants > 1;
+    if is_wide && config.placement.moved == MovedPages::ByQueue {
+        config.placement.moved = MovedPages::WithHost;
+    }
+    config.placement.clusters = rng.random_range(2..9);
+    config.placement.slices = rng.random_range(1..40);
+    config.placement.period = Nanos(rng.random_range(100..3_000));
+    config.placement.wear_rules = rng.random();
+    if config.placement.policy == PlacementPolicy::Haml && config.placement.wear_rules {
+        config.wear.static_leveling = false;
+    }
+}
+
+/// Free blocks of a plane that moves may come to need: one for each frontier they go to, or one in all where
+/// there is one for each tenant.
+pub fn reserve(config: &DeviceConfig, tenants: u32) -> u32 {
+    let Frontiers { host, moved } = config.placement.frontiers();
+    match moved {
+        1 => 1,
+        0 => (host + u32::from(!config.mapping.ideal)) * tenants,
+        _ => (moved + u32::from(!config.mapping.ideal)) * tenants,
+    }
+}
+
 /// One to four tenants with all of the drive, or one channel each.
 fn tenants(geometry: &Geometry, rng: &mut Pcg64Mcg) -> Vec<TenantSpec> {
     (0..rng.random_range(1..=4))
@@ -76,8 +112,9 @@ fn tenants(geometry: &Geometry, rng: &mut Pcg64Mcg) -> Vec<TenantSpec> {
 /// As few blocks as the frontiers allow, and so few logical pages that a victim can always be found: every
 /// full block but one may be valid, and open blocks may hold nothing that is.
 fn size(config: &mut DeviceConfig, tenants: u32, rng: &mut Pcg64Mcg) {
-    let reserve = if config.compat.gc_reserve_ten { 20 } else { 1 };
-    let streams = if config.mapping.ideal && !config.compat.eager_frontiers { 2 } else { 3 };
+    let reserve = if config.compat.gc_reserve_ten { 20 } else { reserve(config, tenants) };
+    let Frontiers { host, moved } = config.placement.frontiers();
+    let streams = host + moved + u32::from(!config.mapping.ideal || config.compat.eager_frontiers);
     // Translation pages take room of the same planes.
     let mapping = if config.mapping.ideal { 0 } else { 2 + tenants };
     let others = streams * tenants + reserve + mapping;

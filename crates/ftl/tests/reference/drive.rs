@@ -5,8 +5,8 @@
 //! under way) and what follows from it: where each logical page is, what of a block is still valid, how many
 //! blocks are free.
 
-use ssdtune_ftl::{BlockRef, Layout, Phys};
-use ssdtune_model::config::GcPolicy;
+use ssdtune_ftl::{BlockRef, Layout, Phys, Stream};
+use ssdtune_model::config::{GcPolicy, PlacementPolicy};
 use ssdtune_model::{DeviceConfig, PlaneId};
 use std::collections::BTreeMap;
 
@@ -50,9 +50,29 @@ pub struct Block {
 /// What a block was opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    Data,
+    /// The first or the only frontier of host data, or a further one of a placement policy, by its number.
+    Data(usize),
     Translation,
     Moved,
+}
+
+impl Purpose {
+    /// What a frontier is for.
+    pub fn of(stream: Stream) -> Self {
+        match stream {
+            Stream::TRANSLATION => Self::Translation,
+            Stream::MOVED => Self::Moved,
+            stream => Self::Data(stream.index()),
+        }
+    }
+
+    fn kind(self) -> usize {
+        match self {
+            Self::Data(_) => 0,
+            Self::Translation => 1,
+            Self::Moved => 2,
+        }
+    }
 }
 
 /// The whole flash.
@@ -66,9 +86,13 @@ pub struct Reference {
     dynamic_wear: bool,
     /// Frontiers own a block before their first page; nobody sees which until then.
     eager: bool,
+    /// HAML-SSD's rules: the queue that takes the least worn free block, and the one that takes the most worn.
+    wear_rules: Option<[Purpose; 2]>,
     frontiers_per_plane: u32,
     pub planes: Vec<Vec<Block>>,
     frontiers: BTreeMap<(u32, usize, Purpose), u32>,
+    /// Free blocks that writes which cannot be held leave alone.
+    keep: u32,
     fills: u64,
     pub place: BTreeMap<Owner, Phys>,
     pub versions: BTreeMap<Owner, u64>,
@@ -99,9 +123,13 @@ impl Reference {
                 .then_some(config.wear.static_threshold),
             dynamic_wear: config.wear.dynamic_leveling,
             eager: config.compat.eager_frontiers,
+            wear_rules: (config.placement.policy == PlacementPolicy::Haml
+                && config.placement.wear_rules)
+                .then(|| [Purpose::Data(0), Purpose::Data(config.placement.clusters as usize + 1)]),
             frontiers_per_plane: 3 * tenants as u32,
             planes: vec![vec![block; blocks as usize]; geometry.planes() as usize],
             frontiers: BTreeMap::new(),
+            keep: super::cases::reserve(config, tenants as u32),
             fills: 0,
             place: BTreeMap::new(),
             versions: BTreeMap::new(),
@@ -153,7 +181,7 @@ impl Reference {
         match self.frontiers.get(&key) {
             Some(&block) => assert_eq!(block, at.block, "{key:?} left its frontier"),
             None => {
-                self.check_choice_of_free_block(at);
+                self.check_choice_of_free_block(at, purpose);
                 let block = self.block_mut(at);
                 assert_eq!(block.state, State::Free, "{at:?} is not free");
                 block.state = State::Open;
@@ -176,16 +204,29 @@ impl Reference {
             block.filled_at = fills;
             self.frontiers.remove(&key);
         }
-        self.appended[purpose as usize] += 1;
+        self.appended[purpose.kind()] += 1;
     }
 
-    /// Lazily opened blocks: those never used first, then, with wear levelling, the least erased.
-    fn check_choice_of_free_block(&self, at: BlockRef) {
+    /// Lazily opened blocks: those never used first, then, with wear levelling, the least erased. HAML-SSD: the
+    /// least erased for hot data, the most erased for cold, any for the others.
+    fn check_choice_of_free_block(&self, at: BlockRef, purpose: Purpose) {
         if self.eager {
             return;
         }
         let free = || self.planes[at.plane as usize].iter().filter(|b| b.state == State::Free);
-        if free().any(|block| !block.opened_ever) {
+        if self.wear_rules.is_some() && purpose == Purpose::Moved {
+            // Hot or anything, as moved pages are placed.
+        } else if let (Some([hot, cold]), Purpose::Data(_)) = (self.wear_rules, purpose) {
+            let wear = || free().map(|block| block.erases);
+            let expected = if purpose == hot {
+                wear().min()
+            } else if purpose == cold {
+                wear().max()
+            } else {
+                return;
+            };
+            assert_eq!(Some(self.block(at).erases), expected, "{at:?} for {purpose:?}");
+        } else if free().any(|block| !block.opened_ever) {
             assert!(!self.block(at).opened_ever, "{at:?} is recycled, others were never used");
         } else if self.dynamic_wear {
             let least = free().map(|block| block.erases).min();
@@ -211,11 +252,11 @@ impl Reference {
             return free;
         }
         let visible =
-            self.frontiers.range((plane, 0, Purpose::Data)..(plane + 1, 0, Purpose::Data));
+            self.frontiers.range((plane, 0, Purpose::Data(0))..(plane + 1, 0, Purpose::Data(0)));
         free - (self.frontiers_per_plane - visible.count() as u32)
     }
 
-    /// Whether a page may be written although nobody can hold it back: one block is left for moves.
+    /// Whether a page may be written although nobody can hold it back: blocks are left for moves.
     pub fn has_room(&self, plane: u32, tenant: usize, purpose: Purpose) -> bool {
         let frontier = self.frontiers.get(&(plane, tenant, purpose));
         let written = |&block: &u32| self.planes[plane as usize][block as usize].pages.len();
@@ -224,7 +265,7 @@ impl Reference {
             false => frontier.is_some(),
         };
         let free = self.free_blocks(plane);
-        free > 1 || free == 1 && opens_none
+        free > self.keep || free == self.keep && opens_none
     }
 
     /// Blocks that may be collected.
@@ -276,8 +317,11 @@ impl Reference {
         }
     }
 
-    /// The FTL names a block to move for the sake of wear.
+    /// The FTL names a block to move for the sake of wear, or to exchange.
     pub fn check_wear_victim(&self, at: BlockRef) {
+        if let Some([hot, cold]) = self.wear_rules {
+            return self.check_exchange(at, hot, cold);
+        }
         let blocks = &self.planes[at.plane as usize];
         let cold = |block: &&Block| block.state == State::Full && block.programs == 0;
         let least = blocks.iter().filter(cold).map(|block| block.erases).min();
@@ -288,6 +332,23 @@ impl Reference {
         assert_eq!(Some(block.erases), least);
         let gap = self.static_wear.expect("static wear levelling is off");
         assert!(most - block.erases >= gap);
+    }
+
+    /// The least worn block of the cold queue, or the most worn of the hot.
+    fn check_exchange(&self, at: BlockRef, hot: Purpose, cold: Purpose) {
+        let block = self.block(at);
+        assert_eq!((block.state, block.programs), (State::Full, 0));
+        let (_, purpose) = block.purpose.expect("a full block has a purpose");
+        let own = self.planes[at.plane as usize].iter().filter(|other| {
+            other.state == State::Full
+                && other.programs == 0
+                && other.purpose.is_some_and(|(_, of)| of == purpose)
+        });
+        let wear = own.map(|block| block.erases);
+        assert!(self.static_wear.is_none(), "both would be to blame");
+        let expected = if purpose == cold { wear.min() } else { wear.max() };
+        assert!(purpose == cold || purpose == hot, "{at:?} is neither hot nor cold host data");
+        assert_eq!(Some(block.erases), expected);
     }
 
     pub fn start_collecting(&mut self, at: BlockRef) {

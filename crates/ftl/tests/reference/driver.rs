@@ -5,11 +5,13 @@
 //! what makes failures shrinkable.
 
 use super::cached_mapping::{CachedMapping, Cost};
+use super::cases::reserve;
 use super::drive::{Owner, Page, Purpose, Reference, State};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use ssdtune_ftl::{BlockRef, EntryRef, Ftl, Load, MappingAccess, Phys, TenantSpec, WriteBack};
-use ssdtune_model::{DeviceConfig, PlaneId};
+use ssdtune_model::config::{Frontiers, PlacementPolicy};
+use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
 use std::collections::VecDeque;
 
 /// A drive and how it is driven.
@@ -69,6 +71,7 @@ pub struct Driver {
     held: Vec<VecDeque<Access>>,
     waiting: Vec<Option<Access>>,
     next_version: u64,
+    clock: u64,
     moves: [u64; 2],
     collections: [u64; 2],
 }
@@ -90,6 +93,7 @@ impl Driver {
             held: vec![VecDeque::new(); config.geometry().planes() as usize],
             waiting: Vec::new(),
             next_version: 0,
+            clock: 0,
             moves: [0; 2],
             collections: [0; 2],
             ftl,
@@ -277,6 +281,7 @@ impl Driver {
             }
             self.ftl.static_plane(tenant, lpn)
         } else {
+            self.tell(lpn);
             self.ftl.plane_for_write(tenant, lpn, &RandomLoad(word))
         };
         if self.must_hold(access, plane) {
@@ -291,7 +296,7 @@ impl Driver {
         if access.mask == 0 {
             self.ftl.must_hold_read(access.tenant, access.lpn)
         } else {
-            self.ftl.must_hold(access.tenant, plane)
+            self.ftl.must_hold(access.tenant, access.lpn, plane)
         }
     }
 
@@ -319,7 +324,8 @@ impl Driver {
         assert_eq!(self.ftl.layout().plane(placed.phys), plane);
         assert_eq!(self.ftl.sectors(placed.phys), sectors);
         let content = self.content(owner, sectors);
-        self.reference.append(placed.phys, placed.opened, tenant, Purpose::Data, content);
+        let purpose = self.purpose(placed.phys, mask == 0);
+        self.reference.append(placed.phys, placed.opened, tenant, purpose, content);
         self.reference.map(owner, placed.phys);
         self.dirty(owner);
         self.pending.push(Pending::Program { phys: placed.phys });
@@ -328,6 +334,40 @@ impl Driver {
             // A page written to another plane may leave the victim that held writes wait for.
             self.collect_for_held(self.ftl.layout().plane(old));
         }
+    }
+
+    /// Time goes on, and applications own pages here and there.
+    fn tell(&mut self, lpn: u64) {
+        self.clock += 1 + lpn % 7;
+        self.ftl.tell(Nanos(self.clock), (lpn % 19) as u16);
+    }
+
+    /// The frontier a host page went to. What the policies know is theirs; without one there is one frontier.
+    fn purpose(&self, phys: Phys, is_read: bool) -> Purpose {
+        let purpose = Purpose::of(self.ftl.block_stream(self.ftl.layout().block(phys)));
+        let one = is_read || self.case.config.placement.policy == PlacementPolicy::None;
+        assert!(!one || purpose == Purpose::Data(0), "{purpose:?}");
+        assert!(matches!(purpose, Purpose::Data(_)), "{purpose:?} for host data");
+        let Frontiers { host, .. } = self.case.config.placement.frontiers();
+        assert!(purpose == Purpose::Data(0) || purpose < Purpose::Data(host as usize + 2));
+        purpose
+    }
+
+    /// The frontier of a moved page: its own kind of page stays, and what has a frontier of its own goes there.
+    fn moved_purpose(&self, phys: Phys, from: Purpose) -> Purpose {
+        let purpose = Purpose::of(self.ftl.block_stream(self.ftl.layout().block(phys)));
+        let Frontiers { host, moved } = self.case.config.placement.frontiers();
+        let is_legal = match (from, moved) {
+            (Purpose::Translation, _) => purpose == Purpose::Translation,
+            (_, 0) => matches!(purpose, Purpose::Data(_)),
+            (_, 1) => purpose == Purpose::Moved,
+            _ => {
+                purpose == Purpose::Moved
+                    || matches!(purpose, Purpose::Data(index) if index >= host as usize + 2)
+            }
+        };
+        assert!(is_legal, "{purpose:?} for a page of {from:?}");
+        purpose
     }
 
     fn dirty(&mut self, owner: Owner) {
@@ -373,7 +413,8 @@ impl Driver {
             None => {
                 let idle = self.reference.collecting(plane) == 0;
                 let candidates = self.reference.candidates(plane.0);
-                assert!(!idle || free > 1 || candidates.is_empty(), "plane {} idles", plane.0);
+                let least = reserve(&self.case.config, self.case.tenants.len() as u32);
+                assert!(!idle || free > least || candidates.is_empty(), "plane {} idles", plane.0);
             }
         }
     }
@@ -435,13 +476,11 @@ impl Driver {
         let (source, layout) = (self.jobs[job].victim, self.ftl.layout());
         assert_eq!(layout.plane(placed.phys).0, source.plane);
         let page = *self.reference.page(from);
-        let (tenant, purpose) = self.reference.planes[source.plane as usize][source.block as usize]
+        let (tenant, from_purpose) = self.reference.planes[source.plane as usize]
+            [source.block as usize]
             .purpose
             .expect("an open block has a purpose");
-        let purpose = match purpose {
-            Purpose::Translation => Purpose::Translation,
-            Purpose::Data | Purpose::Moved => Purpose::Moved,
-        };
+        let purpose = self.moved_purpose(placed.phys, from_purpose);
         self.reference.append(placed.phys, placed.opened, tenant, purpose, page);
         self.pending.push(Pending::MoveProgram { from, to: placed.phys, job });
         self.after_placing(placed.phys, placed.opened);
@@ -470,6 +509,7 @@ impl Driver {
             self.start_job(cold);
         }
         while let Some(&access) = self.held[plane.index()].front() {
+            self.tell(access.lpn);
             if self.must_hold(access, plane) {
                 break;
             }

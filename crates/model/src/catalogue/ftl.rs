@@ -2,7 +2,10 @@
 
 use super::Candidates::{Fixed, Ints, Reals, Steps};
 use super::{Group, Section, Unit, Value, only, row};
-use crate::config::{Allocation, DeviceConfig, GcPolicy, PlaneOrder, Sharing};
+use crate::config::{
+    Allocation, DeviceConfig, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
+    TableScale,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -51,6 +54,67 @@ pub(super) const MAPPING: Section = Section {
             .candidates(Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]), Reals(&[0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4]))
             .mqsim(Group::Device, &["Overprovisioning_Ratio"])
             .says("Share of the raw capacity that the host does not see."),
+    ],
+};
+
+fn needs_haml(config: &DeviceConfig) -> Option<&'static str> {
+    (config.placement.policy != PlacementPolicy::Haml).then_some("placement.policy is not haml")
+}
+
+fn has_own_moves(config: &DeviceConfig) -> Option<&'static str> {
+    (config.placement.policy == PlacementPolicy::Sepbit)
+        .then_some("placement.policy is sepbit, which places moved pages by itself")
+}
+
+/// The write frontiers.
+pub(super) const PLACEMENT: Section = Section {
+    name: "placement",
+    title: "Which write frontier of its plane a page goes to",
+    rows: &[
+        row!("placement.policy", placement.policy)
+            .names(PlacementPolicy::NAMES)
+            .later()
+            .says("What pages of a block have in common."),
+        row!("placement.moved", placement.moved)
+            .names(MovedPages::NAMES)
+            .unless(has_own_moves)
+            .later()
+            .says("Which write frontiers take the pages that collection moves."),
+        row!("placement.clusters", placement.clusters)
+            .ints(2, 16)
+            .unless(needs_haml)
+            .later()
+            .says("Hotness queues of HAML-SSD: clusters, and write frontiers of each plane."),
+        row!("placement.slices", placement.slices)
+            .ints(1, 1 << 24)
+            .unless(needs_haml)
+            .later()
+            .says("Equal parts of the logical pages that HAML-SSD counts updates of."),
+        row!("placement.period_ns", placement.period)
+            .ints(1_000, 10_000_000_000_000_000)
+            .continuous()
+            .unit(Unit::Nanos)
+            .unless(needs_haml)
+            .later()
+            .says("Time between two trainings of HAML-SSD."),
+        row!("placement.iterations", placement.iterations)
+            .ints(1, 1_000)
+            .unless(needs_haml)
+            .later()
+            .says("Iterations of k-means in a training."),
+        row!("placement.scale", placement.scale)
+            .names(TableScale::NAMES)
+            .unless(needs_haml)
+            .later()
+            .says("How HAML-SSD scales updates and intervals before it clusters them."),
+        row!("placement.interval", placement.interval)
+            .unless(needs_haml)
+            .later()
+            .says("Cluster by update interval as well as by update frequency."),
+        row!("placement.wear_rules", placement.wear_rules)
+            .unless(needs_haml)
+            .later()
+            .says("Hot data take the least erased free block, cold data the most erased, and both are exchanged after each training."),
     ],
 };
 

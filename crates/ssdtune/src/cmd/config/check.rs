@@ -191,7 +191,7 @@ fn print_ledger(config: &DeviceConfig, ledger: &Ledger, context: &Context) -> Ou
     line("over-provisioned", ledger.overprovisioned_bytes, spare)?;
     let reserve = format!("{} blocks of each plane", ledger.gc_reserve_blocks_per_plane);
     line("  collection reserve", ledger.gc_reserve_bytes, reserve)?;
-    let frontiers = format!("{} open blocks of each plane", ssdtune_model::ledger::FRONTIERS);
+    let frontiers = format!("{} open blocks of each plane", ledger.frontiers_per_plane);
     line("  write frontiers", ledger.frontier_bytes, frontiers)
 }
 

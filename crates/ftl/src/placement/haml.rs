@@ -1,0 +1,280 @@
+//! HAML-SSD (Li et al., DATE 2021): hotness queues by k-means over update frequency and update interval.
+//!
+//! Algorithm 1 of the paper. The logical pages are divided into slices. For each, a period counts the updates
+//! (`UpdateF_TBL`) and sums the intervals between them (`UpdateT_TBL`), the first from the start of the period.
+//! When the period is over, the sums become averages, or the period itself where there was no update; both tables
+//! are scaled to 0..512; k-means clusters the slices; the tables are cleared. Until the next training a page goes
+//! to the queue of its slice's cluster. Cluster 0 is the hottest.
+//!
+//! Where the paper leaves room:
+//! - the printed algorithm has one `T_starttime` for all slices, the text defines the interval between two updates
+//!   of the same data: each slice has its own;
+//! - an update is a page written; the pages of one request are updated at once;
+//! - until the first training all slices are cold;
+//! - a period without any write teaches nothing and leaves the classification alone;
+//! - after a training, clusters are numbered anew by how far frequency exceeds interval at their centroids;
+//! - moved pages keep to their slice's cluster, in blocks apart from host data: a page that has survived a
+//!   collection is colder than its cluster (`placement.moved = "with-host"` for blocks of both);
+//! - wear: after each training every plane moves the least erased block of cold data and the most erased block of
+//!   hot data once, if they are at least `EXCHANGE_GAP` erases apart; the free-block rules send the cold pages to
+//!   worn blocks and the hot ones to fresh blocks.
+//!
+//! Cost: some 3 ns a write; 46 B a slice. A training is [`clusters::lloyd`](super::clusters::lloyd).
+
+use super::clusters::{Point, Points, lloyd, on_the_diagonal};
+use super::{Policy, Write};
+use crate::block::Pick;
+use serde::{Deserialize, Serialize};
+use ssdtune_model::config::{Placement, TableScale};
+
+/// Erases between the blocks of an exchange.
+pub(crate) const EXCHANGE_GAP: u32 = 2;
+
+/// The scale's upper end.
+pub(super) const SCALE: u64 = 512;
+
+/// What a period says of a slice.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Slice {
+    /// When it was last updated, or when the period began.
+    last: u64,
+    /// Sum of its intervals.
+    intervals: u64,
+    updates: u32,
+    queue: u8,
+}
+
+/// The two tables at the end of a period: by slice, updates and average update interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tables {
+    /// `UpdateF_TBL`.
+    pub updates: Vec<u32>,
+    /// `UpdateT_TBL`, in nanoseconds.
+    pub interval_ns: Vec<u64>,
+}
+
+/// A training and what came out of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Training {
+    /// How many there have been.
+    pub number: u64,
+    /// What it was given.
+    pub tables: Tables,
+    /// The cluster of each slice, 0 the hottest.
+    pub clusters: Vec<u8>,
+    /// The centroids of the clusters, scaled.
+    pub centroids: Vec<Point>,
+}
+
+/// Both tables on the scale of 0..512, each by its largest value (lines 30 to 32), or by its logarithm.
+pub fn scaled(tables: &Tables, scale: TableScale) -> Points {
+    let most_updates = tables.updates.iter().copied().max().unwrap_or(0).into();
+    let most_interval = tables.interval_ns.iter().copied().max().unwrap_or(0);
+    // 512 times the longest period there may be is below 2^63.
+    let linear = |value: u64, most: u64| (value * SCALE).checked_div(most).unwrap_or(0) as f32;
+    let log = |value: f64, most: f64| match most > 0.0 {
+        true => (SCALE as f64 * value.ln_1p() / most.ln_1p()).round() as f32,
+        false => 0.0,
+    };
+    // Intervals count in thousandths of the longest, or their first decades would take most of the scale.
+    let thousandths = |interval: u64| interval as f64 * (1e3 / most_interval.max(1) as f64);
+    let x = |updates: u64| match scale {
+        TableScale::Linear => linear(updates, most_updates),
+        TableScale::Log => log(updates as f64, most_updates as f64),
+    };
+    let y = |interval: u64| match scale {
+        TableScale::Linear => linear(interval, most_interval),
+        TableScale::Log => log(thousandths(interval), thousandths(most_interval)),
+    };
+    Points {
+        x: tables.updates.iter().map(|&updates| x(updates.into())).collect(),
+        y: tables.interval_ns.iter().map(|&interval| y(interval)).collect(),
+    }
+}
+
+/// How a training goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainingOptions {
+    /// Clusters.
+    pub clusters: usize,
+    /// Iterations of k-means.
+    pub iterations: u32,
+    /// How the tables become coordinates.
+    pub scale: TableScale,
+    /// By both tables, or by updates alone.
+    pub interval: bool,
+}
+
+impl Training {
+    /// Lines 29 to 35.
+    pub fn of(tables: Tables, options: TrainingOptions) -> Self {
+        let clusters = options.clusters;
+        let mut centroids = on_the_diagonal(clusters);
+        let mut points = scaled(&tables, options.scale);
+        if !options.interval {
+            points.y.fill(0.0);
+            centroids.iter_mut().for_each(|centroid| centroid[1] = 0.0);
+        }
+        let labels = lloyd(&points, &mut centroids, options.iterations);
+        let mut order: Vec<usize> = (0..clusters).collect();
+        let heat = |&index: &usize| centroids[index][0] - centroids[index][1];
+        order.sort_by(|a, b| heat(b).total_cmp(&heat(a)));
+        let mut rank = vec![0; clusters];
+        order.iter().enumerate().for_each(|(place, &index)| rank[index] = place as u8);
+        Self {
+            number: 0,
+            tables,
+            clusters: labels.iter().map(|&label| rank[usize::from(label)]).collect(),
+            centroids: order.iter().map(|&index| centroids[index]).collect(),
+        }
+    }
+}
+
+/// The slice of a page by multiplication: pages times `factor`, over 2^63.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Cut {
+    factor: u64,
+    pub(super) last: u64,
+}
+
+impl Cut {
+    fn new(pages: u64, slices: u32) -> Self {
+        let size = pages.div_ceil(slices.into()).max(1);
+        // Exact while pages times size is below 2^63; beyond, a border may be off by a page.
+        Self { factor: (1u64 << 63).div_ceil(size), last: pages.div_ceil(size).max(1) - 1 }
+    }
+
+    #[inline]
+    pub(super) fn of(self, page: u64) -> usize {
+        ((u128::from(page) * u128::from(self.factor)) >> 63).min(self.last.into()) as usize
+    }
+}
+
+/// The configuration's choices are not data of a file; a snapshot keeps this one by its variant.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "TableScale")]
+enum ScaleName {
+    Linear,
+    Log,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Haml {
+    slices: Vec<Slice>,
+    pub(super) cut: Cut,
+    period: u64,
+    /// When the period began.
+    start: u64,
+    clusters: u8,
+    iterations: u32,
+    #[serde(with = "ScaleName")]
+    scale: TableScale,
+    with_interval: bool,
+    wear_rules: bool,
+    /// Of each plane: blocks still to be exchanged, the cold one first.
+    due: Vec<u8>,
+    last: Option<Box<Training>>,
+}
+
+impl Haml {
+    pub fn new(config: &Placement, pages: u64, planes: usize) -> Self {
+        let cut = Cut::new(pages, config.slices);
+        let clusters = config.clusters as u8;
+        let slice = Slice { queue: clusters - 1, ..Slice::default() };
+        Self {
+            slices: vec![slice; cut.last as usize + 1],
+            cut,
+            period: config.period.0,
+            start: 0,
+            clusters,
+            iterations: config.iterations,
+            scale: config.scale,
+            with_interval: config.interval,
+            wear_rules: config.wear_rules,
+            due: vec![0; planes],
+            last: None,
+        }
+    }
+
+    /// Ends the period if its time is over.
+    #[inline]
+    fn advance(&mut self, now: u64) {
+        if now - self.start >= self.period {
+            self.train(now);
+        }
+    }
+
+    #[cold]
+    fn train(&mut self, now: u64) {
+        if self.slices.iter().any(|slice| slice.updates > 0) {
+            let average = |slice: &Slice| {
+                slice.intervals.checked_div(slice.updates.into()).unwrap_or(self.period)
+            };
+            let tables = Tables {
+                updates: self.slices.iter().map(|slice| slice.updates).collect(),
+                interval_ns: self.slices.iter().map(average).collect(),
+            };
+            let options = TrainingOptions {
+                clusters: self.clusters.into(),
+                iterations: self.iterations,
+                scale: self.scale,
+                interval: self.with_interval,
+            };
+            let mut training = Training::of(tables, options);
+            training.number = self.last.as_ref().map_or(0, |last| last.number) + 1;
+            for (slice, &cluster) in self.slices.iter_mut().zip(&training.clusters) {
+                slice.queue = cluster;
+            }
+            self.last = Some(Box::new(training));
+            if self.wear_rules {
+                self.due.fill(2);
+            }
+        }
+        self.start += (now - self.start) / self.period * self.period;
+        for slice in &mut self.slices {
+            *slice = Slice { last: self.start, queue: slice.queue, ..Slice::default() };
+        }
+    }
+
+    pub fn last_training(&self) -> Option<&Training> {
+        self.last.as_deref()
+    }
+
+    /// Which free block a queue takes.
+    pub fn pick(&self, queue: u8, draw: impl FnOnce() -> u32) -> Pick {
+        match queue {
+            _ if !self.wear_rules => Pick::InOrder,
+            0 => Pick::Least,
+            queue if queue + 1 == self.clusters => Pick::Most,
+            _ => Pick::Any(draw()),
+        }
+    }
+
+    /// The next half of a plane's exchange: the queue, and which of its blocks.
+    pub fn exchange(&mut self, plane: usize) -> Option<(u8, Pick)> {
+        let due = &mut self.due[plane];
+        *due = due.checked_sub(1)?;
+        Some(if *due == 1 { (self.clusters - 1, Pick::Least) } else { (0, Pick::Most) })
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        let training = self.last.as_ref().map_or(0, |last| last.clusters.len() * 13);
+        (self.slices.len() * size_of::<Slice>() + training + self.due.len()) as u64
+    }
+}
+
+impl Policy for Haml {
+    #[inline]
+    fn queue(&self, write: &Write) -> u8 {
+        self.slices[self.cut.of(write.page)].queue
+    }
+
+    #[inline]
+    fn observe(&mut self, write: &Write) {
+        self.advance(write.at);
+        let slice = &mut self.slices[self.cut.of(write.page)];
+        slice.updates = slice.updates.saturating_add(1);
+        slice.intervals += write.at - slice.last;
+        slice.last = write.at;
+    }
+}

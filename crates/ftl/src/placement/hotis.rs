@@ -1,0 +1,59 @@
+//! HOTIS (Gu et al., 2017): hot and cold by constant thresholds; data that are updated again and again at long
+//! intervals are hot as well.
+//!
+//! As HAML-SSD describes it: two clusters, constant thresholds, long-interval hot data. Ours: time is cut into
+//! windows of as many writes as a sixteenth of the logical pages; a page is hot if it was updated before in this
+//! window, or in at least two of the eight windows before. The original counts in Bloom filters; a table that
+//! fits a cache is at least as exact.
+
+use super::heat::Heat;
+use super::{Policy, Write};
+use serde::{Deserialize, Serialize};
+
+/// Windows in the time of as many writes as there are pages.
+const WINDOWS: u64 = 16;
+/// Updates of a page in this window that make it hot.
+const RECENT: u32 = 1;
+/// Windows of the last eight with an update that make it hot.
+const LONG_INTERVAL: u32 = 2;
+
+const HOT: u8 = 0;
+const COLD: u8 = 1;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Hotis {
+    heat: Heat,
+    window_writes: u64,
+    left: u64,
+}
+
+impl Hotis {
+    pub fn new(pages: u64) -> Self {
+        let window_writes = (pages / WINDOWS).max(64);
+        Self { heat: Heat::new(pages), window_writes, left: window_writes }
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        self.heat.memory_bytes()
+    }
+}
+
+impl Policy for Hotis {
+    #[inline]
+    fn queue(&self, write: &Write) -> u8 {
+        let warmth = self.heat.warmth(write.page);
+        let recent = warmth.updates >= RECENT * self.heat.region_pages();
+        let is_hot = recent || warmth.history.count_ones() >= LONG_INTERVAL;
+        if is_hot { HOT } else { COLD }
+    }
+
+    #[inline]
+    fn observe(&mut self, write: &Write) {
+        self.heat.touch(write.page, |_| 0);
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.window_writes;
+            self.heat.next_window();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The free blocks that collection must be able to rely on, by the frontiers that moved pages go to.
+//!
+//! With one frontier for moved pages, a victim opens one block at most and gives one back: one free block
+//! suffices, and the host leaves it alone. With several, a victim may open one for each, so what is counted is
+//! room: `T` = pages of free blocks and of those frontiers. A victim takes less than a block of it (`P` pages) and
+//! gives a block back. A move is stuck if there is no free block and its own frontier is full, and then
+//! `T <= (F - 1)(P - 1)` with `F` frontiers. If the host writes only while `F` blocks are free, `T` never falls below
+//! `F P - (P - 1) > (F - 1)(P - 1)`, so no move is ever stuck. Where moved pages share frontiers with host data, the
+//! host must stop as soon as fewer than `F` are free, although there may be room in its frontier.
+
+use ssdtune_model::DeviceConfig;
+use ssdtune_model::config::Frontiers;
+
+/// What frontiers ask of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrontierNeeds {
+    /// Blocks that may be open.
+    pub open: u32,
+    /// Free blocks that host writes leave alone.
+    pub reserve: u32,
+    /// Free blocks below which the host does not write, room or not.
+    pub floor: u32,
+    /// Free blocks that writes nobody can hold leave alone: translation pages, and reads that allocate.
+    pub keep: u32,
+}
+
+impl FrontierNeeds {
+    pub fn of(config: &DeviceConfig, tenants: u32) -> Self {
+        let eager = config.compat.eager_frontiers;
+        let Frontiers { host, moved } = config.placement.frontiers();
+        // An ideal mapping table has no translation pages.
+        let translation = u32::from(!config.mapping.ideal || eager);
+        let open = (host + moved + translation) * tenants;
+        if moved == 1 {
+            return Self { open, reserve: 1 + u32::from(eager), floor: 0, keep: 1 };
+        }
+        let targets = if moved == 0 { host } else { moved };
+        let reserve = (targets + translation) * tenants;
+        Self { open, reserve, floor: if moved == 0 { reserve } else { 0 }, keep: reserve }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdtune_model::config::{MovedPages, PlacementPolicy};
+
+    fn needs(policy: PlacementPolicy, ideal: bool, tenants: u32) -> FrontierNeeds {
+        let mut config = DeviceConfig::default();
+        config.placement.policy = policy;
+        config.mapping.ideal = ideal;
+        FrontierNeeds::of(&config, tenants)
+    }
+
+    #[test]
+    fn a_drive_without_a_policy_needs_what_it_always_needed() {
+        let one = FrontierNeeds { open: 2, reserve: 1, floor: 0, keep: 1 };
+        assert_eq!(needs(PlacementPolicy::None, true, 1), one);
+        assert_eq!(needs(PlacementPolicy::None, false, 3), FrontierNeeds { open: 9, ..one });
+    }
+
+    #[test]
+    fn every_frontier_that_moves_may_open_is_counted() {
+        let apart = FrontierNeeds { open: 12, reserve: 6, floor: 0, keep: 6 };
+        assert_eq!(needs(PlacementPolicy::Haml, true, 1), apart);
+        let mut config = DeviceConfig::default();
+        config.placement.policy = PlacementPolicy::Haml;
+        config.placement.moved = MovedPages::WithHost;
+        config.mapping.ideal = true;
+        let shared = FrontierNeeds { open: 6, reserve: 6, floor: 6, keep: 6 };
+        assert_eq!(FrontierNeeds::of(&config, 1), shared);
+        let apart = FrontierNeeds { open: 7, reserve: 5, floor: 0, keep: 5 };
+        assert_eq!(needs(PlacementPolicy::Sepbit, false, 1), apart);
+        let streams = FrontierNeeds { open: 17, reserve: 1, floor: 0, keep: 1 };
+        assert_eq!(needs(PlacementPolicy::AutoStream, true, 1), streams);
+    }
+}

@@ -1,0 +1,277 @@
+//! Policies on hand-computed tables.
+
+use super::clusters::{Points, lloyd, on_the_diagonal};
+use super::*;
+use crate::placement::asa_ftl::thresholds;
+use ssdtune_model::config::{MovedPages, Placement, TableScale};
+
+fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
+    let config = Placement {
+        policy: PlacementPolicy::Haml,
+        moved: MovedPages::Policy,
+        clusters,
+        slices,
+        period: Nanos(period),
+        iterations: 10,
+        scale: TableScale::Linear,
+        interval: true,
+        wear_rules: true,
+    };
+    Haml::new(&config, pages, 1)
+}
+
+fn write(page: u64, at: u64) -> Write {
+    Write { page, application: 0, at, cause: Cause::Host }
+}
+
+fn moved(page: u64, from: u8) -> Write {
+    Write { cause: Cause::Move(from), ..write(page, 0) }
+}
+
+fn observe(policy: &mut impl Policy, writes: impl IntoIterator<Item = (u64, u64)>) {
+    writes.into_iter().for_each(|(page, at)| policy.observe(&write(page, at)));
+}
+
+#[test]
+fn algorithm_1_on_a_table_made_by_hand() {
+    // Four slices of ten pages; a period of 1,000.
+    let mut haml = haml(40, 4, 2, 1_000);
+    // Slice 0 at 100, 200, 300, 400: 4 updates, intervals 100 x 4 from the period's start: 100 on average.
+    // Slice 1 at 500 and 900: intervals 500 and 400. Slice 2 at 800. Slice 3 never: the period itself.
+    let writes = [(0, 100), (9, 200), (3, 300), (0, 400), (10, 500), (25, 800), (19, 900)];
+    observe(&mut haml, writes);
+    assert!(haml.last_training().is_none());
+    let before = [0, 10, 20, 30].map(|page| haml.queue(&write(page, 0)));
+    assert_eq!(before, [1; 4], "cold until the first training");
+    observe(&mut haml, [(35, 1_000)]);
+    let training = haml.last_training().expect("the period is over").clone();
+    assert_eq!(training.tables.updates, [4, 2, 1, 0]);
+    assert_eq!(training.tables.interval_ns, [100, 450, 800, 1_000]);
+    // 512 x 4/4, 2/4, 1/4, 0 and 512 x 0.1, 0.45, 0.8, 1, cut off.
+    let points = Points { x: vec![512.0, 256.0, 128.0, 0.0], y: vec![51.0, 230.0, 409.0, 512.0] };
+    assert_eq!(scaled(&training.tables, TableScale::Linear), points);
+    // Centroids begin at (384, 128) and (128, 384): slices 0 and 1 are nearer to the first, 2 and 3 to the other,
+    // and stay so.
+    assert_eq!(training.clusters, [0, 0, 1, 1]);
+    assert_eq!(training.centroids, [[384.0, 140.5], [64.0, 460.5]]);
+    assert_eq!([0, 19, 20, 39].map(|page| haml.queue(&write(page, 0))), [0, 0, 1, 1]);
+    assert_eq!(haml.queue(&moved(5, 1)), 0, "moved pages go where host writes go");
+    // The write at 1,000 belongs to the next period.
+    observe(&mut haml, [(35, 1_400), (5, 2_000)]);
+    let training = haml.last_training().expect("trained again");
+    assert_eq!((training.number, training.tables.updates.as_slice()), (2, &[0, 0, 0, 2][..]));
+    assert_eq!(training.tables.interval_ns, [1_000, 1_000, 1_000, 200]);
+    assert_eq!(training.clusters, [1, 1, 1, 0]);
+}
+
+#[test]
+fn the_interval_tells_slices_of_equal_frequency_apart() {
+    // One update each, early and late in the period, and none.
+    let mut haml = haml(3, 3, 3, 600);
+    observe(&mut haml, [(0, 10), (1, 590), (0, 600)]);
+    let training = haml.last_training().expect("trained");
+    assert_eq!(training.tables.updates, [1, 1, 0]);
+    assert_eq!(training.tables.interval_ns, [10, 590, 600]);
+    assert_eq!(training.clusters, [0, 1, 2]);
+    assert_eq!(training.centroids, [[512.0, 8.0], [512.0, 503.0], [0.0, 512.0]]);
+}
+
+#[test]
+fn slices_that_are_updated_often_have_short_intervals() {
+    // Fig. 2: six updates each, of page i within a tenth of the period, of page j all through it. The sum of the
+    // intervals is the time of the last update, so the average is a sixth of the period at most.
+    let mut haml = haml(2, 2, 2, 600);
+    let mut writes: Vec<(u64, u64)> =
+        (1..=6).flat_map(|n| [(0, n * 10), (1, n * 100 - 1)]).collect();
+    writes.sort_by_key(|&(_, at)| at);
+    observe(&mut haml, writes);
+    observe(&mut haml, [(0, 600)]);
+    let training = haml.last_training().expect("trained");
+    assert_eq!(training.tables.updates, [6, 6]);
+    assert_eq!(training.tables.interval_ns, [10, 99]);
+    // (512, 51) and (512, 512): the second is as far from (384, 128) as from (128, 384), the first one wins.
+    assert_eq!(training.clusters, [0, 0]);
+}
+
+#[test]
+fn without_the_interval_only_frequencies_count() {
+    let tables = Tables { updates: vec![8, 8, 4, 0], interval_ns: vec![1, 900, 900, 1_000] };
+    let options =
+        TrainingOptions { clusters: 2, iterations: 10, scale: TableScale::Linear, interval: false };
+    let training = Training::of(tables, options);
+    // 512, 512, 256 and 0 from 384 and 128: the third is as far from both and goes to the first.
+    assert_eq!(training.clusters, [0, 0, 0, 1]);
+}
+
+#[test]
+fn the_logarithm_spreads_what_one_slice_presses_together() {
+    let tables = Tables { updates: vec![1_023, 31, 0], interval_ns: vec![0, 31_000, 1_000_000] };
+    let linear = scaled(&tables, TableScale::Linear);
+    assert_eq!((linear.x, linear.y), (vec![512.0, 15.0, 0.0], vec![0.0, 15.0, 512.0]));
+    // ln 32 is half of ln 1,024; of 1,000 thousandths, whose logarithm is that of 1,001, a little more.
+    let log = scaled(&tables, TableScale::Log);
+    assert_eq!((log.x, log.y), (vec![512.0, 256.0, 0.0], vec![0.0, 257.0, 512.0]));
+}
+
+#[test]
+fn an_idle_time_of_many_periods_trains_once() {
+    let mut haml = haml(4, 4, 2, 100);
+    observe(&mut haml, [(0, 10), (0, 20), (1, 730)]);
+    let training = haml.last_training().expect("trained");
+    assert_eq!((training.number, &training.tables.updates[..]), (1, &[2, 0, 0, 0][..]));
+    // The period that runs began at 700.
+    observe(&mut haml, [(1, 800)]);
+    let training = haml.last_training().expect("trained");
+    assert_eq!(training.tables.interval_ns, [100, 30, 100, 100]);
+}
+
+#[test]
+fn wear_rules_are_the_papers() {
+    let mut haml = haml(40, 4, 4, 100);
+    let picks: Vec<Pick> = (0..4).map(|queue| haml.pick(queue, || 7)).collect();
+    assert_eq!(picks, [Pick::Least, Pick::Any(7), Pick::Any(7), Pick::Most]);
+    assert_eq!(haml.exchange(0), None);
+    observe(&mut haml, [(0, 10), (0, 110)]);
+    assert_eq!(haml.exchange(0), Some((3, Pick::Least)), "cold data leave a fresh block");
+    assert_eq!(haml.exchange(0), Some((0, Pick::Most)), "hot data leave a worn one");
+    assert_eq!(haml.exchange(0), None);
+}
+
+#[test]
+fn slices_divide_all_pages_evenly() {
+    for (pages, slices) in [(1, 1), (100, 7), (33_554_432, 2_560), (1 << 35, 25_600), (5, 2_560)] {
+        let haml = haml(pages, slices, 6, 1_000);
+        let size = pages.div_ceil(slices.into());
+        assert!(haml.cut.last < slices.into());
+        for page in [0, 1, size - 1, size, 2 * size - 1, 2 * size, pages / 2, pages - 1] {
+            let page = page.min(pages - 1);
+            assert_eq!(haml.cut.of(page) as u64, page / size, "page {page} of {pages}");
+        }
+    }
+}
+
+#[test]
+fn k_means_by_hand() {
+    let points =
+        Points { x: vec![0.0, 10.0, 500.0, 490.0, 20.0], y: vec![500.0, 490.0, 0.0, 10.0, 480.0] };
+    let mut centroids = on_the_diagonal(3);
+    assert_eq!(centroids[0], [512.0 * 5.0 / 6.0, 512.0 / 6.0]);
+    let labels = lloyd(&points, &mut centroids, 10);
+    assert_eq!(labels, [2, 2, 0, 0, 2]);
+    // The middle one has no point and stays.
+    assert_eq!(centroids, [[495.0, 5.0], [256.0, 256.0], [10.0, 490.0]]);
+}
+
+#[test]
+fn hotis_knows_recent_and_long_interval_updates() {
+    // 1,600 pages: a window is 100 writes.
+    let mut hotis = Hotis::new(1_600);
+    assert_eq!(hotis.queue(&write(7, 0)), 1);
+    observe(&mut hotis, [(7, 0)]);
+    assert_eq!(hotis.queue(&write(7, 0)), 0, "updated again in the same window");
+    observe(&mut hotis, (0..99).map(|n| (1_000 + n, 0)));
+    assert_eq!(hotis.queue(&write(7, 0)), 1, "one update a window before is cold");
+    // Once in each third window: hot by its history.
+    for _ in 0..2 {
+        observe(&mut hotis, (0..299).map(|n| (100 + n, 0)));
+        observe(&mut hotis, [(7, 0)]);
+    }
+    observe(&mut hotis, (0..299).map(|n| (100 + n, 0)));
+    assert_eq!(hotis.queue(&write(7, 0)), 0, "updated at long intervals, again and again");
+    observe(&mut hotis, (0..1_000).map(|n| (400 + n, 0)));
+    assert_eq!(hotis.queue(&moved(7, 0)), 1, "forgotten after eight windows");
+}
+
+#[test]
+fn asa_ftl_clusters_frequencies_by_hand() {
+    // Means 1, 10 and 100: the borders lie in their middles.
+    let sample = [1.0, 1.0, 1.0, 9.0, 10.0, 11.0, 99.0, 101.0];
+    assert_eq!(thresholds(&sample), [55.0, 5.5]);
+    assert_eq!(thresholds(&[3.0; 4]), [f32::INFINITY; 2], "nothing to tell apart");
+    assert_eq!(thresholds(&[]), [f32::INFINITY; 2]);
+
+    // 1,000 pages: a window is 250 writes; page 0 takes 100 of them, pages 1 to 3 ten each, others one or none.
+    let mut asa = AsaFtl::new(1_000);
+    assert_eq!(asa.queue(&write(0, 0)), 2);
+    let hot = std::iter::repeat_n(0, 100);
+    let warm = (0..30).map(|n| 1 + n % 3);
+    let cold = 100..219;
+    observe(&mut asa, hot.chain(warm).chain(cold).map(|page| (page, 0)));
+    assert_eq!(asa.queue(&write(0, 0)), 2, "old thresholds hold until the next training");
+    observe(&mut asa, [(219, 0)]);
+    let queues = [0, 1, 100, 999].map(|page| asa.queue(&write(page, 0)));
+    assert_eq!(queues, [0, 1, 2, 2]);
+}
+
+#[test]
+fn sepbit_follows_its_rules() {
+    let mut sepbit = SepBit::new(1_000_000, 1);
+    let block = BlockRef { plane: 0, block: 3 };
+    assert_eq!(sepbit.queue(&write(5, 0)), 1, "a page never written lived for ever");
+    observe(&mut sepbit, [(5, 0)]);
+    assert_eq!(sepbit.queue(&write(5, 0)), 0, "until l is known every life is short");
+    // Sixteen blocks of the first queue that lived for 100 writes each: l = 100.
+    for _ in 0..16 {
+        sepbit.opened(block, 0);
+        observe(&mut sepbit, (0..100).map(|n| (500_000 + n, 0)));
+        sepbit.collected(block, 1);
+        sepbit.collected(block, 0);
+    }
+    observe(&mut sepbit, [(5, 0)]);
+    observe(&mut sepbit, (0..98).map(|n| (600_000 + n, 0)));
+    assert_eq!(sepbit.queue(&write(5, 0)), 0, "it lived for 99 writes");
+    observe(&mut sepbit, [(700_000, 0)]);
+    assert_eq!(sepbit.queue(&write(5, 0)), 1, "and for 100");
+    assert_eq!(sepbit.queue(&moved(5, 0)), 2, "moved from the first queue");
+    assert_eq!(sepbit.queue(&moved(5, 1)), 3, "younger than 4 l");
+    observe(&mut sepbit, (0..300).map(|n| (700_001 + n, 0)));
+    assert_eq!(sepbit.queue(&moved(5, 1)), 4);
+    observe(&mut sepbit, (0..1_200).map(|n| (800_001 + n, 0)));
+    assert_eq!(sepbit.queue(&moved(5, 4)), 5, "16 l and older");
+}
+
+#[test]
+fn auto_stream_goes_by_application() {
+    let of = |application| AutoStream.queue(&Write { application, ..write(1, 0) });
+    assert_eq!([0, 1, 15, 16].map(of), [0, 1, 15, 0]);
+    assert_eq!(AutoStream.queue(&moved(1, 3)), 3);
+}
+
+#[test]
+fn the_oracle_knows_when_pages_die() {
+    // Writes 0 to 5; a block in each plane takes one page, so a queue spans 1, 1, 2 and all other writes.
+    let mut oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
+    let queue = |oracle: &Oracle, write: &Write| oracle.queue(write);
+    // Write 0 (page 0) dies at 2, write 1 (page 1) at 4, write 2 at 5, the others never.
+    let mut queues = Vec::new();
+    for page in [0, 1, 0, 2, 1, 0] {
+        queues.push(queue(&oracle, &write(page, 0)));
+        observe(&mut oracle, [(page, 0)]);
+    }
+    assert_eq!(queues, [2, 2, 2, 3, 3, 3]);
+    let oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
+    assert_eq!(queue(&oracle, &moved(0, 0)), 0, "about to be overwritten");
+    assert_eq!(queue(&oracle, &moved(1, 0)), 1);
+    assert_eq!(queue(&oracle, &moved(2, 0)), 2);
+    assert_eq!(queue(&oracle, &moved(3, 0)), 3, "never");
+}
+
+#[test]
+fn queues_and_frontiers_name_each_other() {
+    let all = PlacementPolicy::ALL.iter();
+    for (policy, moved) in all.flat_map(|p| MovedPages::ALL.iter().map(move |m| (p, m))) {
+        let mut config = DeviceConfig::default();
+        config.placement.policy = *policy;
+        config.placement.moved = *moved;
+        let placer = Placer::new(&config, 1_000);
+        let mut streams: Vec<Stream> =
+            (0..placer.host + placer.moved).map(|queue| placer.stream(queue)).collect();
+        for (queue, &stream) in streams.iter().enumerate() {
+            assert_eq!(usize::from(placer.queue(stream)), queue, "{policy} {moved}");
+            assert!(stream.index() < placer.streams(), "{policy} {moved}");
+        }
+        streams.push(Stream::TRANSLATION);
+        streams.sort_unstable();
+        assert!(streams.windows(2).all(|pair| pair[0] != pair[1]), "{policy} {moved}: {streams:?}");
+    }
+}

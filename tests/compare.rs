@@ -1,0 +1,176 @@
+//! `ssdtune compare placement`, and drives with a placement policy: documents, refusals, determinism.
+
+use predicates::prelude::*;
+use serde_json::Value;
+use ssdtune_tests::ssdtune;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// 12,000 pages of 8 KiB are written once, then half of all writes go to every sixteenth hundred of them, by
+/// another device, in turns of 100 us.
+fn trace(directory: &Path) -> PathBuf {
+    let mut text = "time_ns,tenant,op,lba,sectors\n".to_owned();
+    let mut state = 1u64;
+    for number in 0..60_000u64 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let draw = state >> 33;
+        let (page, tenant) = match number {
+            0..12_000 => (number, u64::from(number % 1_600 < 100)),
+            _ if number % 2 == 0 => (draw % 8 * 1_600 % 12_000 / 1_600 * 1_600 + draw / 8 % 100, 1),
+            _ => (draw % 12_000, u64::from(draw % 12_000 % 1_600 < 100)),
+        };
+        writeln!(text, "{},{tenant},W,{},16", number * 100_000, page * 16).unwrap();
+    }
+    let path = directory.join("hot.csv");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn compare(trace: &Path, more: &[&str]) -> assert_cmd::Command {
+    let mut command = ssdtune();
+    command.args(["compare", "placement", "--trace"]).arg(trace).args(more);
+    command
+}
+
+fn output(command: &mut assert_cmd::Command) -> String {
+    let assert = command.assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let plot = directory.path().join("bars.svg");
+    let more =
+        ["--json", "--without-interval", "--without-wear-rules", "--plot", plot.to_str().unwrap()];
+    let one = output(compare(&trace, &more).args(["--threads", "1"]));
+    let two = output(compare(&trace, &more).args(["--threads", "2"]));
+    assert_eq!(one, two);
+    let document: Value = serde_json::from_str(&one).expect("one JSON document");
+    let load = &document["loads"][0];
+    assert_eq!(load["footprint_pages"], 12_000);
+    assert_eq!((&load["written_pages"], &load["synthetic"]), (&60_000.into(), &false.into()));
+    let amplification = |policy: &str| {
+        let cells = load["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["policy"] == policy).expect("a cell");
+        let measured = &cell["measured"];
+        assert_eq!(measured["host_pages"], 30_000, "{policy}");
+        let moved = measured["moved_pages"].as_f64().unwrap();
+        let found = measured["write_amplification"].as_f64().unwrap();
+        assert!((found - (1.0 + moved / 30_000.0)).abs() < 1e-9, "{policy}");
+        found
+    };
+    let policies =
+        ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit", "haml, no interval"];
+    // Nobody beats who knows the future, and knowing the hot pages helps.
+    let oracle = amplification("oracle");
+    assert!(policies.iter().all(|policy| amplification(policy) > oracle), "{one}");
+    assert!(amplification("haml") < amplification("none"), "{one}");
+    let covered = &document["geometric_means"]["oracle"]["distance_covered"];
+    assert_eq!(covered.as_f64(), Some(1.0));
+    assert!(std::fs::read_to_string(plot).unwrap().contains("<svg"));
+}
+
+#[test]
+fn the_table_names_every_policy_and_what_it_leaves_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let tables = directory.path().join("tables");
+    let all = ["--tables", tables.to_str().unwrap(), "--moved", "policy,with-host"];
+    let text = output(&mut compare(&trace(directory.path()), &all));
+    for word in ["write amplification", "sepbit", "haml, moved with-host", "geometric mean"] {
+        assert!(text.contains(word), "{word} is not in\n{text}");
+    }
+    let csv = std::fs::read_to_string(tables.join("hot.csv")).unwrap();
+    assert!(csv.starts_with("slice,updates,interval_ns,cluster\n"));
+    assert_eq!(csv.lines().count(), 2_401, "12,000 pages in slices of five");
+    let text = output(ssdtune().args([
+        "compare",
+        "placement",
+        "--workload",
+        "wdev_0",
+        "--requests",
+        "20000",
+        "--policy",
+        "none,auto-stream",
+    ]));
+    assert!(text.contains("wdev_0 (model)") && text.contains("one stream"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let small = directory.path().join("small.csv");
+    std::fs::write(&small, "time_ns,tenant,op,lba,sectors\n0,0,W,0,16\n5,0,W,16,16\n").unwrap();
+    let text = output(&mut compare(&small, &[]));
+    assert!(text.contains("too few to tell placement policies apart"), "{text}");
+    let wrong = |args: &[&str], code: i32, message: &str| {
+        let mut command = compare(&small, args);
+        command.assert().code(code).stderr(predicate::str::contains(message));
+    };
+    wrong(&["--policy", "haml,lru"], 2, "--policy lru: must be one of none");
+    wrong(&["--clusters", "17"], 2, "17");
+    wrong(&["--periods", "0"], 2, "between 1 and");
+    std::fs::write(&small, "time_ns,tenant,op,lba,sectors\n0,0,R,0,16\n").unwrap();
+    wrong(&[], 3, "no write");
+    let mut missing = compare(&directory.path().join("none.csv"), &[]);
+    missing.assert().code(3);
+}
+
+/// A drive of 128 MiB with a policy.
+fn simulate(trace: &Path, policy: &str, more: &[&str]) -> assert_cmd::Command {
+    let mut command = ssdtune();
+    command.args(["simulate", "--device", "haml", "--trace"]).arg(trace);
+    for set in [
+        "bus.channels=2",
+        "bus.chips_per_channel=1",
+        "flash.blocks_per_plane=128",
+        "flash.pages_per_block=32",
+        "mapping.overprovisioning=0.25",
+        "placement.period_ns=1s",
+        &format!("placement.policy={policy}"),
+    ] {
+        command.args(["--set", set]);
+    }
+    command.args(["--fit-addresses", "wrap"]).args(more);
+    command
+}
+
+#[test]
+fn every_policy_runs_in_time_from_every_start_and_from_a_snapshot() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let kept = directory.path().join("drive.snapshot");
+    for policy in ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit"] {
+        for start in [["--start", "steady"], ["--start", "sequential"], ["--warm-up", "trace"]] {
+            let save = ["--save", kept.to_str().unwrap(), "--json", start[0], start[1]];
+            let whole = output(&mut simulate(&trace, policy, &save));
+            let document: Value = serde_json::from_str(&whole).unwrap();
+            let report = &document["cells"][0]["report"];
+            assert_eq!(report["requests"]["completed"], 60_000, "{policy} {start:?}");
+            let moved = report["flash"]["pages_programmed_moved"].as_u64();
+            assert!(moved > Some(0), "{policy} {start:?}: nothing was collected");
+            let restored = output(&mut simulate(
+                &trace,
+                policy,
+                &["--restore", kept.to_str().unwrap(), "--json"],
+            ));
+            let restored: Value = serde_json::from_str(&restored).unwrap();
+            assert_eq!(
+                restored["cells"][0]["report"]["flash"], report["flash"],
+                "{policy} {start:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_drive_too_small_for_its_frontiers_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let mut small = simulate(&trace, "haml", &["--set", "flash.blocks_per_plane=64"]);
+    small.assert().failure().stderr(predicate::str::contains("spare blocks in each plane"));
+    let mut eager = simulate(&trace, "haml", &["--set", "compat.eager_frontiers=true"]);
+    eager.assert().failure().stderr(predicate::str::contains("compat.eager_frontiers"));
+}
