@@ -257,7 +257,7 @@ mod tests {
         for name in ["w25-q16-W64k.r50-R4k.s16k", "w100-q4-W1k.s4k", "w0-q1-R256k.r100"] {
             let point: Point = name.parse().unwrap();
             let requests: Vec<Request> =
-                Requests::new(&point, Bytes::from_gib(64), 3, None).take(20_000).collect();
+                Requests::new(&point, Bytes::from_gib(64), 3).take(20_000).collect();
             let (said, seen) = (
                 Characteristics::of_point(&point, None),
                 Characteristics::of_requests(&requests, f64::from(match point.load() {
@@ -295,7 +295,7 @@ mod tests {
             let side = Side { bytes: f64::from(access.bytes), random, gap };
             let (mut pages, mut partial) = (0u64, 0u64);
             let count = 4096;
-            for request in Requests::new(&point, Bytes::from_gib(8), 1, None).take(count) {
+            for request in Requests::new(&point, Bytes::from_gib(8), 1).take(count) {
                 for page in request.lba.0 / 8..request.end().0.div_ceil(8) {
                     pages += 1;
                     let inside = request.lba.0 <= 8 * page && 8 * (page + 1) <= request.end().0;

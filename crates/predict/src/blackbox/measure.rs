@@ -1,15 +1,19 @@
 //! What a simulated drive does with the requests of a point.
 //!
-//! Every point finds the same drive: born used ([`State::Steady`]: full, and overwritten at random for ever),
-//! so that no point inherits what another left behind. The first requests are not counted: they fill the
-//! queues and the write buffer. In a closed loop the run stops when enough requests have completed, with the
-//! queues still full; in an open loop the counted requests are those that arrive after the first ones, and
-//! all of them are waited for.
+//! Points that differ in nothing but their load (depths, or offered rates) are a family. A family has a drive
+//! of its own, born with data in every page ([`State`]), and its points are measured on it one after the
+//! other, in their order, by one stream of requests that goes on: so no family inherits what another left
+//! behind, and of one another its points inherit no more than a few thousand pages' writes. (A drive of a
+//! million blocks takes 50 ms to make, as long as four points.)
 //!
-//! Latency is from the arrival at the host to the completion, whatever queue the request waits in. Bandwidth
-//! is IOPS times the mean size of the requests counted.
+//! The first requests of a point are not counted: they fill the queues and the write buffer. In a closed loop
+//! the counted ones are the next to complete, and as many follow them as keep the queues full; in an open loop
+//! they are the next to arrive, and all of them are waited for. An open family first runs its workload with
+//! [`CALIBRATION_DEPTH`] outstanding: its loads are parts of that rate.
 //!
-//! Cost: about 1 us for each page of the requests, 1 ms for the drive.
+//! Latency is from the arrival at the host to the completion, whatever queue the request waits in.
+//!
+//! Cost: 1 to 3 us for each page of the requests, and the drive.
 
 use super::point::{CALIBRATION_DEPTH, Load, Point};
 use super::stream::Requests;
@@ -24,16 +28,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bytes that [`Effort`] counts in.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// What a drive holds when a point begins.
+/// What a drive holds when a family begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Nothing.
+    /// Nothing: reads find no data.
     Empty,
-    /// Every page, written once in order.
-    Sequential,
-    /// Every page, and overwritten at random for ever.
+    /// Every page, written once in order; the spare blocks are free.
     #[default]
+    Sequential,
+    /// Every page, overwritten at random for ever: writes are paid for by collection.
     Steady,
 }
 
@@ -53,7 +57,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { pages: 16_384, requests_min: 512, requests_max: 8_192, lead_in_percent: 50 }
+        Self { pages: 4_096, requests_min: 192, requests_max: 1_024, lead_in_percent: 50 }
     }
 }
 
@@ -113,7 +117,7 @@ pub enum MeasureError {
     },
 }
 
-/// A drive on which points are measured, each from the same beginning.
+/// A drive to be measured.
 #[derive(Debug)]
 pub struct Bench<'a> {
     /// The drive.
@@ -125,77 +129,35 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Measures a closed point; of an open one, what `capacity_iops` times its load gives.
+    /// Measures a family.
     ///
     /// # Errors
     /// The drive cannot be simulated, has no room, or the caller stopped it.
-    pub fn measure(&self, point: &Point, capacity_iops: f64) -> Result<Figures, MeasureError> {
-        match point.load() {
-            Load::Depth(depth) => self.closed(point, depth),
-            Load::Percent(percent) => {
-                self.open(point, capacity_iops * f64::from(percent) / 100.0)
-            }
-        }
-    }
-
-    /// The IOPS that loads of this workload are parts of.
-    ///
-    /// # Errors
-    /// As [`Bench::measure`].
-    pub fn capacity_iops(&self, point: &Point) -> Result<f64, MeasureError> {
-        let closed = point.with_load(Load::Depth(CALIBRATION_DEPTH));
-        Ok(self.closed(&closed, CALIBRATION_DEPTH)?.iops)
-    }
-
-    fn closed(&self, point: &Point, depth: u32) -> Result<Figures, MeasureError> {
-        let (counted, before) = self.settings.effort.requests(point, depth);
-        let mut drive = self.drive()?;
-        let requests = Requests::new(point, drive.address_space(0), self.settings.seed, None);
-        let mut tally = Tally::default();
-        let (mut seen, mut begin) = (0, Nanos::ZERO);
-        let outcome = drive.run(vec![Stream::closed(requests, depth)], |drive| {
-            for completion in drive.take_completions() {
-                seen += 1;
-                if seen == before {
-                    begin = completion.completed;
-                } else if seen > before && seen <= before + counted {
-                    tally.add(&completion);
-                }
-            }
-            seen < before + counted && !self.stop.load(Ordering::Relaxed)
-        });
-        if seen < before + counted {
-            return Err(self.unfinished(point, &outcome));
-        }
-        Ok(tally.figures(begin, None))
-    }
-
-    fn open(&self, point: &Point, rate_iops: f64) -> Result<Figures, MeasureError> {
-        let (counted, before) = self.settings.effort.requests(point, CALIBRATION_DEPTH);
-        let mut drive = self.drive()?;
-        let space = drive.address_space(0);
-        let requests = Requests::new(point, space, self.settings.seed, Some(rate_iops))
-            .take((before + counted) as usize);
-        let mut tally = Tally::default();
-        let mut begin = Nanos::MAX;
-        let outcome = {
-            let mut take = |drive: &mut Simulator| {
-                for completion in drive.take_completions() {
-                    if completion.number >= before {
-                        begin = begin.min(completion.arrived);
-                        tally.add(&completion);
-                    }
-                }
-                !self.stop.load(Ordering::Relaxed)
-            };
-            let outcome = drive.run(vec![Stream::open(requests)], &mut take);
-            take(&mut drive);
-            outcome
+    pub fn family(&self, points: &[Point]) -> Result<Vec<Figures>, MeasureError> {
+        let Some(first) = points.first() else { return Ok(Vec::new()) };
+        let drive = self.drive()?;
+        let requests = Requests::new(first, drive.address_space(0), self.settings.seed);
+        let mut run = Run {
+            drive,
+            requests,
+            effort: self.settings.effort,
+            stop: self.stop,
         };
-        if outcome != Outcome::Completed {
-            return Err(self.unfinished(point, &outcome));
-        }
-        Ok(tally.figures(begin, Some(rate_iops)))
+        let mut capacity_iops = None;
+        let measure = |point: &Point| match point.load() {
+            Load::Depth(depth) => run.closed(point, depth),
+            Load::Percent(percent) => {
+                let capacity = match capacity_iops {
+                    Some(known) => known,
+                    None => {
+                        let found = run.closed(point, CALIBRATION_DEPTH)?.iops;
+                        *capacity_iops.insert(found)
+                    }
+                };
+                run.open(point, capacity * f64::from(percent) / 100.0)
+            }
+        };
+        points.iter().map(measure).collect()
     }
 
     fn drive(&self) -> Result<Simulator, MeasureError> {
@@ -211,12 +173,72 @@ impl Bench<'_> {
         drive.define(&past, &Footprint::default())?;
         Ok(drive)
     }
+}
 
-    fn unfinished(&self, point: &Point, outcome: &Outcome) -> MeasureError {
-        match outcome {
-            Outcome::OutOfSpace { .. } => MeasureError::OutOfSpace { point: *point },
-            _ => MeasureError::Interrupted,
-        }
+/// A family under way.
+struct Run<'a> {
+    drive: Simulator,
+    requests: Requests,
+    effort: Effort,
+    stop: &'a AtomicBool,
+}
+
+impl Run<'_> {
+    fn closed(&mut self, point: &Point, depth: u32) -> Result<Figures, MeasureError> {
+        let (counted, before) = self.effort.requests(point, depth);
+        let total = before + counted + u64::from(depth);
+        self.requests.at_once();
+        let mut tally = Tally::default();
+        let (mut seen, mut begin) = (0, Nanos::ZERO);
+        let take = |completion: &Completion| {
+            seen += 1;
+            if seen == before {
+                begin = completion.completed;
+            } else if seen > before && seen <= before + counted {
+                tally.add(completion);
+            }
+        };
+        let requests = self.requests.by_ref().take(total as usize);
+        let stream = Stream::closed(requests, depth);
+        run(&mut self.drive, stream, point, self.stop, take)?;
+        Ok(tally.figures(begin, None))
+    }
+
+    fn open(&mut self, point: &Point, rate_iops: f64) -> Result<Figures, MeasureError> {
+        let (counted, before) = self.effort.requests(point, CALIBRATION_DEPTH);
+        self.requests.at_rate(self.drive.now(), rate_iops);
+        let mut tally = Tally::default();
+        let mut begin = Nanos::MAX;
+        let take = |completion: &Completion| {
+            if completion.number >= before {
+                begin = begin.min(completion.arrived);
+                tally.add(completion);
+            }
+        };
+        let requests = self.requests.by_ref().take((before + counted) as usize);
+        run(&mut self.drive, Stream::open(requests), point, self.stop, take)?;
+        Ok(tally.figures(begin, Some(rate_iops)))
+    }
+}
+
+/// Runs a stream to its end and shows every completion.
+fn run(
+    drive: &mut Simulator,
+    stream: Stream,
+    point: &Point,
+    stop: &AtomicBool,
+    mut take: impl FnMut(&Completion),
+) -> Result<(), MeasureError> {
+    let mut look = |drive: &mut Simulator| {
+        drive.take_completions().iter().for_each(&mut take);
+        !stop.load(Ordering::Relaxed)
+    };
+    let outcome = drive.run(vec![stream], &mut look);
+    look(drive);
+    match outcome {
+        Outcome::Completed => Ok(()),
+        Outcome::Interrupted => Err(MeasureError::Interrupted),
+        Outcome::OutOfSpace { .. } => Err(MeasureError::OutOfSpace { point: *point }),
     }
 }
 

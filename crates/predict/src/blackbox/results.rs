@@ -31,6 +31,8 @@ pub enum Source {
         simulator: String,
         /// How points were measured.
         settings: Settings,
+        /// Digest of the list of points: those of a family share a drive.
+        grid_digest: String,
     },
     /// A real device, measured with fio.
     Fio {
@@ -106,7 +108,13 @@ pub enum ResultsError {
 
 impl Source {
     /// A simulated drive; `simulator` names the program and the version of its results.
-    pub fn simulated(config: &DeviceConfig, simulator: String, settings: Settings) -> Self {
+    pub fn simulated(
+        config: &DeviceConfig,
+        simulator: String,
+        settings: Settings,
+        points: &[Point],
+    ) -> Self {
+        let names: Vec<String> = points.iter().map(Point::to_string).collect();
         let nameless = DeviceConfig { name: String::new(), ..config.clone() };
         Self::Simulated {
             version: Version,
@@ -114,6 +122,7 @@ impl Source {
             device_digest: digest(&[&document::write(&nameless)]),
             simulator,
             settings,
+            grid_digest: digest(&names.iter().map(String::as_str).collect::<Vec<_>>()),
         }
     }
 
@@ -273,15 +282,21 @@ impl Store {
         &self.results
     }
 
-    /// Adds a point.
+    /// Adds points.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn append(&mut self, point: Point, figures: Figures) -> Result<(), ResultsError> {
-        let row = Row { key: self.results.source.key(&point), point, figures };
-        let written = self.file.write_all(line(&row).as_bytes());
+    pub fn append(&mut self, points: &[(Point, Figures)]) -> Result<(), ResultsError> {
+        let row = |&(point, figures): &(Point, Figures)| Row {
+            key: self.results.source.key(&point),
+            point,
+            figures,
+        };
+        let rows: Vec<Row> = points.iter().map(row).collect();
+        let text: String = rows.iter().map(line).collect();
+        let written = self.file.write_all(text.as_bytes());
         written.map_err(|source| ResultsError::Io { path: self.path.clone(), source })?;
-        self.results.rows.push(row);
+        self.results.rows.extend(rows);
         Ok(())
     }
 
@@ -314,7 +329,7 @@ mod tests {
 
     fn source(seed: u64) -> Source {
         let settings = Settings { seed, ..Settings::default() };
-        Source::simulated(&DeviceConfig::default(), "test".to_owned(), settings)
+        Source::simulated(&DeviceConfig::default(), "test".to_owned(), settings, &[])
     }
 
     fn figures(latency_ns: f64) -> Figures {
@@ -331,15 +346,15 @@ mod tests {
         let path = directory.path().join("a.jsonl");
         let (a, b) = (point("w100-q1-W4k.r0"), point("w0-q1-R4k.r0"));
         let mut store = Store::open(&path, source(0)).unwrap();
-        store.append(a, figures(5.5)).unwrap();
-        store.append(b, figures(6.25)).unwrap();
+        store.append(&[(a, figures(5.5))]).unwrap();
+        store.append(&[(b, figures(6.25))]).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
         // Wherever the writer was killed, what stands before is kept and the rest can be appended again.
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let mut store = Store::open(&path, source(0)).unwrap();
             for (point, latency) in [(a, 5.5), (b, 6.25)].into_iter().skip(store.results().rows.len()) {
-                store.append(point, figures(latency)).unwrap();
+                store.append(&[(point, figures(latency))]).unwrap();
             }
             assert_eq!(std::fs::read_to_string(&path).unwrap(), whole, "cut at {cut}");
         }
@@ -352,7 +367,8 @@ mod tests {
     fn another_measurement_and_a_changed_line_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.jsonl");
-        Store::open(&path, source(0)).unwrap().append(point("w100-q1-W4k.r0"), figures(1.0)).unwrap();
+        let one = [(point("w100-q1-W4k.r0"), figures(1.0))];
+        Store::open(&path, source(0)).unwrap().append(&one).unwrap();
         let error = Store::open(&path, source(7)).unwrap_err().to_string();
         assert!(error.contains("another settings.seed (0 there, 7 here)"), "{error}");
         let text = std::fs::read_to_string(&path).unwrap();

@@ -22,7 +22,7 @@ pub struct Requests {
     write: Option<Walk>,
     read: Option<Walk>,
     ops: Pcg64,
-    arrivals: Option<Arrivals>,
+    arrivals: Arrivals,
 }
 
 #[derive(Clone, Debug)]
@@ -43,8 +43,8 @@ struct Walk {
 }
 
 impl Requests {
-    /// Requests over an address space; at random times if a rate is given, else all at time 0.
-    pub fn new(point: &Point, space: Bytes, seed: u64, rate_iops: Option<f64>) -> Self {
+    /// Requests over an address space, all at time 0.
+    pub fn new(point: &Point, space: Bytes, seed: u64) -> Self {
         // At least a few requests of the largest size, however small the drive.
         let largest = [point.write(), point.read()].into_iter().flatten().map(|a| a.bytes).max();
         let least = 4 * u64::from(largest.unwrap_or(0)) / SECTOR_BYTES;
@@ -64,12 +64,20 @@ impl Requests {
             write: walk(point.write(), middle, 1),
             read: walk(point.read(), 0, 2),
             ops: draws(seed, 3),
-            arrivals: rate_iops.map(|rate| Arrivals {
-                rng: draws(seed, 4),
-                mean_ns: 1e9 / rate,
-                at_ns: 0.0,
-            }),
+            arrivals: Arrivals { rng: draws(seed, 4), mean_ns: 0.0, at_ns: 0.0 },
         }
+    }
+
+    /// From now on requests come at random times (a Poisson process) of this rate.
+    pub fn at_rate(&mut self, now: Nanos, rate_iops: f64) {
+        self.arrivals.at_ns = now.0 as f64;
+        self.arrivals.mean_ns = 1e9 / rate_iops;
+    }
+
+    /// From now on requests have no times of their own.
+    pub fn at_once(&mut self) {
+        self.arrivals.at_ns = 0.0;
+        self.arrivals.mean_ns = 0.0;
     }
 }
 
@@ -110,10 +118,11 @@ impl Iterator for Requests {
             false => (self.read.as_mut(), Op::Read),
         };
         let walk = walk?;
-        let at = self.arrivals.as_mut().map_or(0.0, |arrivals| {
-            arrivals.at_ns += arrivals.rng.sample::<f64, _>(Exp1) * arrivals.mean_ns;
-            arrivals.at_ns
-        });
+        let Arrivals { rng, mean_ns, at_ns } = &mut self.arrivals;
+        if *mean_ns > 0.0 {
+            *at_ns += rng.sample::<f64, _>(Exp1) * *mean_ns;
+        }
+        let at = *at_ns;
         let (lba, sectors) = (walk.step(), walk.sectors as u32);
         Some(Request { at: Nanos(at as u64), lba, sectors, tenant: TenantId(0), op })
     }
@@ -126,7 +135,9 @@ mod tests {
 
     fn some(name: &str, count: usize) -> Vec<Request> {
         let point: Point = name.parse().unwrap();
-        Requests::new(&point, Bytes::from_gib(64), 1, Some(1000.0)).take(count).collect()
+        let mut requests = Requests::new(&point, Bytes::from_gib(64), 1);
+        requests.at_rate(Nanos::ZERO, 1000.0);
+        requests.take(count).collect()
     }
 
     /// What a trace's characteristics say of the requests is what the point says.

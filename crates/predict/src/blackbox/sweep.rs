@@ -1,11 +1,12 @@
 //! Measuring a drive at every point of a grid, on all threads, with every result kept at once.
 //!
-//! Points are measured in any order and kept in the order in which they end; when all are known the file is
-//! put into the grid's order. What a point gives depends on nothing but the point, the drive and the
-//! settings, so the finished file is the same for any number of threads and any number of interruptions.
+//! Families of points are measured in any order and kept in the order in which they end; when all are known
+//! the file is put into the grid's order. What a point gives depends on nothing but its family, the drive and
+//! the settings (a file remembers the grid it was begun with), so the finished file is the same for any
+//! number of threads and any number of interruptions.
 
 use super::measure::{Bench, MeasureError};
-use super::point::{CALIBRATION_DEPTH, Load, Point};
+use super::point::{Load, Point};
 use super::results::{Results, ResultsError, Store};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,31 +23,23 @@ pub enum SweepError {
     Keep(#[from] ResultsError),
 }
 
-/// The rates that open points of the same workload are parts of, each measured by the first who asks.
-struct Capacities(BTreeMap<Point, Mutex<Option<f64>>>);
-
-impl Capacities {
-    fn of<'a>(points: impl Iterator<Item = &'a Point>) -> Self {
-        let open = points.filter(|point| matches!(point.load(), Load::Percent(_)));
-        Self(open.map(|point| (closed(point), Mutex::new(None))).collect())
+/// The points by families, each in the order of the points.
+fn families(points: &[Point]) -> Vec<Vec<Point>> {
+    let mut places: BTreeMap<(bool, Point), usize> = BTreeMap::new();
+    let mut families: Vec<Vec<Point>> = Vec::new();
+    for point in points {
+        let is_open = matches!(point.load(), Load::Percent(_));
+        let place = *places.entry((is_open, point.with_load(Load::Depth(1)))).or_insert_with(|| {
+            families.push(Vec::new());
+            families.len() - 1
+        });
+        families[place].push(*point);
     }
-
-    fn get(&self, bench: &Bench, point: &Point) -> Result<f64, MeasureError> {
-        let Some(slot) = self.0.get(&closed(point)) else { return Ok(0.0) };
-        let mut known = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        match *known {
-            Some(iops) => Ok(iops),
-            None => Ok(*known.insert(bench.capacity_iops(point)?)),
-        }
-    }
+    families
 }
 
-fn closed(point: &Point) -> Point {
-    point.with_load(Load::Depth(CALIBRATION_DEPTH))
-}
-
-/// Measures the points that the store does not hold, tells of each one that is done, and gives them all,
-/// in the order of the points.
+/// Measures the points that the store does not hold, tells how many more are done, and gives them all, in the
+/// order of the points.
 ///
 /// # Errors
 /// A point cannot be measured or kept, or the bench's caller stopped it.
@@ -54,18 +47,94 @@ pub fn run(
     bench: &Bench,
     points: &[Point],
     store: Store,
-    tell: &(dyn Fn() + Sync),
+    tell: &(dyn Fn(usize) + Sync),
 ) -> Result<Results, SweepError> {
     let known: BTreeSet<Point> = store.results().rows.iter().map(|row| row.point).collect();
-    let open: Vec<&Point> = points.iter().filter(|point| !known.contains(point)).collect();
-    let capacities = Capacities::of(open.iter().copied());
+    let is_open = |family: &Vec<Point>| family.iter().any(|point| !known.contains(point));
+    let open: Vec<Vec<Point>> = families(points).into_iter().filter(is_open).collect();
     let store = Mutex::new(store);
-    // The longest points take a hundred times the shortest: small shares keep all threads at work.
-    open.into_par_iter().with_max_len(4).try_for_each(|point| -> Result<(), SweepError> {
-        let figures = bench.measure(point, capacities.get(bench, point)?)?;
-        store.lock().unwrap_or_else(PoisonError::into_inner).append(*point, figures)?;
-        tell();
+    // The longest families take a hundred times the shortest: small shares keep all threads at work.
+    open.par_iter().with_max_len(1).try_for_each(|family| -> Result<(), SweepError> {
+        let figures = bench.family(family)?;
+        let new: Vec<_> = (family.iter().copied().zip(figures))
+            .filter(|(point, _)| !known.contains(point))
+            .collect();
+        store.lock().unwrap_or_else(PoisonError::into_inner).append(&new)?;
+        tell(new.len());
         Ok(())
     })?;
     Ok(store.into_inner().unwrap_or_else(PoisonError::into_inner).sort(points)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blackbox::measure::{Effort, Settings};
+    use crate::blackbox::results::Source;
+    use ssdtune_model::DeviceConfig;
+    use std::sync::atomic::AtomicBool;
+
+    fn points() -> Vec<Point> {
+        ["w50-q1-W4k.r100-R4k.r0", "w0-l50-R16k.r100", "w50-q8-W4k.r100-R4k.r0", "w0-l90-R16k.r100"]
+            .map(|name| name.parse().unwrap())
+            .into()
+    }
+
+    fn small() -> ssdtune_model::CheckedConfig {
+        let mut config = DeviceConfig::default();
+        config.flash.blocks_per_plane = 64;
+        config.flash.pages_per_block = 32;
+        config.check().unwrap()
+    }
+
+    #[test]
+    fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
+        let directory = tempfile::tempdir().unwrap();
+        let (config, stop, points) = (small(), AtomicBool::new(false), points());
+        let effort = Effort { pages: 400, requests_min: 40, requests_max: 200, lead_in_percent: 50 };
+        let settings = Settings { effort, ..Settings::default() };
+        let bench = Bench { config: &config, settings, stop: &stop };
+        let source = Source::simulated(&config, "test".to_owned(), settings, &points);
+        let whole = |name: &str, threads: usize| {
+            let path = directory.path().join(name);
+            let store = Store::open(&path, source.clone()).unwrap();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let results = pool.install(|| run(&bench, &points, store, &|_| {})).unwrap();
+            assert_eq!(results.rows.len(), points.len());
+            std::fs::read_to_string(path).unwrap()
+        };
+        let one = whole("one", 1);
+        assert_eq!(one, whole("three", 3));
+        // A family of which half is known is measured again, and the known half stays.
+        let lines: Vec<&str> = one.lines().collect();
+        let half = format!("{}\n{}\n{}", lines[0], lines[3], &lines[2][..20]);
+        std::fs::write(directory.path().join("half"), half).unwrap();
+        assert_eq!(one, whole("half", 2));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let store = Store::open(&directory.path().join("none"), source.clone()).unwrap();
+        let error = run(&bench, &points, store, &|_| {}).unwrap_err();
+        assert!(matches!(error, SweepError::Measure(MeasureError::Interrupted)));
+    }
+
+    /// In a closed loop depth = IOPS x latency; in an open one IOPS are what was offered.
+    #[test]
+    fn figures_obey_littles_law() {
+        let (config, stop) = (small(), AtomicBool::new(false));
+        let effort =
+            Effort { pages: 4000, requests_min: 500, requests_max: 2000, lead_in_percent: 50 };
+        let settings = Settings { effort, ..Settings::default() };
+        let bench = Bench { config: &config, settings, stop: &stop };
+        let points = points();
+        for family in families(&points) {
+            for (point, figures) in family.iter().zip(bench.family(&family).unwrap()) {
+                let (found, expected) = match point.load() {
+                    Load::Depth(depth) => (figures.iops * figures.latency_ns / 1e9, f64::from(depth)),
+                    Load::Percent(_) => (figures.iops, figures.offered_iops.unwrap()),
+                };
+                assert!((found / expected - 1.0).abs() < 0.1, "{point}: {found} for {expected}");
+                let bytes = figures.bandwidth_bps / figures.iops;
+                assert!((bytes / point.mean_bytes() - 1.0).abs() < 0.02, "{point}: {bytes} bytes");
+            }
+        }
+    }
 }
