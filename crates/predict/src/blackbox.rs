@@ -9,11 +9,21 @@
 //! | [`results`] | what was measured, as a file |
 //! | [`sweep`] | a whole grid |
 //! | [`features`] | what a model sees of a workload |
+//! | [`regressor`] | one target as a function of them |
+//! | [`fit`] | a model of measured points, and how good it is |
+//! | [`model`] | the model: predicts, explains, warns |
+//! | [`fio`] | real devices |
+//! | [`windows`] | real traces |
 
 pub mod features;
+pub mod fio;
+pub mod fit;
 pub mod grid;
 pub mod measure;
+pub mod model;
 pub mod point;
+pub mod regressor;
 pub mod results;
 pub mod stream;
 pub mod sweep;
+pub mod windows;

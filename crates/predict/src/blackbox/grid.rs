@@ -9,7 +9,9 @@
 //! A file lists one name in a line; `#` begins a comment.
 
 use super::point::{Access, Load, Pattern, Point, PointError};
-use std::collections::BTreeSet;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use std::collections::{BTreeMap, BTreeSet};
 
 const WRITE_PERCENTS: [u32; 3] = [25, 50, 75];
 const SIZES_KIB: [u32; 5] = [1, 4, 16, 64, 256];
@@ -114,6 +116,31 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Point>, GridError> {
     if points.is_empty() { Err(GridError::Empty { file: file.to_owned() }) } else { Ok(points) }
 }
 
+/// About so many of the points, in their order: families (points that differ in their load only) are drawn at
+/// random until there are enough.
+pub fn sample(points: &[Point], count: usize, seed: u64) -> Vec<Point> {
+    let family = |point: &Point| point.with_load(Load::Depth(1));
+    let mut families: Vec<Point> = points.iter().map(family).collect();
+    families.sort_unstable();
+    families.dedup();
+    let mut rng = Pcg64::seed_from_u64(seed);
+    for last in (1..families.len()).rev() {
+        families.swap(last, rng.random_range(0..=last));
+    }
+    let mut sizes: BTreeMap<Point, usize> = BTreeMap::new();
+    points.iter().for_each(|point| *sizes.entry(family(point)).or_default() += 1);
+    let mut taken = 0;
+    let chosen: BTreeSet<Point> = families
+        .into_iter()
+        .take_while(|one| {
+            let enough = taken >= count;
+            taken += sizes[one];
+            !enough
+        })
+        .collect();
+    points.iter().filter(|point| chosen.contains(&family(point))).copied().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +166,20 @@ mod tests {
             let text = std::fs::read_to_string(format!("{folder}{name}")).unwrap();
             assert_eq!(parse(name, &text).unwrap(), points, "{name}");
         }
+    }
+
+    #[test]
+    fn a_sample_has_whole_families_and_every_part_of_the_grid() {
+        let some = sample(&closed(), 2000, 1);
+        assert_eq!(some.len(), 2000);
+        assert_ne!(some, sample(&closed(), 2000, 2));
+        for depth in DEPTHS {
+            let of_depth = some.iter().filter(|point| point.load() == Load::Depth(depth));
+            assert_eq!(of_depth.count(), 500);
+        }
+        let pure = some.iter().filter(|point| point.write_percent() == 100).count();
+        assert!((4..=80).contains(&pure), "{pure}");
+        assert_eq!(sample(&some, 9999, 3), some);
     }
 
     #[test]

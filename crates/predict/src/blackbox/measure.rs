@@ -18,11 +18,11 @@
 use super::point::{CALIBRATION_DEPTH, Load, Point};
 use super::stream::Requests;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{CheckedConfig, Nanos};
+use ssdtune_model::{CheckedConfig, Nanos, Sectors};
 use ssdtune_sim::{
     Completion, Footprint, InitialState, Observe, Outcome, Past, SimError, Simulator, Stream, Tenant,
 };
-use ssdtune_trace::Op;
+use ssdtune_trace::{Op, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes that [`Effort`] counts in.
@@ -110,10 +110,10 @@ pub enum MeasureError {
     #[error("interrupted")]
     Interrupted,
     /// The drive ran out of free blocks.
-    #[error("{point} runs the drive out of free blocks: give it more over-provisioning")]
+    #[error("{what} runs the drive out of free blocks: give it more over-provisioning")]
     OutOfSpace {
-        /// The point.
-        point: Point,
+        /// What did.
+        what: String,
     },
 }
 
@@ -160,6 +160,36 @@ impl Bench<'_> {
         points.iter().map(measure).collect()
     }
 
+    /// Measures requests made for a drive of so many sectors, so many outstanding or at their own times, the
+    /// first `before` not counted.
+    ///
+    /// # Errors
+    /// As [`Bench::family`].
+    pub fn replay(
+        &self,
+        depth: Option<u32>,
+        before: u64,
+        requests: impl FnOnce(Sectors) -> Vec<Request>,
+    ) -> Result<Figures, MeasureError> {
+        let mut drive = self.drive()?;
+        let requests = requests(drive.address_space(0).sectors_floor());
+        let mut tally = Tally::default();
+        let mut begin = Nanos::MAX;
+        let take = |completion: &Completion| {
+            if completion.number >= before {
+                begin = begin.min(completion.arrived);
+                tally.add(completion);
+            }
+        };
+        let requests = requests.into_iter();
+        let stream = match depth {
+            Some(depth) => Stream::closed(requests, depth),
+            None => Stream::open(requests),
+        };
+        run(&mut drive, stream, None, self.stop, take)?;
+        Ok(tally.figures(begin, None))
+    }
+
     fn drive(&self) -> Result<Simulator, MeasureError> {
         let observe = Observe { completions: true, ..Observe::default() };
         let mut drive = Simulator::new(self.config, &[Tenant::sole(self.config)], observe)?;
@@ -200,7 +230,7 @@ impl Run<'_> {
         };
         let requests = self.requests.by_ref().take(total as usize);
         let stream = Stream::closed(requests, depth);
-        run(&mut self.drive, stream, point, self.stop, take)?;
+        run(&mut self.drive, stream, Some(point), self.stop, take)?;
         Ok(tally.figures(begin, None))
     }
 
@@ -216,7 +246,7 @@ impl Run<'_> {
             }
         };
         let requests = self.requests.by_ref().take((before + counted) as usize);
-        run(&mut self.drive, Stream::open(requests), point, self.stop, take)?;
+        run(&mut self.drive, Stream::open(requests), Some(point), self.stop, take)?;
         Ok(tally.figures(begin, Some(rate_iops)))
     }
 }
@@ -225,7 +255,7 @@ impl Run<'_> {
 fn run(
     drive: &mut Simulator,
     stream: Stream,
-    point: &Point,
+    point: Option<&Point>,
     stop: &AtomicBool,
     mut take: impl FnMut(&Completion),
 ) -> Result<(), MeasureError> {
@@ -238,7 +268,10 @@ fn run(
     match outcome {
         Outcome::Completed => Ok(()),
         Outcome::Interrupted => Err(MeasureError::Interrupted),
-        Outcome::OutOfSpace { .. } => Err(MeasureError::OutOfSpace { point: *point }),
+        Outcome::OutOfSpace { .. } => {
+            let what = point.map_or("the trace".to_owned(), Point::to_string);
+            Err(MeasureError::OutOfSpace { what })
+        }
     }
 }
 

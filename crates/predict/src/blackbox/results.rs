@@ -133,6 +133,14 @@ impl Source {
         }
     }
 
+    /// Digest of its configuration, of a simulated drive.
+    pub fn device_digest(&self) -> Option<&str> {
+        match self {
+            Self::Simulated { device_digest, .. } => Some(device_digest),
+            Self::Fio { .. } => None,
+        }
+    }
+
     /// The key of a point measured so.
     pub fn key(&self, point: &Point) -> String {
         let own = serde_json::to_string(self).expect("a source is plain data");

@@ -8,6 +8,8 @@
 use super::measure::{Bench, MeasureError};
 use super::point::{Load, Point};
 use super::results::{Results, ResultsError, Store};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -51,7 +53,12 @@ pub fn run(
 ) -> Result<Results, SweepError> {
     let known: BTreeSet<Point> = store.results().rows.iter().map(|row| row.point).collect();
     let is_open = |family: &Vec<Point>| family.iter().any(|point| !known.contains(point));
-    let open: Vec<Vec<Point>> = families(points).into_iter().filter(is_open).collect();
+    let mut open: Vec<Vec<Point>> = families(points).into_iter().filter(is_open).collect();
+    // In no order of the grid's: what an interrupted sweep leaves is a random part of it, fit to learn from.
+    let mut rng = Pcg64::seed_from_u64(bench.settings.seed);
+    for last in (1..open.len()).rev() {
+        open.swap(last, rng.random_range(0..=last));
+    }
     let store = Mutex::new(store);
     // The longest families take a hundred times the shortest: small shares keep all threads at work.
     open.par_iter().with_max_len(1).try_for_each(|family| -> Result<(), SweepError> {
