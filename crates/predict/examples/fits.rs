@@ -14,16 +14,14 @@ fn main() {
         let n = 2000;
         use Features::*; use Scale::*;
         for (features, scale, learner) in [
-            (Basic, Plain, Learner::Tree { min_leaf: 9 }),
-            (Extended, Plain, Learner::Tree { min_leaf: 13 }),
-            (Extended, Relative, Learner::Tree { min_leaf: 13 }),
-            (Extended, Log, Learner::Tree { min_leaf: 13 }),
-            (Extended, Relative, Learner::Tree { min_leaf: 20 }),
-            (Derived, Relative, Learner::Tree { min_leaf: 32 }),
-            (Derived, Log, Learner::Tree { min_leaf: 32 }),
-            (Derived, Log, Learner::Bag { trees: 16, min_leaf: 32, columns: 9 }),
-            (Derived, Log, Learner::Bag { trees: 16, min_leaf: 20, columns: 9 }),
-            (Derived, Relative, Learner::Bag { trees: 16, min_leaf: 32, columns: 9 }),
+            (Extended, Log, Learner::Tree { min_leaf: 12 }),
+            (Octaves, Log, Learner::Tree { min_leaf: 12 }),
+            (Octaves, Log, Learner::Tree { min_leaf: 20 }),
+            (Octaves, Log, Learner::Bag { trees: 16, min_leaf: 13, columns: 5 }),
+            (Derived, Log, Learner::Tree { min_leaf: 20 }),
+            (Derived, Log, Learner::Bag { trees: 16, min_leaf: 16, columns: 7 }),
+            (Derived, Log, Learner::Bag { trees: 16, min_leaf: 22, columns: 10 }),
+            (Derived, Log, Learner::Bag { trees: 32, min_leaf: 12, columns: 5 }),
         ] {
             let recipe = Recipe { features, scale, learner };
             let t = std::time::Instant::now();

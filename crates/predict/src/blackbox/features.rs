@@ -13,7 +13,7 @@ use ssdtune_trace::Request;
 use ssdtune_trace::features::blackbox::{self as trace, Basic, Extended};
 
 /// Columns of the richest set.
-pub(crate) const COLUMNS_MAX: usize = 40;
+pub(crate) const COLUMNS_MAX: usize = 14;
 
 /// The paper's characteristics of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,7 +88,9 @@ pub enum Features {
     Basic,
     /// Eq. 4.
     Extended,
-    /// Eq. 4 and what follows from it: work in pages, logarithms.
+    /// Eq. 4 with load, sizes and strides in octaves.
+    Octaves,
+    /// What follows from Eq. 4: work in pages, how strides divide, all in octaves.
     Derived,
 }
 
@@ -96,19 +98,25 @@ pub enum Features {
 const BASIC: [&str; 4] = ["rw_ratio", "q_dep", "req_size", "rand"];
 const EXTENDED: [&str; 8] =
     ["rw_ratio", "q_dep", "wr_size", "rd_size", "wr_rand", "rd_rand", "wr_stride", "rd_stride"];
-/// What is derived, for each page size and direction and for both.
-const DERIVED_PER_SIDE: [&str; 5] =
-    ["{}_size_log2", "{}_stride_log2", "{}_pages_4k", "{}_pages_8k", "{}_partial_pages"];
-const DERIVED_SHARED: [&str; 9] = [
-    "load_log2",
-    "bytes_log2",
-    "pages_log2",
-    "write_pages_log2",
-    "read_pages_log2",
-    "write_share_of_pages",
-    "partial_writes_log2",
-    "load_pages_log2",
-    "load_write_pages_log2",
+/// Eq. 4 with these columns in octaves: of 512 bytes, or of one request.
+const OCTAVES: [&str; 8] = [
+    "rw_ratio",
+    "log2 q_dep",
+    "log2 wr_size",
+    "log2 rd_size",
+    "wr_rand",
+    "rd_rand",
+    "log2 wr_stride",
+    "log2 rd_stride",
+];
+/// What is derived beside [`OCTAVES`].
+const DERIVED: [&str; 6] = [
+    "log2 wr_step_divisor",
+    "log2 rd_step_divisor",
+    "log2 write_pages",
+    "log2 read_pages",
+    "log2 partial_writes",
+    "log2 load_pages",
 ];
 
 impl Features {
@@ -116,19 +124,14 @@ impl Features {
     pub fn names(self, open: bool) -> Vec<String> {
         let own = |name: &&str| match (open, *name) {
             (true, "q_dep") => "offered_iops".to_owned(),
+            (true, "log2 q_dep") => "log2 offered_iops".to_owned(),
             (_, name) => name.to_owned(),
         };
         match self {
             Self::Basic => BASIC.iter().map(own).collect(),
             Self::Extended => EXTENDED.iter().map(own).collect(),
-            Self::Derived => {
-                let mut names: Vec<String> = EXTENDED.iter().map(own).collect();
-                for side in ["wr", "rd"] {
-                    names.extend(DERIVED_PER_SIDE.iter().map(|name| name.replace("{}", side)));
-                }
-                names.extend(DERIVED_SHARED.iter().map(|name| (*name).to_owned()));
-                names
-            }
+            Self::Octaves => OCTAVES.iter().map(own).collect(),
+            Self::Derived => OCTAVES.iter().chain(&DERIVED).map(own).collect(),
         }
     }
 
@@ -148,15 +151,14 @@ impl Features {
                 row[..8].copy_from_slice(&extended);
                 8
             }
+            Self::Octaves => {
+                row[..8].copy_from_slice(&octaves(workload, load));
+                8
+            }
             Self::Derived => {
-                Self::Extended.fill(workload, row);
-                let mut at = 8;
-                let mut put = |value: f64| {
-                    row[at] = value;
-                    at += 1;
-                };
-                derive(workload, load, &mut put);
-                at
+                row[..8].copy_from_slice(&octaves(workload, load));
+                row[8..14].copy_from_slice(&derived(workload, load));
+                14
             }
         }
     }
@@ -169,31 +171,39 @@ impl Features {
     }
 }
 
-/// The derived columns, in the order of their names.
-fn derive(workload: &Characteristics, load: f64, put: &mut impl FnMut(f64)) {
+/// In the order of [`OCTAVES`].
+fn octaves(workload: &Characteristics, load: f64) -> [f64; 8] {
+    let all = &workload.extended;
+    [
+        all.rw_ratio,
+        load.max(1e-3).log2(),
+        log2(all.wr_size),
+        log2(all.rd_size),
+        all.wr_rand,
+        all.rd_rand,
+        log2(all.wr_stride),
+        log2(all.rd_stride),
+    ]
+}
+
+/// In the order of [`DERIVED`].
+fn derived(workload: &Characteristics, load: f64) -> [f64; 6] {
     let all = &workload.extended;
     let write = Side { bytes: all.wr_size, random: all.wr_rand, gap: all.wr_stride };
     let read = Side { bytes: all.rd_size, random: all.rd_rand, gap: all.rd_stride };
-    for side in [&write, &read] {
-        put(log2(side.bytes));
-        put(log2(side.gap));
-        put(side.pages(4096.0).0);
-        put(side.pages(8192.0).0);
-        put(side.pages(4096.0).1);
-    }
     let (writes, reads) = (all.rw_ratio, 1.0 - all.rw_ratio);
-    let (write_pages, partial) = write.pages(4096.0);
-    let (write_pages, read_pages) = (writes * write_pages, reads * read.pages(4096.0).0);
-    let pages = (write_pages + read_pages).max(1e-3);
-    put(load.max(1e-3).log2());
-    put(log2(workload.mean_bytes()));
-    put(pages.log2());
-    put(write_pages.max(2f64.powi(-6)).log2());
-    put(read_pages.max(2f64.powi(-6)).log2());
-    put(write_pages / pages);
-    put((writes * partial).max(2f64.powi(-6)).log2());
-    put((load * pages).max(1e-3).log2());
-    put((load * write_pages).max(1e-3).log2());
+    let (write_pages, partial) = write.pages();
+    let (write_pages, read_pages) = (writes * write_pages, reads * read.pages().0);
+    // A direction that is hardly there weighs as little as one that is not.
+    let least = |value: f64| value.max(2f64.powi(-6)).log2();
+    [
+        log2(write.step_divisor()),
+        log2(read.step_divisor()),
+        least(write_pages),
+        least(read_pages),
+        least(writes * partial),
+        (load * (write_pages + read_pages)).max(1e-3).log2(),
+    ]
 }
 
 /// Sizes and gaps in octaves above half a KiB; 0 where there are none.
@@ -208,21 +218,27 @@ struct Side {
     gap: f64,
 }
 
+/// The pages that work is counted in.
+const PAGE_BYTES: f64 = 4096.0;
+
 impl Side {
-    /// Pages of this size that a request touches on average, and how many of them in part only.
-    fn pages(&self, page: f64) -> (f64, f64) {
+    /// The largest power of two that divides the way from one start to the next: what lies that far apart is
+    /// striped over so many units, and a large divisor meets few of them.
+    fn step_divisor(&self) -> f64 {
+        let step = (self.bytes + self.gap) as u64;
+        if step == 0 { 0.0 } else { (1u64 << step.trailing_zeros().min(40)) as f64 }
+    }
+
+    /// Pages that a request touches on average, and how many of them in part only.
+    fn pages(&self) -> (f64, f64) {
         if self.bytes <= 0.0 {
             return (0.0, 0.0);
         }
         // Random places are multiples of the request's size; strided ones come round to every multiple of
-        // the greatest common divisor of step and page, which for powers of two is the smaller power.
-        let aligned = touched(self.bytes, page, page.min(self.bytes));
-        if self.gap <= 0.0 || self.random > 0.0 {
-            return aligned;
-        }
-        let step = (self.bytes + self.gap) as u64;
-        let grain = 1u64 << step.max(512).trailing_zeros().min(12 + 10);
-        touched(self.bytes, page, (grain as f64).min(page))
+        // the divisor of their step.
+        let strided = self.gap > 0.0 && self.random <= 0.0;
+        let grain = if strided { self.step_divisor().max(512.0) } else { self.bytes };
+        touched(self.bytes, PAGE_BYTES, grain.min(PAGE_BYTES))
     }
 }
 
@@ -273,7 +289,7 @@ mod tests {
 
     #[test]
     fn every_column_has_a_name() {
-        for features in [Features::Basic, Features::Extended, Features::Derived] {
+        for features in [Features::Basic, Features::Extended, Features::Octaves, Features::Derived] {
             let row = features.row(&of("w50-q16-W64k.r50-R4k.s16k"));
             assert_eq!(row.len(), features.names(false).len(), "{features:?}");
             assert!(row.iter().all(|value| value.is_finite()), "{row:?}");
@@ -302,7 +318,7 @@ mod tests {
                     partial += u64::from(!inside);
                 }
             }
-            let (said, part) = side.pages(4096.0);
+            let (said, part) = side.pages();
             let (seen, seen_part) = (pages as f64 / count as f64, partial as f64 / count as f64);
             assert!((said - seen).abs() < 0.01 * said, "{name}: {said} pages, {seen} seen");
             assert!((part - seen_part).abs() < 0.01, "{name}: {part} in part, {seen_part} seen");

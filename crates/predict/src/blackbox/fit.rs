@@ -118,21 +118,26 @@ impl Data {
 
 /// The extended tree: what cross-validation chooses from.
 fn tree_recipes() -> Vec<Recipe> {
-    let features = Features::Extended;
-    let recipe = |(scale, min_leaf)| Recipe { features, scale, learner: Learner::Tree { min_leaf } };
-    [(Scale::Relative, 12), (Scale::Relative, 20), (Scale::Log, 10), (Scale::Log, 14)]
-        .map(recipe)
-        .into()
+    let recipe = |(features, scale, min_leaf)| {
+        Recipe { features, scale, learner: Learner::Tree { min_leaf } }
+    };
+    [
+        (Features::Extended, Scale::Relative, 20),
+        (Features::Extended, Scale::Log, 12),
+        (Features::Octaves, Scale::Log, 12),
+        (Features::Octaves, Scale::Log, 18),
+    ]
+    .map(recipe)
+    .into()
 }
 
 /// The stronger model: likewise.
 fn strong_recipes() -> Vec<Recipe> {
-    let features = Features::Derived;
     let recipe = |(min_leaf, columns)| {
         let learner = Learner::Bag { trees: 16, min_leaf, columns };
-        Recipe { features, scale: Scale::Log, learner }
+        Recipe { features: Features::Derived, scale: Scale::Log, learner }
     };
-    [(24, 9), (36, 9)].map(recipe).into()
+    [(16, 7), (22, 10)].map(recipe).into()
 }
 
 /// Fits a model to some of the points and tests it on the others.
@@ -300,8 +305,9 @@ fn coverage(model: &Model, test: &Data) -> Vec<Coverage> {
 }
 
 fn importance(model: &Model) -> Vec<(String, f64)> {
-    let names = Features::Extended.names(model.open);
-    let shares = model.targets[0].tree.regressor.importance();
+    let regressor = &model.targets[0].tree.regressor;
+    let names = regressor.recipe().features.names(model.open);
+    let shares = regressor.importance();
     let mut all: Vec<(String, f64)> = names.into_iter().zip(shares).collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all

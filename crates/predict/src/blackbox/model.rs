@@ -250,11 +250,8 @@ impl Model {
                     return Err(format!("a band of its {} is no interval", both.target.name()));
                 }
             }
-            let recipe = both.tree.regressor.recipe();
-            if both.tree.regressor.path(&Characteristics::default()).is_none()
-                || recipe.features != Features::Extended
-            {
-                return Err(format!("its {} has no tree of Eq. 4", both.target.name()));
+            if both.tree.regressor.path(&Characteristics::default()).is_none() {
+                return Err(format!("its {} has no tree", both.target.name()));
             }
         }
         Ok(())
@@ -317,8 +314,8 @@ impl Model {
     /// The way of a workload through the tree of a target, a sentence for each step.
     pub fn explain(&self, target: Target, workload: &Characteristics) -> Vec<String> {
         let both = self.of(target);
-        let names = Features::Extended.names(self.open);
-        let row = Features::Extended.row(workload);
+        let features = both.tree.regressor.recipe().features;
+        let (names, row) = (features.names(self.open), features.row(workload));
         let Some(Ok(path)) = both.tree.regressor.path(workload) else { return Vec::new() };
         let mut lines: Vec<String> = path
             .steps

@@ -85,6 +85,7 @@ impl fmt::Display for Recipe {
         let features = match self.features {
             Features::Basic => "Eq. 2",
             Features::Extended => "Eq. 4",
+            Features::Octaves => "Eq. 4 in octaves",
             Features::Derived => "derived",
         };
         let scale = match self.scale {
