@@ -130,7 +130,8 @@ fn open_points_have_the_rate_they_ask_for() {
     std::fs::write(&list, "w0-l20-R4k.r100\nw0-l90-R4k.r100\n").unwrap();
     sweep(&out, &["--grid", list.to_str().unwrap()]).assert().success();
     let text = std::fs::read_to_string(&out).unwrap();
-    let rows: Vec<Value> = text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rows: Vec<Value> =
+        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |row: usize, key: &str| rows[row][key].as_f64().unwrap();
     assert!((of(1, "offered_iops") / of(0, "offered_iops") - 4.5).abs() < 1e-9);
     assert!(of(1, "latency_ns") > of(0, "latency_ns"));

@@ -13,7 +13,7 @@ use ssdtune_trace::Request;
 use ssdtune_trace::features::blackbox::{self as trace, Basic, Extended};
 
 /// Columns of the richest set.
-pub(crate) const COLUMNS_MAX: usize = 14;
+pub(crate) const COLUMNS_MAX: usize = 16;
 
 /// The paper's characteristics of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -110,13 +110,15 @@ const OCTAVES: [&str; 8] = [
     "log2 rd_stride",
 ];
 /// What is derived beside [`OCTAVES`].
-const DERIVED: [&str; 6] = [
+const DERIVED: [&str; 8] = [
     "log2 wr_step_divisor",
     "log2 rd_step_divisor",
     "log2 write_pages",
     "log2 read_pages",
     "log2 partial_writes",
     "log2 load_pages",
+    "log2 load_work",
+    "log2 bytes",
 ];
 
 impl Features {
@@ -157,8 +159,8 @@ impl Features {
             }
             Self::Derived => {
                 row[..8].copy_from_slice(&octaves(workload, load));
-                row[8..14].copy_from_slice(&derived(workload, load));
-                14
+                row[8..16].copy_from_slice(&derived(workload, load));
+                16
             }
         }
     }
@@ -187,7 +189,7 @@ fn octaves(workload: &Characteristics, load: f64) -> [f64; 8] {
 }
 
 /// In the order of [`DERIVED`].
-fn derived(workload: &Characteristics, load: f64) -> [f64; 6] {
+fn derived(workload: &Characteristics, load: f64) -> [f64; 8] {
     let all = &workload.extended;
     let write = Side { bytes: all.wr_size, random: all.wr_rand, gap: all.wr_stride };
     let read = Side { bytes: all.rd_size, random: all.rd_rand, gap: all.rd_stride };
@@ -203,6 +205,8 @@ fn derived(workload: &Characteristics, load: f64) -> [f64; 6] {
         least(read_pages),
         least(writes * partial),
         (load * (write_pages + read_pages)).max(1e-3).log2(),
+        (load * (WRITE_WORK * write_pages + read_pages)).max(1e-3).log2(),
+        log2(workload.mean_bytes()),
     ]
 }
 
@@ -217,6 +221,9 @@ struct Side {
     random: f64,
     gap: f64,
 }
+
+/// What writing a page costs in pages read: about ten in flash of every kind.
+const WRITE_WORK: f64 = 10.0;
 
 /// The pages that work is counted in.
 const PAGE_BYTES: f64 = 4096.0;
@@ -276,10 +283,14 @@ mod tests {
                 Requests::new(&point, Bytes::from_gib(64), 3).take(20_000).collect();
             let (said, seen) = (
                 Characteristics::of_point(&point, None),
-                Characteristics::of_requests(&requests, f64::from(match point.load() {
-                    Load::Depth(depth) => depth,
-                    Load::Percent(_) => 0,
-                }), None),
+                Characteristics::of_requests(
+                    &requests,
+                    f64::from(match point.load() {
+                        Load::Depth(depth) => depth,
+                        Load::Percent(_) => 0,
+                    }),
+                    None,
+                ),
             );
             for (said, seen) in said.extended.vector().into_iter().zip(seen.extended.vector()) {
                 assert!((said - seen).abs() <= 0.02 * said.abs().max(1.0), "{name}: {said} {seen}");
@@ -289,7 +300,8 @@ mod tests {
 
     #[test]
     fn every_column_has_a_name() {
-        for features in [Features::Basic, Features::Extended, Features::Octaves, Features::Derived] {
+        for features in [Features::Basic, Features::Extended, Features::Octaves, Features::Derived]
+        {
             let row = features.row(&of("w50-q16-W64k.r50-R4k.s16k"));
             assert_eq!(row.len(), features.names(false).len(), "{features:?}");
             assert!(row.iter().all(|value| value.is_finite()), "{row:?}");
@@ -300,7 +312,8 @@ mod tests {
     /// Against counting the pages of the point's own requests.
     #[test]
     fn pages_are_as_counted() {
-        for name in ["w100-q1-W4k.r100", "w100-q1-W1k.s4k", "w100-q1-W16k.s1k", "w100-q1-W64k.s16k"] {
+        for name in ["w100-q1-W4k.r100", "w100-q1-W1k.s4k", "w100-q1-W16k.s1k", "w100-q1-W64k.s16k"]
+        {
             let point: Point = name.parse().unwrap();
             let access = point.write().unwrap();
             let gap = match access.pattern {

@@ -105,7 +105,8 @@ pub fn jobs(points: &[Point], options: &JobOptions) -> Result<Jobs, FioError> {
             Some(lines) => text += &(lines + &timed),
             None => {
                 let name = format!("{point}.iolog");
-                let _ = writeln!(text, "read_iolog={}/{name}\nreplay_no_stall=1", options.log_folder);
+                let _ =
+                    writeln!(text, "read_iolog={}/{name}\nreplay_no_stall=1", options.log_folder);
                 logs.push((name, log(point, options)));
             }
         }
@@ -123,7 +124,12 @@ fn native(point: &Point) -> Option<String> {
                 Pattern::Stride { .. } => None,
             };
             let (writes, reads) = (random(write)?, random(read)?);
-            let shared = format!("rwmixwrite={}\nbs={},{}\n", point.write_percent(), read.bytes, write.bytes);
+            let shared = format!(
+                "rwmixwrite={}\nbs={},{}\n",
+                point.write_percent(),
+                read.bytes,
+                write.bytes
+            );
             match (writes, reads) {
                 (0, 0) => lines("rw", shared),
                 _ => lines("randrw", format!("{shared}percentage_random={reads},{writes}\n")),
@@ -280,8 +286,16 @@ mod tests {
         for (from, to, problem) in [
             ("w0-q1-R4k.r100", "my job", "a.json, job \"my job\": \"my job\" is no point"),
             ("w0-q1-R4k.r100", "w50-q4-W4k.r100-R16k.r0", "a second job of this name"),
-            ("\"error\" : 0,\n   \"read\" : { \"bw", "\"error\" : 5,\n   \"read\" : { \"bw", "error 5"),
-            ("\"lat_ns\" : { \"mean\" : 7.0 }", "\"lat\" : 7.0", "its part read has no mean in lat_ns"),
+            (
+                "\"error\" : 0,\n   \"read\" : { \"bw",
+                "\"error\" : 5,\n   \"read\" : { \"bw",
+                "error 5",
+            ),
+            (
+                "\"lat_ns\" : { \"mean\" : 7.0 }",
+                "\"lat\" : 7.0",
+                "its part read has no mean in lat_ns",
+            ),
             ("\"total_ios\" : 2", "\"total_ios\" : 0", "it moved nothing"),
             ("\"fio version\"", "\"version\"", "missing field `fio version`"),
         ] {
@@ -310,7 +324,9 @@ mod tests {
             ["w50-q4-W4k.r100-R16k.r0", "w100-q1-W4k.s16k", "w25-q16-W4k.s16k-R64k.r50"].map(point);
         let made = jobs(&points, &options).unwrap();
         let has = |lines: &str| assert!(made.text.contains(lines), "{}", made.text);
-        has("[w50-q4-W4k.r100-R16k.r0]\nstonewall\niodepth=4\nrw=randrw\nrwmixwrite=50\nbs=16384,4096\n");
+        has(
+            "[w50-q4-W4k.r100-R16k.r0]\nstonewall\niodepth=4\nrw=randrw\nrwmixwrite=50\nbs=16384,4096\n",
+        );
         has("percentage_random=0,100\ntime_based=1\nruntime=2\nramp_time=1\n");
         has("rw=write:16384\nbs=4096\n");
         has("read_iolog=logs/w25-q16-W4k.s16k-R64k.r50.iolog\n");

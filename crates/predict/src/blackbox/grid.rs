@@ -78,8 +78,10 @@ fn patterns() -> impl Iterator<Item = Point> {
         SIZES_KIB.into_iter().flat_map(move |write_kib| {
             SIZES_KIB.into_iter().flat_map(move |read_kib| {
                 let both = random().flat_map(move |write| random().map(move |read| (write, read)));
-                let writes = strided().flat_map(move |write| random().map(move |read| (write, read)));
-                let reads = random().flat_map(move |write| strided().map(move |read| (write, read)));
+                let writes =
+                    strided().flat_map(move |write| random().map(move |read| (write, read)));
+                let reads =
+                    random().flat_map(move |write| strided().map(move |read| (write, read)));
                 both.chain(writes).chain(reads).map(move |(write, read)| {
                     let write = Access { bytes: write_kib << 10, pattern: write };
                     let read = Access { bytes: read_kib << 10, pattern: read };

@@ -20,7 +20,8 @@ use super::stream::Requests;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{CheckedConfig, Nanos, Sectors};
 use ssdtune_sim::{
-    Completion, Footprint, InitialState, Observe, Outcome, Past, SimError, Simulator, Stream, Tenant,
+    Completion, Footprint, InitialState, Observe, Outcome, Past, SimError, Simulator, Stream,
+    Tenant,
 };
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,12 +138,7 @@ impl Bench<'_> {
         let Some(first) = points.first() else { return Ok(Vec::new()) };
         let drive = self.drive()?;
         let requests = Requests::new(first, drive.address_space(0), self.settings.seed);
-        let mut run = Run {
-            drive,
-            requests,
-            effort: self.settings.effort,
-            stop: self.stop,
-        };
+        let mut run = Run { drive, requests, effort: self.settings.effort, stop: self.stop };
         let mut capacity_iops = None;
         let measure = |point: &Point| match point.load() {
             Load::Depth(depth) => run.closed(point, depth),

@@ -108,7 +108,8 @@ impl Banded {
         truths: &[f64],
         unseen: &[f64],
     ) -> Result<Self, FitError> {
-        let ratios: Vec<f64> = truths.iter().zip(unseen).map(|(truth, found)| truth / found).collect();
+        let ratios: Vec<f64> =
+            truths.iter().zip(unseen).map(|(truth, found)| truth / found).collect();
         let mut by_leaf: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for (leaf, ratio) in leaf_of.iter().zip(&ratios) {
             by_leaf.entry(*leaf).or_default().push(*ratio);
@@ -217,7 +218,8 @@ impl Model {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ModelFileError::Io { path: path.to_path_buf(), source })?;
         let content = |problem| ModelFileError::Content { path: path.to_path_buf(), problem };
-        let model: Self = serde_json::from_str(&text).map_err(|error| content(error.to_string()))?;
+        let model: Self =
+            serde_json::from_str(&text).map_err(|error| content(error.to_string()))?;
         model.verify().map_err(content)?;
         Ok(model)
     }
@@ -343,12 +345,18 @@ impl Model {
             target.name()
         ));
         if path.clamped {
-            lines.push("which leaves what the leaf was trained on, and is held at its end".to_owned());
+            lines.push(
+                "which leaves what the leaf was trained on, and is held at its end".to_owned(),
+            );
         }
         let band = both.tree.leaves.get(&path.leaf).unwrap_or(&both.tree.all);
         lines.push(format!(
             "nine in ten of {} were between {} and {} times what was predicted",
-            if both.tree.leaves.contains_key(&path.leaf) { "the leaf's points" } else { "all points" },
+            if both.tree.leaves.contains_key(&path.leaf) {
+                "the leaf's points"
+            } else {
+                "all points"
+            },
             number(band.low),
             number(band.high)
         ));

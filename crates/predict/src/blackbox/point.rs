@@ -95,7 +95,9 @@ impl Point {
         if !sound {
             return wrong(format!("a depth is 1 to {DEPTH_MAX}, a load 1 to {LOAD_MAX} percent"));
         }
-        for (part, requests, letter) in [(write, write_percent, 'W'), (read, 100 - write_percent, 'R')] {
+        for (part, requests, letter) in
+            [(write, write_percent, 'W'), (read, 100 - write_percent, 'R')]
+        {
             if part.is_some() != (requests > 0) {
                 let verb = if part.is_some() { "leave out" } else { "give" };
                 return wrong(format!("{write_percent} % are writes, so {verb} the part {letter}"));
@@ -267,7 +269,8 @@ mod tests {
             (0u32..=100).prop_map(|percent| Pattern::Random { percent }),
             (1u32..=1024).prop_map(|sectors| Pattern::Stride { gap_bytes: 512 * sectors }),
         ];
-        (1u32..=2048, pattern).prop_map(|(sectors, pattern)| Access { bytes: 512 * sectors, pattern })
+        (1u32..=2048, pattern)
+            .prop_map(|(sectors, pattern)| Access { bytes: 512 * sectors, pattern })
     }
 
     proptest! {

@@ -94,9 +94,14 @@ impl fmt::Display for Recipe {
             Scale::Log => "log",
         };
         match self.learner {
-            Learner::Tree { min_leaf } => write!(f, "{features}, {scale}, tree of leaves >= {min_leaf}"),
+            Learner::Tree { min_leaf } => {
+                write!(f, "{features}, {scale}, tree of leaves >= {min_leaf}")
+            }
             Learner::Bag { trees, min_leaf, columns } => {
-                write!(f, "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns")
+                write!(
+                    f,
+                    "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns"
+                )
             }
         }
     }
@@ -148,7 +153,9 @@ impl Recipe {
         };
         let tree = TreeParams::new(Leaves::Linear).weighting(weighting).thresholds(24).seed(seed);
         let fitted = match self.learner {
-            Learner::Tree { min_leaf } => Fitted::Tree(tree.min_leaf(min_leaf).fit(x.view(), y.view())?),
+            Learner::Tree { min_leaf } => {
+                Fitted::Tree(tree.min_leaf(min_leaf).fit(x.view(), y.view())?)
+            }
             Learner::Bag { trees, min_leaf, columns } => {
                 let tree = tree.min_leaf(min_leaf).columns_per_split(columns);
                 Fitted::Bag(BagParams::new(trees, tree).fit(x.view(), y.view())?)
@@ -174,7 +181,8 @@ impl Recipe {
         let parts: Vec<Vec<(usize, f64)>> = splits
             .into_par_iter()
             .map(|split| {
-                let some: Vec<Characteristics> = split.train.iter().map(|&row| workloads[row]).collect();
+                let some: Vec<Characteristics> =
+                    split.train.iter().map(|&row| workloads[row]).collect();
                 let known: Vec<f64> = split.train.iter().map(|&row| targets[row]).collect();
                 let model = self.fit(&some, &known, seed)?;
                 Ok(split.test.iter().map(|&row| (row, model.predict(&workloads[row]))).collect())

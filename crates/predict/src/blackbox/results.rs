@@ -260,12 +260,8 @@ impl Store {
     /// The file cannot be read or written, a line is wrong, or it holds something else.
     pub fn open(path: &Path, source: Source) -> Result<Self, ResultsError> {
         let io = |source| ResultsError::Io { path: path.to_path_buf(), source };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(io)?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
         let text = std::fs::read_to_string(path).map_err(io)?;
         // Half a first line is all that a run killed at its very start leaves.
         if !text.contains('\n') {
@@ -316,9 +312,9 @@ impl Store {
     pub fn sort(mut self, order: &[Point]) -> Result<Results, ResultsError> {
         let place: BTreeMap<&Point, usize> =
             order.iter().enumerate().map(|(at, point)| (point, at)).collect();
-        self.results.rows.sort_by_key(|row| {
-            (place.get(&row.point).copied().unwrap_or(usize::MAX), row.point)
-        });
+        self.results
+            .rows
+            .sort_by_key(|row| (place.get(&row.point).copied().unwrap_or(usize::MAX), row.point));
         let mut text = line(&self.results.source);
         text.extend(self.results.rows.iter().map(line));
         let mut beside = self.path.clone().into_os_string();
@@ -361,7 +357,9 @@ mod tests {
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let mut store = Store::open(&path, source(0)).unwrap();
-            for (point, latency) in [(a, 5.5), (b, 6.25)].into_iter().skip(store.results().rows.len()) {
+            for (point, latency) in
+                [(a, 5.5), (b, 6.25)].into_iter().skip(store.results().rows.len())
+            {
                 store.append(&[(point, figures(latency))]).unwrap();
             }
             assert_eq!(std::fs::read_to_string(&path).unwrap(), whole, "cut at {cut}");

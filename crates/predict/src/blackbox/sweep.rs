@@ -31,10 +31,11 @@ fn families(points: &[Point]) -> Vec<Vec<Point>> {
     let mut families: Vec<Vec<Point>> = Vec::new();
     for point in points {
         let is_open = matches!(point.load(), Load::Percent(_));
-        let place = *places.entry((is_open, point.with_load(Load::Depth(1)))).or_insert_with(|| {
-            families.push(Vec::new());
-            families.len() - 1
-        });
+        let place =
+            *places.entry((is_open, point.with_load(Load::Depth(1)))).or_insert_with(|| {
+                families.push(Vec::new());
+                families.len() - 1
+            });
         families[place].push(*point);
     }
     families
@@ -98,7 +99,8 @@ mod tests {
     fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
         let directory = tempfile::tempdir().unwrap();
         let (config, stop, points) = (small(), AtomicBool::new(false), points());
-        let effort = Effort { pages: 400, requests_min: 40, requests_max: 200, lead_in_percent: 50 };
+        let effort =
+            Effort { pages: 400, requests_min: 40, requests_max: 200, lead_in_percent: 50 };
         let settings = Settings { effort, ..Settings::default() };
         let bench = Bench { config: &config, settings, stop: &stop };
         let source = Source::simulated(&config, "test".to_owned(), settings, &points);
@@ -135,7 +137,9 @@ mod tests {
         for family in families(&points) {
             for (point, figures) in family.iter().zip(bench.family(&family).unwrap()) {
                 let (found, expected) = match point.load() {
-                    Load::Depth(depth) => (figures.iops * figures.latency_ns / 1e9, f64::from(depth)),
+                    Load::Depth(depth) => {
+                        (figures.iops * figures.latency_ns / 1e9, f64::from(depth))
+                    }
                     Load::Percent(_) => (figures.iops, figures.offered_iops.unwrap()),
                 };
                 assert!((found / expected - 1.0).abs() < 0.1, "{point}: {found} for {expected}");

@@ -131,7 +131,8 @@ fn cells(args: &Args, context: &Context) -> Outcome<Vec<(String, usize, Vec<Requ
         let requests = read(path, &args.read, context)?;
         let all = windows::cut(&requests, args.window as usize);
         let step = all.len().div_ceil(args.windows as usize).max(1);
-        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name =
+            path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         if all.is_empty() {
             context.warn(format_args!("{} fills no window of {}", path.display(), args.window));
         }

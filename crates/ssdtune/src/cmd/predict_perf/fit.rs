@@ -39,9 +39,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         command: command_line(),
     };
     let fitted = tuning::pool(context)?.install(|| fit(&results, &options));
-    let (model, report) = fitted.map_err(|error| {
-        Failure::input(anyhow::anyhow!("{}: {error}", args.results.display()))
-    })?;
+    let (model, report) = fitted
+        .map_err(|error| Failure::input(anyhow::anyhow!("{}: {error}", args.results.display())))?;
     if let Some(path) = &args.out {
         std::fs::write(path, model.to_json())
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -90,6 +89,7 @@ fn show(report: &FitReport, context: &Context) -> Outcome {
             coverage.width
         ))?;
     }
-    let shares = report.importance.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share));
+    let shares =
+        report.importance.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share));
     context.line(format_args!("what latency depends on: {}", shares.collect::<Vec<_>>().join(", ")))
 }

@@ -30,7 +30,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     for path in &args.files {
         let name = path.display().to_string();
         let (version, found) = fio::import(&name, &read_text(path)?).map_err(Failure::input)?;
-        if let Some((point, _)) = found.iter().find(|(point, _)| rows.iter().any(|(known, _)| known == point)) {
+        if let Some((point, _)) =
+            found.iter().find(|(point, _)| rows.iter().any(|(known, _)| known == point))
+        {
             return Err(Failure::input(anyhow::anyhow!(
                 "{name}: {point} is in a file before it: import each point once"
             )));

@@ -74,7 +74,8 @@ fn one(model: &Model, point: &Point, rate: Option<f64>, context: &Context) -> Ou
         }
         (false, Load::Depth(_), None) => Characteristics::of_point(point, None),
         (false, _, _) => {
-            let problem = "the model is of a closed loop: give a point with a depth (q), and no --rate";
+            let problem =
+                "the model is of a closed loop: give a point with a depth (q), and no --rate";
             return Err(Failure::usage(anyhow!(problem)));
         }
     };
@@ -88,7 +89,8 @@ fn one(model: &Model, point: &Point, rate: Option<f64>, context: &Context) -> Ou
     let mut table = table::new(&["", "stronger model", "9 in 10", "tree", "9 in 10"]);
     for (at, target) in Target::ALL.into_iter().enumerate() {
         let (strong, tree) = (&prediction.strong[at], &prediction.tree[at]);
-        let between = |e: &Estimate| format!("{} to {}", shown(target, e.low), shown(target, e.high));
+        let between =
+            |e: &Estimate| format!("{} to {}", shown(target, e.low), shown(target, e.high));
         table.add_row([
             target.name().to_owned(),
             shown(target, strong.value),
@@ -150,7 +152,8 @@ fn several(model: &Model, workloads: &[Characteristics], context: &Context) -> O
     if context.json() {
         return context.document(&predictions);
     }
-    let mut table = table::new(&["window", "writes", "latency", "9 in 10", "IOPS", "bandwidth", ""]);
+    let mut table =
+        table::new(&["window", "writes", "latency", "9 in 10", "IOPS", "bandwidth", ""]);
     for (number, prediction) in predictions.iter().enumerate() {
         let [latency, iops, bandwidth] = prediction.strong;
         let note = if prediction.warnings.is_empty() { "" } else { "outside training" };
@@ -158,7 +161,11 @@ fn several(model: &Model, workloads: &[Characteristics], context: &Context) -> O
             (number + 1).to_string(),
             format!("{:.0} %", 100.0 * prediction.workload.extended.rw_ratio),
             shown(Target::Latency, latency.value),
-            format!("{} to {}", shown(Target::Latency, latency.low), shown(Target::Latency, latency.high)),
+            format!(
+                "{} to {}",
+                shown(Target::Latency, latency.low),
+                shown(Target::Latency, latency.high)
+            ),
             shown(Target::Iops, iops.value),
             shown(Target::Bandwidth, bandwidth.value),
             note.to_owned(),
