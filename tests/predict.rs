@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 /// A drive of 64 MiB and little to measure, so that a point takes a millisecond.
-const SMALL: [&str; 18] = [
+const SMALL: [&str; 20] = [
     "--device",
     "haml",
     "--set",
@@ -24,6 +24,8 @@ const SMALL: [&str; 18] = [
     "24",
     "--requests-max",
     "64",
+    "--rounds",
+    "1",
     "--set",
     "gc.threshold=0.1",
 ];

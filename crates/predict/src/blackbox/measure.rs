@@ -48,17 +48,25 @@ pub enum State {
 pub struct Effort {
     /// Requests counted are as many as move so many pages of 4 KiB,
     pub pages: u64,
-    /// but at least so many (and four for each one outstanding),
-    pub requests_min: u64,
-    /// and at most so many.
+    /// but at most so many,
     pub requests_max: u64,
+    /// and at least so many,
+    pub requests_min: u64,
+    /// and so many for each one outstanding: fewer rounds of a deep queue are a sample of its beginning.
+    pub rounds: u64,
     /// Requests before those that are counted, in percent of them.
     pub lead_in_percent: u64,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { pages: 4_096, requests_min: 192, requests_max: 1_024, lead_in_percent: 50 }
+        Self {
+            pages: 4_096,
+            requests_max: 1_024,
+            requests_min: 192,
+            rounds: 16,
+            lead_in_percent: 50,
+        }
     }
 }
 
@@ -66,7 +74,7 @@ impl Effort {
     /// Requests counted and requests before them.
     pub fn requests(&self, point: &Point, depth: u32) -> (u64, u64) {
         let wanted = (self.pages as f64 * PAGE_BYTES / point.mean_bytes()) as u64;
-        let least = self.requests_min.max(4 * u64::from(depth)).max(1);
+        let least = self.requests_min.max(self.rounds * u64::from(depth)).max(1);
         let counted = wanted.clamp(least, self.requests_max.max(least));
         (counted, (counted * self.lead_in_percent / 100).max(u64::from(depth)))
     }

@@ -99,8 +99,13 @@ mod tests {
     fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
         let directory = tempfile::tempdir().unwrap();
         let (config, stop, points) = (small(), AtomicBool::new(false), points());
-        let effort =
-            Effort { pages: 400, requests_min: 40, requests_max: 200, lead_in_percent: 50 };
+        let effort = Effort {
+            pages: 400,
+            requests_min: 40,
+            requests_max: 200,
+            rounds: 4,
+            lead_in_percent: 50,
+        };
         let settings = Settings { effort, ..Settings::default() };
         let bench = Bench { config: &config, settings, stop: &stop };
         let source = Source::simulated(&config, "test".to_owned(), settings, &points);
@@ -129,8 +134,13 @@ mod tests {
     #[test]
     fn figures_obey_littles_law() {
         let (config, stop) = (small(), AtomicBool::new(false));
-        let effort =
-            Effort { pages: 4000, requests_min: 500, requests_max: 2000, lead_in_percent: 50 };
+        let effort = Effort {
+            pages: 4000,
+            requests_min: 500,
+            requests_max: 2000,
+            rounds: 16,
+            lead_in_percent: 50,
+        };
         let settings = Settings { effort, ..Settings::default() };
         let bench = Bench { config: &config, settings, stop: &stop };
         let points = points();

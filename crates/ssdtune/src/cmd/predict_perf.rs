@@ -11,8 +11,10 @@ mod predict;
 mod sweep;
 
 use crate::context::Context;
+use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
+use ssdtune_model::CheckedConfig;
 use ssdtune_predict::blackbox::model::{Model, ModelFileError};
 use ssdtune_predict::blackbox::point::Point;
 use ssdtune_predict::blackbox::results::{Results, ResultsError};
@@ -80,6 +82,13 @@ impl GridArgs {
             None => points,
         })
     }
+}
+
+/// The drive, checked.
+fn drive(name: &str, overrides: &Overrides, context: &Context) -> Outcome<CheckedConfig> {
+    let loaded = device::load(name, overrides, context)?;
+    loaded.notes.iter().for_each(|note| context.note(format_args!("{name}: {note}")));
+    loaded.config.check().map_err(Failure::input)
 }
 
 fn read_text(path: &Path) -> Outcome<String> {

@@ -1,11 +1,11 @@
 //! `predict-perf check`: a model against the simulator, on windows of real traces.
 
 use super::predict::{read, shown};
-use super::read_model;
 use super::sweep::HowArgs;
+use super::{drive, read_model};
 use crate::cmd::trace::read_args::ReadArgs;
 use crate::context::Context;
-use crate::device::{self, Overrides};
+use crate::device::Overrides;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::{table, tuning};
@@ -13,7 +13,6 @@ use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_learn::measure::ErrorReport;
-use ssdtune_model::CheckedConfig;
 use ssdtune_predict::blackbox::measure::{Bench, MeasureError};
 use ssdtune_predict::blackbox::model::Target;
 use ssdtune_predict::blackbox::results::Source;
@@ -87,7 +86,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         let problem = if model.open { "an open loop: leave out" } else { "a closed loop: give" };
         return Err(Failure::usage(anyhow!("the model is of {problem} --depth")));
     }
-    let config: CheckedConfig = device::load(&args.device, &args.overrides, context)?.config;
+    let config = drive(&args.device, &args.overrides, context)?;
     let settings = args.how.settings(context);
     let asked = Source::simulated(&config, String::new(), settings, &[]);
     if asked.device_digest() != model.provenance.source.device_digest() {

@@ -1,14 +1,13 @@
 //! `predict-perf sweep`: measures a simulated drive at every point of a grid.
 
-use super::{GridArgs, results_failure, simulator};
+use super::{GridArgs, drive, results_failure, simulator};
 use crate::context::{Context, Level};
-use crate::device::{self, Overrides};
+use crate::device::Overrides;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::tuning;
 use serde::Serialize;
-use ssdtune_model::CheckedConfig;
 use ssdtune_predict::blackbox::measure::{Bench, Effort, MeasureError, Settings, State};
 use ssdtune_predict::blackbox::results::{Source, Store};
 use ssdtune_predict::blackbox::sweep::{self, SweepError};
@@ -48,13 +47,17 @@ pub(super) struct HowArgs {
     #[arg(long, value_name = "N", default_value_t = Effort::default().pages, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pages: u64,
 
-    /// but at least so many,
+    /// but at most so many,
+    #[arg(long, value_name = "N", default_value_t = Effort::default().requests_max, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    requests_max: u64,
+
+    /// and at least so many,
     #[arg(long, value_name = "N", default_value_t = Effort::default().requests_min, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     requests_min: u64,
 
-    /// and at most so many.
-    #[arg(long, value_name = "N", default_value_t = Effort::default().requests_max, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
-    requests_max: u64,
+    /// and so many for each request outstanding.
+    #[arg(long, value_name = "N", default_value_t = Effort::default().rounds, value_parser = clap::value_parser!(u64).range(0..=1 << 16))]
+    rounds: u64,
 
     /// Requests before those that are counted, in percent of them.
     #[arg(long, value_name = "PERCENT", default_value_t = Effort::default().lead_in_percent, value_parser = clap::value_parser!(u64).range(0..=1000))]
@@ -82,8 +85,9 @@ impl HowArgs {
         };
         let effort = Effort {
             pages: self.pages,
-            requests_min: self.requests_min,
             requests_max: self.requests_max,
+            requests_min: self.requests_min,
+            rounds: self.rounds,
             lead_in_percent: self.lead_in,
         };
         Settings { state, effort, seed: context.seed().unwrap_or(0) }
@@ -100,8 +104,7 @@ struct Summary<'a> {
 
 /// Measures what is not known yet.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let loaded = device::load(&args.device, &args.overrides, context)?;
-    let config: CheckedConfig = loaded.config;
+    let config = drive(&args.device, &args.overrides, context)?;
     let points = args.grid.points(context)?;
     let settings = args.how.settings(context);
     let source = Source::simulated(&config, simulator(), settings, &points);
