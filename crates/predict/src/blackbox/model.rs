@@ -323,9 +323,10 @@ impl Model {
             .steps
             .iter()
             .map(|step| {
-                let (name, value) = (&names[step.column], number(row[step.column]));
                 let verb = if step.below { "is at most" } else { "is above" };
-                format!("{name} = {value} {verb} {}", number(step.threshold))
+                let (name, value) = natural(&names[step.column], row[step.column]);
+                let (_, threshold) = natural(&names[step.column], step.threshold);
+                format!("{name} = {value} {verb} {threshold}")
             })
             .collect();
         let mut sum = number(path.intercept);
@@ -362,6 +363,14 @@ impl Model {
         ));
         lines
     }
+}
+
+/// A column's characteristic and value in its own unit.
+fn natural(name: &str, value: f64) -> (&str, String) {
+    let Some(plain) = name.strip_prefix("log2 ") else { return (name, number(value)) };
+    // Octaves of sizes and strides count from a sector, 512 bytes.
+    let is_bytes = plain.ends_with("_size") || plain.ends_with("_stride");
+    (plain, number(value.exp2() * if is_bytes { 512.0 } else { 1.0 }))
 }
 
 /// Four significant digits.
