@@ -28,7 +28,7 @@ mod params;
 mod prune;
 
 pub use errors::TreeError;
-pub use model::TreeModel;
+pub use model::{Path, Step, TreeModel};
 pub use params::{Leaves, Prune, TreeParams, TreeValidParams, Weighting};
 
 pub(crate) use fit::{Sample, grow};

@@ -8,6 +8,7 @@ mod config;
 mod db;
 mod grade;
 mod man;
+mod predict_perf;
 mod prune;
 mod recommend;
 mod search;
@@ -51,6 +52,9 @@ pub(crate) enum Command {
     /// Learn categories of workloads, and tell which one a trace belongs to.
     #[command(subcommand)]
     Workload(workload::Command),
+    /// Learn how fast a drive is from measurements, and predict workloads without simulating them.
+    #[command(subcommand)]
+    PredictPerf(predict_perf::Command),
     /// The best configuration known for workloads like this one, at once and without simulation.
     Recommend(Box<recommend::Args>),
     /// List, show, export, import, clean and verify what an AutoDB remembers.
@@ -77,6 +81,7 @@ impl Command {
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),
             Self::Workload(command) => command.run(context),
+            Self::PredictPerf(command) => command.run(context),
             Self::Recommend(args) => recommend::run(&args, context),
             Self::Db(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),

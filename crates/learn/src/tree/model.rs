@@ -37,6 +37,38 @@ enum Kind {
     Leaf { intercept: f64, slopes: Vec<f64>, low: f64, high: f64 },
 }
 
+/// One decision on a row's way to its leaf.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The column that decides.
+    pub column: usize,
+    /// What it is compared with.
+    pub threshold: f64,
+    /// Whether the row has the threshold or less.
+    pub below: bool,
+}
+
+/// A row's way through the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path<'a> {
+    /// The decisions, from the root.
+    pub steps: Vec<Step>,
+    /// Number of the leaf among the tree's nodes.
+    pub leaf: usize,
+    /// Training rows of the leaf.
+    pub rows: usize,
+    /// Root of the mean weighted squared error of the leaf's model on them.
+    pub rmse: f64,
+    /// The leaf's model at 0.
+    pub intercept: f64,
+    /// What each column adds to it; empty for a constant leaf.
+    pub slopes: &'a [f64],
+    /// Whether the leaf's model left the range of its training targets and was held there.
+    pub clamped: bool,
+    /// The prediction.
+    pub value: f64,
+}
+
 impl TreeModel {
     /// Keeps what a walk sees that stops at nodes priced `price` or below.
     pub(crate) fn from_grown(grown: &Grown, prices: &[f64], price: f64, columns: usize) -> Self {
@@ -122,6 +154,30 @@ impl TreeModel {
     pub fn predict_one(&self, row: &[f64]) -> Result<f64, DataError> {
         check_row(row, self.columns)?;
         Ok(self.value(row))
+    }
+
+    /// A row's way through the tree, and what it finds there.
+    pub fn path(&self, row: &[f64]) -> Result<Path<'_>, DataError> {
+        check_row(row, self.columns)?;
+        let (mut place, mut steps) = (0, Vec::new());
+        loop {
+            let node = &self.nodes[place];
+            match &node.kind {
+                Kind::Split { column, threshold, below, above } => {
+                    let is_below = row[*column] <= *threshold;
+                    steps.push(Step { column: *column, threshold: *threshold, below: is_below });
+                    place = if is_below { *below } else { *above };
+                }
+                Kind::Leaf { intercept, slopes, low, high } => {
+                    let sum = slopes.iter().zip(row).fold(*intercept, |sum, (s, x)| sum + s * x);
+                    let value = sum.clamp(*low, *high);
+                    let (rows, rmse, clamped) = (node.rows, node.rmse, value != sum);
+                    let intercept = *intercept;
+                    let leaf = place;
+                    return Ok(Path { steps, leaf, rows, rmse, intercept, slopes, clamped, value });
+                }
+            }
+        }
     }
 
     /// The prediction for a row already checked.

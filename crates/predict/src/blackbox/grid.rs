@@ -1,0 +1,195 @@
+//! Grids: lists of points.
+//!
+//! The paper's (section III): writes 0, 25, 50, 75, 100 %; sizes 1 to 256 KiB and depths 1 to 64 in steps of
+//! four times; randomness 0, 50, 100 %; strides of 1 to 256 KiB. It says "12,000 requests" and not which: here
+//! a direction is sequential, half random, random, or has one of the five strides; of two mixed directions one
+//! at most is strided, which leaves 9 + 30 = 39 pairs. With 3 shares, 25 pairs of sizes and 4 depths these are
+//! 11,700 mixed points, and with 2 directions, 5 sizes, 4 depths and 8 patterns 320 pure ones: 12,020.
+//!
+//! A file lists one name in a line; `#` begins a comment.
+
+use super::point::{Access, Load, Pattern, Point, PointError};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use std::collections::{BTreeMap, BTreeSet};
+
+const WRITE_PERCENTS: [u32; 3] = [25, 50, 75];
+const SIZES_KIB: [u32; 5] = [1, 4, 16, 64, 256];
+const DEPTHS: [u32; 4] = [1, 4, 16, 64];
+const RANDOM_PERCENTS: [u32; 3] = [0, 50, 100];
+const GAPS_KIB: [u32; 5] = [1, 4, 16, 64, 256];
+/// Offered loads of the open grid.
+const LOADS: [u32; 4] = [20, 50, 70, 90];
+
+/// Why a list is no grid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GridError {
+    /// A line is no point.
+    #[error("{file}, line {line}: {error}")]
+    Point {
+        /// The list.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        error: PointError,
+    },
+    /// A point is there twice.
+    #[error("{file}, line {line}: {point} was listed before: leave one out")]
+    Twice {
+        /// The list.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The point.
+        point: Point,
+    },
+    /// There is none.
+    #[error("{file} lists no point: write one in a line, such as w50-q16-W64k.r100-R4k.s16k")]
+    Empty {
+        /// The list.
+        file: String,
+    },
+}
+
+/// The paper's grid, in a closed loop.
+pub fn closed() -> Vec<Point> {
+    patterns().flat_map(|point| DEPTHS.map(|depth| point.with_load(Load::Depth(depth)))).collect()
+}
+
+/// The same workloads in an open loop, at [`LOADS`] percent of what the drive can do.
+pub fn open() -> Vec<Point> {
+    patterns().flat_map(|point| LOADS.map(|load| point.with_load(Load::Percent(load)))).collect()
+}
+
+/// Every workload once, in a closed loop of one.
+fn patterns() -> impl Iterator<Item = Point> {
+    let random = || RANDOM_PERCENTS.into_iter().map(|percent| Pattern::Random { percent });
+    let strided = || GAPS_KIB.into_iter().map(|kib| Pattern::Stride { gap_bytes: kib << 10 });
+    let pure = move |write: bool| {
+        let one = move |kib: u32, pattern| {
+            let access = Some(Access { bytes: kib << 10, pattern });
+            if write { point(100, access, None) } else { point(0, None, access) }
+        };
+        let all = move |kib| random().chain(strided()).map(move |pattern| one(kib, pattern));
+        SIZES_KIB.into_iter().flat_map(all)
+    };
+    let mixed = WRITE_PERCENTS.into_iter().flat_map(move |percent| {
+        SIZES_KIB.into_iter().flat_map(move |write_kib| {
+            SIZES_KIB.into_iter().flat_map(move |read_kib| {
+                let both = random().flat_map(move |write| random().map(move |read| (write, read)));
+                let writes =
+                    strided().flat_map(move |write| random().map(move |read| (write, read)));
+                let reads =
+                    random().flat_map(move |write| strided().map(move |read| (write, read)));
+                both.chain(writes).chain(reads).map(move |(write, read)| {
+                    let write = Access { bytes: write_kib << 10, pattern: write };
+                    let read = Access { bytes: read_kib << 10, pattern: read };
+                    point(percent, Some(write), Some(read))
+                })
+            })
+        })
+    });
+    pure(false).chain(mixed).chain(pure(true))
+}
+
+fn point(percent: u32, write: Option<Access>, read: Option<Access>) -> Point {
+    Point::new(percent, Load::Depth(1), write, read).expect("the grid's own points are sound")
+}
+
+/// Reads a list.
+///
+/// # Errors
+/// A line is no point, a point is there twice, or there is none.
+pub fn parse(file: &str, text: &str) -> Result<Vec<Point>, GridError> {
+    let (mut points, mut seen) = (Vec::new(), BTreeSet::new());
+    for (number, line) in text.lines().enumerate() {
+        let name = line.split('#').next().unwrap_or_default().trim();
+        if name.is_empty() {
+            continue;
+        }
+        let (file, line) = (file.to_owned(), number + 1);
+        match name.parse::<Point>() {
+            Err(error) => return Err(GridError::Point { file, line, error }),
+            Ok(point) if !seen.insert(point) => return Err(GridError::Twice { file, line, point }),
+            Ok(point) => points.push(point),
+        }
+    }
+    if points.is_empty() { Err(GridError::Empty { file: file.to_owned() }) } else { Ok(points) }
+}
+
+/// About so many of the points, in their order: families (points that differ in their load only) are drawn at
+/// random until there are enough.
+pub fn sample(points: &[Point], count: usize, seed: u64) -> Vec<Point> {
+    let family = |point: &Point| point.with_load(Load::Depth(1));
+    let mut families: Vec<Point> = points.iter().map(family).collect();
+    families.sort_unstable();
+    families.dedup();
+    let mut rng = Pcg64::seed_from_u64(seed);
+    for last in (1..families.len()).rev() {
+        families.swap(last, rng.random_range(0..=last));
+    }
+    let mut sizes: BTreeMap<Point, usize> = BTreeMap::new();
+    points.iter().for_each(|point| *sizes.entry(family(point)).or_default() += 1);
+    let mut taken = 0;
+    let chosen: BTreeSet<Point> = families
+        .into_iter()
+        .take_while(|one| {
+            let enough = taken >= count;
+            taken += sizes[one];
+            !enough
+        })
+        .collect();
+    points.iter().filter(|point| chosen.contains(&family(point))).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_grid_has_12_020_points_and_every_value_of_every_characteristic() {
+        let points = closed();
+        assert_eq!(points.len(), 12_020);
+        assert_eq!(points.iter().collect::<BTreeSet<_>>().len(), points.len());
+        let writes: BTreeSet<u32> = points.iter().map(Point::write_percent).collect();
+        assert_eq!(writes, [0, 25, 50, 75, 100].into());
+        for side in [Point::read, Point::write] {
+            let parts: BTreeSet<Access> = points.iter().filter_map(side).collect();
+            assert_eq!(parts.len(), 5 * 8);
+        }
+        assert_eq!(open().len(), points.len());
+    }
+
+    #[test]
+    fn the_listed_files_are_the_grids() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/predict/");
+        for (name, points) in [("closed.points", closed()), ("open.points", open())] {
+            let text = std::fs::read_to_string(format!("{folder}{name}")).unwrap();
+            assert_eq!(parse(name, &text).unwrap(), points, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_sample_has_whole_families_and_every_part_of_the_grid() {
+        let some = sample(&closed(), 2000, 1);
+        assert_eq!(some.len(), 2000);
+        assert_ne!(some, sample(&closed(), 2000, 2));
+        for depth in DEPTHS {
+            let of_depth = some.iter().filter(|point| point.load() == Load::Depth(depth));
+            assert_eq!(of_depth.count(), 500);
+        }
+        let pure = some.iter().filter(|point| point.write_percent() == 100).count();
+        assert!((4..=80).contains(&pure), "{pure}");
+        assert_eq!(sample(&some, 9999, 3), some);
+    }
+
+    #[test]
+    fn a_faulty_line_is_named() {
+        let error = parse("my.points", "# mine\nw100-q1-W4k.r0\n\nw100-q1\n").unwrap_err();
+        assert!(error.to_string().starts_with("my.points, line 4: \"w100-q1\""), "{error}");
+        let error = parse("my.points", "w100-q1-W4k.r0\nw100-q1-W4k.r0 # again").unwrap_err();
+        assert!(matches!(error, GridError::Twice { line: 2, .. }));
+        assert!(matches!(parse("my.points", "#\n"), Err(GridError::Empty { .. })));
+    }
+}

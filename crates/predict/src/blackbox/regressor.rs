@@ -1,0 +1,274 @@
+//! One target (latency, IOPS or bandwidth) as a function of a workload: which columns, on which scale, by
+//! which learner ([`Recipe`]), and the fitted function ([`Regressor`]).
+//!
+//! A prediction costs the columns (50 ns; 300 ns for the derived ones) and a walk through each tree.
+
+use super::features::{COLUMNS_MAX, Characteristics, Features};
+use ndarray::{Array1, Array2};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::bag::{BagError, BagModel, BagParams};
+use ssdtune_learn::split::{self, SplitError};
+use ssdtune_learn::tree::{Leaves, Path, TreeError, TreeModel, TreeParams, Weighting};
+use ssdtune_learn::{DataError, measure};
+use std::fmt;
+
+/// On which scale a target is learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// As it is, equal errors counting equally, as least squares do.
+    Plain,
+    /// As it is, equal relative errors counting equally.
+    Relative,
+    /// Its logarithm.
+    Log,
+}
+
+/// What learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Learner {
+    /// A pruned tree with linear leaves of at least so many rows.
+    Tree {
+        /// Fewest rows of a leaf.
+        min_leaf: usize,
+    },
+    /// The mean of trees with linear leaves, each grown on rows drawn with replacement.
+    Bag {
+        /// How many.
+        trees: usize,
+        /// Fewest rows of a leaf.
+        min_leaf: usize,
+        /// Columns tried at each split.
+        columns: usize,
+    },
+}
+
+/// How a target is learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// What is seen.
+    pub features: Features,
+    /// On which scale.
+    pub scale: Scale,
+    /// By what.
+    pub learner: Learner,
+}
+
+/// Why nothing can be learned.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// The tree.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// The ensemble.
+    #[error(transparent)]
+    Bag(#[from] BagError),
+    /// The rows.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The folds.
+    #[error(transparent)]
+    Split(#[from] SplitError),
+    /// A comparison.
+    #[error(transparent)]
+    Measure(#[from] measure::MeasureError),
+    /// Points of different kinds, or too few.
+    #[error("{0}")]
+    Rows(String),
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let features = match self.features {
+            Features::Basic => "Eq. 2",
+            Features::Extended => "Eq. 4",
+            Features::Octaves => "Eq. 4 in octaves",
+            Features::Derived => "derived",
+        };
+        let scale = match self.scale {
+            Scale::Plain => "plain",
+            Scale::Relative => "relative",
+            Scale::Log => "log",
+        };
+        match self.learner {
+            Learner::Tree { min_leaf } => {
+                write!(f, "{features}, {scale}, tree of leaves >= {min_leaf}")
+            }
+            Learner::Bag { trees, min_leaf, columns } => {
+                write!(
+                    f,
+                    "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns"
+                )
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Fitted {
+    Tree(TreeModel),
+    Bag(BagModel),
+}
+
+/// A learned target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Regressor {
+    recipe: Recipe,
+    fitted: Fitted,
+    /// Smallest and largest target learned from: no prediction leaves them by more than half.
+    range: (f64, f64),
+}
+
+/// The rows of a matrix.
+fn matrix(features: Features, workloads: &[Characteristics]) -> Array2<f64> {
+    let rows: Vec<Vec<f64>> = workloads.iter().map(|workload| features.row(workload)).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    Array2::from_shape_fn((rows.len(), columns), |(row, column)| rows[row][column])
+}
+
+impl Recipe {
+    /// Learns from workloads and their targets, all above 0.
+    ///
+    /// # Errors
+    /// There are too few rows, or a number is not finite.
+    pub fn fit(
+        &self,
+        workloads: &[Characteristics],
+        targets: &[f64],
+        seed: u64,
+    ) -> Result<Regressor, FitError> {
+        let x = matrix(self.features, workloads);
+        let y: Array1<f64> = match self.scale {
+            Scale::Log => targets.iter().map(|target| target.ln()).collect(),
+            Scale::Plain | Scale::Relative => targets.to_vec().into(),
+        };
+        let weighting = match self.scale {
+            Scale::Relative => Weighting::Relative,
+            Scale::Plain | Scale::Log => Weighting::Uniform,
+        };
+        let tree = TreeParams::new(Leaves::Linear).weighting(weighting).thresholds(24).seed(seed);
+        let fitted = match self.learner {
+            Learner::Tree { min_leaf } => {
+                Fitted::Tree(tree.min_leaf(min_leaf).fit(x.view(), y.view())?)
+            }
+            Learner::Bag { trees, min_leaf, columns } => {
+                let tree = tree.min_leaf(min_leaf).columns_per_split(columns);
+                Fitted::Bag(BagParams::new(trees, tree).fit(x.view(), y.view())?)
+            }
+        };
+        let low = targets.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = targets.iter().copied().fold(0.0, f64::max);
+        Ok(Regressor { recipe: *self, fitted, range: (low, high) })
+    }
+
+    /// What each row is predicted by models that have not seen it.
+    ///
+    /// # Errors
+    /// As [`Recipe::fit`], or there are fewer rows than folds.
+    pub fn out_of_fold(
+        &self,
+        workloads: &[Characteristics],
+        targets: &[f64],
+        folds: usize,
+        seed: u64,
+    ) -> Result<Vec<f64>, FitError> {
+        let splits = split::k_fold(targets.len(), folds, seed)?;
+        let parts: Vec<Vec<(usize, f64)>> = splits
+            .into_par_iter()
+            .map(|split| {
+                let some: Vec<Characteristics> =
+                    split.train.iter().map(|&row| workloads[row]).collect();
+                let known: Vec<f64> = split.train.iter().map(|&row| targets[row]).collect();
+                let model = self.fit(&some, &known, seed)?;
+                Ok(split.test.iter().map(|&row| (row, model.predict(&workloads[row]))).collect())
+            })
+            .collect::<Result<_, FitError>>()?;
+        let mut predictions = vec![0.0; targets.len()];
+        parts.into_iter().flatten().for_each(|(row, value)| predictions[row] = value);
+        Ok(predictions)
+    }
+
+    /// The recipe of the least mean relative error on rows left out of the fit.
+    ///
+    /// # Errors
+    /// As [`Recipe::out_of_fold`], or there are no recipes.
+    pub fn best_of(
+        recipes: &[Self],
+        workloads: &[Characteristics],
+        targets: &[f64],
+        folds: usize,
+        seed: u64,
+    ) -> Result<(Self, f64), FitError> {
+        let mut best: Option<(Self, f64)> = None;
+        for recipe in recipes {
+            let predictions = recipe.out_of_fold(workloads, targets, folds, seed)?;
+            let error = measure::mre(targets, &predictions)?;
+            if best.is_none_or(|(_, least)| error < least) {
+                best = Some((*recipe, error));
+            }
+        }
+        best.ok_or_else(|| FitError::Rows("no recipes to choose from".to_owned()))
+    }
+}
+
+impl Regressor {
+    /// How it was learned.
+    pub const fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// What is predicted for a workload.
+    pub fn predict(&self, workload: &Characteristics) -> f64 {
+        let mut row = [0.0; COLUMNS_MAX];
+        let columns = self.recipe.features.fill(workload, &mut row);
+        let row = &row[..columns];
+        let found = match &self.fitted {
+            Fitted::Tree(tree) => tree.predict_one(row),
+            Fitted::Bag(bag) => bag.predict_one(row),
+        };
+        // A row that is no number is predicted nothing; characteristics from files are checked before.
+        let value = found.unwrap_or(f64::NAN);
+        let value = if self.recipe.scale == Scale::Log { value.exp() } else { value };
+        value.clamp(0.5 * self.range.0, 1.5 * self.range.1)
+    }
+
+    /// A workload's way through the tree, if it is one tree.
+    ///
+    /// # Errors
+    /// A characteristic is not finite.
+    pub fn path(&self, workload: &Characteristics) -> Option<Result<Path<'_>, DataError>> {
+        match &self.fitted {
+            Fitted::Tree(tree) => Some(tree.path(&self.recipe.features.row(workload))),
+            Fitted::Bag(_) => None,
+        }
+    }
+
+    /// Leaves of its trees.
+    pub fn leaves(&self) -> usize {
+        match &self.fitted {
+            Fitted::Tree(tree) => tree.leaves(),
+            Fitted::Bag(bag) => bag.trees().iter().map(TreeModel::leaves).sum(),
+        }
+    }
+
+    /// Columns it expects.
+    pub(crate) fn columns(&self) -> usize {
+        match &self.fitted {
+            Fitted::Tree(tree) => tree.columns(),
+            Fitted::Bag(bag) => bag.trees().first().map_or(0, TreeModel::columns),
+        }
+    }
+
+    /// Each column's share of what it explains.
+    pub fn importance(&self) -> Vec<f64> {
+        match &self.fitted {
+            Fitted::Tree(tree) => tree.importance().to_vec(),
+            Fitted::Bag(bag) => bag.importance(),
+        }
+    }
+}

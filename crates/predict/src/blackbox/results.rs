@@ -1,0 +1,393 @@
+//! What was measured at the points of a grid, as a file of JSON lines.
+//!
+//! The first line says what was measured and how ([`Source`]); every other line is a point with its figures.
+//! Rows are appended as soon as they are known, each by one write, so a run that is killed loses the points
+//! under way and leaves half a line at most; half a line at the end is cut off when the file is opened again.
+//! A row carries a key of everything that decides it: the source's digest and the point.
+
+use super::measure::{Figures, Settings};
+use super::point::Point;
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::Version;
+use ssdtune_model::{DeviceConfig, document};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What was measured, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Source {
+    /// A simulated drive.
+    Simulated {
+        /// Version of the file.
+        version: Version<1>,
+        /// Its name.
+        device: String,
+        /// Digest of its configuration, the name left out.
+        device_digest: String,
+        /// The simulator, and the version of its results.
+        simulator: String,
+        /// How points were measured.
+        settings: Settings,
+        /// Digest of the list of points: those of a family share a drive.
+        grid_digest: String,
+    },
+    /// A real device, measured with fio.
+    Fio {
+        /// Version of the file.
+        version: Version<1>,
+        /// Its name, as the user gave it.
+        device: String,
+        /// The program's own version.
+        fio: String,
+        /// The files imported, in order.
+        files: Vec<String>,
+    },
+}
+
+/// A point and what was measured there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What decides it: the source and the point.
+    pub key: String,
+    /// The point.
+    pub point: Point,
+    /// What was measured.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// A file of results, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// What was measured.
+    pub source: Source,
+    /// The points, in the order of the file.
+    pub rows: Vec<Row>,
+}
+
+/// Why a file is no file of results, or not the one that was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A line is not what it should be.
+    #[error("{}, line {line}: {problem}; measure it again into another file", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The file holds something else than what is to be measured.
+    #[error(
+        "{} was measured with another {field} ({found} there, {wanted} here): write into another file, or \
+         measure with the same", path.display()
+    )]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        field: String,
+        /// In the file.
+        found: String,
+        /// Asked for.
+        wanted: String,
+    },
+}
+
+impl Source {
+    /// A simulated drive; `simulator` names the program and the version of its results.
+    pub fn simulated(
+        config: &DeviceConfig,
+        simulator: String,
+        settings: Settings,
+        points: &[Point],
+    ) -> Self {
+        let names: Vec<String> = points.iter().map(Point::to_string).collect();
+        let nameless = DeviceConfig { name: String::new(), ..config.clone() };
+        Self::Simulated {
+            version: Version,
+            device: config.name.clone(),
+            device_digest: digest(&[&document::write(&nameless)]),
+            simulator,
+            settings,
+            grid_digest: digest(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+        }
+    }
+
+    /// The device's name.
+    pub fn device(&self) -> &str {
+        match self {
+            Self::Simulated { device, .. } | Self::Fio { device, .. } => device,
+        }
+    }
+
+    /// Digest of its configuration, of a simulated drive.
+    pub fn device_digest(&self) -> Option<&str> {
+        match self {
+            Self::Simulated { device_digest, .. } => Some(device_digest),
+            Self::Fio { .. } => None,
+        }
+    }
+
+    /// The key of a point measured so.
+    pub fn key(&self, point: &Point) -> String {
+        let own = serde_json::to_string(self).expect("a source is plain data");
+        digest(&[&own, &point.to_string()])[..32].to_owned()
+    }
+
+    /// The first field that differs: its name, what is here, what is there.
+    fn difference(&self, other: &Self) -> Option<(String, String, String)> {
+        let flat = |source: &Self| {
+            let mut fields = BTreeMap::new();
+            let value = serde_json::to_value(source).expect("a source is plain data");
+            flatten("", &value, &mut fields);
+            fields
+        };
+        let (ours, theirs) = (flat(self), flat(other));
+        let nothing = || "nothing".to_owned();
+        ours.keys().chain(theirs.keys()).find(|key| ours.get(*key) != theirs.get(*key)).map(|key| {
+            let of = |fields: &BTreeMap<String, String>| fields.get(key).cloned();
+            (key.clone(), of(&ours).unwrap_or_else(nothing), of(&theirs).unwrap_or_else(nothing))
+        })
+    }
+}
+
+fn flatten(name: &str, value: &serde_json::Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                let dot = if name.is_empty() { "" } else { "." };
+                flatten(&format!("{name}{dot}{key}"), value, into);
+            }
+        }
+        other => {
+            into.insert(name.to_owned(), other.to_string());
+        }
+    }
+}
+
+/// A digest of texts, 64 hexadecimal digits.
+pub(crate) fn digest(texts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+impl Results {
+    /// Reads a file; half a line at its end does not count.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line is wrong.
+    pub fn read(path: &Path) -> Result<Self, ResultsError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ResultsError::Io { path: path.to_path_buf(), source })?;
+        Ok(parse(path, &text)?.0)
+    }
+
+    /// Digest of the points and their figures: of what a model is fitted to.
+    pub fn digest(&self) -> String {
+        let texts: Vec<String> = self.rows.iter().map(line).collect();
+        digest(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data") + "\n"
+}
+
+/// The results, and the bytes of their whole lines.
+fn parse(path: &Path, text: &str) -> Result<(Results, usize), ResultsError> {
+    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+    let wrong = |number: usize, problem: String| ResultsError::Line {
+        path: path.to_path_buf(),
+        line: number + 1,
+        problem,
+    };
+    let mut lines = text[..whole].lines().enumerate();
+    let Some((_, first)) = lines.next() else {
+        return Err(wrong(0, "it has no line that says what was measured".to_owned()));
+    };
+    let source: Source = serde_json::from_str(first)
+        .map_err(|error| wrong(0, format!("it does not say what was measured: {error}")))?;
+    let (mut rows, mut seen) = (Vec::new(), BTreeMap::new());
+    for (number, text) in lines {
+        let row: Row = serde_json::from_str(text)
+            .map_err(|error| wrong(number, format!("no measured point: {error}")))?;
+        let Figures { latency_ns, iops, bandwidth_bps, offered_iops, .. } = row.figures;
+        let figures = [latency_ns, iops, bandwidth_bps, offered_iops.unwrap_or(1.0)];
+        if !figures.iter().all(|figure| figure.is_finite() && *figure > 0.0) {
+            return Err(wrong(number, format!("{} has a figure that is not above 0", row.point)));
+        }
+        if row.key != source.key(&row.point) {
+            let problem = format!("the key of {} is not that of line 1 and the point", row.point);
+            return Err(wrong(number, problem));
+        }
+        if let Some(before) = seen.insert(row.point, number + 1) {
+            return Err(wrong(number, format!("{} stands on line {before} already", row.point)));
+        }
+        rows.push(row);
+    }
+    Ok((Results { source, rows }, whole))
+}
+
+/// A file of results that grows.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    file: File,
+    results: Results,
+}
+
+impl Store {
+    /// Begins a file, or goes on with one of the same source.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, a line is wrong, or it holds something else.
+    pub fn open(path: &Path, source: Source) -> Result<Self, ResultsError> {
+        let io = |source| ResultsError::Io { path: path.to_path_buf(), source };
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
+        let text = std::fs::read_to_string(path).map_err(io)?;
+        // Half a first line is all that a run killed at its very start leaves.
+        if !text.contains('\n') {
+            file.set_len(0).map_err(io)?;
+            file.write_all(line(&source).as_bytes()).map_err(io)?;
+            return Ok(Self {
+                path: path.to_path_buf(),
+                file,
+                results: Results { source, rows: Vec::new() },
+            });
+        }
+        let (results, whole) = parse(path, &text)?;
+        if let Some((field, wanted, found)) = source.difference(&results.source) {
+            return Err(ResultsError::Other { path: path.to_path_buf(), field, found, wanted });
+        }
+        file.set_len(whole as u64).map_err(io)?;
+        Ok(Self { path: path.to_path_buf(), file, results })
+    }
+
+    /// What it holds.
+    pub const fn results(&self) -> &Results {
+        &self.results
+    }
+
+    /// Adds points.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&mut self, points: &[(Point, Figures)]) -> Result<(), ResultsError> {
+        let row = |&(point, figures): &(Point, Figures)| Row {
+            key: self.results.source.key(&point),
+            point,
+            figures,
+        };
+        let rows: Vec<Row> = points.iter().map(row).collect();
+        let text: String = rows.iter().map(line).collect();
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|source| ResultsError::Io { path: self.path.clone(), source })?;
+        self.results.rows.extend(rows);
+        Ok(())
+    }
+
+    /// Puts the points of the file into this order, so that it does not tell in which order they ended;
+    /// others come after them. The file is replaced as a whole.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn sort(mut self, order: &[Point]) -> Result<Results, ResultsError> {
+        let place: BTreeMap<&Point, usize> =
+            order.iter().enumerate().map(|(at, point)| (point, at)).collect();
+        self.results
+            .rows
+            .sort_by_key(|row| (place.get(&row.point).copied().unwrap_or(usize::MAX), row.point));
+        let mut text = line(&self.results.source);
+        text.extend(self.results.rows.iter().map(line));
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".new");
+        let replaced = std::fs::write(&beside, text)
+            .and_then(|()| File::open(&beside)?.sync_all())
+            .and_then(|()| std::fs::rename(&beside, &self.path));
+        replaced.map_err(|source| ResultsError::Io { path: self.path.clone(), source })?;
+        Ok(self.results)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(seed: u64) -> Source {
+        let settings = Settings { seed, ..Settings::default() };
+        Source::simulated(&DeviceConfig::default(), "test".to_owned(), settings, &[])
+    }
+
+    fn figures(latency_ns: f64) -> Figures {
+        Figures { latency_ns, iops: 1.0, bandwidth_bps: 2.0, offered_iops: None, requests: 3 }
+    }
+
+    fn point(name: &str) -> Point {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn what_was_appended_is_read_and_half_a_line_is_cut_off() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
+        let (a, b) = (point("w100-q1-W4k.r0"), point("w0-q1-R4k.r0"));
+        let mut store = Store::open(&path, source(0)).unwrap();
+        store.append(&[(a, figures(5.5))]).unwrap();
+        store.append(&[(b, figures(6.25))]).unwrap();
+        let whole = std::fs::read_to_string(&path).unwrap();
+        // Wherever the writer was killed, what stands before is kept and the rest can be appended again.
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let mut store = Store::open(&path, source(0)).unwrap();
+            for (point, latency) in
+                [(a, 5.5), (b, 6.25)].into_iter().skip(store.results().rows.len())
+            {
+                store.append(&[(point, figures(latency))]).unwrap();
+            }
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), whole, "cut at {cut}");
+        }
+        let sorted = Store::open(&path, source(0)).unwrap().sort(&[b, a]).unwrap();
+        assert_eq!(sorted.rows.iter().map(|row| row.point).collect::<Vec<_>>(), [b, a]);
+        assert_eq!(Results::read(&path).unwrap(), sorted);
+    }
+
+    #[test]
+    fn another_measurement_and_a_changed_line_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
+        let one = [(point("w100-q1-W4k.r0"), figures(1.0))];
+        Store::open(&path, source(0)).unwrap().append(&one).unwrap();
+        let error = Store::open(&path, source(7)).unwrap_err().to_string();
+        assert!(error.contains("another settings.seed (0 there, 7 here)"), "{error}");
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (from, to, problem) in [
+            ("w100-q1-W4k.r0", "w100-q4-W4k.r0", "line 2: the key of w100-q4-W4k.r0"),
+            ("\"latency_ns\":1.0", "\"latency_ns\":-1.0", "line 2: w100-q1-W4k.r0 has a figure"),
+            ("\"latency_ns\":1.0", "\"latency\":1.0", "line 2: no measured point: missing field"),
+            ("{\"kind\"", "{\"sort\"", "line 1: it does not say what was measured"),
+        ] {
+            assert!(text.contains(from), "{text}");
+            std::fs::write(&path, text.replace(from, to)).unwrap();
+            let error = Results::read(&path).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Measuring a drive at every point of a grid, on all threads, with every result kept at once.
+//!
+//! Families of points are measured in any order and kept in the order in which they end; when all are known
+//! the file is put into the grid's order. What a point gives depends on nothing but its family, the drive and
+//! the settings (a file remembers the grid it was begun with), so the finished file is the same for any
+//! number of threads and any number of interruptions.
+
+use super::measure::{Bench, MeasureError};
+use super::point::{Load, Point};
+use super::results::{Results, ResultsError, Store};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+/// Why a sweep ended early. What was measured is in the file.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// A point could not be measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// A point could not be kept.
+    #[error(transparent)]
+    Keep(#[from] ResultsError),
+}
+
+/// The points by families, each in the order of the points.
+fn families(points: &[Point]) -> Vec<Vec<Point>> {
+    let mut places: BTreeMap<(bool, Point), usize> = BTreeMap::new();
+    let mut families: Vec<Vec<Point>> = Vec::new();
+    for point in points {
+        let is_open = matches!(point.load(), Load::Percent(_));
+        let place =
+            *places.entry((is_open, point.with_load(Load::Depth(1)))).or_insert_with(|| {
+                families.push(Vec::new());
+                families.len() - 1
+            });
+        families[place].push(*point);
+    }
+    families
+}
+
+/// Measures the points that the store does not hold, tells how many more are done, and gives them all, in the
+/// order of the points.
+///
+/// # Errors
+/// A point cannot be measured or kept, or the bench's caller stopped it.
+pub fn run(
+    bench: &Bench,
+    points: &[Point],
+    store: Store,
+    tell: &(dyn Fn(usize) + Sync),
+) -> Result<Results, SweepError> {
+    let known: BTreeSet<Point> = store.results().rows.iter().map(|row| row.point).collect();
+    let is_open = |family: &Vec<Point>| family.iter().any(|point| !known.contains(point));
+    let mut open: Vec<Vec<Point>> = families(points).into_iter().filter(is_open).collect();
+    // In no order of the grid's: what an interrupted sweep leaves is a random part of it, fit to learn from.
+    let mut rng = Pcg64::seed_from_u64(bench.settings.seed);
+    for last in (1..open.len()).rev() {
+        open.swap(last, rng.random_range(0..=last));
+    }
+    let store = Mutex::new(store);
+    // The longest families take a hundred times the shortest: small shares keep all threads at work.
+    open.par_iter().with_max_len(1).try_for_each(|family| -> Result<(), SweepError> {
+        let figures = bench.family(family)?;
+        let new: Vec<_> = (family.iter().copied().zip(figures))
+            .filter(|(point, _)| !known.contains(point))
+            .collect();
+        store.lock().unwrap_or_else(PoisonError::into_inner).append(&new)?;
+        tell(new.len());
+        Ok(())
+    })?;
+    Ok(store.into_inner().unwrap_or_else(PoisonError::into_inner).sort(points)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blackbox::measure::{Effort, Settings};
+    use crate::blackbox::results::Source;
+    use ssdtune_model::DeviceConfig;
+    use std::sync::atomic::AtomicBool;
+
+    fn points() -> Vec<Point> {
+        ["w50-q1-W4k.r100-R4k.r0", "w0-l50-R16k.r100", "w50-q8-W4k.r100-R4k.r0", "w0-l90-R16k.r100"]
+            .map(|name| name.parse().unwrap())
+            .into()
+    }
+
+    fn small() -> ssdtune_model::CheckedConfig {
+        let mut config = DeviceConfig::default();
+        config.flash.blocks_per_plane = 64;
+        config.flash.pages_per_block = 32;
+        config.check().unwrap()
+    }
+
+    #[test]
+    fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
+        let directory = tempfile::tempdir().unwrap();
+        let (config, stop, points) = (small(), AtomicBool::new(false), points());
+        let effort = Effort {
+            pages: 400,
+            requests_min: 40,
+            requests_max: 200,
+            rounds: 4,
+            lead_in_percent: 50,
+        };
+        let settings = Settings { effort, ..Settings::default() };
+        let bench = Bench { config: &config, settings, stop: &stop };
+        let source = Source::simulated(&config, "test".to_owned(), settings, &points);
+        let whole = |name: &str, threads: usize| {
+            let path = directory.path().join(name);
+            let store = Store::open(&path, source.clone()).unwrap();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let results = pool.install(|| run(&bench, &points, store, &|_| {})).unwrap();
+            assert_eq!(results.rows.len(), points.len());
+            std::fs::read_to_string(path).unwrap()
+        };
+        let one = whole("one", 1);
+        assert_eq!(one, whole("three", 3));
+        // A family of which half is known is measured again, and the known half stays.
+        let lines: Vec<&str> = one.lines().collect();
+        let half = format!("{}\n{}\n{}", lines[0], lines[3], &lines[2][..20]);
+        std::fs::write(directory.path().join("half"), half).unwrap();
+        assert_eq!(one, whole("half", 2));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let store = Store::open(&directory.path().join("none"), source.clone()).unwrap();
+        let error = run(&bench, &points, store, &|_| {}).unwrap_err();
+        assert!(matches!(error, SweepError::Measure(MeasureError::Interrupted)));
+    }
+
+    /// In a closed loop depth = IOPS x latency; in an open one IOPS are what was offered.
+    #[test]
+    fn figures_obey_littles_law() {
+        let (config, stop) = (small(), AtomicBool::new(false));
+        let effort = Effort {
+            pages: 4000,
+            requests_min: 500,
+            requests_max: 2000,
+            rounds: 16,
+            lead_in_percent: 50,
+        };
+        let settings = Settings { effort, ..Settings::default() };
+        let bench = Bench { config: &config, settings, stop: &stop };
+        let points = points();
+        for family in families(&points) {
+            for (point, figures) in family.iter().zip(bench.family(&family).unwrap()) {
+                let (found, expected) = match point.load() {
+                    Load::Depth(depth) => {
+                        (figures.iops * figures.latency_ns / 1e9, f64::from(depth))
+                    }
+                    Load::Percent(_) => (figures.iops, figures.offered_iops.unwrap()),
+                };
+                assert!((found / expected - 1.0).abs() < 0.1, "{point}: {found} for {expected}");
+                let bytes = figures.bandwidth_bps / figures.iops;
+                assert!((bytes / point.mean_bytes() - 1.0).abs() < 0.02, "{point}: {bytes} bytes");
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `ssdtune predict-perf` from end to end: sweep, resume, fit, predict, fio in and out, wrong input.
+
+use predicates::prelude::*;
+use serde_json::Value;
+use ssdtune_tests::ssdtune;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A drive of 64 MiB and little to measure, so that a point takes a millisecond.
+const SMALL: [&str; 20] = [
+    "--device",
+    "haml",
+    "--set",
+    "bus.channels=2",
+    "--set",
+    "bus.chips_per_channel=1",
+    "--set",
+    "flash.blocks_per_plane=64",
+    "--set",
+    "flash.pages_per_block=32",
+    "--pages",
+    "64",
+    "--requests-min",
+    "24",
+    "--requests-max",
+    "64",
+    "--rounds",
+    "1",
+    "--set",
+    "gc.threshold=0.1",
+];
+
+fn perf(words: &[&str]) -> assert_cmd::Command {
+    let mut command = ssdtune();
+    command.arg("predict-perf").args(words);
+    command
+}
+
+fn sweep(out: &Path, more: &[&str]) -> assert_cmd::Command {
+    let mut command = perf(&["sweep"]);
+    command.args(SMALL).args(more).arg("--out").arg(out);
+    command
+}
+
+/// 400 measured points and a model of them, made once.
+fn fitted() -> &'static (tempfile::TempDir, Value) {
+    static FITTED: OnceLock<(tempfile::TempDir, Value)> = OnceLock::new();
+    FITTED.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let (results, model) =
+            (directory.path().join("r.jsonl"), directory.path().join("model.json"));
+        sweep(&results, &["--sample", "400"]).assert().success();
+        let mut fit = perf(&["fit", "--train", "300", "--folds", "2", "--json"]);
+        let done = fit.arg(&results).arg("--out").arg(&model).assert().success();
+        let report = serde_json::from_slice(&done.get_output().stdout).unwrap();
+        (directory, report)
+    })
+}
+
+#[test]
+fn a_fit_reports_every_model_and_target() {
+    let (_, report) = fitted();
+    let entries = report["entries"].as_array().unwrap();
+    // Four models, three targets each, two of them also from the latency.
+    assert_eq!(entries.len(), 4 * 5);
+    assert_eq!((&report["trained_on"], &report["tested_on"]), (&300.into(), &100.into()));
+    let error = |model: &str| {
+        let own = |entry: &&Value| entry["model"] == model && entry["target"] == "latency";
+        entries.iter().find(own).unwrap()["error"]["mre"].as_f64().unwrap()
+    };
+    assert!(error("stronger") < error("basic"), "{} {}", error("stronger"), error("basic"));
+    assert!(error("extended tree") < error("basic"), "{}", error("extended tree"));
+}
+
+#[test]
+fn a_prediction_has_an_interval_a_way_and_a_warning() {
+    let model = fitted().0.path().join("model.json");
+    let asked = |point: &str| {
+        let mut command = perf(&["predict", "--point", point, "--model"]);
+        command.arg(&model);
+        command
+    };
+    asked("w50-q16-W64k.r100-R4k.r0")
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("the tree's way to the latency"))
+        .stdout(predicate::str::contains("nine in ten of"))
+        .stderr("");
+    asked("w50-q500-W64k.r100-R4k.r0")
+        .assert()
+        .success()
+        .stderr(predicate::str::contains("q_dep = 500 is outside the training range 1 to 64"));
+    let done = asked("w50-q16-W64k.r100-R4k.r0").arg("--json").assert().success();
+    let value: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let latency = &value["strong"][0];
+    let number = |key: &str| latency[key].as_f64().unwrap();
+    assert!(0.0 < number("low") && number("low") < number("value"));
+    assert!(number("value") < number("high"));
+    asked("w50-l50-W64k.r100-R4k.r0").assert().code(2);
+    asked("w50").assert().code(2).stderr(predicate::str::contains("its part q or l is missing"));
+}
+
+#[test]
+fn a_sweep_goes_on_and_refuses_another_drives_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (whole, half) = (directory.path().join("whole"), directory.path().join("half"));
+    let some = ["--sample", "12"];
+    sweep(&whole, &some).args(["--threads", "1"]).assert().success();
+    let text = std::fs::read_to_string(&whole).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 12);
+    std::fs::write(&half, format!("{}\n{}\n{}", lines[0], lines[7], &lines[3][..30])).unwrap();
+    sweep(&half, &some).args(["--threads", "2"]).assert().success();
+    assert_eq!(std::fs::read_to_string(&half).unwrap(), text);
+    sweep(&whole, &some)
+        .args(["--set", "bus.rate_mts=400"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("was measured with another device_digest"));
+    std::fs::write(&half, format!("{}\n{{}}\n", lines[0])).unwrap();
+    perf(&["fit"])
+        .arg(&half)
+        .assert()
+        .code(3)
+        .stderr(predicate::str::contains("line 2: no measured point"));
+}
+
+#[test]
+fn open_points_have_the_rate_they_ask_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let (list, out) = (directory.path().join("mine.points"), directory.path().join("o.jsonl"));
+    std::fs::write(&list, "w0-l20-R4k.r100\nw0-l90-R4k.r100\n").unwrap();
+    sweep(&out, &["--grid", list.to_str().unwrap()]).assert().success();
+    let text = std::fs::read_to_string(&out).unwrap();
+    let rows: Vec<Value> =
+        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |row: usize, key: &str| rows[row][key].as_f64().unwrap();
+    assert!((of(1, "offered_iops") / of(0, "offered_iops") - 4.5).abs() < 1e-9);
+    assert!(of(1, "latency_ns") > of(0, "latency_ns"));
+}
+
+/// The output is made by hand in the shape that fio 3 documents.
+#[test]
+fn fio_jobs_are_written_and_its_output_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (jobs, out) = (directory.path().join("jobs"), directory.path().join("r.jsonl"));
+    perf(&["fio-jobs", "--filename", "x", "--size", "64MiB", "--sample", "40", "--out"])
+        .arg(&jobs)
+        .assert()
+        .success();
+    let text = std::fs::read_to_string(jobs.join("points.fio")).unwrap();
+    assert_eq!(text.matches("stonewall").count(), 40);
+    let logs = std::fs::read_dir(jobs.join("logs")).unwrap().count();
+    assert_eq!(text.matches("read_iolog=").count(), logs);
+    let json = directory.path().join("f.json");
+    let side = r#"{"total_ios":10,"iops":5.0,"bw_bytes":20480,"lat_ns":{"mean":200000.0}}"#;
+    let job = format!(r#"{{"jobname":"w0-q1-R4k.r100","error":0,"read":{side}}}"#);
+    std::fs::write(&json, format!(r#"{{"fio version":"fio-3.33","jobs":[{job}]}}"#)).unwrap();
+    let import = || {
+        let mut command = perf(&["import", "--device", "desk"]);
+        command.arg(&json).arg("--out").arg(&out);
+        command
+    };
+    import().assert().success().stdout(predicate::str::contains("1 points of desk"));
+    import().assert().code(2).stderr(predicate::str::contains("exists"));
+    std::fs::write(&json, "{}").unwrap();
+    import().assert().code(3).stderr(predicate::str::contains("no output of fio"));
+}
