@@ -91,6 +91,13 @@ fn scenes() -> Vec<Scene> {
             };
         }),
         scene("wear", |c| c.wear.static_threshold = 3),
+        scene("hotness queues", |c| {
+            c.placement.policy = PlacementPolicy::Haml;
+            c.placement.clusters = 3;
+            c.placement.slices = 256;
+            c.placement.period = Nanos(40_000_000);
+            c.flash.blocks_per_plane = 64;
+        }),
         scene("mqsim", |c| {
             c.compat = Compat::MQSIM;
             c.flash.blocks_per_plane = 48;
@@ -105,8 +112,10 @@ fn scenes() -> Vec<Scene> {
     requests.extend(
         hot.requests(0).into_iter().map(|r| Request { at: r.at + Nanos(300_000_000), ..r }),
     );
-    if let Some(wear) = scenes.iter_mut().find(|scene| scene.name == "wear") {
-        wear.streams = vec![requests];
+    for scene in &mut scenes {
+        if ["wear", "hotness queues"].contains(&scene.name) {
+            scene.streams = vec![requests.clone()];
+        }
     }
     // Few pages, so that reads soon find data: a block in which a read took a page is never collected there.
     let few = Mix { sectors: 12_000, ..WRITES };
