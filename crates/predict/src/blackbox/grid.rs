@@ -57,7 +57,7 @@ pub fn closed() -> Vec<Point> {
     patterns().flat_map(|point| DEPTHS.map(|depth| point.with_load(Load::Depth(depth)))).collect()
 }
 
-/// The same workloads in an open loop, at [`LOADS`] percent of what the drive can do.
+/// The same workloads in an open loop, at `LOADS` percent of what the drive can do.
 pub fn open() -> Vec<Point> {
     patterns().flat_map(|point| LOADS.map(|load| point.with_load(Load::Percent(load)))).collect()
 }
