@@ -1,18 +1,18 @@
 //! Which write frontier of its plane a page goes to: pages that die together should share a block.
 //!
-//! A policy is a [`Policy`]: given a write it names a queue, and it learns from what it observes. Queues are
+//! A policy is a `Policy`: given a write it names a queue, and it learns from what it observes. Queues are
 //! write frontiers of every plane: those of host data, then those of moved pages, if a policy keeps them apart.
 //! On the hot path the policy is an enum; a drive without one takes a branch and nothing else.
 //!
 //! | policy | queues | memory | moved pages go |
 //! |---|---|---|---|
 //! | none | 1 | none | to one frontier of their own |
-//! | [`AutoStream`] | 16 | none | likewise |
-//! | [`Hotis`] | 2 | 4 B a region, 1 MiB at most | to one for each queue, apart from host data |
-//! | [`AsaFtl`] | 3 | 4 B a region, 1 MiB at most | likewise |
-//! | [`Haml`] | 2 to 16 | 45 B a slice | likewise |
-//! | [`SepBit`] | 2 | 4 B a logical page, 4 B a block | to four of their own, by the page's age |
-//! | [`Oracle`] | 2 to 16 | 4 B a write of the trace, 4 B a page | as for `Haml`, by the time of death |
+//! | `AutoStream` | 16 | none | likewise |
+//! | `Hotis` | 2 | 4 B a region, 1 MiB at most | to one for each queue, apart from host data |
+//! | `AsaFtl` | 3 | 4 B a region, 1 MiB at most | likewise |
+//! | `Haml` | 2 to 16 | 45 B a slice | likewise |
+//! | `SepBit` | 2 | 4 B a logical page, 4 B a block | to four of their own, by the page's age |
+//! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | as for `Haml`, by the time of death |
 //!
 //! Where moved pages go can be set otherwise (`placement.moved`): with host data, to one frontier, to one for each
 //! queue.

@@ -116,7 +116,7 @@ pub fn write(config: &DeviceConfig) -> String {
     write_rows(config, |row| !row.is_constant())
 }
 
-/// A configuration without its name as the text that stands for it: like [`write`], but rows that later versions
+/// A configuration without its name as the text that stands for it: like [`write()`], but rows that later versions
 /// added are left out while they have their default.
 pub fn canonical(config: &DeviceConfig) -> String {
     let config = DeviceConfig { name: String::new(), ..config.clone() };
