@@ -37,8 +37,11 @@ pub fn on_the_diagonal(clusters: usize) -> Vec<Point> {
 pub fn lloyd(points: &Points, centroids: &mut [Point], iterations: u32) -> Vec<u8> {
     assert!((1..=CLUSTERS_MAX).contains(&centroids.len()), "{} centroids", centroids.len());
     let mut labels = vec![u8::MAX; points.x.len()];
+    // Converted once, not in every iteration: a float becomes a whole number in several instructions.
+    let whole: Vec<[u32; 2]> =
+        points.x.iter().zip(&points.y).map(|(&x, &y)| [x as u32, y as u32]).collect();
     for _ in 0..iterations {
-        let (sums, changed) = assign(points, centroids, &mut labels);
+        let (sums, changed) = assign(points, &whole, centroids, &mut labels);
         if !changed {
             break;
         }
@@ -52,11 +55,16 @@ pub fn lloyd(points: &Points, centroids: &mut [Point], iterations: u32) -> Vec<u
 }
 
 /// Names each point's nearest centroid; coordinate sums and counts of the clusters, and whether a name changed.
-fn assign(points: &Points, centroids: &[Point], labels: &mut [u8]) -> ([[u64; 3]; 16], bool) {
+fn assign(
+    points: &Points,
+    whole: &[[u32; 2]],
+    centroids: &[Point],
+    labels: &mut [u8],
+) -> ([[u64; 3]; CLUSTERS_MAX], bool) {
     let mut sums = [[0; 3]; CLUSTERS_MAX];
     let mut changed = false;
-    let chunks = points.x.chunks(LANES).zip(points.y.chunks(LANES)).zip(labels.chunks_mut(LANES));
-    for ((x, y), labels) in chunks {
+    let coordinates = points.x.chunks(LANES).zip(points.y.chunks(LANES)).zip(whole.chunks(LANES));
+    for (((x, y), whole), labels) in coordinates.zip(labels.chunks_mut(LANES)) {
         let nearest = match (x.try_into(), y.try_into()) {
             (Ok(x), Ok(y)) => nearest(x, y, centroids),
             _ => {
@@ -67,13 +75,13 @@ fn assign(points: &Points, centroids: &[Point], labels: &mut [u8]) -> ([[u64; 3]
                 nearest(&padded[0], &padded[1], centroids)
             }
         };
-        for (at, label) in labels.iter_mut().enumerate() {
-            let own = nearest[at] as u8;
+        for ((label, own), [x, y]) in labels.iter_mut().zip(nearest).zip(whole) {
+            let own = own as u8;
             changed |= *label != own;
             *label = own;
             let sum = &mut sums[usize::from(own) % CLUSTERS_MAX];
-            sum[0] += x[at] as u64;
-            sum[1] += y[at] as u64;
+            sum[0] += u64::from(*x);
+            sum[1] += u64::from(*y);
             sum[2] += 1;
         }
     }
