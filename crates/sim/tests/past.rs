@@ -9,7 +9,7 @@ use ssdtune_model::config::{Allocation, CacheMode, GcPolicy, Sharing};
 use ssdtune_model::{Bytes, DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Footprint, InitialState, Past, Places, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn requests(seed: u64, tenant: u16, sectors: u64) -> Vec<Request> {
     let mix = Mix {
@@ -106,25 +106,28 @@ fn the_footprint_is_covered_first() {
     assert_eq!([unwritten(0), unwritten(50), unwritten(200)], [200, 150, 0]);
 }
 
-/// 512 GiB in 5 ms and 4 TiB in 50 ms of a release build; twenty times as long is allowed here.
+/// 512 GiB in 5 ms and 4 TiB in 50 ms of a release build, which the benchmark `used` measures. Here the bound is what
+/// a visit of every page could not meet, whatever else the machine does.
 #[test]
 fn a_used_drive_is_ready_at_once() {
-    for (channels, limit_ms) in [(8, 100), (64, 1000)] {
+    for (channels, limit_s) in [(8, 1), (64, 8)] {
         for ideal in [true, false] {
             let mut config = DeviceConfig::default();
             config.bus.channels = channels;
             config.mapping.ideal = ideal;
             let config = config.check().expect("legal");
-            let start = Instant::now();
             let tenants = [Tenant::sole(&config)];
-            let mut drive = Simulator::new(&config, &tenants, drives::WATCH).expect("a drive");
-            let past =
-                Past { state: InitialState::Steady, occupancy: vec![0.9], ..Past::default() };
-            drive.define(&past, &Footprint::default()).expect("room");
-            let took = start.elapsed().as_millis();
-            let memory = drive.report().simulation.ftl_memory_bytes;
-            println!("{channels} channels, ideal {ideal}: {took} ms, {memory} B");
-            assert!(took < limit_ms, "{took} ms");
+            let ready = || {
+                let start = Instant::now();
+                let mut drive = Simulator::new(&config, &tenants, drives::WATCH).expect("a drive");
+                let past =
+                    Past { state: InitialState::Steady, occupancy: vec![0.9], ..Past::default() };
+                drive.define(&past, &Footprint::default()).expect("room");
+                (start.elapsed(), drive.report().simulation.ftl_memory_bytes)
+            };
+            let (took, memory) = (0..3).map(|_| ready()).min().expect("three runs");
+            println!("{channels} channels, ideal {ideal}: {took:?}, {memory} B");
+            assert!(took < Duration::from_secs(limit_s), "{took:?}");
         }
     }
 }

@@ -11,8 +11,8 @@ use std::{fs, io, thread};
 
 /// Memory the engine may use for what it has read.
 const CACHE_BYTES: u64 = 128 << 20;
-/// An engine closed a moment ago in this process may still hold its files.
-const CLOSING_MAX: Duration = Duration::from_secs(2);
+/// An engine closed a moment ago in this process may still hold its files; nobody else can, since our lock is taken first.
+const CLOSING_MAX: Duration = Duration::from_secs(30);
 
 /// Where the engine's files are.
 pub(super) fn place(path: &Path) -> PathBuf {
