@@ -42,9 +42,14 @@ fn output(command: &mut assert_cmd::Command) -> String {
 fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let trace = trace(directory.path());
-    let plot = directory.path().join("bars.svg");
-    let more =
-        ["--json", "--without-interval", "--without-wear-rules", "--plot", plot.to_str().unwrap()];
+    let plots = directory.path().join("plots");
+    let more = [
+        "--json",
+        "--without-interval",
+        "--without-wear-rules",
+        "--plots",
+        plots.to_str().unwrap(),
+    ];
     let one = output(compare(&trace, &more).args(["--threads", "1"]));
     let two = output(compare(&trace, &more).args(["--threads", "2"]));
     assert_eq!(one, two);
@@ -70,7 +75,19 @@ fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
     assert!(amplification("haml") < amplification("none"), "{one}");
     let covered = &document["geometric_means"]["oracle"]["distance_covered"];
     assert_eq!(covered.as_f64(), Some(1.0));
-    assert!(std::fs::read_to_string(plot).unwrap().contains("<svg"));
+    let cells = load["cells"].as_array().unwrap().iter();
+    let measured = cells.filter(|cell| !cell["measured"].is_null()).count();
+    // Bars of all policies and their legend; five fifths of the blocks of each.
+    for (name, rectangles) in
+        [("amplification", measured), ("erases", measured), ("invalid", 5 * measured)]
+    {
+        let text = std::fs::read_to_string(plots.join(format!("{name}.svg"))).unwrap();
+        assert_eq!(text.matches("<title>").count(), rectangles, "{name}");
+        assert!(text.ends_with("</svg>\n"), "{name}");
+    }
+    let clusters = std::fs::read_to_string(plots.join("clusters-hot.svg")).unwrap();
+    assert!(clusters.matches("<circle").count() >= 2_400);
+    assert!(plots.join("intervals.svg").exists() && !plots.join("response.svg").exists());
 }
 
 #[test]

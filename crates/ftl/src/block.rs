@@ -31,7 +31,7 @@ impl Stream {
 
     /// The further frontier of that number.
     pub(crate) const fn further(number: u8) -> Self {
-        Self(3 + number)
+        Self(number.wrapping_add(3))
     }
 
     /// Its number among a tenant's frontiers of a plane.

@@ -375,10 +375,12 @@ impl Ftl {
         self.table.expect_leaf(self.tenants[tenant].base + lpn);
     }
 
-    /// A page will be accessed soon: asks for the cache line of its entry.
+    /// A page will be accessed soon: asks for the cache lines of its entry and of what its placement goes by.
     #[inline]
     pub fn expect(&self, tenant: usize, lpn: u64) {
-        self.table.expect(self.tenants[tenant].base + lpn);
+        let page = self.tenants[tenant].base + lpn;
+        self.table.expect(page);
+        self.placer.expect(page);
     }
 
     /// A page will be written next: asks for the cache lines of the place it leaves.

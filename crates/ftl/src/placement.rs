@@ -83,6 +83,9 @@ pub(crate) trait Policy {
     /// A host write was placed.
     fn observe(&mut self, _: &Write) {}
 
+    /// A page will be written soon: asks for the cache line of what is known of it.
+    fn expect(&self, _page: u64) {}
+
     /// A block was opened for a queue.
     fn opened(&mut self, _: BlockRef, _queue: u8) {}
 
@@ -191,13 +194,13 @@ impl Placer {
 
     /// The frontiers of the first host queue and of the first queue of moved pages are those of a drive without
     /// a policy; the rest follow.
+    ///
+    /// Queues follow each other in no order that a branch could be foreseen by, so there is none.
+    #[inline]
     fn stream(&self, queue: u8) -> Stream {
-        match queue {
-            0 => Stream::DATA,
-            queue if queue < self.host => Stream::further(queue - 1),
-            queue if queue == self.host => Stream::MOVED,
-            queue => Stream::further(queue - 2),
-        }
+        let further = Stream::further((queue + u8::from(queue < self.host)).wrapping_sub(2));
+        let stream = if queue == self.host { Stream::MOVED } else { further };
+        if queue == 0 { Stream::DATA } else { stream }
     }
 
     fn queue(&self, stream: Stream) -> u8 {
@@ -235,6 +238,7 @@ impl Placer {
         }
     }
 
+    #[inline]
     fn stream_for(&self, page: u64, cause: Cause) -> Stream {
         let write = self.write(page, cause);
         let queue = each!(&self.kind, policy => policy.queue(&write), 0);
@@ -255,6 +259,12 @@ impl Placer {
             let write = self.write(page, Cause::Host);
             each!(&mut self.kind, policy => policy.observe(&write), ());
         }
+    }
+
+    /// A page will be written soon.
+    #[inline]
+    pub fn expect(&self, page: u64) {
+        each!(&self.kind, policy => policy.expect(page), ());
     }
 
     /// Which free block a frontier takes.

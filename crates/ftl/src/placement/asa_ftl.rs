@@ -23,8 +23,9 @@ pub(crate) struct AsaFtl {
 }
 
 /// What is left of the updates of earlier windows: half after each.
+#[inline]
 fn faded(warmth: Warmth) -> u32 {
-    warmth.updates_then.checked_shr(warmth.age).unwrap_or(0)
+    (u64::from(warmth.updates_then) >> warmth.age.min(63)) as u32
 }
 
 impl AsaFtl {
@@ -90,6 +91,11 @@ impl Policy for AsaFtl {
         let updates = faded(self.heat.warmth(write.page)) as f32;
         let [hot, warm] = self.thresholds;
         u8::from(updates < hot) + u8::from(updates < warm)
+    }
+
+    #[inline]
+    fn expect(&self, page: u64) {
+        self.heat.expect(page);
     }
 
     #[inline]

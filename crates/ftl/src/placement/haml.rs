@@ -24,6 +24,7 @@
 use super::clusters::{Point, Points, lloyd, on_the_diagonal};
 use super::{Policy, Write};
 use crate::block::Pick;
+use crate::hint::prefetch;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{Placement, TableScale};
 
@@ -267,6 +268,11 @@ impl Policy for Haml {
     #[inline]
     fn queue(&self, write: &Write) -> u8 {
         self.slices[self.cut.of(write.page)].queue
+    }
+
+    #[inline]
+    fn expect(&self, page: u64) {
+        prefetch(&self.slices[self.cut.of(page)]);
     }
 
     #[inline]

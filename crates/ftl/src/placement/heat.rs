@@ -4,6 +4,7 @@
 //! a core). A cell is 4 B: the window in which it was last touched (8 bits), a bit for each of the eight windows
 //! before that in which it was updated, and its updates in that window (16 bits).
 
+use crate::hint::prefetch;
 use serde::{Deserialize, Serialize};
 
 const CELLS_MAX: u64 = 1 << 18;
@@ -46,27 +47,37 @@ impl Heat {
         self.cells.len()
     }
 
+    /// Asks for the cache line of a page's cell.
+    #[inline]
+    pub fn expect(&self, page: u64) {
+        prefetch(&self.cells[(page >> self.shift) as usize]);
+    }
+
+    #[inline]
     pub fn warmth(&self, page: u64) -> Warmth {
         self.warmth_of((page >> self.shift) as usize)
     }
 
+    #[inline]
     pub fn warmth_of(&self, region: usize) -> Warmth {
         let cell = self.cells[region];
         let (then, history, updates) = (cell >> 24, (cell >> 16) as u8, cell & 0xffff);
         let age = (self.window as u32).wrapping_sub(then) & 0xff;
-        if age == 0 {
-            return Warmth { updates, updates_then: updates, age, history };
-        }
-        let shifted = u32::from(history) << 1 | u32::from(updates > 0);
-        let history = if age > 8 { 0 } else { (shifted << (age - 1)) as u8 };
-        Warmth { updates: 0, updates_then: updates, age, history }
+        // Ages follow each other in no order that a branch could be foreseen by. What leaves the eight windows is
+        // shifted out of the byte.
+        let shifted = u64::from(history) << 1 | u64::from(updates > 0);
+        let history = ((shifted << age.min(16)) >> 1) as u8;
+        let current = if age == 0 { updates } else { 0 };
+        Warmth { updates: current, updates_then: updates, age, history }
     }
 
     /// An update; `kept` says how many updates a cell of another window begins with.
+    #[inline]
     pub fn touch(&mut self, page: u64, kept: impl Fn(Warmth) -> u32) {
         let region = (page >> self.shift) as usize;
         let warmth = self.warmth_of(region);
-        let before = if warmth.age == 0 { warmth.updates } else { kept(warmth) };
+        let kept = kept(warmth);
+        let before = if warmth.age == 0 { warmth.updates } else { kept };
         let updates = (before + 1).min(0xffff);
         let window = self.window as u32 & 0xff;
         self.cells[region] = window << 24 | u32::from(warmth.history) << 16 | updates;

@@ -48,6 +48,11 @@ impl Policy for Hotis {
     }
 
     #[inline]
+    fn expect(&self, page: u64) {
+        self.heat.expect(page);
+    }
+
+    #[inline]
     fn observe(&mut self, write: &Write) {
         self.heat.touch(write.page, |_| 0);
         self.left -= 1;

@@ -7,6 +7,7 @@
 //! page (the count wraps after 4 G writes, which makes one page in a long life look young).
 
 use super::{Cause, Policy, Write};
+use crate::hint::prefetch;
 use crate::layout::BlockRef;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,11 @@ impl Policy for SepBit {
                 FIRST_MOVED + 3 - u8::from(within(16)) - u8::from(within(4))
             }
         }
+    }
+
+    #[inline]
+    fn expect(&self, page: u64) {
+        prefetch(&self.written[page as usize]);
     }
 
     #[inline]

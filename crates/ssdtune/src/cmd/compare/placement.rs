@@ -5,6 +5,7 @@
 
 mod drive;
 mod load;
+mod plots;
 mod replay;
 mod response;
 mod show;
@@ -130,9 +131,10 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     response: Option<u64>,
 
-    /// Draw write amplification as a bar chart (SVG).
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
+    /// Draw into this directory, an SVG file each: write amplification, erases, response times, blocks by invalid
+    /// pages, intervals, and the clusters of each load.
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
 }
 
 fn spare(text: &str) -> Result<f64, String> {
@@ -305,7 +307,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         table::write_all(directory, &loads)?;
     }
     let document = Document::of(rule, loads, deferred.flag().load(Ordering::Relaxed));
-    show::print(&document, args.plot.as_deref(), context)?;
+    show::print(&document, args.plots.as_deref(), context)?;
     if document.partial {
         return Err(Failure::Interrupted);
     }

@@ -1,17 +1,16 @@
-//! What `compare placement` prints: JSON, tables, a plot.
+//! What `compare placement` prints: JSON and tables.
 
 use super::drive::Variation;
 use super::load::Load;
+use super::plots;
 use super::replay::Measured;
 use super::response::Response;
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
-use anyhow::Context as _;
 use serde::Serialize;
 use ssdtune_model::DeviceConfig;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// What `--json` prints.
@@ -111,6 +110,11 @@ pub(crate) struct CellResult {
 }
 
 impl CellResult {
+    /// The policy with the settings that tell it from others.
+    pub(crate) fn policy(&self) -> &str {
+        &self.policy
+    }
+
     pub(crate) fn new(variation: &Variation) -> Self {
         Self {
             policy: variation.label.clone(),
@@ -157,11 +161,9 @@ fn means(loads: &[LoadResult]) -> BTreeMap<String, Mean> {
 }
 
 /// Prints, and draws if that was asked for.
-pub(crate) fn print(document: &Document, plot: Option<&Path>, context: &Context) -> Outcome {
-    if let Some(path) = plot {
-        let picture = bars(&document.loads);
-        std::fs::write(path, picture)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+pub(crate) fn print(document: &Document, plots: Option<&Path>, context: &Context) -> Outcome {
+    if let Some(directory) = plots {
+        plots::write_all(directory, &document.loads)?;
     }
     if context.json() {
         return context.document(document);
@@ -228,69 +230,4 @@ fn matrix(
         );
     }
     context.line(format_args!("{rows}\n"))
-}
-
-/// Colours that stay apart for everybody.
-const COLOURS: [&str; 8] =
-    ["#9a9a9a", "#56b4e9", "#e69f00", "#009e73", "#d55e00", "#0072b2", "#000000", "#cc79a7"];
-
-/// Write amplification as bars, a group for each load.
-fn bars(loads: &[LoadResult]) -> String {
-    let loads: Vec<&LoadResult> = loads.iter().filter(|load| !load.cells.is_empty()).collect();
-    let labels = loads.first().map_or(0, |load| load.cells.len());
-    let (bar, gap, height, left) = (12.0, 18.0, 300.0, 50.0);
-    let group = bar * labels as f64 + gap;
-    let width = left + group * loads.len() as f64 + 20.0;
-    let most = loads.iter().flat_map(|load| &load.cells).filter_map(|cell| cell.measured.as_ref());
-    let most = most.map(|measured| measured.write_amplification).fold(1.0, f64::max);
-    let y = |value: f64| height - value / most * (height - 40.0);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{:.0}\" font-family=\"sans-serif\" \
-         font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        height + 150.0
-    );
-    for step in 0..=most as u32 {
-        // Writing to a String cannot fail.
-        let at = y(f64::from(step));
-        let _ = writeln!(
-            out,
-            "<path d=\"M{left} {at:.1}H{width:.0}\" stroke=\"#ddd\"/><text x=\"{:.0}\" y=\"{:.1}\">{step}</text>",
-            left - 20.0,
-            at + 4.0
-        );
-    }
-    for (index, load) in loads.iter().enumerate() {
-        let x = left + 8.0 + group * index as f64;
-        for (place, cell) in load.cells.iter().enumerate() {
-            let Some(measured) = &cell.measured else { continue };
-            let top = y(measured.write_amplification);
-            let colour = COLOURS[place % COLOURS.len()];
-            let _ = writeln!(
-                out,
-                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"><title>{}: {:.3}</title></rect>",
-                x + bar * place as f64,
-                bar - 1.0,
-                height - top,
-                cell.policy,
-                measured.write_amplification
-            );
-        }
-        let middle = x + bar * labels as f64 / 2.0;
-        let _ = writeln!(
-            out,
-            "<text transform=\"translate({middle:.1} {:.1}) rotate(40)\">{}</text>",
-            height + 14.0,
-            load.title()
-        );
-    }
-    for (place, cell) in loads.first().iter().flat_map(|load| &load.cells).enumerate() {
-        let (x, colour) = (left + 100.0 * place as f64, COLOURS[place % COLOURS.len()]);
-        let _ = writeln!(
-            out,
-            "<rect x=\"{x:.0}\" y=\"6\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{:.0}\" y=\"15\">{}</text>",
-            x + 14.0,
-            cell.policy
-        );
-    }
-    out + "</svg>\n"
 }
