@@ -9,9 +9,10 @@
 use crate::cluster::{Categories, ClusterError, Threshold};
 use crate::db::{AutoDb, Batch, DbError, Generation, Kind, Measure, StoredBest};
 use crate::key::{Digest, Digester, canonical};
+use crate::lesson::{self, Syllabus};
 use crate::prune::Pruning;
 use crate::recommend::{Recommendation, Row};
-use crate::search::{Ordered, Settings, Task};
+use crate::search::{LESSONS_MAX, Ordered, Settings, Task};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::document::Document;
 
@@ -109,6 +110,12 @@ pub fn begin(
     let parsed = beginning.seeds.iter().filter_map(|text| Document::parse(text).ok());
     task.seeds = parsed.map(|document| document.config().clone()).collect();
     task.order.clone_from(&beginning.order);
+    if settings.screen {
+        // Not noted: records up to a generation stay what they are.
+        let (base, space, generation) = (&task.base, &task.space, beginning.generation);
+        let syllabus = Syllabus { base, space, evaluator, generation, most: LESSONS_MAX };
+        task.lessons = lesson::lessons(db, &syllabus)?;
+    }
     Ok(beginning)
 }
 

@@ -13,6 +13,7 @@
 //! | [`prune`] | which parameters matter, in which order |
 //! | [`search`] | the algorithms that look for a better drive |
 //! | [`recommend`] | what a search found, measured, explained and written out |
+//! | [`lesson`] | what stored evaluations teach about drives that were not evaluated |
 //! | [`history`] | how a search begins and what it leaves in AutoDB |
 //! | [`cluster`] | categories of workloads |
 //! | [`whatif`] | what it takes to be so many times faster |
@@ -23,6 +24,7 @@ pub mod db;
 pub mod grade;
 pub mod history;
 pub mod key;
+pub mod lesson;
 pub mod limits;
 pub mod measure;
 pub mod prune;

@@ -17,6 +17,7 @@ mod mqsim;
 pub use external::{External, ExternalError};
 pub use in_process::InProcess;
 pub use lab::{Answer, Lab, LabError, Tick};
+pub(crate) use lab::{Stored, StoredAnswer};
 pub use mqsim::{Scene, result_figures, workload_xml};
 
 use crate::grade::Figures;

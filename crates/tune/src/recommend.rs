@@ -17,7 +17,7 @@ pub use build::{Options, recommend};
 pub use text::{markdown, parameter_lines};
 
 use crate::grade::{Figures, Speedup};
-use crate::search::{CurvePoint, Ended, Settings};
+use crate::search::{CurvePoint, Ended, Screened, Settings};
 use serde::Serialize;
 
 /// Version of the document below.
@@ -90,7 +90,7 @@ pub struct Question {
 }
 
 /// How much a search took.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Effort {
     /// Proposals.
     pub proposals: usize,
@@ -102,6 +102,8 @@ pub struct Effort {
     pub answered: u64,
     /// Requests simulated by this process.
     pub requests: u64,
+    /// What screening did, if it was asked for.
+    pub screened: Option<Screened>,
     /// Wall-clock seconds, search and evidence together; set by the caller.
     pub seconds: f64,
 }
@@ -217,4 +219,6 @@ pub struct Verdicts {
     pub unfit: usize,
     /// Above the power budget.
     pub over_power: usize,
+    /// Thought hopeless.
+    pub screened: usize,
 }

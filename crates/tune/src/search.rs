@@ -13,6 +13,9 @@
 //! without them is *censored* and no number stands in for what was not measured. The surrogate therefore
 //! models the target's performance and the others' separately (`search/surrogate.rs`).
 //!
+//! With [`Settings::screen`] proposals that are predicted to be hopeless are discarded before they are simulated
+//! (`search/screen.rs`).
+//!
 //! Decisions are taken when a whole batch is known, in the order of its proposals, and every random draw is
 //! keyed by (seed, iteration, slot): the answer is the same for any number of threads, and the same again
 //! when a killed search is repeated over the AutoDB it left, where its evaluations are then found.
@@ -23,14 +26,17 @@ mod judge;
 mod moves;
 mod objective;
 mod random;
+mod screen;
 mod surrogate;
 
 pub use judge::{Baseline, CurvePoint, Trial, Verdict};
 pub(crate) use judge::{ask, figures, mean_speedup};
 pub(crate) use moves::Moves;
 pub use objective::{Graded, Objective};
+pub use screen::{LESSONS_MAX, LESSONS_MIN, Screened};
 
 use crate::grade::{Speedup, Weights};
+use crate::lesson::Lesson;
 use crate::limits::Limits;
 use crate::measure::{Lab, LabError};
 use crate::space::{Point, Space};
@@ -61,6 +67,8 @@ pub struct Task {
     pub order: Vec<Ordered>,
     /// Configurations to begin from beside the baseline, best first.
     pub seeds: Vec<DeviceConfig>,
+    /// What earlier evaluations teach, for screening; empty where nothing is known.
+    pub lessons: Vec<Lesson>,
 }
 
 /// A parameter's place in the tuning order.
@@ -131,6 +139,8 @@ pub struct Settings {
     pub patience: usize,
     /// The first rung of the race: this part of the target's requests (bayes). 1 races nothing.
     pub prefix: f64,
+    /// Whether hopeless proposals are discarded before they are simulated (`search/screen.rs`).
+    pub screen: bool,
 }
 
 impl Default for Settings {
@@ -148,6 +158,7 @@ impl Default for Settings {
             convergence: 0.01,
             patience: 15,
             prefix: 0.1,
+            screen: false,
         }
     }
 }
@@ -189,6 +200,8 @@ pub struct Found {
     pub ended: Ended,
     /// Evaluations of the target spent, prefixes counted by their part.
     pub spent: f64,
+    /// What screening did, if it was asked for.
+    pub screened: Option<Screened>,
 }
 
 impl Found {
@@ -265,6 +278,9 @@ pub enum SearchError {
     /// A surrogate cannot be fitted.
     #[error("the surrogate cannot be fitted: {0}")]
     Surrogate(String),
+    /// The screen cannot be fitted.
+    #[error("the screen cannot be fitted: {0}")]
+    Screen(String),
 }
 
 /// The generator of one decision.
@@ -285,6 +301,14 @@ pub(crate) struct Proposal {
     pub origin: &'static str,
     /// Formula 1 on the prefix, once that was run.
     pub prefix: Option<f64>,
+    /// The grade that it is thought not to reach, where it is run to check that.
+    pub checked: Option<f64>,
+}
+
+impl Proposal {
+    pub fn new(point: Point, config: CheckedConfig, origin: &'static str) -> Self {
+        Self { point, config, origin, prefix: None, checked: None }
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! footprint costs a sort of the requests once; requests take 24 bytes each.
 
 use crate::key::{Digest, digest_requests};
+use crate::lesson::Traits;
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::workload::{Generator, Model, ModelError, Seed};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -32,6 +33,7 @@ pub struct Trace {
     length: usize,
     digest: Digest,
     footprint: Arc<OnceLock<Vec<Extent>>>,
+    traits: Arc<OnceLock<Traits>>,
 }
 
 /// A run of sectors that a trace touches.
@@ -61,6 +63,7 @@ impl Trace {
             length,
             digest,
             footprint: Arc::default(),
+            traits: Arc::default(),
         }
     }
 
@@ -79,7 +82,7 @@ impl Trace {
         if length >= self.length {
             return self.clone();
         }
-        Self { length, footprint: Arc::default(), ..self.clone() }
+        Self { length, footprint: Arc::default(), traits: Arc::default(), ..self.clone() }
     }
 
     /// The requests.
@@ -95,6 +98,11 @@ impl Trace {
     /// What it touches, in rising order, without gaps or overlaps between neighbours.
     pub fn footprint(&self) -> &[Extent] {
         self.footprint.get_or_init(|| footprint(self.requests()))
+    }
+
+    /// What it is like.
+    pub fn traits(&self) -> &Traits {
+        self.traits.get_or_init(|| Traits::of(self.requests(), self.footprint_sectors()))
     }
 
     /// Sectors of the footprint: what laying it down costs.

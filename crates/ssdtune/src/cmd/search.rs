@@ -69,6 +69,11 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "no_db")]
     resume: bool,
 
+    /// Discard proposals that are predicted to be hopeless before they are simulated. Learned from what AutoDB
+    /// knows of such drives when the search begins; where that is too little, nothing is discarded.
+    #[arg(long, conflicts_with = "no_db")]
+    screen: bool,
+
     /// Let every parameter play from the start, whatever pruning has found (autoblox).
     #[arg(long)]
     ignore_pruning: bool,
@@ -108,6 +113,7 @@ impl Args {
             convergence: self.convergence,
             patience: self.patience as usize,
             prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
+            screen: self.screen,
         }
     }
 }
@@ -124,6 +130,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if let Some(directory) = &args.out {
         write(directory, &result)
             .with_context(|| format!("writing the result into {}", directory.display()))?;
+    }
+    if let Some(reason) = result.effort.screened.as_ref().and_then(|own| own.idle.as_deref()) {
+        context.note(format_args!("--screen discarded nothing: {reason}"));
     }
     match context.json() {
         true => context.document(&result),

@@ -227,6 +227,7 @@ impl TuneArgs {
             weights: Weights { alpha: self.alpha, beta: self.beta },
             order: Vec::new(),
             seeds: Vec::new(),
+            lessons: Vec::new(),
         };
         let db = match self.no_db {
             true => None,

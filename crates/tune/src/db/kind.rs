@@ -23,11 +23,14 @@ pub enum Kind {
     Search = 6,
     /// How a search began: its settings and the generation it took prior knowledge from.
     Run = 7,
+    /// A drive that was evaluated, as its canonical text, by
+    /// [`configuration_digest`](crate::key::configuration_digest).
+    Configuration = 8,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Evaluation,
         Self::Workload,
         Self::Cluster,
@@ -35,6 +38,7 @@ impl Kind {
         Self::Pruning,
         Self::Search,
         Self::Run,
+        Self::Configuration,
     ];
 
     /// Its name in exports and on the command line.
@@ -47,6 +51,7 @@ impl Kind {
             Self::Pruning => "pruning",
             Self::Search => "search",
             Self::Run => "run",
+            Self::Configuration => "configuration",
         }
     }
 

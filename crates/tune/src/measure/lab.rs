@@ -1,8 +1,9 @@
 //! An evaluator with a memory and threads.
 
 use super::{EvaluationError, Evaluator, ExternalError, InitialState, Job, Measurement};
-use crate::db::{AutoDb, DbError, Kind};
-use crate::key::{EvaluationInputs, EvaluationKey, WarmUp};
+use crate::db::{AutoDb, Batch, DbError, Kind};
+use crate::key::{EvaluationInputs, EvaluationKey, WarmUp, canonical, configuration_digest};
+use crate::lesson::Asked;
 use serde::{Deserialize, Serialize};
 use ssdtune_sim::{Filling, Replay};
 use std::collections::BTreeMap;
@@ -39,8 +40,17 @@ pub type Answer = Result<Measurement, String>;
 
 /// As it lies in AutoDB.
 #[derive(Serialize, Deserialize)]
+pub(crate) struct Stored {
+    #[serde(flatten)]
+    pub answer: StoredAnswer,
+    /// What was asked, as the key is a hash; records of earlier versions do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Stored {
+pub(crate) enum StoredAnswer {
     Measured(Box<Measurement>),
     Unfit(String),
 }
@@ -152,9 +162,9 @@ impl<'a> Lab<'a> {
         let Some(stored) = db.get::<Stored>(Kind::Evaluation, key.as_bytes())? else {
             return Ok(None);
         };
-        let answer = match stored.value {
-            Stored::Measured(measurement) => Ok(*measurement),
-            Stored::Unfit(reason) => Err(reason),
+        let answer = match stored.value.answer {
+            StoredAnswer::Measured(measurement) => Ok(*measurement),
+            StoredAnswer::Unfit(reason) => Err(reason),
         };
         known.insert(*key, answer.clone());
         Ok(Some(answer))
@@ -181,18 +191,49 @@ impl<'a> Lab<'a> {
         failed.into_inner().map_or(Ok(()), Err)
     }
 
+    /// Stores an answer with what was asked; the drive's text stands once for all its evaluations.
+    fn store(
+        &self,
+        db: &AutoDb,
+        key: &EvaluationKey,
+        job: &Job,
+        answer: StoredAnswer,
+    ) -> Result<(), LabError> {
+        let configuration = configuration_digest(job.config);
+        let asked = Asked {
+            configuration,
+            evaluator: self.evaluator.identity(),
+            trace: job.trace.digest(),
+            depth: job.depth,
+            traits: *job.trace.traits(),
+        };
+        let mut batch = Batch::default();
+        batch.put(Kind::Configuration, configuration.as_bytes(), &canonical(job.config))?;
+        let stored = Stored { answer, asked: Some(asked) };
+        batch.put(Kind::Evaluation, key.as_bytes(), &stored)?;
+        db.commit(&batch)?;
+        Ok(())
+    }
+
+    /// Who evaluates.
+    pub fn identity(&self) -> String {
+        self.evaluator.identity()
+    }
+
     fn run_one(&self, key: &EvaluationKey, job: &Job) -> Result<(), LabError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
         let (answer, stored) = match self.evaluator.measure(job, self.stop) {
-            Ok(measurement) => (Ok(measurement.clone()), Stored::Measured(Box::new(measurement))),
-            Err(EvaluationError::Unfit(reason)) => (Err(reason.clone()), Stored::Unfit(reason)),
+            Ok(found) => (Ok(found.clone()), StoredAnswer::Measured(Box::new(found))),
+            Err(EvaluationError::Unfit(reason)) => {
+                (Err(reason.clone()), StoredAnswer::Unfit(reason))
+            }
             Err(EvaluationError::Broken(error)) => return Err(error.into()),
             Err(EvaluationError::Interrupted) => return Err(LabError::Interrupted),
         };
         if let Some(db) = self.db {
-            db.put(Kind::Evaluation, key.as_bytes(), &stored)?;
+            self.store(db, key, job, stored)?;
         }
         self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(*key, answer);
         self.answered.fetch_add(1, Ordering::Relaxed);

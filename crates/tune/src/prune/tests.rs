@@ -21,6 +21,7 @@ fn task(name: &str, requests: usize) -> Task {
         weights: crate::grade::Weights::default(),
         order: Vec::new(),
         seeds: Vec::new(),
+        lessons: Vec::new(),
     }
 }
 

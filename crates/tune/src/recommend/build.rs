@@ -62,6 +62,7 @@ pub fn recommend(
             run: tick.run,
             answered: tick.answered,
             requests: tick.requests,
+            screened: found.screened.clone(),
             seconds: 0.0,
         },
         grade,
@@ -383,6 +384,7 @@ fn verdicts(trials: &[Trial]) -> Verdicts {
             Verdict::Raced => &mut counts.raced,
             Verdict::Unfit(_) => &mut counts.unfit,
             Verdict::OverPower(_) => &mut counts.over_power,
+            Verdict::Screened => &mut counts.screened,
         } += 1;
     }
     counts

@@ -115,14 +115,13 @@ fn screen(judge: &mut Judge, moves: &Moves) -> Result<Effects, SearchError> {
             }
         }
     }
-    let proposals: Vec<Proposal> = (tried.iter())
-        .map(|(_, found)| Proposal {
-            point: found.point.clone(),
-            config: found.config.clone(),
-            origin: "screening",
-            prefix: None,
-        })
-        .collect();
+    let proposals = (tried.iter())
+        .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "screening"));
+    let mut proposals: Vec<Proposal> = proposals.collect();
+    if judge.settings.prefix < 1.0 {
+        proposals = judge.sift(proposals, judge.settings.prefix);
+    }
+    tried.retain(|(_, found)| proposals.iter().any(|own| own.point == found.point));
     let performances = judge.on_prefix(&proposals)?;
     let effects = tried.into_iter().zip(&performances).filter_map(|((axis, proposal), own)| {
         own.map(|performance| Effect { axis, performance, proposal })
@@ -191,12 +190,8 @@ fn combine(judge: &mut Judge, moves: &Moves, effects: &Effects) -> Result<(), Se
     let count = chain.len();
     let wanted = |length: usize| length == count || length.is_power_of_two();
     let proposals = chain.into_iter().enumerate().filter(|(index, _)| wanted(index + 1));
-    let proposals = proposals.map(|(_, found)| Proposal {
-        point: found.point,
-        config: found.config,
-        origin: "combination",
-        prefix: None,
-    });
+    let proposals =
+        proposals.map(|(_, found)| Proposal::new(found.point, found.config, "combination"));
     race_to(judge, proposals.collect(), |rank, _| rank < 2)
 }
 
@@ -256,12 +251,7 @@ fn choose(
         let found = candidates.swap_remove(index);
         candidates.sort_by(|a, b| a.point.cmp(&b.point));
         model.believe(judge.task, &found.point)?;
-        chosen.push(Proposal {
-            point: found.point,
-            config: found.config,
-            origin: "improvement",
-            prefix: None,
-        });
+        chosen.push(Proposal::new(found.point, found.config, "improvement"));
     }
     Ok(chosen)
 }
@@ -282,6 +272,7 @@ fn race_to(
     mut proposals: Vec<Proposal>,
     alive: impl Fn(usize, f64) -> bool,
 ) -> Result<(), SearchError> {
+    proposals = judge.sift(proposals, judge.settings.prefix.min(1.0));
     if judge.settings.prefix >= 1.0 {
         return judge.full(proposals);
     }

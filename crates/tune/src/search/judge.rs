@@ -1,5 +1,6 @@
 //! Judging proposals: what is measured, in which order, and what is left out.
 
+use super::screen::Screen;
 use super::{Algorithm, Ended, Found, Progress, Proposal, SearchError, Settings, Task};
 use crate::grade::{Figures, Speedup};
 use crate::measure::{Answer, Job, Lab, LabError, Measurement};
@@ -32,6 +33,8 @@ pub enum Verdict {
     Unfit(String),
     /// It needs more power than allowed.
     OverPower(String),
+    /// It was thought hopeless: nothing was run.
+    Screened,
 }
 
 /// One proposal and what was measured of it.
@@ -60,6 +63,8 @@ pub struct Trial {
     pub grade: Option<f64>,
     /// Average power on the target in watt, where the evaluator counts energy.
     pub average_watts: Option<f64>,
+    /// The highest grade that was thought likely, where it was discarded.
+    pub bound: Option<f64>,
 }
 
 /// The best grade after a trial.
@@ -93,6 +98,7 @@ pub(super) struct Judge<'a> {
     prefix_baseline: Vec<Figures>,
     visited: BTreeSet<Point>,
     curve: Vec<CurvePoint>,
+    screen: Option<Screen>,
 }
 
 impl<'a> Judge<'a> {
@@ -134,6 +140,7 @@ impl<'a> Judge<'a> {
             prefix_baseline,
             visited: BTreeSet::new(),
             curve: Vec::new(),
+            screen: settings.screen.then(|| Screen::new(task, settings.seed)).transpose()?,
         };
         judge.admit_baseline(base_point);
         Ok(judge)
@@ -153,6 +160,7 @@ impl<'a> Judge<'a> {
             others: Some(vec![same; self.task.others.len()]),
             grade: Some(0.0),
             average_watts: watts(&self.baseline.target),
+            bound: None,
         };
         self.note(trial);
     }
@@ -172,12 +180,7 @@ impl<'a> Judge<'a> {
             if let Some(feasible) = feasible
                 && self.is_new(&point)
             {
-                proposals.push(Proposal {
-                    point,
-                    config: feasible.config,
-                    origin: "memory",
-                    prefix: None,
-                });
+                proposals.push(Proposal::new(point, feasible.config, "memory"));
             }
         }
         self.full(proposals)
@@ -186,6 +189,39 @@ impl<'a> Judge<'a> {
     /// Whether a point has not been judged.
     pub fn is_new(&self, point: &Point) -> bool {
         !self.visited.contains(point)
+    }
+
+    /// Leaves out hopeless proposals, each of which counts as `share` evaluations all the same.
+    pub fn sift(&mut self, proposals: Vec<Proposal>, share: f64) -> Vec<Proposal> {
+        let Some(mut screen) = self.screen.take() else { return proposals };
+        let worst = self.top_worst();
+        let mut kept = Vec::new();
+        for mut proposal in proposals {
+            let bound = screen.bound(self.task, &proposal.config).filter(|bound| *bound < worst);
+            if bound.is_none() {
+                kept.push(proposal);
+            } else if screen.is_to_check() {
+                proposal.checked = Some(worst);
+                kept.push(proposal);
+            } else {
+                self.spent += share;
+                let trial = self.blank(proposal, Verdict::Screened);
+                self.note(Trial { bound, ..trial });
+            }
+        }
+        self.screen = Some(screen);
+        kept
+    }
+
+    /// Tells the screen what became of proposals.
+    fn teach(&mut self, known: &[(&CheckedConfig, Option<f64>)], workload: &Workload) {
+        if let Some(screen) = &mut self.screen {
+            for (config, performance) in known {
+                if let Some(performance) = performance {
+                    screen.note(self.task, config, workload, *performance);
+                }
+            }
+        }
     }
 
     /// Formula 1 of each proposal on the prefix of the target; `None` where it is unfit. With a prefix of 1
@@ -202,7 +238,12 @@ impl<'a> Judge<'a> {
             let speedup = mean_speedup(&figures(&answer.ok()?), &self.prefix_baseline);
             Some(self.task.weights.performance(&speedup))
         };
-        Ok(answers.into_iter().map(performance).collect())
+        let performances: Vec<Option<f64>> = answers.into_iter().map(performance).collect();
+        let known: Vec<_> =
+            proposals.iter().map(|own| &own.config).zip(performances.iter().copied()).collect();
+        let prefix = self.prefix.clone();
+        self.teach(&known, &prefix);
+        Ok(performances)
     }
 
     /// Notes proposals that lost the race.
@@ -224,12 +265,21 @@ impl<'a> Judge<'a> {
         let answers = ask(self.lab, &questions)?;
         self.spent += proposals.len() as f64;
         let mut trials: Vec<Trial> = Vec::new();
+        let checked: Vec<Option<f64>> = proposals.iter().map(|own| own.checked).collect();
         for (proposal, answer) in proposals.into_iter().zip(answers) {
             let trial = self.blank(proposal, Verdict::Graded);
             trials.push(self.judge_target(trial, answer));
         }
         self.censor(&mut trials);
         self.judge_others(&mut trials)?;
+        let known: Vec<_> = trials.iter().map(|own| (&own.config, own.performance)).collect();
+        self.teach(&known, &self.task.target);
+        if let Some(screen) = &mut self.screen {
+            let beyond = |(trial, checked): (&Trial, &Option<f64>)| {
+                trial.grade.zip(*checked).is_some_and(|(grade, worst)| grade > worst)
+            };
+            screen.report.wrong += trials.iter().zip(&checked).filter(|one| beyond(*one)).count();
+        }
         trials.into_iter().for_each(|trial| self.note(trial));
         Ok(())
     }
@@ -247,6 +297,7 @@ impl<'a> Judge<'a> {
             others: None,
             grade: None,
             average_watts: None,
+            bound: None,
         }
     }
 
@@ -275,8 +326,7 @@ impl<'a> Judge<'a> {
                 let best = best.max(grade(ranking.first()).unwrap_or(f64::NEG_INFINITY));
                 best - self.task.weights.beta * OTHERS_SPREAD
             }
-            _ => grade(ranking.iter().take(self.settings.top).next_back())
-                .unwrap_or(f64::NEG_INFINITY),
+            _ => self.top_worst(),
         };
         for (trial, part) in trials.iter_mut().zip(parts) {
             if trial.verdict == Verdict::Graded && part < threshold {
@@ -367,6 +417,13 @@ impl<'a> Judge<'a> {
         &self.trials[self.ranking().first().copied().unwrap_or(0)]
     }
 
+    /// The worst grade of the top set.
+    fn top_worst(&self) -> f64 {
+        let ranking = self.ranking();
+        let worst = ranking.iter().take(self.settings.top).next_back();
+        worst.and_then(|number| self.trials[*number].grade).unwrap_or(f64::NEG_INFINITY)
+    }
+
     /// Whether the budget allows another evaluation.
     pub fn may_go_on(&self) -> bool {
         self.spent + 1e-9 < self.settings.budget
@@ -390,6 +447,7 @@ impl<'a> Judge<'a> {
             curve: self.curve,
             ended,
             spent: self.spent,
+            screened: self.screen.map(|screen| screen.report),
         }
     }
 }

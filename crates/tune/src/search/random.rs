@@ -21,16 +21,12 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
                 let taken = proposals.iter().any(|own| own.point == found.point);
                 !taken && judge.is_new(&found.point)
             });
-            proposals.extend(drawn.map(|found| Proposal {
-                point: found.point,
-                config: found.config,
-                origin: "random",
-                prefix: None,
-            }));
+            proposals.extend(drawn.map(|found| Proposal::new(found.point, found.config, "random")));
         }
         if proposals.is_empty() {
             return Ok(Ended::Exhausted);
         }
+        let proposals = judge.sift(proposals, 1.0);
         judge.full(proposals)?;
     }
     Ok(Ended::Budget)

@@ -8,13 +8,13 @@ use ssdtune_trace::{Op, Request, TenantId};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-static GO_ON: AtomicBool = AtomicBool::new(false);
+pub(super) static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// A drive's figures by a formula: more channels and a faster bus help with diminishing returns, one plane
 /// order is best, chips cost power. The other workloads are hurt by a wide bus.
 #[derive(Default)]
-struct Formula {
-    asked: AtomicU64,
+pub(super) struct Formula {
+    pub asked: AtomicU64,
     watts: bool,
 }
 
@@ -76,7 +76,7 @@ fn workload(name: &str) -> Workload {
     Workload { name: name.to_owned(), depth: 4, traces: vec![trace] }
 }
 
-fn task() -> Task {
+pub(super) fn task() -> Task {
     let base = presets::load("intel-750").unwrap();
     Task {
         space: Space::autoblox().around(&base),
@@ -87,6 +87,7 @@ fn task() -> Task {
         weights: Weights::default(),
         order: Vec::new(),
         seeds: Vec::new(),
+        lessons: Vec::new(),
     }
 }
 
@@ -98,7 +99,7 @@ fn search(task: &Task, settings: &Settings, evaluator: &dyn Evaluator, threads: 
     })
 }
 
-fn settings(algorithm: Algorithm, seed: u64) -> Settings {
+pub(super) fn settings(algorithm: Algorithm, seed: u64) -> Settings {
     Settings { algorithm, seed, budget: 25.0, ..Settings::default() }
 }
 
@@ -166,7 +167,7 @@ fn a_censored_trial_has_no_grade_and_its_others_were_not_run() {
             let expected = match trial.verdict {
                 Verdict::Graded => (true, true, true),
                 Verdict::Censored | Verdict::OverPower(_) => (true, false, false),
-                Verdict::Raced | Verdict::Unfit(_) => (false, false, false),
+                Verdict::Raced | Verdict::Unfit(_) | Verdict::Screened => (false, false, false),
             };
             assert_eq!(parts, expected, "{algorithm}: {:?}", trial.verdict);
             censored += usize::from(trial.verdict == Verdict::Censored);

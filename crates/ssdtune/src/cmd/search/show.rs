@@ -24,6 +24,13 @@ pub(crate) fn show(result: &Recommendation, context: &Context) -> Outcome {
         effort.requests as f64 / 1e6,
         effort.seconds
     ))?;
+    if let Some(screened) = effort.screened.as_ref().filter(|own| own.idle.is_none()) {
+        context.line(format_args!(
+            "Screened by {} evaluations known before: {} proposals discarded, {} hopeless ones run to check, {} \
+             of them wrongly so",
+            screened.lessons, screened.discarded, screened.checked, screened.wrong
+        ))?;
+    }
     if let Some(held_out) = &result.held_out {
         context.line("\nSpeedups on held-out traces (latency, throughput)")?;
         speedups(held_out, context)?;

@@ -1,0 +1,217 @@
+//! Screening: proposals that are surely not worth it are discarded before they are simulated.
+//!
+//! A bagged ensemble of trees with constant leaves learns formula 1 against the baseline from what AutoDB knew
+//! when the search began ([`crate::lesson`]): of a drive (the axes of the space) and a workload (its
+//! characteristics). A prediction is the mean of the trees; how far the truth may lie above it is measured in
+//! units of the trees' own disagreement (and a little more, where they agree by chance) on workloads left out
+//! of the fit, so that a target that AutoDB has never seen is not judged with the certainty of one that it has.
+//!
+//! *Hopeless* is a proposal whose highest likely grade, target and others together, does not reach the worst
+//! grade of the top set: the paper's rule for leaving out the others, before the target. A discarded proposal
+//! counts against the budget as if it had run, so screening makes a search cheaper and not longer. It has no
+//! performance and no grade, and no surrogate learns from it.
+//!
+//! A model may be wrong where nothing was measured: every tenth hopeless proposal is run all the same, and the
+//! margin widens where this search's own measurements ask for it. Who knows too little discards nothing.
+//!
+//! Decisions are taken by one thread in the order of proposals, from lessons of the generation at the search's
+//! start and from trials whose batch is known: threads and interruptions change nothing.
+//!
+//! Cost: six fits of some 100 ms once; a prediction some microseconds.
+
+use super::{SearchError, Task};
+use crate::lesson::{self, Lesson};
+use crate::workload::Workload;
+use ndarray::{Array1, Array2};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::bag::{BagModel, BagParams};
+use ssdtune_learn::tree::{Leaves, TreeParams};
+use ssdtune_model::DeviceConfig;
+use std::collections::BTreeSet;
+
+/// With fewer lessons nothing is discarded.
+pub const LESSONS_MIN: usize = 100;
+/// Lessons learned from at most: a fit stays below a second.
+pub const LESSONS_MAX: usize = 2_000;
+/// Every so many hopeless proposals one is run.
+const CHECKED_EACH: usize = 10;
+/// So much of what was left out lay below the bound.
+const CONFIDENCE: f64 = 0.98;
+/// Disagreement of trees that is always there: a hundredth of performance is one percent.
+const DOUBT: f64 = 0.01;
+/// Own measurements from which on they widen the margin.
+const OWN_MIN: usize = 20;
+const TREES: usize = 24;
+const FOLDS: usize = 5;
+
+/// What screening did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Screened {
+    /// Evaluations learned from.
+    pub lessons: usize,
+    /// Why nothing was discarded, where too little is known.
+    pub idle: Option<String>,
+    /// Proposals discarded.
+    pub discarded: usize,
+    /// Hopeless proposals that were run all the same.
+    pub checked: usize,
+    /// Of these, those that reached the top set.
+    pub wrong: usize,
+}
+
+/// A prediction of formula 1.
+#[derive(Clone, Copy)]
+struct Guess {
+    mean: f64,
+    doubt: f64,
+}
+
+struct Learned {
+    model: BagModel,
+    margin: f64,
+    /// How many doubts above their predictions this search's own measurements lay.
+    own: Vec<f64>,
+}
+
+pub(super) struct Screen {
+    learned: Option<Learned>,
+    pub report: Screened,
+}
+
+impl Screen {
+    /// Learns from the task's lessons.
+    pub fn new(task: &Task, seed: u64) -> Result<Self, SearchError> {
+        let lessons = &task.lessons;
+        let mut report = Screened { lessons: lessons.len(), ..Screened::default() };
+        let traces: BTreeSet<_> = lessons.iter().map(|lesson| lesson.trace).collect();
+        if lessons.len() < LESSONS_MIN || traces.len() < 2 {
+            report.idle = Some(format!(
+                "AutoDB holds {} evaluations of drives like these, on {} traces; {LESSONS_MIN} on at least 2 are \
+                 needed",
+                lessons.len(),
+                traces.len()
+            ));
+            return Ok(Self { learned: None, report });
+        }
+        let targets: Vec<f64> =
+            lessons.iter().map(|lesson| task.weights.performance(&lesson.speedup)).collect();
+        let all: Vec<usize> = (0..lessons.len()).collect();
+        let model = fit(lessons, &targets, &all, seed)?;
+        let excess = left_out(lessons, &targets, &traces.into_iter().collect::<Vec<_>>(), seed)?;
+        let margin = quantile(excess, CONFIDENCE).max(1.0);
+        Ok(Self { learned: Some(Learned { model, margin, own: Vec::new() }), report })
+    }
+
+    /// The highest likely grade of a drive; none where too little is known.
+    pub fn bound(&self, task: &Task, config: &DeviceConfig) -> Option<f64> {
+        let learned = self.learned.as_ref()?;
+        let margin = learned.margin();
+        let highest = |workload: &Workload| {
+            let guess = learned.guess(task, config, workload);
+            guess.mean + margin * guess.doubt
+        };
+        let others: Vec<f64> = task.others.iter().map(highest).collect();
+        Some(task.weights.grade(highest(&task.target), &others))
+    }
+
+    /// Whether this hopeless proposal, the next one, is to be run all the same.
+    pub fn is_to_check(&mut self) -> bool {
+        let hopeless = self.report.discarded + self.report.checked;
+        let check = hopeless % CHECKED_EACH == CHECKED_EACH - 1;
+        match check {
+            true => self.report.checked += 1,
+            false => self.report.discarded += 1,
+        }
+        check
+    }
+
+    /// Takes note of what a drive did on a workload.
+    pub fn note(&mut self, task: &Task, config: &DeviceConfig, workload: &Workload, found: f64) {
+        if let Some(learned) = &mut self.learned {
+            let guess = learned.guess(task, config, workload);
+            learned.own.push((found - guess.mean) / guess.doubt);
+        }
+    }
+}
+
+impl Learned {
+    fn margin(&self) -> f64 {
+        match self.own.len() < OWN_MIN {
+            true => self.margin,
+            false => self.margin.max(quantile(self.own.clone(), CONFIDENCE)),
+        }
+    }
+
+    /// Formula 1 of a drive on a workload: the mean over its traces.
+    fn guess(&self, task: &Task, config: &DeviceConfig, workload: &Workload) -> Guess {
+        let each = workload.traces.iter().map(|trace| {
+            guess(&self.model, &lesson::row(&task.space, config, trace.traits(), workload.depth))
+        });
+        let count = workload.traces.len().max(1) as f64;
+        let (mean, doubt) =
+            each.fold((0.0, 0.0), |sum, one| (sum.0 + one.mean / count, sum.1 + one.doubt / count));
+        Guess { mean, doubt }
+    }
+}
+
+/// Columns of a row are as many as the lessons'; a characteristic that is no number is guessed nothing.
+fn guess(model: &BagModel, row: &[f64]) -> Guess {
+    let each = || model.trees().iter().map(|tree| tree.predict_one(row).unwrap_or(f64::INFINITY));
+    let count = model.trees().len().max(1) as f64;
+    let mean = each().sum::<f64>() / count;
+    let variance = each().map(|one| (one - mean) * (one - mean)).sum::<f64>() / count;
+    Guess { mean, doubt: DOUBT + variance.sqrt() }
+}
+
+fn fit(
+    lessons: &[Lesson],
+    targets: &[f64],
+    rows: &[usize],
+    seed: u64,
+) -> Result<BagModel, SearchError> {
+    let failed = |error: &dyn std::fmt::Display| SearchError::Screen(error.to_string());
+    let columns = lessons.first().map_or(0, |lesson| lesson.row.len());
+    let cells: Vec<f64> = rows.iter().flat_map(|row| lessons[*row].row.iter().copied()).collect();
+    let x = Array2::from_shape_vec((rows.len(), columns), cells).map_err(|error| failed(&error))?;
+    let y: Array1<f64> = rows.iter().map(|row| targets[*row]).collect();
+    let tree = TreeParams::new(Leaves::Constant)
+        .min_leaf(2)
+        .thresholds(32)
+        .columns_per_split(columns.div_ceil(3).max(1))
+        .seed(seed);
+    BagParams::new(TREES, tree).fit(x.view(), y.view()).map_err(|error| failed(&error))
+}
+
+/// How many doubts the truths lie above what they are guessed by models that have not seen their trace.
+fn left_out(
+    lessons: &[Lesson],
+    targets: &[f64],
+    traces: &[crate::key::Digest],
+    seed: u64,
+) -> Result<Vec<f64>, SearchError> {
+    let folds = FOLDS.min(traces.len());
+    let fold_of =
+        |row: usize| traces.binary_search(&lessons[row].trace).map_or(0, |number| number % folds);
+    let parts = (0..folds).into_par_iter().map(|fold| {
+        let (test, train): (Vec<usize>, Vec<usize>) =
+            (0..lessons.len()).partition(|row| fold_of(*row) == fold);
+        let model = fit(lessons, targets, &train, seed)?;
+        let excess = |row: &usize| {
+            let guess = guess(&model, &lessons[*row].row);
+            (targets[*row] - guess.mean) / guess.doubt
+        };
+        Ok(test.iter().map(excess).collect::<Vec<f64>>())
+    });
+    Ok(parts.collect::<Result<Vec<_>, SearchError>>()?.concat())
+}
+
+/// The smallest number that so large a share of them does not exceed.
+fn quantile(mut numbers: Vec<f64>, share: f64) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let place = (share * numbers.len() as f64).ceil() as usize;
+    numbers.get(place.saturating_sub(1)).copied().unwrap_or(f64::INFINITY)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+use super::super::tests::{Formula, GO_ON, settings, task};
+use super::super::{Algorithm, Found, Settings, Task, Verdict, run};
+use super::{LESSONS_MAX, LESSONS_MIN, Screen, quantile};
+use crate::db::AutoDb;
+use crate::history;
+use crate::lesson::{Syllabus, lessons};
+use crate::measure::{EvaluationError, Evaluator, InitialState, Job, Lab, Measurement};
+use crate::search::{Objective, SearchError};
+use crate::workload::{Trace, Workload};
+use ssdtune_model::{Nanos, Sectors};
+use ssdtune_trace::{Op, Request, TenantId};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[test]
+fn quantiles_by_hand() {
+    let all: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+    assert_eq!(quantile(all.clone(), 0.98), 98.0);
+    assert_eq!(quantile(all, 1.0), 100.0);
+    assert_eq!(quantile(vec![3.0], 0.5), 3.0);
+    assert_eq!(quantile(Vec::new(), 0.5), f64::INFINITY);
+}
+
+fn workload(name: &str, sectors: u32) -> Workload {
+    let request = |number: u64| Request {
+        at: Nanos(number * 1_000),
+        lba: Sectors(number * 64),
+        sectors,
+        tenant: TenantId(0),
+        op: Op::Read,
+    };
+    let trace = Trace::new(name, (0..100).map(request).collect());
+    Workload { name: name.to_owned(), depth: 4, traces: vec![trace] }
+}
+
+/// Two workloads that AutoDB can tell apart.
+fn two() -> Task {
+    Task { target: workload("target", 8), others: vec![workload("other", 16)], ..task() }
+}
+
+fn screened(algorithm: Algorithm) -> Settings {
+    Settings { screen: true, ..settings(algorithm, 5) }
+}
+
+/// An AutoDB in which a random search has left what it measured.
+fn experienced(path: &std::path::Path) -> AutoDb {
+    let db = AutoDb::open(path).unwrap();
+    let (task, evaluator) = (two(), Formula::default());
+    let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+    let settings = Settings { budget: 150.0, ..settings(Algorithm::Random, 1) };
+    run(&task, &settings, &lab, &mut |_, _| {}).unwrap();
+    db
+}
+
+/// The task with what AutoDB has to teach.
+fn taught(db: &AutoDb) -> Task {
+    let mut task = two();
+    let syllabus = Syllabus {
+        base: &task.base,
+        space: &task.space,
+        evaluator: &Formula::default().identity(),
+        generation: db.generation(),
+        most: LESSONS_MAX,
+    };
+    task.lessons = lessons(db, &syllabus).unwrap();
+    task
+}
+
+fn search(task: &Task, settings: &Settings, threads: usize) -> (Found, u64) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let evaluator = Formula::default();
+    let found = pool.install(|| {
+        let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+        run(task, settings, &lab, &mut |_, _| {}).unwrap()
+    });
+    (found, evaluator.asked.load(Ordering::Relaxed))
+}
+
+type Way = Vec<(crate::space::Point, Option<f64>, Option<f64>)>;
+
+fn way(found: &Found) -> Way {
+    found.trials.iter().map(|own| (own.point.clone(), own.grade, own.bound)).collect()
+}
+
+#[test]
+fn who_knows_nothing_discards_nothing_and_says_so() {
+    let task = two();
+    for algorithm in Algorithm::ALL {
+        let (with, _) = search(&task, &screened(algorithm), 2);
+        let (without, _) = search(&task, &settings(algorithm, 5), 2);
+        assert_eq!(way(&with), way(&without), "{algorithm}");
+        let report = with.screened.unwrap();
+        assert_eq!((report.discarded, report.checked), (0, 0));
+        assert!(report.idle.unwrap().contains("0 evaluations"), "{algorithm}");
+        assert_eq!(without.screened, None);
+    }
+}
+
+#[test]
+fn plainly_bad_drives_are_hopeless_and_good_ones_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let task = taught(&experienced(&directory.path().join("db")));
+    assert!(task.lessons.len() >= LESSONS_MIN, "{}", task.lessons.len());
+    let screen = Screen::new(&task, 0).unwrap();
+    let evaluator = Formula::default();
+    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+    let objective = Objective::new(&task, &lab).unwrap();
+    let bound = |values: &[(&str, &str)]| {
+        let values: BTreeMap<String, String> =
+            values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let point = objective.point(&values).unwrap();
+        screen.bound(&task, &task.space.config(&task.base, &point)).unwrap()
+    };
+    let slow = bound(&[("bus.channels", "2"), ("bus.rate_mts", "67")]);
+    let fast = bound(&[("bus.channels", "32"), ("bus.rate_mts", "1200")]);
+    assert!(slow < 0.0, "{slow}");
+    assert!(fast > 0.3, "{fast}");
+}
+
+#[test]
+fn what_is_discarded_would_not_have_won_and_is_not_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let task = taught(&experienced(&directory.path().join("db")));
+    let evaluator = Formula::default();
+    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+    let objective = Objective::new(&task, &lab).unwrap();
+    for algorithm in Algorithm::ALL {
+        let (with, fewer) = search(&task, &screened(algorithm), 2);
+        let (without, more) = search(&task, &settings(algorithm, 5), 2);
+        let (with_best, without_best) = (with.best().grade.unwrap(), without.best().grade.unwrap());
+        assert!(with_best > without_best - 0.01, "{algorithm}: {with_best}, was {without_best}");
+        let report = with.screened.clone().unwrap();
+        let out: Vec<_> =
+            with.trials.iter().filter(|own| own.verdict == Verdict::Screened).collect();
+        assert_eq!(out.len(), report.discarded);
+        assert!(report.idle.is_none() && report.wrong <= report.checked, "{report:?}");
+        // The paper's own algorithm proposes little that is hopeless.
+        if algorithm != Algorithm::Autoblox {
+            assert!(!out.is_empty() && fewer < more, "{algorithm}: {fewer} of {more}, {report:?}");
+        }
+        for trial in out {
+            assert!(trial.performance.is_none() && trial.prefix_performance.is_none());
+            let truth = objective.grade(std::slice::from_ref(&trial.config)).unwrap().remove(0);
+            let truth = truth.unwrap().grade;
+            assert!(truth < with_best, "{algorithm}: trial {} has {truth}", trial.number);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_what_is_discarded() {
+    let directory = tempfile::tempdir().unwrap();
+    let task = taught(&experienced(&directory.path().join("db")));
+    for algorithm in Algorithm::ALL {
+        let one = way(&search(&task, &screened(algorithm), 1).0);
+        assert_eq!(one, way(&search(&task, &screened(algorithm), 3).0), "{algorithm}");
+    }
+}
+
+/// A formula whose caller gives up after so many evaluations.
+struct Impatient<'a> {
+    formula: Formula,
+    stop: &'a AtomicBool,
+    after: u64,
+}
+
+impl Evaluator for Impatient<'_> {
+    fn identity(&self) -> String {
+        self.formula.identity()
+    }
+
+    fn initial_state(&self) -> InitialState {
+        self.formula.initial_state()
+    }
+
+    fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        if self.formula.asked.load(Ordering::Relaxed) >= self.after {
+            self.stop.store(true, Ordering::Relaxed);
+            return Err(EvaluationError::Interrupted);
+        }
+        self.formula.measure(job, stop)
+    }
+}
+
+/// What was stored in the meantime teaches a resumed search nothing.
+#[test]
+fn a_resumed_search_discards_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = experienced(&directory.path().join("db"));
+    let settings = screened(Algorithm::Bayes);
+    let identity = Formula::default().identity();
+    let go = |after: u64, resume: bool| {
+        let mut task = two();
+        history::begin(&db, &mut task, &settings, &identity, resume).unwrap();
+        let stop = AtomicBool::new(false);
+        let evaluator = Impatient { formula: Formula::default(), stop: &stop, after };
+        let lab = Lab::new(&evaluator, Some(&db), &stop, &|_| {});
+        (run(&task, &settings, &lab, &mut |_, _| {}), task.lessons.len())
+    };
+    let (cut, before) = go(60, false);
+    assert!(matches!(cut, Err(SearchError::Lab(_))));
+    let (resumed, again) = go(u64::MAX, true);
+    assert_eq!(before, again);
+    let whole = search(&taught_as_of_start(&directory, &settings, &identity), &settings, 1).0;
+    assert_eq!(way(&resumed.unwrap()), way(&whole));
+    assert!(whole.screened.unwrap().discarded > 0);
+    // Begun anew, it would know more.
+    assert!(go(u64::MAX, false).1 > before);
+}
+
+/// The same search, prepared over an AutoDB with the same past that nobody else has used.
+fn taught_as_of_start(directory: &tempfile::TempDir, settings: &Settings, identity: &str) -> Task {
+    let db = experienced(&directory.path().join("another"));
+    let mut task = two();
+    history::begin(&db, &mut task, settings, identity, false).unwrap();
+    task
+}
