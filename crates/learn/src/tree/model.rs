@@ -1,11 +1,11 @@
 //! The fitted model of the regression tree.
 
 use super::fit::Grown;
+use super::flat::{Flat, linear};
 use crate::errors::{check_columns, check_finite, check_row};
-use crate::guard::checked_model;
 use crate::{DataError, ModelError, Version};
 use ndarray::{Array1, ArrayView2};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::Write;
 
 /// A fitted tree.
@@ -17,9 +17,24 @@ pub struct TreeModel {
     /// The root first, parents before children.
     nodes: Vec<Node>,
     importance: Vec<f64>,
+    /// The same nodes for walks.
+    #[serde(skip)]
+    flat: Flat,
 }
 
-checked_model!(TreeModel);
+impl Serialize for TreeModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TreeModel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let model = Self::deserialize(deserializer)?;
+        model.verify().map_err(serde::de::Error::custom)?;
+        Ok(model.flattened())
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,14 +87,34 @@ pub struct Path<'a> {
 impl TreeModel {
     /// Keeps what a walk sees that stops at nodes priced `price` or below.
     pub(crate) fn from_grown(grown: &Grown, prices: &[f64], price: f64, columns: usize) -> Self {
-        let mut model =
-            Self { version: Version, columns, nodes: Vec::new(), importance: vec![0.0; columns] };
+        let mut model = Self {
+            version: Version,
+            columns,
+            nodes: Vec::new(),
+            importance: vec![0.0; columns],
+            flat: Flat::default(),
+        };
         model.copy(grown, prices, price, 0);
         let total: f64 = model.importance.iter().sum();
         if total > 0.0 {
             model.importance.iter_mut().for_each(|share| *share /= total);
         }
-        model
+        model.flattened()
+    }
+
+    fn flattened(mut self) -> Self {
+        self.flat = Flat::default();
+        for node in &self.nodes {
+            match &node.kind {
+                Kind::Split { column, threshold, below, above } => {
+                    self.flat.push_split(*column, *threshold, [*below, *above]);
+                }
+                Kind::Leaf { intercept, slopes, low, high } => {
+                    self.flat.push_leaf(*intercept, [*low, *high], slopes);
+                }
+            }
+        }
+        self
     }
 
     fn copy(&mut self, grown: &Grown, prices: &[f64], price: f64, from: usize) -> usize {
@@ -169,7 +204,7 @@ impl TreeModel {
                     place = if is_below { *below } else { *above };
                 }
                 Kind::Leaf { intercept, slopes, low, high } => {
-                    let sum = slopes.iter().zip(row).fold(*intercept, |sum, (s, x)| sum + s * x);
+                    let sum = linear(*intercept, slopes, row);
                     let value = sum.clamp(*low, *high);
                     let (rows, rmse, clamped) = (node.rows, node.rmse, value != sum);
                     let intercept = *intercept;
@@ -182,18 +217,7 @@ impl TreeModel {
 
     /// The prediction for a row already checked.
     pub(crate) fn value(&self, row: &[f64]) -> f64 {
-        let mut place = 0;
-        loop {
-            match &self.nodes[place].kind {
-                Kind::Split { column, threshold, below, above } => {
-                    place = if row[*column] <= *threshold { *below } else { *above };
-                }
-                Kind::Leaf { intercept, slopes, low, high } => {
-                    let sum = slopes.iter().zip(row).fold(*intercept, |sum, (s, x)| sum + s * x);
-                    return sum.clamp(*low, *high);
-                }
-            }
-        }
+        self.flat.value(row)
     }
 
     /// The tree as indented text, with these names for the columns.
