@@ -166,3 +166,51 @@ fn fio_jobs_are_written_and_its_output_is_read() {
     std::fs::write(&json, "{}").unwrap();
     import().assert().code(3).stderr(predicate::str::contains("no output of fio"));
 }
+
+/// fio itself, on a file, through the page cache: a native job, a mixed one, a strided one and a replayed log.
+#[test]
+fn fio_runs_the_jobs_and_its_output_is_read() {
+    let Ok(version) = std::process::Command::new("fio").arg("--version").output() else {
+        println!("skipped: fio is not installed, so its real output is not tested");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let points =
+        ["w0-q1-R4k.r100", "w50-q1-W16k.r0-R4k.r50", "w100-q1-W4k.s4k", "w50-q1-W4k.s16k-R4k.r100"];
+    std::fs::write(path("grid"), points.join("\n")).unwrap();
+    let file = path("file");
+    let words =
+        ["--size", "64MiB", "--seconds", "1", "--ramp", "0", "--engine", "psync", "--buffered"];
+    perf(&["fio-jobs", "--log-requests", "200", "--filename"])
+        .arg(&file)
+        .args(words)
+        .arg("--grid")
+        .arg(path("grid"))
+        .arg("--out")
+        .arg(path("jobs"))
+        .assert()
+        .success();
+    let done = std::process::Command::new("fio")
+        .args(["--output-format=json", "--output"])
+        .arg(path("results.json"))
+        .arg(path("jobs/points.fio"))
+        .output()
+        .unwrap();
+    let (version, said) =
+        (String::from_utf8_lossy(&version.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{}: {said}", version.trim());
+    perf(&["import", "--device", "file", "--json"])
+        .arg(path("results.json"))
+        .arg("--out")
+        .arg(path("r.jsonl"))
+        .assert()
+        .success();
+    let text = std::fs::read_to_string(path("r.jsonl")).unwrap();
+    let rows: Vec<Value> =
+        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), points.len(), "{}", version.trim());
+    for row in rows {
+        assert!(row["latency_ns"].as_f64().unwrap() > 0.0 && row["iops"].as_f64().unwrap() > 0.0);
+    }
+}

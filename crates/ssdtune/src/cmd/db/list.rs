@@ -10,7 +10,8 @@ use ssdtune_tune::db::{Generation, Kind, key_text};
 /// Arguments of `ssdtune db list`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List the records of this kind: evaluation, workload, cluster, model, pruning, search or run.
+    /// List the records of this kind: evaluation, workload, cluster, model, pruning, search, run or
+    /// configuration.
     #[arg(value_name = "KIND")]
     kind: Option<Kind>,
 

@@ -10,7 +10,8 @@ use ssdtune_tune::db::{AutoDb, Entry, Generation, Kind, key_text};
 /// Arguments of `ssdtune db show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Kind of the record: evaluation, workload, cluster, model, pruning, search or run.
+    /// Kind of the record: evaluation, workload, cluster, model, pruning, search, run or
+    /// configuration.
     #[arg(value_name = "KIND")]
     kind: Kind,
 
