@@ -44,6 +44,7 @@ impl BagValidParams {
                 let left_out = (0..rows).filter(|row| drawn.binary_search(row).is_err()).collect();
                 let mut grown = grow(params, &sample, &drawn, number as u64);
                 grown.uncentre(&sample);
+                grown.smooth(params.smoothing);
                 let keep_all = vec![f64::INFINITY; grown.nodes.len()];
                 let tree = TreeModel::from_grown(&grown, &keep_all, 0.0, sample.columns);
                 Bagged { tree, left_out }

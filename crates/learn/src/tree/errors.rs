@@ -15,6 +15,9 @@ pub enum TreeError {
     /// The margin of pruning is not a number at or above 0.
     #[error("a margin of {0} standard errors: give a finite number, 0 or above")]
     StandardErrors(f64),
+    /// A parent cannot count as so many rows.
+    #[error("smoothing {0}: write rows, 0 for none")]
+    Smoothing(f64),
     /// Relative weights do not exist for a target of 0.
     #[error(
         "target {row} is 0, so its relative error is undefined: drop the row, or weigh uniformly"

@@ -81,6 +81,7 @@ impl TreeValidParams {
             }
         };
         grown.uncentre(&sample);
+        grown.smooth(self.smoothing);
         Ok(TreeModel::from_grown(&grown, &prices, price, sample.columns))
     }
 
@@ -422,6 +423,27 @@ impl Grown {
             path.push(place);
         }
         path
+    }
+
+    /// Averages each node's model with its parent's, which counts as so many rows.
+    pub(crate) fn smooth(&mut self, parent_rows: f64) {
+        if parent_rows <= 0.0 {
+            return;
+        }
+        // Parents stand before their children, so theirs are smoothed already.
+        for place in 0..self.nodes.len() {
+            let Some(split) = self.nodes[place].split else { continue };
+            let parent = (self.nodes[place].intercept, self.nodes[place].slopes.clone());
+            for child in [split.below, split.above] {
+                let child = &mut self.nodes[child];
+                let own = child.rows as f64 / (child.rows as f64 + parent_rows);
+                let mean = |child: f64, parent: f64| own * child + (1.0 - own) * parent;
+                child.intercept = mean(child.intercept, parent.0);
+                for (slope, parent) in child.slopes.iter_mut().zip(&parent.1) {
+                    *slope = mean(*slope, *parent);
+                }
+            }
+        }
     }
 
     /// Moves thresholds and intercepts from centred columns to the columns' own values.

@@ -98,6 +98,35 @@ fn few_solved_splits_are_as_good() {
     assert_eq!(params.fit(x.view(), y.view()).unwrap_err(), TreeError::Zero("solved_splits"));
 }
 
+/// A leaf is the mean of its model and the root's by their rows, worked out by hand on four points.
+#[test]
+fn smoothing_averages_with_the_parent() {
+    let x = array![[0.0], [1.0], [2.0], [3.0]];
+    let y = array![0.0, 0.0, 8.0, 8.0];
+    let params = TreeParams::new(Leaves::Constant).prune(Prune::No).min_leaf(2);
+    let plain = params.clone().fit(x.view(), y.view()).unwrap();
+    assert_eq!(plain.predict_one(&[3.0]).unwrap(), 8.0);
+    let smooth = params.smoothing(6.0).fit(x.view(), y.view()).unwrap();
+    // 2 rows of 8, and 6 of the root's 4: 5, but no less than the leaf has ever seen.
+    assert_eq!(smooth.leaves(), 2);
+    assert_eq!(smooth.predict_one(&[3.0]).unwrap(), 8.0);
+    // Noise around a plane, in small leaves: the parent knows better.
+    let (x, asked) = (uniform(300, 6, 15), uniform(300, 6, 16));
+    let plane = |r: &[f64]| r.iter().sum::<f64>();
+    let mut rng = random::stream(15, 9);
+    let y: Array1<f64> =
+        targets(&x, plane).iter().map(|y| y + rng.random_range(-0.5..0.5)).collect();
+    let error = |rows: f64| {
+        let params = TreeParams::new(Leaves::Linear).prune(Prune::No).min_leaf(10).smoothing(rows);
+        let model = params.fit(x.view(), y.view()).unwrap();
+        let found = model.predict(asked.view()).unwrap().to_vec();
+        measure::rmse(&targets(&asked, plane).to_vec(), &found).unwrap()
+    };
+    assert!(error(15.0) < 0.8 * error(0.0), "{} {}", error(15.0), error(0.0));
+    let refused = TreeParams::new(Leaves::Linear).smoothing(-1.0).fit(x.view(), y.view());
+    assert_eq!(refused.unwrap_err(), TreeError::Smoothing(-1.0));
+}
+
 #[test]
 fn pruning_removes_what_is_noise() {
     let x = uniform(300, 4, 4);

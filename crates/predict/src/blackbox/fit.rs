@@ -118,16 +118,17 @@ impl Data {
 
 /// The extended tree: what cross-validation chooses from.
 fn tree_recipes() -> Vec<Recipe> {
-    let recipe = |(features, scale, min_leaf)| Recipe {
+    let recipe = |(features, scale, min_leaf, smoothing)| Recipe {
         features,
         scale,
-        learner: Learner::Tree { min_leaf },
+        learner: Learner::Tree { min_leaf, smoothing },
     };
     [
-        (Features::Extended, Scale::Relative, 20),
-        (Features::Extended, Scale::Log, 12),
-        (Features::Octaves, Scale::Log, 12),
-        (Features::Octaves, Scale::Log, 18),
+        (Features::Extended, Scale::Relative, 20, 0),
+        (Features::Extended, Scale::Log, 12, 0),
+        (Features::Octaves, Scale::Log, 12, 0),
+        (Features::Octaves, Scale::Log, 12, 5),
+        (Features::Octaves, Scale::Log, 18, 0),
     ]
     .map(recipe)
     .into()
@@ -135,11 +136,11 @@ fn tree_recipes() -> Vec<Recipe> {
 
 /// The stronger model: likewise.
 fn strong_recipes() -> Vec<Recipe> {
-    let recipe = |(min_leaf, columns)| {
-        let learner = Learner::Bag { trees: 16, min_leaf, columns };
+    let recipe = |(min_leaf, columns, smoothing)| {
+        let learner = Learner::Bag { trees: 16, min_leaf, columns, smoothing };
         Recipe { features: Features::Derived, scale: Scale::Log, learner }
     };
-    [(18, 8), (24, 12)].map(recipe).into()
+    [(10, 12, 10), (18, 8, 0), (18, 12, 5), (24, 12, 0)].map(recipe).into()
 }
 
 /// Fits a model to some of the points and tests it on the others.
@@ -155,7 +156,8 @@ pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport)
     let mut entries = Vec::new();
     for (model, features) in [("basic", Features::Basic), ("extended", Features::Extended)] {
         let min_leaf = features.names(open).len() + 5;
-        let recipe = Recipe { features, scale: Scale::Plain, learner: Learner::Tree { min_leaf } };
+        let learner = Learner::Tree { min_leaf, smoothing: 0 };
+        let recipe = Recipe { features, scale: Scale::Plain, learner };
         learn(model, &recipe, &train, &test, options.seed, &mut entries)?;
     }
     let choose = |recipes: &[Recipe]| {

@@ -33,6 +33,9 @@ pub enum Learner {
     Tree {
         /// Fewest rows of a leaf.
         min_leaf: usize,
+        /// Rows that a parent's model counts as in its children's.
+        #[serde(default)]
+        smoothing: u32,
     },
     /// The mean of trees with linear leaves, each grown on rows drawn with replacement.
     Bag {
@@ -42,6 +45,9 @@ pub enum Learner {
         min_leaf: usize,
         /// Columns tried at each split.
         columns: usize,
+        /// Rows that a parent's model counts as in its children's.
+        #[serde(default)]
+        smoothing: u32,
     },
 }
 
@@ -94,15 +100,15 @@ impl fmt::Display for Recipe {
             Scale::Log => "log",
         };
         match self.learner {
-            Learner::Tree { min_leaf } => {
-                write!(f, "{features}, {scale}, tree of leaves >= {min_leaf}")
-            }
-            Learner::Bag { trees, min_leaf, columns } => {
-                write!(
-                    f,
-                    "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns"
-                )
-            }
+            Learner::Tree { min_leaf, smoothing } => write!(
+                f,
+                "{features}, {scale}, tree of leaves >= {min_leaf}, smoothed by {smoothing}"
+            ),
+            Learner::Bag { trees, min_leaf, columns, smoothing } => write!(
+                f,
+                "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns, smoothed by \
+                 {smoothing}"
+            ),
         }
     }
 }
@@ -160,11 +166,13 @@ impl Recipe {
             .solved_splits(SOLVED_SPLITS)
             .seed(seed);
         let fitted = match self.learner {
-            Learner::Tree { min_leaf } => {
-                Fitted::Tree(tree.min_leaf(min_leaf).fit(x.view(), y.view())?)
+            Learner::Tree { min_leaf, smoothing } => {
+                let tree = tree.min_leaf(min_leaf).smoothing(smoothing.into());
+                Fitted::Tree(tree.fit(x.view(), y.view())?)
             }
-            Learner::Bag { trees, min_leaf, columns } => {
-                let tree = tree.min_leaf(min_leaf).columns_per_split(columns);
+            Learner::Bag { trees, min_leaf, columns, smoothing } => {
+                let tree = tree.min_leaf(min_leaf).smoothing(smoothing.into());
+                let tree = tree.columns_per_split(columns);
                 Fitted::Bag(BagParams::new(trees, tree).fit(x.view(), y.view())?)
             }
         };

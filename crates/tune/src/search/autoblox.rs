@@ -50,7 +50,7 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
             let root = ranking[rng.random_range(0..ranking.len().min(judge.settings.top))];
             let Some(found) = descend(judge, &moves, &model, &axes, root, &mut rng)? else { break };
             let proposal = Proposal::new(found.point, found.config, "autoblox");
-            let proposals = judge.sift(vec![proposal], 1.0);
+            let proposals = judge.sift(vec![proposal], 1.0)?;
             judge.full(proposals)?;
             let grade = |trial: &Trial| trial.grade.unwrap_or(f64::NEG_INFINITY);
             let learned = judge.trials.last().map_or(f64::NEG_INFINITY, grade);

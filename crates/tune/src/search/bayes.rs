@@ -119,7 +119,7 @@ fn screen(judge: &mut Judge, moves: &Moves) -> Result<Effects, SearchError> {
         .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "screening"));
     let mut proposals: Vec<Proposal> = proposals.collect();
     if judge.settings.prefix < 1.0 {
-        proposals = judge.sift(proposals, judge.settings.prefix);
+        proposals = judge.sift(proposals, judge.settings.prefix)?;
     }
     tried.retain(|(_, found)| proposals.iter().any(|own| own.point == found.point));
     let performances = judge.on_prefix(&proposals)?;
@@ -272,7 +272,7 @@ fn race_to(
     mut proposals: Vec<Proposal>,
     alive: impl Fn(usize, f64) -> bool,
 ) -> Result<(), SearchError> {
-    proposals = judge.sift(proposals, judge.settings.prefix.min(1.0));
+    proposals = judge.sift(proposals, judge.settings.prefix.min(1.0))?;
     if judge.settings.prefix >= 1.0 {
         return judge.full(proposals);
     }

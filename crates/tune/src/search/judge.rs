@@ -192,8 +192,13 @@ impl<'a> Judge<'a> {
     }
 
     /// Leaves out hopeless proposals, each of which counts as `share` evaluations all the same.
-    pub fn sift(&mut self, proposals: Vec<Proposal>, share: f64) -> Vec<Proposal> {
-        let Some(mut screen) = self.screen.take() else { return proposals };
+    pub fn sift(
+        &mut self,
+        proposals: Vec<Proposal>,
+        share: f64,
+    ) -> Result<Vec<Proposal>, SearchError> {
+        let Some(mut screen) = self.screen.take() else { return Ok(proposals) };
+        screen.refresh()?;
         let worst = self.top_worst();
         let mut kept = Vec::new();
         for mut proposal in proposals {
@@ -210,7 +215,7 @@ impl<'a> Judge<'a> {
             }
         }
         self.screen = Some(screen);
-        kept
+        Ok(kept)
     }
 
     /// Tells the screen what became of proposals.

@@ -26,7 +26,7 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
         if proposals.is_empty() {
             return Ok(Ended::Exhausted);
         }
-        let proposals = judge.sift(proposals, 1.0);
+        let proposals = judge.sift(proposals, 1.0)?;
         judge.full(proposals)?;
     }
     Ok(Ended::Budget)

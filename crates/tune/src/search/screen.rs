@@ -11,13 +11,16 @@
 //! counts against the budget as if it had run, so screening makes a search cheaper and not longer. It has no
 //! performance and no grade, and no surrogate learns from it.
 //!
-//! A model may be wrong where nothing was measured: every tenth hopeless proposal is run all the same, and the
-//! margin widens where this search's own measurements ask for it. Who knows too little discards nothing.
+//! A model may be wrong where nothing was measured: every tenth hopeless proposal is run all the same. What the
+//! search itself measures is learned too, from time to time, and each such measurement, predicted before it
+//! was learned from, is an example of how far truths lie above predictions; when there are enough, they alone
+//! decide the margin. Who knew too little at the start discards nothing to the end.
 //!
 //! Decisions are taken by one thread in the order of proposals, from lessons of the generation at the search's
 //! start and from trials whose batch is known: threads and interruptions change nothing.
 //!
-//! Cost: six fits of some 100 ms once; a prediction some microseconds.
+//! Cost: six fits of some 100 ms at the start, one whenever a tenth more is known; a prediction some
+//! microseconds.
 
 use super::{SearchError, Task};
 use crate::lesson::{self, Lesson};
@@ -33,15 +36,15 @@ use std::collections::BTreeSet;
 /// With fewer lessons nothing is discarded.
 pub const LESSONS_MIN: usize = 100;
 /// Lessons learned from at most: a fit stays below a second.
-pub const LESSONS_MAX: usize = 2_000;
+pub const LESSONS_MAX: usize = 1_500;
 /// Every so many hopeless proposals one is run.
 const CHECKED_EACH: usize = 10;
 /// So much of what was left out lay below the bound.
 const CONFIDENCE: f64 = 0.98;
 /// Disagreement of trees that is always there: a hundredth of performance is one percent.
 const DOUBT: f64 = 0.01;
-/// Own measurements from which on they widen the margin.
-const OWN_MIN: usize = 20;
+/// Own measurements from which on they decide the margin.
+const OWN_MIN: usize = 50;
 const TREES: usize = 24;
 const FOLDS: usize = 5;
 
@@ -68,7 +71,13 @@ struct Guess {
 }
 
 struct Learned {
+    rows: Vec<Vec<f64>>,
+    targets: Vec<f64>,
     model: BagModel,
+    /// How many rows the model has seen.
+    seen: usize,
+    seed: u64,
+    /// By what was left out of the lessons.
     margin: f64,
     /// How many doubts above their predictions this search's own measurements lay.
     own: Vec<f64>,
@@ -96,11 +105,24 @@ impl Screen {
         }
         let targets: Vec<f64> =
             lessons.iter().map(|lesson| task.weights.performance(&lesson.speedup)).collect();
-        let all: Vec<usize> = (0..lessons.len()).collect();
-        let model = fit(lessons, &targets, &all, seed)?;
+        let rows: Vec<Vec<f64>> = lessons.iter().map(|lesson| lesson.row.clone()).collect();
+        let model = fit(&rows, &targets, seed)?;
         let excess = left_out(lessons, &targets, &traces.into_iter().collect::<Vec<_>>(), seed)?;
         let margin = quantile(excess, CONFIDENCE).max(1.0);
-        Ok(Self { learned: Some(Learned { model, margin, own: Vec::new() }), report })
+        let (seen, own) = (rows.len(), Vec::new());
+        let learned = Learned { rows, targets, model, seen, seed, margin, own };
+        Ok(Self { learned: Some(learned), report })
+    }
+
+    /// Learns what was noted, if that is a tenth more than the model has seen.
+    pub fn refresh(&mut self) -> Result<(), SearchError> {
+        if let Some(learned) = &mut self.learned
+            && learned.rows.len() >= learned.seen + learned.seen.div_ceil(10)
+        {
+            learned.model = fit(&learned.rows, &learned.targets, learned.seed)?;
+            learned.seen = learned.rows.len();
+        }
+        Ok(())
     }
 
     /// The highest likely grade of a drive; none where too little is known.
@@ -131,6 +153,12 @@ impl Screen {
         if let Some(learned) = &mut self.learned {
             let guess = learned.guess(task, config, workload);
             learned.own.push((found - guess.mean) / guess.doubt);
+            // What a category's traces gave is known as their mean only.
+            if let [trace] = &workload.traces[..] {
+                let row = lesson::row(&task.space, config, trace.traits(), workload.depth);
+                learned.rows.push(row);
+                learned.targets.push(found);
+            }
         }
     }
 }
@@ -139,7 +167,7 @@ impl Learned {
     fn margin(&self) -> f64 {
         match self.own.len() < OWN_MIN {
             true => self.margin,
-            false => self.margin.max(quantile(self.own.clone(), CONFIDENCE)),
+            false => quantile(self.own.clone(), CONFIDENCE).max(1.0),
         }
     }
 
@@ -164,17 +192,12 @@ fn guess(model: &BagModel, row: &[f64]) -> Guess {
     Guess { mean, doubt: DOUBT + variance.sqrt() }
 }
 
-fn fit(
-    lessons: &[Lesson],
-    targets: &[f64],
-    rows: &[usize],
-    seed: u64,
-) -> Result<BagModel, SearchError> {
+fn fit(rows: &[Vec<f64>], targets: &[f64], seed: u64) -> Result<BagModel, SearchError> {
     let failed = |error: &dyn std::fmt::Display| SearchError::Screen(error.to_string());
-    let columns = lessons.first().map_or(0, |lesson| lesson.row.len());
-    let cells: Vec<f64> = rows.iter().flat_map(|row| lessons[*row].row.iter().copied()).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let cells = rows.concat();
     let x = Array2::from_shape_vec((rows.len(), columns), cells).map_err(|error| failed(&error))?;
-    let y: Array1<f64> = rows.iter().map(|row| targets[*row]).collect();
+    let y = Array1::from(targets.to_vec());
     let tree = TreeParams::new(Leaves::Constant)
         .min_leaf(2)
         .thresholds(32)
@@ -196,7 +219,9 @@ fn left_out(
     let parts = (0..folds).into_par_iter().map(|fold| {
         let (test, train): (Vec<usize>, Vec<usize>) =
             (0..lessons.len()).partition(|row| fold_of(*row) == fold);
-        let model = fit(lessons, targets, &train, seed)?;
+        let rows: Vec<Vec<f64>> = train.iter().map(|row| lessons[*row].row.clone()).collect();
+        let known: Vec<f64> = train.iter().map(|row| targets[*row]).collect();
+        let model = fit(&rows, &known, seed)?;
         let excess = |row: &usize| {
             let guess = guess(&model, &lessons[*row].row);
             (targets[*row] - guess.mean) / guess.doubt

@@ -21,7 +21,8 @@ fn quantiles_by_hand() {
     assert_eq!(quantile(Vec::new(), 0.5), f64::INFINITY);
 }
 
-fn workload(name: &str, sectors: u32) -> Workload {
+/// Requests by the pattern of a category; `variant` is another trace of it.
+fn workload(name: &str, sectors: u32, variant: u64) -> Workload {
     let request = |number: u64| Request {
         at: Nanos(number * 1_000),
         lba: Sectors(number * 64),
@@ -29,26 +30,36 @@ fn workload(name: &str, sectors: u32) -> Workload {
         tenant: TenantId(0),
         op: Op::Read,
     };
-    let trace = Trace::new(name, (0..100).map(request).collect());
+    let trace = Trace::new(name, (0..100 + variant).map(request).collect());
     Workload { name: name.to_owned(), depth: 4, traces: vec![trace] }
 }
 
 /// Two workloads that AutoDB can tell apart.
+fn variant(number: u64) -> Task {
+    let (target, other) = (workload("target", 8, number), workload("other", 16, number));
+    Task { target, others: vec![other], ..task() }
+}
+
+/// The search that is screened: on traces that AutoDB has not seen.
 fn two() -> Task {
-    Task { target: workload("target", 8), others: vec![workload("other", 16)], ..task() }
+    variant(0)
 }
 
 fn screened(algorithm: Algorithm) -> Settings {
     Settings { screen: true, ..settings(algorithm, 5) }
 }
 
-/// An AutoDB in which a random search has left what it measured.
+/// An AutoDB in which searches on other traces have left what they measured.
 fn experienced(path: &std::path::Path) -> AutoDb {
     let db = AutoDb::open(path).unwrap();
-    let (task, evaluator) = (two(), Formula::default());
+    let evaluator = Formula::default();
     let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
-    let settings = Settings { budget: 150.0, ..settings(Algorithm::Random, 1) };
-    run(&task, &settings, &lab, &mut |_, _| {}).unwrap();
+    for (number, algorithm) in
+        [(1, Algorithm::Random), (2, Algorithm::Random), (3, Algorithm::Bayes)]
+    {
+        let settings = Settings { budget: 100.0, ..settings(algorithm, number) };
+        run(&variant(number), &settings, &lab, &mut |_, _| {}).unwrap();
+    }
     db
 }
 
