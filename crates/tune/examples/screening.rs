@@ -1,6 +1,6 @@
 //! The figures of docs/results/search.md on screening: what `search --screen` saves, and whether it costs anything.
 //!
-//!     cargo run --release -p ssdtune-tune --example screening -- [FIRST SEED] [LAST SEED] [ALGORITHM,...]
+//!     cargo run --release -p ssdtune-tune --example screening -- [FIRST SEED] [LAST SEED] [ALGORITHM,...] [TARGET,...]
 //!
 //! First an AutoDB learns: one search for each target, on traces of seeds that no pair uses. Then every pair of
 //! searches, with and without screening, runs on traces of its own seed with the same options otherwise. A discarded
@@ -34,6 +34,7 @@ fn main() -> Outcome {
     let seed = |at: usize, usual: u64| words.get(at).map_or(Ok(usual), |text| text.parse());
     let (first, last) = (seed(0, 2001)?, seed(1, 2010)?);
     let algorithms = words.get(2).map_or("bayes,random", String::as_str);
+    let targets = words.get(3).map_or("database,websearch,recomm", String::as_str);
     let directory = tempfile::tempdir()?;
     let db = AutoDb::open(directory.path().join("db"))?;
     for seed in EXPERIENCE {
@@ -45,14 +46,17 @@ fn main() -> Outcome {
     }
     for algorithm in Algorithm::ALL {
         if algorithms.split(',').any(|name| name == algorithm.name()) {
-            pairs(&db, algorithm, first..=last)?;
+            for target in TARGETS.iter().filter(|name| targets.split(',').any(|own| own == **name))
+            {
+                pairs(&db, algorithm, target, first..=last)?;
+            }
         }
     }
     Ok(())
 }
 
 fn task(target: &str, seed: u64) -> Outcome<Task> {
-    let base = presets::load("intel-750").ok_or("a preset")?;
+    let base = presets::load("intel-750")?;
     let workload = |name: &str| -> Outcome<Workload> {
         let seed = Seed { set: SeedSet::Training, index: seed };
         let trace = Trace::of_model(&bundled(name)?, seed, REQUESTS)?;
@@ -92,7 +96,12 @@ fn grade(found: &search::Found) -> f64 {
     found.best().grade.unwrap_or(0.0)
 }
 
-fn pairs(db: &AutoDb, algorithm: Algorithm, seeds: std::ops::RangeInclusive<u64>) -> Outcome {
+fn pairs(
+    db: &AutoDb,
+    algorithm: Algorithm,
+    target: &str,
+    seeds: std::ops::RangeInclusive<u64>,
+) -> Outcome {
     println!(
         "\n| {algorithm} | seed | grade with | without | requests with | without | screening |"
     );
@@ -100,43 +109,40 @@ fn pairs(db: &AutoDb, algorithm: Algorithm, seeds: std::ops::RangeInclusive<u64>
     let (mut gaps, mut saved) = (Vec::new(), Vec::new());
     let (mut with_requests, mut without_requests, mut all) = (0, 0, Screened::default());
     for seed in seeds {
-        for target in TARGETS {
-            let mut task = task(target, seed)?;
-            let (without, plain) = run(&task, &settings(algorithm, seed), None)?;
-            let syllabus = Syllabus {
-                base: &task.base,
-                space: &task.space,
-                evaluator: &InProcess::default().identity(),
-                generation: db.generation(),
-                most: LESSONS_MAX,
-            };
-            task.lessons = lessons(db, &syllabus)?;
-            let settings = Settings { screen: true, ..settings(algorithm, seed) };
-            let (with, screened) = run(&task, &settings, None)?;
-            let own = with.screened.clone().unwrap_or_default();
-            println!(
-                "| {target} | {seed} | {:.4} | {:.4} | {screened} | {plain} | {} of {} discarded, {} checked, {} \
-                 wrong, {} lessons |",
-                grade(&with),
-                grade(&without),
-                own.discarded,
-                with.trials.len() - 1,
-                own.checked,
-                own.wrong,
-                own.lessons
-            );
-            gaps.push(grade(&with) - grade(&without));
-            saved.push(1.0 - screened as f64 / plain as f64);
-            (with_requests, without_requests) =
-                (with_requests + screened, without_requests + plain);
-            all.discarded += own.discarded;
-            all.checked += own.checked;
-            all.wrong += own.wrong;
-        }
+        let mut task = task(target, seed)?;
+        let (without, plain) = run(&task, &settings(algorithm, seed), None)?;
+        let syllabus = Syllabus {
+            base: &task.base,
+            space: &task.space,
+            evaluator: &InProcess::default().identity(),
+            generation: db.generation(),
+            most: LESSONS_MAX,
+        };
+        task.lessons = lessons(db, &syllabus)?;
+        let settings = Settings { screen: true, ..settings(algorithm, seed) };
+        let (with, screened) = run(&task, &settings, None)?;
+        let own = with.screened.clone().unwrap_or_default();
+        println!(
+            "| {target} | {seed} | {:.4} | {:.4} | {screened} | {plain} | {} of {} discarded, {} checked, {} \
+             wrong, {} lessons |",
+            grade(&with),
+            grade(&without),
+            own.discarded,
+            with.trials.len() - 1,
+            own.checked,
+            own.wrong,
+            own.lessons
+        );
+        gaps.push(grade(&with) - grade(&without));
+        saved.push(1.0 - screened as f64 / plain as f64);
+        (with_requests, without_requests) = (with_requests + screened, without_requests + plain);
+        all.discarded += own.discarded;
+        all.checked += own.checked;
+        all.wrong += own.wrong;
     }
     let ((gap, gap_error), (share, share_error)) = (mean(&gaps), mean(&saved));
     println!(
-        "\n{algorithm}: grade {gap:+.4} ± {gap_error:.4} over {} pairs; requests {with_requests} instead of \
+        "\n{algorithm}, {target}: grade {gap:+.4} ± {gap_error:.4} over {} pairs; requests {with_requests} instead of \
          {without_requests}, {:.1} ± {:.1} % saved; {} discarded, {} checked, {} of them wrongly hopeless",
         gaps.len(),
         100.0 * share,
