@@ -7,9 +7,6 @@
 //! offers; here thresholds per column are bounded, and cost-complexity pruning by cross-validation
 //! removes what selection alone found.
 //!
-//! [`TreeParams::solved_splits`] is between the two: columns and thresholds compete by what lines in
-//! that column explain of the node's residuals, and only the winners are solved.
-//!
 //! Leaf models are multiple least squares on all columns that vary in the leaf, with a ridge of
 //! 1e-10 of the columns' variance against dependence. A linear leaf does not extrapolate:
 //! predictions stay within the leaf's training targets, widened by a tenth of their range.
@@ -18,7 +15,7 @@
 //! each row by the inverse square of its target.
 //!
 //! Cost of a node with n rows and d columns: O(d·n·(log n + d²)) with linear leaves, O(d·n·log n)
-//! with constants; with k splits solved it is O(d·n·log n + k·n·d²). Growing visits each level's rows once, and pruning by k folds grows k more
+//! with constants; growing visits each level's rows once, and pruning by k folds grows k more
 //! trees.
 //!
 //! Left out: categorical columns (encode them: [`crate::space`]), missing values, surrogate splits.
@@ -30,7 +27,6 @@ mod model;
 mod moments;
 mod params;
 mod prune;
-mod residual;
 
 pub use errors::TreeError;
 pub use model::{Path, Step, TreeModel};

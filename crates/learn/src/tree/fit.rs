@@ -2,7 +2,6 @@
 
 use super::moments::{Fitted, Moments, Workspace};
 use super::prune;
-use super::residual::Side;
 use super::{Leaves, Prune, TreeError, TreeModel, TreeParams, TreeValidParams, Weighting};
 use crate::errors::check_supervised;
 use crate::{linalg, random, split};
@@ -227,11 +226,7 @@ impl Grower<'_> {
         if !enough || exact {
             return place;
         }
-        let split = match (self.params.solved, self.params.leaves) {
-            (Some(solved), Leaves::Linear) => self.best_of_few(&rows, moments, place, solved),
-            _ => self.best_split(&rows, moments, squared_error),
-        };
-        let Some((column, threshold)) = split else {
+        let Some((column, threshold)) = self.best_split(&rows, moments, squared_error) else {
             return place;
         };
         let (below, above): (Vec<usize>, Vec<usize>) =
@@ -305,64 +300,6 @@ impl Grower<'_> {
         best.1
     }
 
-    /// As [`Self::best_split`] among the best threshold of as many columns, by what two lines in the
-    /// column explain of the residuals of the node at `place`.
-    fn best_of_few(
-        &mut self,
-        rows: &[usize],
-        all: &Moments,
-        place: usize,
-        solved: usize,
-    ) -> Option<(usize, f64)> {
-        let node = &self.nodes[place];
-        let error = node.squared_error;
-        let residuals: Vec<f64> = (rows.iter())
-            .map(|&row| self.sample.targets[row] - node.linear(self.sample.row(row)))
-            .collect();
-        let mut found: Vec<(f64, usize, f64)> = Vec::new();
-        let mut order: Vec<(f64, usize)> = Vec::with_capacity(rows.len());
-        for column in self.columns_to_try() {
-            order.clear();
-            order.extend((0..rows.len()).map(|at| (self.sample.row(rows[at])[column], at)));
-            order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let add = |side: &mut Side, &(x, at): &(f64, usize)| {
-                side.add(x, residuals[at], self.sample.weights[rows[at]]);
-            };
-            let (mut total, mut below) = (Side::default(), Side::default());
-            order.iter().for_each(|one| add(&mut total, one));
-            let (mut best, mut done) = ((0.0, None), 0);
-            for end in cuts(&order, self.params.thresholds) {
-                order[done..end].iter().for_each(|one| add(&mut below, one));
-                done = end;
-                if end < self.least_rows || order.len() - end < self.least_rows {
-                    continue;
-                }
-                let gain = below.explained() + total.without(&below).explained();
-                if gain > best.0 {
-                    best = (gain, Some(middle(&order, end)));
-                }
-            }
-            found.extend(best.1.map(|threshold| (best.0, column, threshold)));
-        }
-        found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut best = (error * (1.0 - 1e-9), None);
-        for (_, column, threshold) in found.into_iter().take(solved) {
-            let [below, above] = &mut self.sides;
-            below.clear();
-            for &row in rows.iter().filter(|&&row| self.sample.row(row)[column] <= threshold) {
-                let (y, weight) = (self.sample.targets[row], self.sample.weights[row]);
-                below.add(self.sample.row(row), y, weight, &mut self.workspace);
-            }
-            above.set_difference(all, below);
-            let left =
-                below.squared_error(&mut self.workspace) + above.squared_error(&mut self.workspace);
-            if left < best.0 {
-                best = (left, Some((column, threshold)));
-            }
-        }
-        best.1
-    }
-
     fn columns_to_try(&mut self) -> Vec<usize> {
         let columns = self.sample.columns;
         let mut all: Vec<usize> = (0..columns).collect();
@@ -406,11 +343,8 @@ fn cuts(order: &[(f64, usize)], most: usize) -> Vec<usize> {
 impl GrownNode {
     /// The node's own model at one centred row.
     pub(crate) fn predict(&self, row: &[f64]) -> f64 {
-        self.linear(row).clamp(self.low, self.high)
-    }
-
-    fn linear(&self, row: &[f64]) -> f64 {
-        self.slopes.iter().zip(row).fold(self.intercept, |sum, (s, x)| sum + s * x)
+        let sum = self.slopes.iter().zip(row).fold(self.intercept, |sum, (s, x)| sum + s * x);
+        sum.clamp(self.low, self.high)
     }
 }
 

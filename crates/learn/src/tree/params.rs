@@ -49,7 +49,6 @@ pub struct TreeValidParams {
     pub(crate) min_leaf: Option<usize>,
     pub(crate) thresholds: usize,
     pub(crate) columns_per_split: Option<usize>,
-    pub(crate) solved: Option<usize>,
     pub(crate) smoothing: f64,
     pub(crate) seed: u64,
 }
@@ -77,7 +76,6 @@ impl TreeParams {
             min_leaf: None,
             thresholds,
             columns_per_split: None,
-            solved: None,
             smoothing: 0.0,
             seed: 0,
         })
@@ -125,15 +123,6 @@ impl TreeParams {
         self
     }
 
-    /// With linear leaves, solves only so many splits of each node: the best of as many columns by
-    /// what a line in the column itself, one on each side, explains of the node's residuals. A tenth
-    /// of the time for trees that are as good; all thresholds are solved by default.
-    #[must_use]
-    pub fn solved_splits(mut self, solved: usize) -> Self {
-        self.0.solved = Some(solved);
-        self
-    }
-
     /// Smooths as M5 does: each node's model is averaged with its parent's smoothed one, which counts
     /// as so many rows; 15 is Quinlan's. Leaves of few rows and many columns need it most. It costs
     /// nothing at prediction: the averages of linear models are linear models.
@@ -158,7 +147,6 @@ impl TreeValidParams {
             (self.min_leaf.unwrap_or(1), "min_leaf"),
             (self.thresholds, "thresholds"),
             (self.columns_per_split.unwrap_or(1), "columns_per_split"),
-            (self.solved.unwrap_or(1), "solved_splits"),
         ];
         if let Some((_, name)) = counts.iter().find(|(count, _)| *count == 0) {
             return Err(TreeError::Zero(name));

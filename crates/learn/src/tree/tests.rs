@@ -72,32 +72,6 @@ fn predictions_are_those_of_the_way() {
     }
 }
 
-/// Solving a few splits of each node finds what solving all finds, where it is there to be found: a step, a
-/// kink, and planes that meet.
-#[test]
-fn few_solved_splits_are_as_good() {
-    let x = uniform(600, 4, 13);
-    let functions: [fn(&[f64]) -> f64; 3] = [
-        |r| if r[2] > 0.4 { 3.0 + r[1] } else { r[1] },
-        |r| (r[0] - 0.5).abs() + 0.3 * r[3],
-        |r| if r[0] <= 0.5 { 1.0 + 2.0 * r[1] } else { 9.0 - 4.0 * r[2] },
-    ];
-    let asked = uniform(400, 4, 14);
-    for (number, function) in functions.into_iter().enumerate() {
-        let (y, truth) = (targets(&x, function), targets(&asked, function).to_vec());
-        let error = |params: TreeParams| {
-            let model = params.fit(x.view(), y.view()).unwrap();
-            measure::rmse(&truth, &model.predict(asked.view()).unwrap().to_vec()).unwrap()
-        };
-        let all = error(TreeParams::new(Leaves::Linear));
-        let few = error(TreeParams::new(Leaves::Linear).solved_splits(3));
-        assert!(few <= 1.2 * all + 1e-6, "function {number}: {few}, solving all {all}");
-    }
-    let params = TreeParams::new(Leaves::Linear).solved_splits(0);
-    let y = targets(&x, functions[0]);
-    assert_eq!(params.fit(x.view(), y.view()).unwrap_err(), TreeError::Zero("solved_splits"));
-}
-
 /// A leaf is the mean of its model and the root's by their rows, worked out by hand on four points.
 #[test]
 fn smoothing_averages_with_the_parent() {

@@ -140,7 +140,7 @@ fn strong_recipes() -> Vec<Recipe> {
         let learner = Learner::Bag { trees: 16, min_leaf, columns, smoothing };
         Recipe { features: Features::Derived, scale: Scale::Log, learner }
     };
-    [(10, 12, 10), (18, 8, 0), (18, 12, 5), (24, 12, 0)].map(recipe).into()
+    [(18, 12, 5), (24, 12, 0), (32, 16, 0), (48, 16, 0)].map(recipe).into()
 }
 
 /// Fits a model to some of the points and tests it on the others.

@@ -137,9 +137,6 @@ fn matrix(features: Features, workloads: &[Characteristics]) -> Array2<f64> {
     Array2::from_shape_fn((rows.len(), columns), |(row, column)| rows[row][column])
 }
 
-/// Splits of a node that are solved: the rest of the choice is made on residuals, at a tenth of the time.
-const SOLVED_SPLITS: usize = 4;
-
 impl Recipe {
     /// Learns from workloads and their targets, all above 0.
     ///
@@ -160,11 +157,7 @@ impl Recipe {
             Scale::Relative => Weighting::Relative,
             Scale::Plain | Scale::Log => Weighting::Uniform,
         };
-        let tree = TreeParams::new(Leaves::Linear)
-            .weighting(weighting)
-            .thresholds(24)
-            .solved_splits(SOLVED_SPLITS)
-            .seed(seed);
+        let tree = TreeParams::new(Leaves::Linear).weighting(weighting).thresholds(24).seed(seed);
         let fitted = match self.learner {
             Learner::Tree { min_leaf, smoothing } => {
                 let tree = tree.min_leaf(min_leaf).smoothing(smoothing.into());

@@ -2,9 +2,8 @@
 //!
 //! A bagged ensemble of trees with constant leaves learns formula 1 against the baseline from what AutoDB knew
 //! when the search began ([`crate::lesson`]): of a drive (the axes of the space) and a workload (its
-//! characteristics). A prediction is the mean of the trees; how far the truth may lie above it is measured in
-//! units of the trees' own disagreement (and a little more, where they agree by chance) on workloads left out
-//! of the fit, so that a target that AutoDB has never seen is not judged with the certainty of one that it has.
+//! characteristics). How far truths lie above predictions is measured on traces left out of the fit, so that a target
+//! that AutoDB has never seen is not judged with the certainty of one that it has: 95 in 100 lie below the bound.
 //!
 //! *Hopeless* is a proposal whose highest likely grade, target and others together, does not reach the worst
 //! grade of the top set: the paper's rule for leaving out the others, before the target. A discarded proposal
@@ -13,8 +12,8 @@
 //!
 //! A model may be wrong where nothing was measured: every tenth hopeless proposal is run all the same. What the
 //! search itself measures is learned too, from time to time, and each such measurement, predicted before it
-//! was learned from, is an example of how far truths lie above predictions; when there are enough, they alone
-//! decide the margin. Who knew too little at the start discards nothing to the end.
+//! was learned from, is an example of how far truths lie above predictions, which may widen the margin but not
+//! narrow it: small moves are easier to predict than those to come. Who knew too little at the start discards nothing to the end.
 //!
 //! Decisions are taken by one thread in the order of proposals, from lessons of the generation at the search's
 //! start and from trials whose batch is known: threads and interruptions change nothing.
@@ -40,16 +39,14 @@ pub const LESSONS_MAX: usize = 1_500;
 /// Every so many hopeless proposals one is run.
 const CHECKED_EACH: usize = 10;
 /// So much of what was left out lay below the bound.
-const CONFIDENCE: f64 = 0.98;
-/// Disagreement of trees that is always there: a hundredth of performance is one percent.
-const DOUBT: f64 = 0.01;
-/// Own measurements from which on they decide the margin.
-const OWN_MIN: usize = 50;
+const CONFIDENCE: f64 = 0.95;
+/// Own measurements from which on they widen the margin.
+const OWN_MIN: usize = 20;
 const TREES: usize = 24;
 const FOLDS: usize = 5;
 
 /// What screening did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Screened {
     /// Evaluations learned from.
     pub lessons: usize,
@@ -61,13 +58,8 @@ pub struct Screened {
     pub checked: usize,
     /// Of these, those that reached the top set.
     pub wrong: usize,
-}
-
-/// A prediction of formula 1.
-#[derive(Clone, Copy)]
-struct Guess {
-    mean: f64,
-    doubt: f64,
+    /// What predictions of formula 1 were raised by, at the start and at the end.
+    pub margins: Option<[f64; 2]>,
 }
 
 struct Learned {
@@ -79,7 +71,7 @@ struct Learned {
     seed: u64,
     /// By what was left out of the lessons.
     margin: f64,
-    /// How many doubts above their predictions this search's own measurements lay.
+    /// How far this search's own measurements lay above their predictions.
     own: Vec<f64>,
 }
 
@@ -108,7 +100,8 @@ impl Screen {
         let rows: Vec<Vec<f64>> = lessons.iter().map(|lesson| lesson.row.clone()).collect();
         let model = fit(&rows, &targets, seed)?;
         let excess = left_out(lessons, &targets, &traces.into_iter().collect::<Vec<_>>(), seed)?;
-        let margin = quantile(excess, CONFIDENCE).max(1.0);
+        let margin = quantile(excess, CONFIDENCE).max(0.0);
+        report.margins = Some([margin, margin]);
         let (seen, own) = (rows.len(), Vec::new());
         let learned = Learned { rows, targets, model, seen, seed, margin, own };
         Ok(Self { learned: Some(learned), report })
@@ -129,10 +122,7 @@ impl Screen {
     pub fn bound(&self, task: &Task, config: &DeviceConfig) -> Option<f64> {
         let learned = self.learned.as_ref()?;
         let margin = learned.margin();
-        let highest = |workload: &Workload| {
-            let guess = learned.guess(task, config, workload);
-            guess.mean + margin * guess.doubt
-        };
+        let highest = |workload: &Workload| learned.guess(task, config, workload) + margin;
         let others: Vec<f64> = task.others.iter().map(highest).collect();
         Some(task.weights.grade(highest(&task.target), &others))
     }
@@ -152,7 +142,8 @@ impl Screen {
     pub fn note(&mut self, task: &Task, config: &DeviceConfig, workload: &Workload, found: f64) {
         if let Some(learned) = &mut self.learned {
             let guess = learned.guess(task, config, workload);
-            learned.own.push((found - guess.mean) / guess.doubt);
+            learned.own.push(found - guess);
+            self.report.margins = self.report.margins.map(|own| [own[0], learned.margin()]);
             // What a category's traces gave is known as their mean only.
             if let [trace] = &workload.traces[..] {
                 let row = lesson::row(&task.space, config, trace.traits(), workload.depth);
@@ -167,29 +158,22 @@ impl Learned {
     fn margin(&self) -> f64 {
         match self.own.len() < OWN_MIN {
             true => self.margin,
-            false => quantile(self.own.clone(), CONFIDENCE).max(1.0),
+            false => self.margin.max(quantile(self.own.clone(), CONFIDENCE)),
         }
     }
 
     /// Formula 1 of a drive on a workload: the mean over its traces.
-    fn guess(&self, task: &Task, config: &DeviceConfig, workload: &Workload) -> Guess {
+    fn guess(&self, task: &Task, config: &DeviceConfig, workload: &Workload) -> f64 {
         let each = workload.traces.iter().map(|trace| {
             guess(&self.model, &lesson::row(&task.space, config, trace.traits(), workload.depth))
         });
-        let count = workload.traces.len().max(1) as f64;
-        let (mean, doubt) =
-            each.fold((0.0, 0.0), |sum, one| (sum.0 + one.mean / count, sum.1 + one.doubt / count));
-        Guess { mean, doubt }
+        each.sum::<f64>() / workload.traces.len().max(1) as f64
     }
 }
 
-/// Columns of a row are as many as the lessons'; a characteristic that is no number is guessed nothing.
-fn guess(model: &BagModel, row: &[f64]) -> Guess {
-    let each = || model.trees().iter().map(|tree| tree.predict_one(row).unwrap_or(f64::INFINITY));
-    let count = model.trees().len().max(1) as f64;
-    let mean = each().sum::<f64>() / count;
-    let variance = each().map(|one| (one - mean) * (one - mean)).sum::<f64>() / count;
-    Guess { mean, doubt: DOUBT + variance.sqrt() }
+/// Columns of a row are as many as the lessons'; of a characteristic that is no number everything is possible.
+fn guess(model: &BagModel, row: &[f64]) -> f64 {
+    model.predict_one(row).unwrap_or(f64::INFINITY)
 }
 
 fn fit(rows: &[Vec<f64>], targets: &[f64], seed: u64) -> Result<BagModel, SearchError> {
@@ -206,7 +190,7 @@ fn fit(rows: &[Vec<f64>], targets: &[f64], seed: u64) -> Result<BagModel, Search
     BagParams::new(TREES, tree).fit(x.view(), y.view()).map_err(|error| failed(&error))
 }
 
-/// How many doubts the truths lie above what they are guessed by models that have not seen their trace.
+/// How far truths lie above what they are guessed by models that have not seen their trace.
 fn left_out(
     lessons: &[Lesson],
     targets: &[f64],
@@ -222,10 +206,7 @@ fn left_out(
         let rows: Vec<Vec<f64>> = train.iter().map(|row| lessons[*row].row.clone()).collect();
         let known: Vec<f64> = train.iter().map(|row| targets[*row]).collect();
         let model = fit(&rows, &known, seed)?;
-        let excess = |row: &usize| {
-            let guess = guess(&model, &lessons[*row].row);
-            (targets[*row] - guess.mean) / guess.doubt
-        };
+        let excess = |row: &usize| targets[*row] - guess(&model, &lessons[*row].row);
         Ok(test.iter().map(excess).collect::<Vec<f64>>())
     });
     Ok(parts.collect::<Result<Vec<_>, SearchError>>()?.concat())
