@@ -124,15 +124,14 @@ fn pairs(
         let own = with.screened.clone().unwrap_or_default();
         println!(
             "| {target} | {seed} | {:.4} | {:.4} | {screened} | {plain} | {} of {} discarded, {} checked, {} \
-             wrong, {} lessons, margins {:.3?} |",
+             wrong, {} lessons |",
             grade(&with),
             grade(&without),
             own.discarded,
             with.trials.len() - 1,
             own.checked,
             own.wrong,
-            own.lessons,
-            own.margins.unwrap_or_default()
+            own.lessons
         );
         gaps.push(grade(&with) - grade(&without));
         saved.push(1.0 - screened as f64 / plain as f64);

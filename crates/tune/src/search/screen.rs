@@ -2,8 +2,10 @@
 //!
 //! A bagged ensemble of trees with constant leaves learns formula 1 against the baseline from what AutoDB knew
 //! when the search began ([`crate::lesson`]): of a drive (the axes of the space) and a workload (its
-//! characteristics). How far truths lie above predictions is measured on traces left out of the fit, so that a target
-//! that AutoDB has never seen is not judged with the certainty of one that it has: 95 in 100 lie below the bound.
+//! characteristics). Trees of means underrate the best and overrate the worst, so a prediction is read beside what
+//! became of others like it: on traces left out of the fit, 40 drives were predicted about as good, and the bound is what
+//! 95 in 100 of those did not exceed. A target that AutoDB has never seen is so not judged with the certainty of
+//! one that it has.
 //!
 //! *Hopeless* is a proposal whose highest likely grade, target and others together, does not reach the worst
 //! grade of the top set: the paper's rule for leaving out the others, before the target. A discarded proposal
@@ -11,9 +13,8 @@
 //! performance and no grade, and no surrogate learns from it.
 //!
 //! A model may be wrong where nothing was measured: every tenth hopeless proposal is run all the same. What the
-//! search itself measures is learned too, from time to time, and each such measurement, predicted before it
-//! was learned from, is an example of how far truths lie above predictions, which may widen the margin but not
-//! narrow it: small moves are easier to predict than those to come. Who knew too little at the start discards nothing to the end.
+//! search itself measures is learned too, from time to time, and each measurement, predicted before it was learned
+//! from, joins those examples. Who knew too little at the start discards nothing to the end.
 //!
 //! Decisions are taken by one thread in the order of proposals, from lessons of the generation at the search's
 //! start and from trials whose batch is known: threads and interruptions change nothing.
@@ -38,15 +39,15 @@ pub const LESSONS_MIN: usize = 100;
 pub const LESSONS_MAX: usize = 1_500;
 /// Every so many hopeless proposals one is run.
 const CHECKED_EACH: usize = 10;
-/// So much of what was left out lay below the bound.
+/// So many of them do not exceed the bound.
 const CONFIDENCE: f64 = 0.95;
-/// Own measurements from which on they widen the margin.
-const OWN_MIN: usize = 20;
+/// Predictions that a prediction is read beside.
+const LIKE_IT: usize = 40;
 const TREES: usize = 24;
 const FOLDS: usize = 5;
 
 /// What screening did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Screened {
     /// Evaluations learned from.
     pub lessons: usize,
@@ -58,8 +59,6 @@ pub struct Screened {
     pub checked: usize,
     /// Of these, those that reached the top set.
     pub wrong: usize,
-    /// What predictions of formula 1 were raised by, at the start and at the end.
-    pub margins: Option<[f64; 2]>,
 }
 
 struct Learned {
@@ -69,10 +68,8 @@ struct Learned {
     /// How many rows the model has seen.
     seen: usize,
     seed: u64,
-    /// By what was left out of the lessons.
-    margin: f64,
-    /// How far this search's own measurements lay above their predictions.
-    own: Vec<f64>,
+    /// Predictions by models that had not seen the truth, and the truth; by rising prediction.
+    examples: Vec<(f64, f64)>,
 }
 
 pub(super) struct Screen {
@@ -99,11 +96,10 @@ impl Screen {
             lessons.iter().map(|lesson| task.weights.performance(&lesson.speedup)).collect();
         let rows: Vec<Vec<f64>> = lessons.iter().map(|lesson| lesson.row.clone()).collect();
         let model = fit(&rows, &targets, seed)?;
-        let excess = left_out(lessons, &targets, &traces.into_iter().collect::<Vec<_>>(), seed)?;
-        let margin = quantile(excess, CONFIDENCE).max(0.0);
-        report.margins = Some([margin, margin]);
-        let (seen, own) = (rows.len(), Vec::new());
-        let learned = Learned { rows, targets, model, seen, seed, margin, own };
+        let traces: Vec<_> = traces.into_iter().collect();
+        let mut examples = left_out(lessons, &targets, &traces, seed)?;
+        examples.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let learned = Learned { seen: rows.len(), rows, targets, model, seed, examples };
         Ok(Self { learned: Some(learned), report })
     }
 
@@ -121,8 +117,7 @@ impl Screen {
     /// The highest likely grade of a drive; none where too little is known.
     pub fn bound(&self, task: &Task, config: &DeviceConfig) -> Option<f64> {
         let learned = self.learned.as_ref()?;
-        let margin = learned.margin();
-        let highest = |workload: &Workload| learned.guess(task, config, workload) + margin;
+        let highest = |workload: &Workload| learned.highest(learned.guess(task, config, workload));
         let others: Vec<f64> = task.others.iter().map(highest).collect();
         Some(task.weights.grade(highest(&task.target), &others))
     }
@@ -142,8 +137,8 @@ impl Screen {
     pub fn note(&mut self, task: &Task, config: &DeviceConfig, workload: &Workload, found: f64) {
         if let Some(learned) = &mut self.learned {
             let guess = learned.guess(task, config, workload);
-            learned.own.push(found - guess);
-            self.report.margins = self.report.margins.map(|own| [own[0], learned.margin()]);
+            let place = learned.examples.partition_point(|example| example.0 < guess);
+            learned.examples.insert(place, (guess, found));
             // What a category's traces gave is known as their mean only.
             if let [trace] = &workload.traces[..] {
                 let row = lesson::row(&task.space, config, trace.traits(), workload.depth);
@@ -155,11 +150,13 @@ impl Screen {
 }
 
 impl Learned {
-    fn margin(&self) -> f64 {
-        match self.own.len() < OWN_MIN {
-            true => self.margin,
-            false => self.margin.max(quantile(self.own.clone(), CONFIDENCE)),
-        }
+    /// What most of those did not exceed that were guessed about the same.
+    fn highest(&self, guess: f64) -> f64 {
+        let place = self.examples.partition_point(|example| example.0 < guess);
+        let count = LIKE_IT.min(self.examples.len());
+        let first = place.saturating_sub(count / 2).min(self.examples.len() - count);
+        let truths = self.examples[first..first + count].iter().map(|example| example.1);
+        quantile(truths.collect(), CONFIDENCE).max(guess)
     }
 
     /// Formula 1 of a drive on a workload: the mean over its traces.
@@ -190,13 +187,13 @@ fn fit(rows: &[Vec<f64>], targets: &[f64], seed: u64) -> Result<BagModel, Search
     BagParams::new(TREES, tree).fit(x.view(), y.view()).map_err(|error| failed(&error))
 }
 
-/// How far truths lie above what they are guessed by models that have not seen their trace.
+/// What lessons are guessed by models that have not seen their trace, and what they are.
 fn left_out(
     lessons: &[Lesson],
     targets: &[f64],
     traces: &[crate::key::Digest],
     seed: u64,
-) -> Result<Vec<f64>, SearchError> {
+) -> Result<Vec<(f64, f64)>, SearchError> {
     let folds = FOLDS.min(traces.len());
     let fold_of =
         |row: usize| traces.binary_search(&lessons[row].trace).map_or(0, |number| number % folds);
@@ -206,8 +203,8 @@ fn left_out(
         let rows: Vec<Vec<f64>> = train.iter().map(|row| lessons[*row].row.clone()).collect();
         let known: Vec<f64> = train.iter().map(|row| targets[*row]).collect();
         let model = fit(&rows, &known, seed)?;
-        let excess = |row: &usize| targets[*row] - guess(&model, &lessons[*row].row);
-        Ok(test.iter().map(excess).collect::<Vec<f64>>())
+        let example = |row: &usize| (guess(&model, &lessons[*row].row), targets[*row]);
+        Ok(test.iter().map(example).collect::<Vec<(f64, f64)>>())
     });
     Ok(parts.collect::<Result<Vec<_>, SearchError>>()?.concat())
 }
