@@ -117,11 +117,7 @@ fn screen(judge: &mut Judge, moves: &Moves) -> Result<Effects, SearchError> {
     }
     let proposals = (tried.iter())
         .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "screening"));
-    let mut proposals: Vec<Proposal> = proposals.collect();
-    if judge.settings.prefix < 1.0 {
-        proposals = judge.sift(proposals, judge.settings.prefix)?;
-    }
-    tried.retain(|(_, found)| proposals.iter().any(|own| own.point == found.point));
+    let proposals: Vec<Proposal> = proposals.collect();
     let performances = judge.on_prefix(&proposals)?;
     let effects = tried.into_iter().zip(&performances).filter_map(|((axis, proposal), own)| {
         own.map(|performance| Effect { axis, performance, proposal })

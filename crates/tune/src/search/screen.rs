@@ -16,6 +16,9 @@
 //! search itself measures is learned too, from time to time, and each measurement, predicted before it was learned
 //! from, joins those examples. Who knew too little at the start discards nothing to the end.
 //!
+//! Proposals that are there to learn from, those of the default algorithm's sensitivity runs, are not screened: without
+//! the harmful moves it knows its axes less well, and ends lower (docs/results/search.md).
+//!
 //! Decisions are taken by one thread in the order of proposals, from lessons of the generation at the search's
 //! start and from trials whose batch is known: threads and interruptions change nothing.
 //!
