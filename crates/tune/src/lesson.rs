@@ -21,6 +21,7 @@ use ssdtune_model::{DeviceConfig, SECTOR_BYTES};
 use ssdtune_trace::Request;
 use ssdtune_trace::features::blackbox::{Extended, extended};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What an evaluation was of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,9 +172,9 @@ pub fn lessons(db: &AutoDb, syllabus: &Syllabus) -> Result<Vec<Lesson>, DbError>
     });
     let mut drives: BTreeMap<Digest, Option<DeviceConfig>> = BTreeMap::new();
     for Evaluated { asked, .. } in &evaluated {
-        if !drives.contains_key(&asked.configuration) {
-            let drive = drive(db, asked.configuration)?.filter(|one| is_akin(space, one, base));
-            drives.insert(asked.configuration, drive);
+        if let Entry::Vacant(place) = drives.entry(asked.configuration) {
+            let drive = drive(db, asked.configuration)?;
+            place.insert(drive.filter(|one| is_akin(space, one, base)));
         }
     }
     evaluated.retain(|one| drives[&one.asked.configuration].is_some());
