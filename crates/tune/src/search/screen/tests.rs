@@ -128,9 +128,9 @@ fn plainly_bad_drives_are_hopeless_and_good_ones_are_not() {
         let point = objective.point(&values).unwrap();
         screen.bound(&task, &task.space.config(&task.base, &point)).unwrap()
     };
-    let slow = bound(&[("bus.channels", "2"), ("bus.rate_mts", "67")]);
-    let fast = bound(&[("bus.channels", "32"), ("bus.rate_mts", "1200")]);
-    // Two channels of the slowest bus, against the most of the fastest.
+    let slow = bound(&[("bus.channels", "4"), ("bus.rate_mts", "100")]);
+    let fast = bound(&[("bus.channels", "32"), ("bus.rate_mts", "800")]);
+    // The fewest channels of the slowest bus, against the most of the fastest.
     assert!(slow < fast - 0.2, "{slow} {fast}");
 }
 
