@@ -59,6 +59,10 @@ impl Counts {
         "pages_moved",
     ];
 
+    /// Those that a simulation tells too.
+    pub const SIMULATED: [&str; 6] =
+        ["requests", "pages_read", "pages_written", "pages_trimmed", "victims", "pages_moved"];
+
     /// All of them.
     pub fn values(&self) -> [u64; 7] {
         [

@@ -2,6 +2,7 @@
 //!
 //! `docs/firmware-time.md` is the tour.
 
+mod fit;
 mod profile;
 mod run;
 
@@ -15,6 +16,8 @@ use ssdtune_predict::firmware::drive::Size;
 pub(crate) enum Command {
     /// Run the firmware over the workloads, group by group: events and times, into a file.
     Profile(Box<profile::Args>),
+    /// Learn the target's times from the host's events and times, and say how good that is on unseen workloads.
+    Fit(fit::Args),
     /// Run one workload in this very process: what `profile` starts.
     #[command(hide = true)]
     Run(run::Args),
@@ -25,6 +28,7 @@ impl Command {
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Profile(args) => profile::run(&args, context),
+            Self::Fit(args) => fit::run(&args, context),
             Self::Run(args) => run::run(&args, context),
         }
     }
