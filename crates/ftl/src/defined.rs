@@ -283,8 +283,9 @@ impl Ftl {
             return false;
         }
         self.materialise_block(at);
-        let pages: Vec<Phys> = self.victim_pages(at).collect();
-        for owner in pages.into_iter().filter_map(|page| self.data_owner(page)) {
+        let owners: Vec<u64> =
+            self.victim_pages(at).filter_map(|page| self.data_owner(page)).collect();
+        for owner in owners {
             let tenant = self.tenant_of_page(owner);
             self.entry(tenant, owner - self.tenants[tenant].base);
         }
