@@ -11,6 +11,7 @@
 use super::counters::Counters;
 use super::drive::{Counts, Drive, Size};
 use super::workloads::{GROUP_REQUESTS, Workload};
+use cpu_time::ThreadTime;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{BlockRef, FtlError};
 use ssdtune_model::Sectors;
@@ -149,9 +150,9 @@ impl Stage {
             if let Some(counters) = &mut counters {
                 counters.start()?;
             }
-            let start = cpu_ns();
+            let start = ThreadTime::now();
             let served = measured_group(&mut drive, requests);
-            let ns = cpu_ns() - start;
+            let ns = start.elapsed().as_nanos() as u64;
             let events = match &mut counters {
                 Some(counters) => counters.stop()?,
                 None => BTreeMap::new(),
@@ -200,22 +201,6 @@ fn measured_group(drive: &mut Drive, requests: &[Request]) -> bool {
 #[inline(never)]
 fn group_done(number: u32) {
     black_box(number);
-}
-
-/// CPU time of this thread.
-#[cfg(unix)]
-fn cpu_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// Elapsed time, where there is no CPU time of a thread.
-#[cfg(not(unix))]
-fn cpu_ns() -> u64 {
-    use std::sync::OnceLock;
-    use std::time::Instant;
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 #[cfg(test)]
