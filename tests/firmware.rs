@@ -100,6 +100,12 @@ fn events_a_fit_and_firmware_time_in_a_simulation() {
     assert_eq!(report["judgements"].as_array().unwrap().len(), 7);
     assert!(report["target"].as_str().unwrap().starts_with("measured on"));
     simulated(&model);
+    let mut predict = ftl(&["predict", "--json", "--model"]);
+    let done = predict.arg(&model).arg("--host").arg(&host).assert().success();
+    let predicted: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let groups = predicted["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 24);
+    assert!(groups.iter().all(|group| group["predicted_ns"].as_f64().unwrap() > 0.0));
     if is_installed("qemu-x86_64") {
         let emulated = file("qemu.jsonl");
         profile(&emulated, &["--under", "qemu-x86_64"]).assert().success();
@@ -117,7 +123,9 @@ fn simulated(model: &Path) {
     let run = |more: &[&str]| -> Value {
         let mut command = ssdtune();
         command.args(["simulate", "--json", "--device", "lpm-znand", "--workload", "lpm-ycsb-a"]);
-        command.args(["--requests", "5000", "--start", "steady", "--replay", "closed:4"]).args(more);
+        command
+            .args(["--requests", "5000", "--start", "steady", "--replay", "closed:4"])
+            .args(more);
         let done = command.assert().success();
         let document: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
         document["cells"][0].clone()

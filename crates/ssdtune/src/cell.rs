@@ -130,8 +130,7 @@ impl Cell {
             return Err(anyhow!(reason));
         }
         let mut recorder = Recorder::create(&watch.record)?;
-        let completions =
-            watch.keep || recorder.wants_completions() || watch.firmware.is_some();
+        let completions = watch.keep || recorder.wants_completions() || watch.firmware.is_some();
         let observe = Observe { exact_percentiles: watch.exact, completions };
         let mut drive = self.make(observe)?;
         let slot = ErrorSlot::default();

@@ -91,7 +91,8 @@ pub fn parse(text: &str) -> Result<Output, CallgrindError> {
     match output.groups.is_empty() {
         true => Err(CallgrindError {
             line: last,
-            problem: "no group: the program's symbols are needed, so it must not be stripped".to_owned(),
+            problem: "no group: the program's symbols are needed, so it must not be stripped"
+                .to_owned(),
         }),
         false => Ok(output),
     }
@@ -134,7 +135,8 @@ mod tests {
 
     #[test]
     fn each_part_that_a_marker_ended_is_a_group() {
-        let rest = PART.replace("--dump-before=a::firmware::run::group_done", "Program termination");
+        let rest =
+            PART.replace("--dump-before=a::firmware::run::group_done", "Program termination");
         let second = PART.replace("totals: 10 2 1", "totals: 7 2 1 4");
         let output = parse(&file(&[PART, &second, &rest])).unwrap();
         let caches = "I1 cache: 32768 B, 64 B, 8-way associative";

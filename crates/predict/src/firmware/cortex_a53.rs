@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn a_group_by_hand() {
-        let events = [("Ir", 1_000), ("Dr", 200), ("Dw", 100), ("D1mr", 10), ("DLmr", 2), ("Bcm", 5)];
+        let events =
+            [("Ir", 1_000), ("Dr", 200), ("Dw", 100), ("D1mr", 10), ("DLmr", 2), ("Bcm", 5)];
         let events = events.map(|(name, count)| (name.to_owned(), count)).into_iter().collect();
         // 750 + 100 + 0 + 130 + 240 + 40 cycles.
         assert!((time_ns(&events) - 1_260.0 / 1.2).abs() < 1e-9);

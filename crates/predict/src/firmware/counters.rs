@@ -19,7 +19,9 @@ pub enum CounterError {
     )]
     Unavailable(io::Error),
     /// Not this system.
-    #[error("performance counters are read on Linux only: take --events callgrind or --events none")]
+    #[error(
+        "performance counters are read on Linux only: take --events callgrind or --events none"
+    )]
     System,
 }
 

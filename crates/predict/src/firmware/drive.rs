@@ -88,6 +88,14 @@ pub enum Size {
 }
 
 impl Size {
+    /// What the command line calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Small => "small",
+        }
+    }
+
     /// The drive's configuration. Its threshold is where collection stops; the main loop begins it.
     pub fn config(self) -> DeviceConfig {
         let mut config = DeviceConfig { name: "firmware".to_owned(), ..DeviceConfig::default() };
@@ -140,8 +148,7 @@ impl Drive {
         let specs = [TenantSpec { places: Places::all(&geometry), writer: false }];
         let mut ftl = Ftl::new(&config, &specs)?;
         let planes = geometry.planes() as usize;
-        let phases = (0..planes).map(|plane| phase(plane, planes));
-        let (free, collecting): (Vec<f64>, Vec<bool>) = phases.unzip();
+        let (free, collecting): (Vec<f64>, Vec<bool>) = (0..planes).map(phase).unzip();
         ftl.define(&Definition {
             start: Start::Steady,
             occupancy: vec![1.0],
@@ -301,16 +308,17 @@ impl Drive {
 
     /// Free blocks of each plane.
     pub fn free_blocks(&self) -> Vec<u32> {
-        (0..self.collecting.len() as u32).map(|plane| self.ftl.free_blocks(PlaneId(plane))).collect()
+        (0..self.collecting.len() as u32)
+            .map(|plane| self.ftl.free_blocks(PlaneId(plane)))
+            .collect()
     }
 }
 
 /// Where in its cycle a plane is born: its share of free blocks, and whether it collects. Neighbours of the
 /// striping order are far apart in the cycle.
-fn phase(plane: usize, planes: usize) -> (f64, bool) {
+fn phase(plane: usize) -> (f64, bool) {
     let width = COLLECT_UNTIL - COLLECT_BELOW;
     let at = ((plane as f64 + 0.5) * 0.618_033_988_749_895).fract();
-    debug_assert!(plane < planes);
     let falling = 1.0 - COLLECTING_SHARE;
     if at < falling {
         (COLLECT_UNTIL - width * at / falling, false)
@@ -385,10 +393,8 @@ mod tests {
     #[test]
     fn a_stored_drive_does_what_a_defined_one_does() {
         let requests = Workload::of("LB").unwrap().requests(8, 0).unwrap();
-        let small = |request: &Request| Request {
-            lba: Sectors(request.lba.0 % (8 << 21)),
-            ..*request
-        };
+        let small =
+            |request: &Request| Request { lba: Sectors(request.lba.0 % (8 << 21)), ..*request };
         let requests: Vec<Request> = requests.iter().map(small).collect();
         let serve = |drive: &mut Drive| {
             drive.remember_victims();

@@ -39,9 +39,8 @@ pub const TABLE_5_PAPER: [f64; 11] = [
 ];
 
 /// What callgrind counts with cache and branch simulation.
-pub const CALLGRIND: [&str; 13] = [
-    "Ir", "Dr", "Dw", "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bc", "Bcm", "Bi", "Bim",
-];
+pub const CALLGRIND: [&str; 13] =
+    ["Ir", "Dr", "Dw", "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bc", "Bcm", "Bi", "Bim"];
 
 /// Where events come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

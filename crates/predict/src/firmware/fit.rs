@@ -188,9 +188,8 @@ fn search(records: &Records, seed: u64) -> Result<[Shape; 2], FitError> {
     let errors = |shape: &Shape, fold: &split::Split| -> Result<Vec<f64>, TrainError> {
         let train: Vec<&Record> = fold.train.iter().map(|&row| tenth[row]).collect();
         let model = Learner::Dnn(*shape).train(&inputs, &train)?;
-        let one = |&row: &usize| {
-            Ok((model.predict(tenth[row])? / tenth[row].target_ns - 1.0).abs())
-        };
+        let one =
+            |&row: &usize| Ok((model.predict(tenth[row])? / tenth[row].target_ns - 1.0).abs());
         fold.test.iter().map(one).collect()
     };
     let tails = std::sync::Mutex::new(BTreeMap::<usize, f64>::new());
@@ -223,9 +222,8 @@ fn correlation(records: &Records, input: &str) -> Option<f64> {
         .collect();
     let pairs = pairs?;
     let count = pairs.len() as f64;
-    let (x_mean, y_mean) = pairs
-        .iter()
-        .fold((0.0, 0.0), |(x, y), pair| (x + pair.0 / count, y + pair.1 / count));
+    let (x_mean, y_mean) =
+        pairs.iter().fold((0.0, 0.0), |(x, y), pair| (x + pair.0 / count, y + pair.1 / count));
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         pairs.iter().map(|(x, y)| of(x - x_mean, y - y_mean)).sum()
     };
@@ -269,7 +267,9 @@ mod tests {
     #[test]
     fn pearson_by_hand() {
         let mut records = made_up(&["AA", "BB"], 2);
-        for (row, (x, y)) in records.rows.iter_mut().zip([(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)]) {
+        for (row, (x, y)) in
+            records.rows.iter_mut().zip([(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)])
+        {
             row.inputs.insert("INSTR".to_owned(), x);
             row.target_ns = y;
         }

@@ -191,8 +191,9 @@ impl Launcher {
         if heard.is_err() {
             let _ = child.kill();
         }
-        let status =
-            child.wait().map_err(|source| LaunchError::Start { program: program.clone(), source })?;
+        let status = child
+            .wait()
+            .map_err(|source| LaunchError::Start { program: program.clone(), source })?;
         let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
         // One that was killed for what it said did not fail by itself.
         if !status.success() && heard.is_ok() {
@@ -219,8 +220,8 @@ fn hear(
     let mut measured = Measured::default();
     let Some(out) = child.stdout.take() else { return Ok(measured) };
     for line in BufReader::new(out).lines() {
-        let line = line
-            .map_err(|source| LaunchError::Start { program: program.to_owned(), source })?;
+        let line =
+            line.map_err(|source| LaunchError::Start { program: program.to_owned(), source })?;
         let message = serde_json::from_str(&line)
             .map_err(|_| LaunchError::Message { program: program.to_owned(), line })?;
         match message {
@@ -248,10 +249,7 @@ fn arguments(task: &Task, plan: &Path) -> Vec<String> {
         ("--workload", task.workload.label.to_owned()),
         ("--groups", task.groups.to_string()),
         ("--warm-up", task.warm_up.to_string()),
-        ("--size", serde_json::to_value(task.size).map_or_else(
-            |_| String::new(),
-            |size| size.as_str().unwrap_or_default().to_owned(),
-        )),
+        ("--size", task.size.name().to_owned()),
         ("--seed", task.seed.to_string()),
         ("--plan", plan.display().to_string()),
     ];

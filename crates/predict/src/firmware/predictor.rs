@@ -45,7 +45,9 @@ pub enum Form {
 
 /// A group lacks something that a model wants to know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("group {id} has no {input}, which the model was trained on: profile with the same source of events")]
+#[error(
+    "group {id} has no {input}, which the model was trained on: profile with the same source of events"
+)]
 pub struct MissingInput {
     /// The group.
     pub id: String,

@@ -199,13 +199,13 @@ impl Profile {
         let Some((_, first)) = lines.next() else {
             return Err(fault(1, "the file is empty".to_owned()));
         };
-        let source =
-            serde_json::from_str(first).map_err(|error| fault(1, format!("no profile: {error}")))?;
+        let source = serde_json::from_str(first)
+            .map_err(|error| fault(1, format!("no profile: {error}")))?;
         let mut rows: Vec<Row> = Vec::new();
         let mut known = std::collections::BTreeSet::new();
         for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let row: Row = serde_json::from_str(line)
-                .map_err(|error| fault(number + 1, error.to_string()))?;
+            let row: Row =
+                serde_json::from_str(line).map_err(|error| fault(number + 1, error.to_string()))?;
             if !known.insert(row.id.clone()) {
                 return Err(fault(number + 1, format!("group {} stands there twice", row.id)));
             }
@@ -353,7 +353,10 @@ pub(super) mod tests {
             (String::new(), "line 1: the file is empty"),
             ("{}\n".to_owned(), "line 1: no profile"),
             (good.replace("profile\":1", "profile\":2"), "version 2"),
-            (format!("{good}{}{}", line_of(&row("RW/0")), line_of(&row("RW/0"))), "line 3: group RW/0"),
+            (
+                format!("{good}{}{}", line_of(&row("RW/0")), line_of(&row("RW/0"))),
+                "line 3: group RW/0",
+            ),
             (format!("{good}{{\"id\":3}}\n"), "line 2"),
         ] {
             let error = Profile::parse(Path::new("x"), &text).unwrap_err().to_string();

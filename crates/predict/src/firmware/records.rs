@@ -64,7 +64,9 @@ pub enum JoinError {
     )]
     Work(String),
     /// A group without what it is for.
-    #[error("group {id} has no {what} in the {side}'s profile: profile it again, with --events and --repeats")]
+    #[error(
+        "group {id} has no {what} in the {side}'s profile: profile it again, with --events and --repeats"
+    )]
     Missing {
         /// The group.
         id: String,
@@ -118,13 +120,22 @@ pub fn join(host: &Profile, target: &Profile) -> Result<Records, JoinError> {
 
 fn record(row: &Row, other: &Row) -> Result<Record, JoinError> {
     let missing = |what, side| JoinError::Missing { id: row.id.clone(), what, side };
-    let host_ns = row.median_ns().ok_or_else(|| missing("time", "host"))?;
     let target_ns = other.median_ns().ok_or_else(|| missing("time", "target"))?;
-    if row.events.is_empty() {
-        return Err(missing("events", "host"));
-    }
     if target_ns <= 0.0 {
         return Err(missing("time above 0", "target"));
+    }
+    Ok(Record { target_ns, ..known(row)? })
+}
+
+/// A group of the host's profile alone: the target's time is 0.
+///
+/// # Errors
+/// It lacks events or times.
+pub fn known(row: &Row) -> Result<Record, JoinError> {
+    let missing = |what| JoinError::Missing { id: row.id.clone(), what, side: "host" };
+    let host_ns = row.median_ns().ok_or_else(|| missing("time"))?;
+    if row.events.is_empty() {
+        return Err(missing("events"));
     }
     let counted = Counts::NAMES.iter().zip(row.counts.values());
     let mut inputs: BTreeMap<String, f64> =
@@ -137,7 +148,7 @@ fn record(row: &Row, other: &Row) -> Result<Record, JoinError> {
         workload: row.workload().to_owned(),
         counts: row.counts,
         inputs,
-        target_ns,
+        target_ns: 0.0,
     })
 }
 

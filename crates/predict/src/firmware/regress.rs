@@ -107,7 +107,11 @@ impl Learner {
             Self::Counts => return of(&Counts::SIMULATED),
             Self::Costs => {
                 let finer = !records.callgrind.is_empty();
-                inputs.extend(if finer { records.callgrind.clone() } else { records.events.clone() });
+                inputs.extend(if finer {
+                    records.callgrind.clone()
+                } else {
+                    records.events.clone()
+                });
                 inputs.extend(of(&Counts::NAMES));
             }
             _ => inputs.extend(records.events.clone()),
@@ -282,8 +286,10 @@ pub(super) mod tests {
         let mut rows = Vec::new();
         for (place, label) in workloads.iter().enumerate() {
             for number in 0..groups {
-                let (read, written) = if place % 2 == 0 { (1_000.0, 0.0) } else { (200.0, 1_500.0) };
-                let moved = if place % 2 == 0 { 0.0 } else { rng.random_range(0.0..9_000.0f64).round() };
+                let (read, written) =
+                    if place % 2 == 0 { (1_000.0, 0.0) } else { (200.0, 1_500.0) };
+                let moved =
+                    if place % 2 == 0 { 0.0 } else { rng.random_range(0.0..9_000.0f64).round() };
                 let misses = rng.random_range(1_000.0..5_000.0f64).round();
                 let instr = 100.0 * read + 300.0 * written + 200.0 * moved;
                 let inputs = BTreeMap::from([

@@ -79,11 +79,7 @@ pub(super) fn judge(learner: &str, records: &Records, predictions: &[f64]) -> Ju
         });
         Errors::of(pairs)
     };
-    Judgement {
-        learner: learner.to_owned(),
-        plain: errors(&|_| 0.0),
-        with_nand: errors(&nand_ns),
-    }
+    Judgement { learner: learner.to_owned(), plain: errors(&|_| 0.0), with_nand: errors(&nand_ns) }
 }
 
 /// The smallest value that 99 % of all do not exceed.
@@ -118,7 +114,8 @@ impl Errors {
         let workloads: Vec<WorkloadError> = (order.iter())
             .map(|&label| WorkloadError::of(label, &by_label[label].0, &by_label[label].1))
             .collect();
-        let column = |of: fn(&WorkloadError) -> f64| -> Vec<f64> { workloads.iter().map(of).collect() };
+        let column =
+            |of: fn(&WorkloadError) -> f64| -> Vec<f64> { workloads.iter().map(of).collect() };
         let (averages, tails) = (column(|one| one.average_percent), column(|one| one.p99_percent));
         let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
         let count: usize = workloads.iter().map(|one| one.groups).sum();
@@ -168,12 +165,8 @@ mod tests {
 
     #[test]
     fn two_workloads_by_hand() {
-        let groups = [
-            ("B", 100.0, 110.0),
-            ("B", 300.0, 270.0),
-            ("A", 50.0, 60.0),
-            ("A", 50.0, 60.0),
-        ];
+        let groups =
+            [("B", 100.0, 110.0), ("B", 300.0, 270.0), ("A", 50.0, 60.0), ("A", 50.0, 60.0)];
         let errors = Errors::of(groups.into_iter());
         let labels: Vec<&str> = errors.workloads.iter().map(|one| one.workload.as_str()).collect();
         assert_eq!(labels, ["B", "A"]);

@@ -87,8 +87,7 @@ impl FirmwareModel {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ModelFileError::Io { path: path.to_path_buf(), source })?;
         let fault = |problem: String| ModelFileError::Format { path: path.to_path_buf(), problem };
-        let model: Self =
-            serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        let model: Self = serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
         for (name, predictor) in [("profiled", &model.profiled), ("counts", &model.counts)] {
             if !predictor.is_sound() {
                 return Err(fault(format!("`{name}` does not compute from the inputs it names")));

@@ -3,6 +3,7 @@
 //! `docs/firmware-time.md` is the tour.
 
 mod fit;
+mod predict;
 mod profile;
 mod run;
 
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     Profile(Box<profile::Args>),
     /// Learn the target's times from the host's events and times, and say how good that is on unseen workloads.
     Fit(fit::Args),
+    /// Tell the target's times of a profile by a model.
+    Predict(predict::Args),
     /// Run one workload in this very process: what `profile` starts.
     #[command(hide = true)]
     Run(run::Args),
@@ -29,6 +32,7 @@ impl Command {
         match self {
             Self::Profile(args) => profile::run(&args, context),
             Self::Fit(args) => fit::run(&args, context),
+            Self::Predict(args) => predict::run(&args, context),
             Self::Run(args) => run::run(&args, context),
         }
     }

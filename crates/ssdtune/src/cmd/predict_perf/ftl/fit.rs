@@ -104,10 +104,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 
 fn show(provenance: &Provenance, fitted: &Fitted, context: &Context) -> Outcome {
     context.line(format_args!("target: {}", provenance.target_label()))?;
-    context.line(format_args!(
-        "host:   {}",
-        provenance.host.time.label(&provenance.host.machine)
-    ))?;
+    context
+        .line(format_args!("host:   {}", provenance.host.time.label(&provenance.host.machine)))?;
     context.line(format_args!(
         "{} groups; the target takes {:.2} to {:.2} times as long as the host, correlation {:.3}",
         fitted.records, fitted.ratio.0, fitted.ratio.1, fitted.host_correlation
@@ -129,7 +127,9 @@ fn show(provenance: &Provenance, fitted: &Fitted, context: &Context) -> Outcome 
     let mut shown: Vec<&Judgement> = Vec::new();
     for name in chosen {
         let found = fitted.judgements.iter().find(|one| one.learner == name);
-        if let Some(one) = found.filter(|one| !shown.iter().any(|other| other.learner == one.learner)) {
+        if let Some(one) =
+            found.filter(|one| !shown.iter().any(|other| other.learner == one.learner))
+        {
             shown.push(one);
         }
     }
@@ -146,10 +146,22 @@ fn show(provenance: &Provenance, fitted: &Fitted, context: &Context) -> Outcome 
 
 fn overview(judgements: &[Judgement], context: &Context) -> Outcome {
     let mut table = table::new(&[
-        "model", "average", "worst", "p99", "worst", "groups", "off", "of", "+NAND average",
-        "+NAND p99", "+NAND off", "of",
+        "model",
+        "average",
+        "worst",
+        "p99",
+        "worst",
+        "groups",
+        "off",
+        "of",
+        "+NAND average",
+        "+NAND p99",
+        "+NAND off",
+        "of",
     ]);
-    let off = |errors: &Errors| [format!("{:.4} s", errors.off_seconds), format!("{:.3} s", errors.seconds)];
+    let off = |errors: &Errors| {
+        [format!("{:.4} s", errors.off_seconds), format!("{:.3} s", errors.seconds)]
+    };
     for one in judgements {
         let (plain, nand) = (&one.plain, &one.with_nand);
         let mut row = vec![one.learner.clone()];

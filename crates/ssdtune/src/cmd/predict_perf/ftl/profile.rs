@@ -16,7 +16,7 @@ use ssdtune_predict::firmware::profile::{
 };
 use ssdtune_predict::firmware::run::{Group, Task};
 use ssdtune_predict::firmware::workloads::{GROUP_REQUESTS, TABLE_4, Workload};
-use ssdtune_predict::firmware::{counters, cortex_a53};
+use ssdtune_predict::firmware::{cortex_a53, counters};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -107,7 +107,8 @@ fn workloads(args: &Args) -> Outcome<Vec<Workload>> {
 /// The source of events, checked: what is not there is said before anything is measured.
 fn settled(args: &Args, context: &Context) -> Outcome<EventsArg> {
     if args.cortex_a53 && matches!(args.events, EventsArg::Perf | EventsArg::None) {
-        let error = anyhow!("--cortex-a53 computes times from callgrind's events: leave --events away");
+        let error =
+            anyhow!("--cortex-a53 computes times from callgrind's events: leave --events away");
         return Err(Failure::usage(error));
     }
     if args.under.is_some() {
