@@ -139,6 +139,12 @@ fn simulated(model: &Path) {
     let each = number("/firmware/mean_ns");
     assert!(each > 0.0 && (added / each - 1.0).abs() < 1e-6, "{added} added, {each} a request");
     assert!((0.0..1.0).contains(&number("/firmware/share")));
+    for percentile in ["p50", "p99", "max"] {
+        let of = |path: &str| number(&format!("{path}/device_latency_ns/{percentile}"));
+        let (with, without) = (of("/firmware"), of("/report/total/all"));
+        // Both are within a thousandth; groups differ in what they add.
+        assert!(with > without * 0.998, "{percentile}: {with} with, {without} without");
+    }
 }
 
 #[test]

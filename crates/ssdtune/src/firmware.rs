@@ -43,6 +43,9 @@ pub(crate) struct Latency {
     pub(crate) max: u64,
 }
 
+/// Longer latencies, of more than three days, count as this.
+const LATENCY_MAX_NS: u64 = 1 << 48;
+
 /// The firmware time of one run, as it comes.
 pub(crate) struct FirmwareTime<'a> {
     model: &'a FirmwareModel,
@@ -68,7 +71,8 @@ impl<'a> FirmwareTime<'a> {
             ns: 0.0,
             requests: 0,
             latency_sum_ns: 0.0,
-            latencies: Histogram::new(3).context("a histogram of three digits")?,
+            latencies: Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)
+                .context("a histogram of three digits")?,
         })
     }
 

@@ -39,6 +39,8 @@ pub enum Networks {
 pub struct FitOptions {
     /// Networks.
     pub networks: Networks,
+    /// Passes over the rows that a network takes.
+    pub epochs: usize,
     /// What decides folds.
     pub seed: u64,
 }
@@ -60,6 +62,8 @@ pub enum FitError {
 /// Folds of the search, and one record of so many that it sees.
 const FOLDS: usize = 3;
 const TENTH: usize = 10;
+/// But not fewer records than these, where there are as many: a shape shows nothing on a handful.
+const SEARCH_MIN: usize = 300;
 
 /// A coefficient of Table 5.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -118,10 +122,11 @@ pub fn fit(
     match options.networks {
         Networks::None => {}
         Networks::PaperShape => {
-            learners.extend([Learner::Dnn(Shape::PAPER), Learner::LogDnn(Shape::PAPER)]);
+            let shape = Shape::paper(options.epochs);
+            learners.extend([Learner::Dnn(shape), Learner::LogDnn(shape)]);
         }
         Networks::Search => {
-            let found = search(records, options.seed)?;
+            let found = search(records, options)?;
             learners.extend([Learner::Dnn(found[0]), Learner::LogDnn(found[0])]);
             if found[1] != found[0] {
                 learners.push(Learner::Dnn(found[1]));
@@ -180,11 +185,12 @@ fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
 
 /// The shapes of Table 2 that predict a tenth of the records best: by the mean relative error, and by its 99th
 /// percentile.
-fn search(records: &Records, seed: u64) -> Result<[Shape; 2], FitError> {
-    let tenth: Vec<&Record> = records.rows.iter().step_by(TENTH).collect();
-    let folds = split::k_fold(tenth.len(), FOLDS, seed)?;
-    let shapes = Shape::table_2();
-    let inputs = Learner::Dnn(Shape::PAPER).inputs(records);
+fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError> {
+    let step = (records.rows.len() / SEARCH_MIN).clamp(1, TENTH);
+    let tenth: Vec<&Record> = records.rows.iter().step_by(step).collect();
+    let folds = split::k_fold(tenth.len(), FOLDS, options.seed)?;
+    let shapes = Shape::table_2(options.epochs);
+    let inputs = Learner::Dnn(shapes[0]).inputs(records);
     let errors = |shape: &Shape, fold: &split::Split| -> Result<Vec<f64>, TrainError> {
         let train: Vec<&Record> = fold.train.iter().map(|&row| tenth[row]).collect();
         let model = Learner::Dnn(*shape).train(&inputs, &train)?;
@@ -250,7 +256,7 @@ mod tests {
     #[test]
     fn a_known_relation_is_found_on_unseen_workloads() {
         let records = made_up(&["AA", "BB", "CC", "DD"], 25);
-        let options = FitOptions { networks: Networks::None, seed: 0 };
+        let options = FitOptions { networks: Networks::None, epochs: 20, seed: 0 };
         let (fitted, model, counts) = fit(&records, options).unwrap();
         let of = |name: &str| {
             fitted.judgements.iter().find(|one| one.learner == name).unwrap().plain.average_percent

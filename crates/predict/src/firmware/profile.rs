@@ -110,10 +110,23 @@ impl Row {
         self.id.split_once('/').map_or(&self.id, |(label, _)| label)
     }
 
-    /// The median of its times.
-    pub fn median_ns(&self) -> Option<f64> {
-        median(&self.ns)
+    /// Its time.
+    pub fn time_ns(&self, statistic: Statistic) -> Option<f64> {
+        match statistic {
+            Statistic::Median => median(&self.ns),
+            Statistic::Least => self.ns.iter().min().map(|&ns| ns as f64),
+        }
     }
+}
+
+/// Which of a group's repeated times counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// The median.
+    Median,
+    /// The least: what others take of a shared machine only ever adds time.
+    Least,
 }
 
 /// The median; of an even number the mean of the middle two.

@@ -2,7 +2,7 @@
 
 use super::drive::Counts;
 use super::events::TABLE_5;
-use super::profile::{Profile, Row, Setup};
+use super::profile::{Profile, Row, Setup, Statistic};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group of both.
@@ -84,7 +84,7 @@ pub enum JoinError {
 ///
 /// # Errors
 /// They do not belong together, or lack events or times.
-pub fn join(host: &Profile, target: &Profile) -> Result<Records, JoinError> {
+pub fn join(host: &Profile, target: &Profile, statistic: Statistic) -> Result<Records, JoinError> {
     same_setup(&host.source.setup, &target.source.setup)?;
     let by_id: BTreeMap<&str, &Row> =
         target.rows.iter().map(|row| (row.id.as_str(), row)).collect();
@@ -95,7 +95,7 @@ pub fn join(host: &Profile, target: &Profile) -> Result<Records, JoinError> {
         if row.counts != other.counts {
             return Err(JoinError::Work(row.id.clone()));
         }
-        rows.push(record(row, other)?);
+        rows.push(record(row, other, statistic)?);
         host_noise += noise(&row.ns);
         target_noise += noise(&other.ns);
         floor += standard_error(&other.ns);
@@ -118,22 +118,22 @@ pub fn join(host: &Profile, target: &Profile) -> Result<Records, JoinError> {
     })
 }
 
-fn record(row: &Row, other: &Row) -> Result<Record, JoinError> {
+fn record(row: &Row, other: &Row, statistic: Statistic) -> Result<Record, JoinError> {
     let missing = |what, side| JoinError::Missing { id: row.id.clone(), what, side };
-    let target_ns = other.median_ns().ok_or_else(|| missing("time", "target"))?;
+    let target_ns = other.time_ns(statistic).ok_or_else(|| missing("time", "target"))?;
     if target_ns <= 0.0 {
         return Err(missing("time above 0", "target"));
     }
-    Ok(Record { target_ns, ..known(row)? })
+    Ok(Record { target_ns, ..known(row, statistic)? })
 }
 
 /// A group of the host's profile alone: the target's time is 0.
 ///
 /// # Errors
 /// It lacks events or times.
-pub fn known(row: &Row) -> Result<Record, JoinError> {
+pub fn known(row: &Row, statistic: Statistic) -> Result<Record, JoinError> {
     let missing = |what| JoinError::Missing { id: row.id.clone(), what, side: "host" };
-    let host_ns = row.median_ns().ok_or_else(|| missing("time"))?;
+    let host_ns = row.time_ns(statistic).ok_or_else(|| missing("time"))?;
     if row.events.is_empty() {
         return Err(missing("events"));
     }
@@ -219,7 +219,7 @@ mod tests {
             profile(&["RW/0", "RW/1", "SR/0"], &[10, 30, 20]),
             profile(&["SR/0", "RW/1", "TC/0"], &[50]),
         );
-        let records = join(&host, &target).unwrap();
+        let records = join(&host, &target, Statistic::Median).unwrap();
         let ids: Vec<&str> = records.rows.iter().map(|row| row.id.as_str()).collect();
         assert_eq!(ids, ["RW/1", "SR/0"]);
         assert_eq!(records.rows[0].inputs[HOST_NS], 20.0);
@@ -235,16 +235,19 @@ mod tests {
         let host = profile(&["RW/0", "SR/0"], &[1]);
         let mut target = host.clone();
         target.source.setup.scale = 11;
-        let error = join(&host, &target).unwrap_err().to_string();
+        let error = join(&host, &target, Statistic::Median).unwrap_err().to_string();
         assert!(error.contains("scale is 10 on the host and 11"), "{error}");
         let mut target = host.clone();
         target.rows[1].counts.victims = 1;
-        assert_eq!(join(&host, &target), Err(JoinError::Work("SR/0".to_owned())));
+        assert_eq!(
+            join(&host, &target, Statistic::Median),
+            Err(JoinError::Work("SR/0".to_owned()))
+        );
         let target = profile(&["RW/0", "SR/0"], &[]);
-        let error = join(&host, &target).unwrap_err().to_string();
+        let error = join(&host, &target, Statistic::Median).unwrap_err().to_string();
         assert!(error.contains("no time in the target's"), "{error}");
         let target = profile(&["RW/0"], &[1]);
-        assert_eq!(join(&host, &target), Err(JoinError::Workloads(1)));
+        assert_eq!(join(&host, &target, Statistic::Median), Err(JoinError::Workloads(1)));
     }
 
     #[test]

@@ -57,19 +57,23 @@ pub struct Shape {
     pub neurons: usize,
     /// Adam's step.
     pub learning_rate: f64,
+    /// Passes over the rows.
+    pub epochs: usize,
 }
 
 impl Shape {
     /// The paper's choice.
-    pub const PAPER: Self = Self { layers: 6, neurons: 128, learning_rate: 0.001 };
+    pub const fn paper(epochs: usize) -> Self {
+        Self { layers: 6, neurons: 128, learning_rate: 0.001, epochs }
+    }
 
     /// All points of Table 2.
-    pub fn table_2() -> Vec<Self> {
+    pub fn table_2(epochs: usize) -> Vec<Self> {
         let mut all = Vec::new();
         for layers in [4, 5, 6, 7] {
             for neurons in [128, 256, 512] {
                 for learning_rate in [0.0001, 0.0002, 0.001, 0.002] {
-                    all.push(Self { layers, neurons, learning_rate });
+                    all.push(Self { layers, neurons, learning_rate, epochs });
                 }
             }
         }
@@ -77,8 +81,9 @@ impl Shape {
     }
 }
 
-/// Passes over the rows, and rows of a batch (Table 2).
-const EPOCHS: usize = 20;
+/// Passes over the rows (Table 2).
+pub const EPOCHS: usize = 20;
+/// Rows of a batch (Table 2).
 const BATCH: usize = 32;
 
 impl Learner {
@@ -267,7 +272,7 @@ fn network(
     let params = MlpParams::new(vec![shape.neurons; shape.layers])
         .activation(Activation::Logistic)
         .optimiser(Optimiser::Adam { learning_rate: shape.learning_rate })
-        .epochs(EPOCHS)
+        .epochs(shape.epochs)
         .batch(BATCH);
     let targets = y.view().insert_axis(ndarray::Axis(1));
     Ok(params.fit(x.view(), Targets::Values(targets))?.model)
@@ -365,9 +370,9 @@ pub(super) mod tests {
 
     #[test]
     fn table_2_has_48_points_and_the_papers_choice() {
-        let all = Shape::table_2();
+        let all = Shape::table_2(EPOCHS);
         assert_eq!(all.len(), 48);
-        assert!(all.contains(&Shape::PAPER));
+        assert!(all.contains(&Shape::paper(EPOCHS)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::judge::Errors;
 use crate::firmware::predictor::Predictor;
-use crate::firmware::profile::Source;
+use crate::firmware::profile::{Source, Statistic};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ pub struct Provenance {
     pub target: Source,
     /// Groups it learned from.
     pub groups: usize,
+    /// Which of a group's repeated times counted.
+    pub statistic: Statistic,
     /// The program.
     pub program: String,
 }

@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let host = Profile::read(&args.host).map_err(Failure::input)?;
     let mut groups = Vec::with_capacity(host.rows.len());
     for row in &host.rows {
-        let record = known(row).map_err(Failure::input)?;
+        let record = known(row, model.provenance.statistic).map_err(Failure::input)?;
         let predicted_ns = model.profiled.predict(&record).map_err(Failure::input)?;
         groups.push(Predicted { id: record.id, workload: record.workload, predicted_ns });
     }
