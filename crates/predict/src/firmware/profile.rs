@@ -188,6 +188,66 @@ pub enum ProfileError {
 }
 
 impl Profile {
+    /// Reads files that one machine measured at different times: the times of a group are put together, and its
+    /// events are those of the first file that has any.
+    ///
+    /// # Errors
+    /// One cannot be read, or they do not measure the same.
+    pub fn read_all(paths: &[PathBuf]) -> Result<Self, ProfileError> {
+        let mut all: Option<Self> = None;
+        for path in paths {
+            let next = Self::read(path)?;
+            all = Some(match all {
+                None => next,
+                Some(mut all) => {
+                    all.take(next, path)?;
+                    all
+                }
+            });
+        }
+        all.ok_or_else(|| ProfileError::Io {
+            path: PathBuf::new(),
+            source: io::Error::new(io::ErrorKind::NotFound, "no profile was named"),
+        })
+    }
+
+    fn take(&mut self, other: Self, path: &Path) -> Result<(), ProfileError> {
+        let deciding = |source: &Source| {
+            serde_json::to_string(&(&source.machine, &source.setup, &source.time))
+                .unwrap_or_default()
+        };
+        let (found, wanted) = (deciding(&other.source), deciding(&self.source));
+        let differ = |found: String, wanted: String| ProfileError::Other {
+            path: path.to_path_buf(),
+            found,
+            wanted,
+        };
+        if found != wanted {
+            return Err(differ(found, wanted));
+        }
+        if self.source.events == EventSource::None {
+            self.source.events = other.source.events;
+        }
+        let mut places: BTreeMap<String, usize> =
+            self.rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
+        for row in other.rows {
+            let Some(&place) = places.get(&row.id) else {
+                places.insert(row.id.clone(), self.rows.len());
+                self.rows.push(row);
+                continue;
+            };
+            let known = &mut self.rows[place];
+            if known.counts != row.counts {
+                return Err(differ(format!("{} did other work", row.id), "the same".to_owned()));
+            }
+            known.ns.extend(row.ns);
+            if known.events.is_empty() {
+                (known.events, known.callgrind) = (row.events, row.callgrind);
+            }
+        }
+        Ok(())
+    }
+
     /// Reads a file.
     ///
     /// # Errors
@@ -357,6 +417,27 @@ pub(super) mod tests {
         let other = Source { repeats: 4, ..source() };
         let error = Store::open(&path, &other).err().unwrap().to_string();
         assert!(error.contains("another file"), "{error}");
+    }
+
+    #[test]
+    fn profiles_of_one_machine_are_put_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, source: &Source, rows: &[Row]| {
+            let path = folder.path().join(name);
+            Store::open(&path, source).unwrap().append(rows).unwrap();
+            path
+        };
+        let later = Row { ns: vec![1, 2], events: BTreeMap::new(), ..row("RW/0") };
+        let first = write("a", &source(), &[row("RW/0")]);
+        let second = write("b", &Source { repeats: 2, ..source() }, &[later, row("SR/0")]);
+        let all = Profile::read_all(&[first.clone(), second]).unwrap();
+        assert_eq!(all.rows.len(), 2);
+        assert_eq!(all.rows[0].ns, [5, 3, 4, 1, 2]);
+        assert_eq!(all.rows[0].events["INSTR"], 9);
+        let elsewhere = Source { machine: "another".to_owned(), ..source() };
+        let other = write("c", &elsewhere, &[row("RW/1")]);
+        let error = Profile::read_all(&[first, other]).unwrap_err().to_string();
+        assert!(error.contains("measured otherwise"), "{error}");
     }
 
     #[test]

@@ -18,13 +18,13 @@ use std::path::PathBuf;
 /// Arguments of `predict-perf ftl fit`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Profile of this machine: events and times.
-    #[arg(long, value_name = "FILE")]
-    host: PathBuf,
+    /// Profile of this machine: events and times. Several taken at different times are put together.
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    host: Vec<PathBuf>,
 
-    /// Profile of the target, or of a stand-in for it: times of the same groups.
-    #[arg(long, value_name = "FILE")]
-    target: PathBuf,
+    /// Profile of the target, or of a stand-in for it: times of the same groups. Likewise.
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    target: Vec<PathBuf>,
 
     /// Which of a group's repeated times counts.
     #[arg(long, value_enum, value_name = "WHICH", default_value = "median")]
@@ -79,8 +79,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             "this program was built without libtorch: build it with --features torch, or leave --networks away"
         )));
     }
-    let host = Profile::read(&args.host).map_err(Failure::input)?;
-    let target = Profile::read(&args.target).map_err(Failure::input)?;
+    let host = Profile::read_all(&args.host).map_err(Failure::input)?;
+    let target = Profile::read_all(&args.target).map_err(Failure::input)?;
     let statistic = match args.time {
         TimeArg::Median => Statistic::Median,
         TimeArg::Least => Statistic::Least,
