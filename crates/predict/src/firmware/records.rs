@@ -30,8 +30,6 @@ pub struct Records {
     pub rows: Vec<Record>,
     /// Events that every group has, in the order of Table 5.
     pub events: Vec<String>,
-    /// Callgrind's own events that every group has.
-    pub callgrind: Vec<String>,
     /// Mean relative distance of one of the target's times of a group from the median of all; 0 where
     /// there is only one. Nobody can predict a single run better.
     pub target_noise: f64,
@@ -107,10 +105,8 @@ pub fn join(host: &Profile, target: &Profile, statistic: Statistic) -> Result<Re
     let count = rows.len() as f64;
     let in_all = |name: &str| rows.iter().all(|row: &Record| row.inputs.contains_key(name));
     let events = TABLE_5.iter().filter(|event| in_all(event)).map(|&event| event.to_owned());
-    let own = super::events::CALLGRIND.iter().filter(|event| in_all(event));
     Ok(Records {
         events: events.collect(),
-        callgrind: own.map(|&event| event.to_owned()).collect(),
         target_noise: target_noise / count,
         host_noise: host_noise / count,
         target_floor: floor / count,
