@@ -151,7 +151,7 @@ mod tests {
     fn faults_are_named() {
         for (text, problem) in [
             (file(&[]), "must not be stripped"),
-            (file(&[&PART.replace("totals: 10", "totals: x")]), "line 19: `x`"),
+            (file(&[&PART.replace("totals: 10", "totals: x")]), "line 17: `x`"),
             (file(&[&PART.replace("totals: 10 2 1", "totals: 0")]), "without an instruction"),
             (file(&[&PART.replace("totals: 10 2 1", "totals: 1 2 3 4 5")]), "5 totals of 4"),
             (file(&[&PART.replace("events: Ir Dr Dw Bc\n", "")]), "of 0 events"),

@@ -4,9 +4,10 @@
 //! fewer than 10 % of its blocks are free and goes on until 15 % are, 1 TiB of logical capacity and a quarter
 //! more of flash; 4 channels, 4 ways, 2 dies, pages of 16 KiB (Fig. 1).
 //!
-//! A plane that collects is given a turn, one victim, after every 16 pages that the host writes to it: the paper
-//! says when collection runs, not how its thread shares the CPU. The drive is born steady, with its planes spread
-//! evenly over the cycle between the two marks, so that collection acts from the first group.
+//! A plane that collects is given a turn, one victim, after every 16 pages (a sixteenth of a block) that the host
+//! writes to it: the paper says when collection runs, not how its thread shares the CPU. The drive is born steady,
+//! with its planes spread evenly over the cycle between the two marks, so that collection acts from the first
+//! group.
 //!
 //! Left out: flash operations end at once, so nothing is ever in flight when the next request comes; threads.
 
@@ -21,8 +22,8 @@ use std::hint::black_box;
 pub const COLLECT_BELOW: f64 = 0.10;
 /// Share of free blocks at which it stops.
 pub const COLLECT_UNTIL: f64 = 0.15;
-/// Host pages written to a collecting plane between two victims.
-const TURN_PAGES: u32 = 16;
+/// Of a block's pages, those that the host writes to a collecting plane between two victims: one in so many.
+const TURN_SHARE: u32 = 16;
 /// Share of a cycle in which a plane collects. A victim gives some 46 of 256 pages in steady state, so the way
 /// up takes 16 host pages for each 30 gained.
 const COLLECTING_SHARE: f64 = 0.35;
@@ -128,6 +129,7 @@ pub struct Drive {
     /// Host pages written to each plane since its last turn.
     written: Vec<u32>,
     begin_below: u32,
+    turn_pages: u32,
     page_sectors: u64,
     pages: u64,
     full_mask: u64,
@@ -162,6 +164,7 @@ impl Drive {
             collecting,
             written: vec![0; planes],
             begin_below: (COLLECT_BELOW * f64::from(geometry.blocks_per_plane)) as u32,
+            turn_pages: (geometry.pages_per_block / TURN_SHARE).max(1),
             page_sectors,
             pages: ftl.tenant_pages(0),
             full_mask: (1 << page_sectors) - 1,
@@ -271,7 +274,7 @@ impl Drive {
             return;
         }
         self.written[index] += 1;
-        if self.written[index] >= TURN_PAGES {
+        if self.written[index] >= self.turn_pages {
             self.written[index] = 0;
             self.collecting[index] = self.collect_one(plane);
         }
