@@ -119,7 +119,7 @@ impl Ftl {
         }
     }
 
-    fn data_owner(&self, at: Phys) -> Option<u64> {
+    pub(crate) fn data_owner(&self, at: Phys) -> Option<u64> {
         let place = self.layout.block(at);
         let block = &self.planes[place.plane as usize].blocks[place.block as usize];
         if block.stream == Stream::TRANSLATION {

@@ -58,6 +58,9 @@ pub struct Definition {
     pub footprints: Vec<Vec<Range<u64>>>,
     /// How often each block was erased.
     pub erases: u32,
+    /// Share of the blocks that a steady drive's planes have free, the last for those that follow; empty: each
+    /// plane has just collected.
+    pub free: Vec<f64>,
     /// What decides where pages lie.
     pub seed: u64,
 }
@@ -266,6 +269,27 @@ impl Ftl {
             }
         }
         self.store_seeds();
+    }
+
+    /// Stores what is only defined of a block, with the entries of the pages it holds: looking at it then costs
+    /// what it costs in a drive that was filled. Whether there was anything to store.
+    pub fn store_block(&mut self, at: BlockRef) -> bool {
+        if self.past.is_none() {
+            return false;
+        }
+        self.wake(PlaneId(at.plane));
+        let block = self.planes[at.plane as usize].blocks.get(at.block as usize);
+        if !block.is_some_and(|block| block.defined) {
+            return false;
+        }
+        self.materialise_block(at);
+        let owners: Vec<u64> =
+            self.victim_pages(at).filter_map(|page| self.data_owner(page)).collect();
+        for owner in owners {
+            let tenant = self.tenant_of_page(owner);
+            self.entry(tenant, owner - self.tenants[tenant].base);
+        }
+        true
     }
 
     /// Whether a page held data at the start; it may have been overwritten or trimmed since.

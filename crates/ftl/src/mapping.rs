@@ -18,7 +18,7 @@ impl Ftl {
         if self.caches.len() == 1 { 0 } else { tenant }
     }
 
-    fn tenant_of_page(&self, page: u64) -> usize {
+    pub(crate) fn tenant_of_page(&self, page: u64) -> usize {
         self.tenants.iter().rposition(|tenant| tenant.base <= page).unwrap_or(0)
     }
 

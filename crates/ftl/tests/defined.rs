@@ -52,6 +52,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, Definition) {
         occupancy: vec![rng.random_range(0.3..0.9), rng.random_range(0.3..0.9)],
         footprints: vec![footprint],
         erases: rng.random_range(0..20),
+        free: Vec::new(),
         seed: rng.next_u64(),
     };
     (config, tenants, definition)

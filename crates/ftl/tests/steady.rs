@@ -94,6 +94,7 @@ fn compare(setting: Setting) {
             occupancy: vec![setting.occupancy],
             footprints: Vec::new(),
             erases: 5,
+            free: Vec::new(),
             seed,
         };
         let used = born.define(&definition).expect("room")[0];

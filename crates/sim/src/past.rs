@@ -93,6 +93,7 @@ impl Simulator {
             occupancy: past.occupancy.clone(),
             footprints: (0..tenants).map(|tenant| footprint.ranges(tenant)).collect(),
             erases: past.erases,
+            free: Vec::new(),
             seed: past.seed,
         };
         self.core.stats.defined_pages = self.core.ftl.define(&definition)?.iter().sum();

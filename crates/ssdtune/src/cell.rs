@@ -1,10 +1,12 @@
 //! One simulation: a drive, its tenants, and a feed for each; run to its end or to an interruption.
 
 use crate::feed::{ErrorSlot, Feed, Gauge, Target, page_sectors};
+use crate::firmware::{FirmwareReport, FirmwareTime};
 use crate::record::{Recorder, RecorderOptions};
 use anyhow::{Context as _, anyhow};
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
+use ssdtune_predict::firmware::fit::FirmwareModel;
 use ssdtune_sim::{
     Completion, Filling, Footprint, InitialState, Look, Observe, Past, Replay, Report, Simulator,
     Stream, Tenant,
@@ -94,12 +96,15 @@ pub(crate) struct Watch<'a> {
     pub(crate) exact: bool,
     /// Hand every completion out at the end.
     pub(crate) keep: bool,
+    /// Firmware time to predict.
+    pub(crate) firmware: Option<&'a FirmwareModel>,
 }
 
 /// What a run gave.
 pub(crate) struct Ran {
     pub(crate) report: Report,
     pub(crate) completions: Vec<Completion>,
+    pub(crate) firmware: Option<FirmwareReport>,
 }
 
 /// Why this drive cannot be simulated, if it cannot.
@@ -125,7 +130,7 @@ impl Cell {
             return Err(anyhow!(reason));
         }
         let mut recorder = Recorder::create(&watch.record)?;
-        let completions = watch.keep || recorder.wants_completions();
+        let completions = watch.keep || recorder.wants_completions() || watch.firmware.is_some();
         let observe = Observe { exact_percentiles: watch.exact, completions };
         let mut drive = self.make(observe)?;
         let slot = ErrorSlot::default();
@@ -146,6 +151,8 @@ impl Cell {
         let streams = self.open(&served, &drive, &slot, &gauges)?;
         let lengths: Vec<u64> = served.iter().map(|lane| lane.feed.length()).collect();
         let mut kept = Vec::new();
+        let mut firmware =
+            watch.firmware.map(|model| FirmwareTime::new(model, &drive)).transpose()?;
         let mut told = 0;
         let mut look = |drive: &mut Simulator, look: Look| {
             if completions {
@@ -153,6 +160,9 @@ impl Cell {
                 if let Err(error) = recorder.take(drive, &some, look) {
                     slot.put(error);
                     return false;
+                }
+                if let Some(firmware) = &mut firmware {
+                    firmware.take(drive, &some);
                 }
                 if watch.keep {
                     kept.extend(some);
@@ -173,7 +183,9 @@ impl Cell {
             return Err(error);
         }
         recorder.finish(&drive)?;
-        Ok(Ran { report: drive.report(), completions: kept })
+        let report = drive.report();
+        let firmware = firmware.map(|firmware| firmware.finish(&drive, &report));
+        Ok(Ran { report, completions: kept, firmware })
     }
 
     fn make(&self, observe: Observe) -> anyhow::Result<Simulator> {

@@ -11,6 +11,7 @@ mod cmd;
 mod context;
 mod device;
 mod feed;
+mod firmware;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod interrupt;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]

@@ -106,11 +106,15 @@ impl Ftl {
         }
         let open: u32 = past.groups.iter().map(|group| group.open.len() as u32).sum();
         let settled: u64 = past.groups.iter().map(Group::settled).sum();
-        // Steady is a plane that has just collected: its pool is at the threshold.
+        // Unless told otherwise, steady is a plane that has just collected: its pool is at the threshold.
         let spared = match definition.start {
             Start::Sequential => self.config.reserve + 1,
             Start::Steady if self.config.analytic_start => self.config.threshold / 2,
-            Start::Steady => self.config.threshold,
+            Start::Steady => {
+                let blocks = f64::from(self.geometry.blocks_per_plane);
+                let free = definition.free.get(id.index()).or(definition.free.last());
+                free.map_or(self.config.threshold, |share| (share * blocks) as u32)
+            }
         };
         let room = plane.free_blocks().saturating_sub(spared + open);
         let needed: u64 = past.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();

@@ -1,10 +1,12 @@
-//! `ssdtune predict-perf …`: black-box performance models of drives, simulated or real.
+//! `ssdtune predict-perf …`: black-box performance models of drives, simulated or real, and the time of their
+//! firmware.
 //!
-//! `docs/predict-perf.md` is the tour.
+//! `docs/predict-perf.md` and `docs/firmware-time.md` are the tours.
 
 mod check;
 mod fio_jobs;
 mod fit;
+mod ftl;
 mod grid;
 mod import;
 mod predict;
@@ -37,6 +39,9 @@ pub(crate) enum Command {
     Predict(Box<predict::Args>),
     /// Compare a model with the simulator on windows of real traces.
     Check(Box<check::Args>),
+    /// The learned time of firmware on its own CPU.
+    #[command(subcommand)]
+    Ftl(ftl::Command),
 }
 
 impl Command {
@@ -50,6 +55,7 @@ impl Command {
             Self::Fit(args) => fit::run(&args, context),
             Self::Predict(args) => predict::run(&args, context),
             Self::Check(args) => check::run(&args, context),
+            Self::Ftl(command) => command.run(context),
         }
     }
 }

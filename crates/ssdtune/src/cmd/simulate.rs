@@ -11,6 +11,7 @@ use crate::cell::{Ageing, Cell, StartArg, WarmUp, Watch, interval_of_ms};
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
 use crate::feed::Fit;
+use crate::firmware::FirmwareReport;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome, chain};
 use crate::progress::Progress;
@@ -18,6 +19,7 @@ use crate::record::RecorderOptions;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_predict::firmware::fit::FirmwareModel;
 use ssdtune_sim::{Ending, FtlError, Past, Report, SimError, Slowdown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -139,6 +141,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 100.0)]
     interval: f64,
 
+    /// Add the time of the drive's firmware, as a model predicts it that `predict-perf ftl fit` made.
+    #[arg(long, value_name = "MODEL")]
+    ftl_time: Option<PathBuf>,
+
     /// Keep every latency (16 B each), so that percentiles are exact instead of within 0.1 %.
     #[arg(long)]
     exact: bool,
@@ -198,6 +204,8 @@ struct CellResult {
     report: Option<Report>,
     /// What sharing costs the tenants, if that was asked for.
     slowdown: Option<Slowdown>,
+    /// Firmware time, if a model was given.
+    firmware: Option<FirmwareReport>,
     /// Whether the error is one of the work (writing, room on the drive), not of an input.
     #[serde(skip)]
     work_failed: bool,
@@ -206,6 +214,8 @@ struct CellResult {
 /// Simulates and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let record = recorder_options(args)?;
+    let firmware = args.ftl_time.as_deref().map(FirmwareModel::read).transpose();
+    let firmware = firmware.map_err(Failure::input)?;
     let cells = plan::cells(args, context)?;
     let deferred = Deferred::new();
     let progress = Progress::new(cells.len(), context.level() > Level::Quiet);
@@ -226,6 +236,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                     record,
                     exact: args.exact,
                     keep: false,
+                    firmware: firmware.as_ref(),
                 };
                 run_cell(index, cell, &watch, args.slowdown)
             })
@@ -258,6 +269,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         error: None,
         report: None,
         slowdown: None,
+        firmware: None,
         work_failed: false,
     };
     if watch.stop.load(Ordering::Relaxed) {
@@ -267,9 +279,11 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         true => rayon::join(|| cell.run(watch), || run_alone(cell, watch)),
         false => (cell.run(watch), Ok(Vec::new())),
     };
-    let reports = shared.and_then(|ran| Ok((ran.report, alone?)));
+    let reports = shared.and_then(|ran| Ok((ran, alone?)));
     match reports {
-        Ok((report, alone)) => {
+        Ok((ran, alone)) => {
+            let report = ran.report;
+            result.firmware = ran.firmware;
             let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
             result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
             result.report = Some(report);
@@ -297,6 +311,7 @@ fn run_alone(cell: &Cell, watch: &Watch) -> anyhow::Result<Vec<Report>> {
             record: RecorderOptions::default(),
             exact: watch.exact,
             keep: false,
+            firmware: None,
         };
         cell.run(&watch).map(|ran| ran.report)
     };

@@ -2,6 +2,7 @@
 
 use super::CellResult;
 use crate::context::Context;
+use crate::firmware::FirmwareReport;
 use crate::outcome::Outcome;
 use crate::table;
 use comfy_table::CellAlignment;
@@ -49,10 +50,31 @@ fn one(cell: &CellResult, report: &Report, context: &Context) -> Outcome {
             figure(slowdown.jain_index)
         ))?;
     }
+    if let Some(firmware) = &cell.firmware {
+        firmware_time(firmware, context)?;
+    }
     if !report.never_fired.is_empty() {
         context.line(format_args!("never used      {}", report.never_fired.join(", ")))?;
     }
     Ok(())
+}
+
+fn firmware_time(firmware: &FirmwareReport, context: &Context) -> Outcome {
+    context.line(format_args!(
+        "firmware        {} us a request, {} of firmware and flash time ({})",
+        us(firmware.mean_ns),
+        firmware.share.map_or("-".to_owned(), percent),
+        firmware.target
+    ))?;
+    let Some(latency) = &firmware.device_latency_ns else { return Ok(()) };
+    context.line(format_args!(
+        "  with it       mean {} us, p50 {}, p99 {}, p99.9 {}, max {}",
+        us(latency.mean),
+        us(latency.p50 as f64),
+        us(latency.p99 as f64),
+        us(latency.p999 as f64),
+        us(latency.max as f64)
+    ))
 }
 
 fn latencies(report: &Report) -> comfy_table::Table {

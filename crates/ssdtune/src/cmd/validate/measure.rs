@@ -44,8 +44,14 @@ pub(super) fn case(
         return without(Status::Unsupported, reason.to_owned());
     }
     let short = case.metrics.generated <= ROWS_MAX;
-    let watch =
-        Watch { stop, progress, record: RecorderOptions::default(), exact: true, keep: short };
+    let watch = Watch {
+        stop,
+        progress,
+        record: RecorderOptions::default(),
+        exact: true,
+        keep: short,
+        firmware: None,
+    };
     let start = Instant::now();
     // A broken invariant of the simulator fails this case; the others are still worth running.
     let ran = match catch_unwind(AssertUnwindSafe(|| cell.run(&watch))) {

@@ -1,0 +1,415 @@
+//! The firmware: the main loop of a drive around `ssdtune-ftl`, executed directly.
+//!
+//! §4.1 of the paper: page mapping, the whole table in DRAM, greedy collection that begins in a plane when
+//! fewer than 10 % of its blocks are free and goes on until 15 % are, 1 TiB of logical capacity and a quarter
+//! more of flash; 4 channels, 4 ways, 2 dies, pages of 16 KiB (Fig. 1).
+//!
+//! A plane that collects is given a turn, one victim, after every 16 pages (a sixteenth of a block) that the host
+//! writes to it: the paper says when collection runs, not how its thread shares the CPU. The drive is born steady,
+//! with its planes spread evenly over the cycle between the two marks, so that collection acts from the first
+//! group.
+//!
+//! Left out: flash operations end at once, so nothing is ever in flight when the next request comes; threads.
+
+use serde::{Deserialize, Serialize};
+use ssdtune_ftl::{BlockRef, Definition, Ftl, FtlError, NoLoad, Phys, Places, Start, TenantSpec};
+use ssdtune_model::config::{Allocation, GcPolicy};
+use ssdtune_model::{DeviceConfig, Geometry, PlaneId};
+use ssdtune_trace::{Op, Request};
+use std::hint::black_box;
+
+/// Share of free blocks below which a plane begins to collect.
+pub const COLLECT_BELOW: f64 = 0.10;
+/// Share of free blocks at which it stops.
+pub const COLLECT_UNTIL: f64 = 0.15;
+/// Of a block's pages, those that the host writes to a collecting plane between two victims: one in so many.
+const TURN_SHARE: u32 = 16;
+/// Share of a cycle in which a plane collects. A victim gives some 46 of 256 pages in steady state, so the way
+/// up takes 16 host pages for each 30 gained.
+const COLLECTING_SHARE: f64 = 0.35;
+
+/// What the firmware did, in numbers that a simulator knows too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Requests.
+    pub requests: u64,
+    /// Pages looked up for host reads.
+    pub pages_read: u64,
+    /// Pages placed for host writes.
+    pub pages_written: u64,
+    /// Of these, those whose other sectors had to be read first.
+    pub merges: u64,
+    /// Pages trimmed.
+    pub pages_trimmed: u64,
+    /// Victims of collection.
+    pub victims: u64,
+    /// Pages moved out of them.
+    pub pages_moved: u64,
+}
+
+impl Counts {
+    /// Names of the columns of [`Counts::values`].
+    pub const NAMES: [&str; 7] = [
+        "requests",
+        "pages_read",
+        "pages_written",
+        "merges",
+        "pages_trimmed",
+        "victims",
+        "pages_moved",
+    ];
+
+    /// Those that a simulation tells too.
+    pub const SIMULATED: [&str; 6] =
+        ["requests", "pages_read", "pages_written", "pages_trimmed", "victims", "pages_moved"];
+
+    /// All of them.
+    pub fn values(&self) -> [u64; 7] {
+        [
+            self.requests,
+            self.pages_read,
+            self.pages_written,
+            self.merges,
+            self.pages_trimmed,
+            self.victims,
+            self.pages_moved,
+        ]
+    }
+}
+
+/// A size of drive. The paper's, or a small one for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Size {
+    /// 1 TiB.
+    Paper,
+    /// 8 GiB.
+    Small,
+}
+
+impl Size {
+    /// What the command line calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Small => "small",
+        }
+    }
+
+    /// The drive's configuration. Its threshold is where collection stops; the main loop begins it.
+    pub fn config(self) -> DeviceConfig {
+        let mut config = DeviceConfig { name: "firmware".to_owned(), ..DeviceConfig::default() };
+        config.bus.channels = 4;
+        config.bus.chips_per_channel = 4;
+        config.flash.dies_per_chip = 2;
+        config.flash.planes_per_die = 1;
+        config.flash.page_bytes = 16_384;
+        // 32 planes x 10,240 blocks x 256 pages x 16 KiB = 1.25 TiB.
+        (config.flash.blocks_per_plane, config.flash.pages_per_block) = match self {
+            Self::Paper => (10_240, 256),
+            Self::Small => (320, 64),
+        };
+        config.mapping.ideal = true;
+        config.mapping.allocation = Allocation::Static;
+        // A quarter of the logical capacity is a fifth of all.
+        config.mapping.overprovisioning = 0.2;
+        config.gc.policy = GcPolicy::Greedy;
+        config.gc.threshold = COLLECT_UNTIL;
+        config.gc.hard_threshold = COLLECT_BELOW / 2.0;
+        config.wear.static_leveling = false;
+        config
+    }
+}
+
+/// The drive and what its firmware keeps besides the FTL.
+pub struct Drive {
+    ftl: Ftl,
+    collecting: Vec<bool>,
+    /// Host pages written to each plane since its last turn.
+    written: Vec<u32>,
+    begin_below: u32,
+    turn_pages: u32,
+    page_sectors: u64,
+    pages: u64,
+    full_mask: u64,
+    counts: Counts,
+    victim_pages: Vec<Phys>,
+    /// Victims in their order, while a rehearsal asks for them.
+    victims: Option<Vec<BlockRef>>,
+}
+
+impl Drive {
+    /// A drive in steady state; the seed decides where its data lie.
+    ///
+    /// # Errors
+    /// The FTL refuses the configuration.
+    pub fn new(size: Size, seed: u64) -> Result<Self, FtlError> {
+        let config = size.config();
+        let geometry: Geometry = config.geometry();
+        let specs = [TenantSpec { places: Places::all(&geometry), writer: false }];
+        let mut ftl = Ftl::new(&config, &specs)?;
+        let planes = geometry.planes() as usize;
+        let (free, collecting): (Vec<f64>, Vec<bool>) = (0..planes).map(phase).unzip();
+        ftl.define(&Definition {
+            start: Start::Steady,
+            occupancy: vec![1.0],
+            footprints: Vec::new(),
+            erases: 0,
+            free,
+            seed,
+        })?;
+        let page_sectors = u64::from(geometry.sectors_per_page());
+        Ok(Self {
+            collecting,
+            written: vec![0; planes],
+            begin_below: (COLLECT_BELOW * f64::from(geometry.blocks_per_plane)) as u32,
+            turn_pages: (geometry.pages_per_block / TURN_SHARE).max(1),
+            page_sectors,
+            pages: ftl.tenant_pages(0),
+            full_mask: (1 << page_sectors) - 1,
+            counts: Counts::default(),
+            victim_pages: Vec::with_capacity(geometry.pages_per_block as usize),
+            victims: None,
+            ftl,
+        })
+    }
+
+    /// Sectors it shows.
+    pub fn sectors(&self) -> u64 {
+        self.pages * self.page_sectors
+    }
+
+    /// Remembers victims from now on.
+    pub fn remember_victims(&mut self) {
+        self.victims = Some(Vec::new());
+    }
+
+    /// The victims since then.
+    pub fn take_victims(&mut self) -> Vec<BlockRef> {
+        self.victims.take().unwrap_or_default()
+    }
+
+    /// Stores what is only defined of blocks and of the pages that requests name, as it would lie in the memory
+    /// of a drive that was filled.
+    pub fn store(&mut self, blocks: &[BlockRef], requests: &[Request]) {
+        for &block in blocks {
+            self.ftl.store_block(block);
+        }
+        for request in requests {
+            let (first, last) = self.span(request);
+            for lpn in first..=last {
+                self.ftl.entry(0, lpn);
+            }
+        }
+    }
+
+    /// What was done since the last time this was asked.
+    pub fn take_counts(&mut self) -> Counts {
+        std::mem::take(&mut self.counts)
+    }
+
+    /// Serves a request. `false`: the drive has no room for it.
+    pub fn serve(&mut self, request: &Request) -> bool {
+        self.counts.requests += 1;
+        let (first, last) = self.span(request);
+        match request.op {
+            Op::Read => self.read(first, last),
+            Op::Write => return self.write(request, first, last),
+            Op::Trim => {
+                for lpn in first..=last {
+                    self.ftl.trim(0, lpn);
+                }
+                self.counts.pages_trimmed += last - first + 1;
+            }
+            Op::Flush => {}
+        }
+        true
+    }
+
+    /// First and last page of a request, inside the drive.
+    fn span(&self, request: &Request) -> (u64, u64) {
+        let first = request.lba.0 / self.page_sectors;
+        let last = (request.lba.0 + u64::from(request.sectors).max(1) - 1) / self.page_sectors;
+        (first.min(self.pages - 1), last.min(self.pages - 1))
+    }
+
+    fn read(&mut self, first: u64, last: u64) {
+        for lpn in first..=last {
+            let at = self.ftl.find(0, lpn);
+            black_box(at.and_then(|at| self.ftl.phys(at)));
+        }
+        self.counts.pages_read += last - first + 1;
+    }
+
+    fn write(&mut self, request: &Request, first: u64, last: u64) -> bool {
+        let end = request.lba.0 + u64::from(request.sectors);
+        for lpn in first..=last {
+            let base = lpn * self.page_sectors;
+            let from = request.lba.0.saturating_sub(base).min(self.page_sectors - 1);
+            let to = (end - base.min(end)).clamp(from + 1, self.page_sectors);
+            let mask = self.full_mask >> (self.page_sectors - (to - from)) << from;
+            let at = self.ftl.entry(0, lpn);
+            let plane = self.ftl.plane_for_write(0, lpn, &NoLoad);
+            while self.ftl.must_hold(0, lpn, plane) {
+                if !self.collect_one(plane) {
+                    return false;
+                }
+            }
+            let plan = self.ftl.place_write(0, lpn, at, plane, mask);
+            self.counts.merges += u64::from(plan.merge.is_some());
+            self.ftl.program_done(black_box(plan.placed.phys));
+            self.after_write(plane, plan.placed.opened);
+        }
+        self.counts.pages_written += last - first + 1;
+        true
+    }
+
+    fn after_write(&mut self, plane: PlaneId, opened: bool) {
+        let index = plane.index();
+        if opened && self.ftl.free_blocks(plane) < self.begin_below {
+            self.collecting[index] = true;
+        }
+        if !self.collecting[index] {
+            return;
+        }
+        self.written[index] += 1;
+        if self.written[index] >= self.turn_pages {
+            self.written[index] = 0;
+            self.collecting[index] = self.collect_one(plane);
+        }
+    }
+
+    /// Collects one victim of a plane; `false` when it has enough free blocks.
+    fn collect_one(&mut self, plane: PlaneId) -> bool {
+        let Some(victim) = self.ftl.next_victim(plane) else { return false };
+        if let Some(victims) = &mut self.victims {
+            victims.push(victim);
+        }
+        let mut pages = std::mem::take(&mut self.victim_pages);
+        pages.extend(self.ftl.victim_pages(victim));
+        for &from in &pages {
+            if let Some(placed) = self.ftl.place_move(from) {
+                self.ftl.commit_move(from, black_box(placed.phys));
+            }
+        }
+        self.counts.victims += 1;
+        self.counts.pages_moved += pages.len() as u64;
+        pages.clear();
+        self.victim_pages = pages;
+        self.ftl.erase_done(victim);
+        true
+    }
+
+    /// The FTL's invariants: for tests.
+    ///
+    /// # Panics
+    /// If one is broken.
+    pub fn check(&self) {
+        self.ftl.check();
+    }
+
+    /// Free blocks of each plane.
+    pub fn free_blocks(&self) -> Vec<u32> {
+        (0..self.collecting.len() as u32)
+            .map(|plane| self.ftl.free_blocks(PlaneId(plane)))
+            .collect()
+    }
+}
+
+/// Where in its cycle a plane is born: its share of free blocks, and whether it collects. Neighbours of the
+/// striping order are far apart in the cycle.
+fn phase(plane: usize) -> (f64, bool) {
+    let width = COLLECT_UNTIL - COLLECT_BELOW;
+    let at = ((plane as f64 + 0.5) * 0.618_033_988_749_895).fract();
+    let falling = 1.0 - COLLECTING_SHARE;
+    if at < falling {
+        (COLLECT_UNTIL - width * at / falling, false)
+    } else {
+        (COLLECT_BELOW + width * (at - falling) / COLLECTING_SHARE, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::firmware::workloads::Workload;
+    use ssdtune_model::{Nanos, Sectors};
+    use ssdtune_trace::TenantId;
+
+    fn request(op: Op, lba: u64, sectors: u32) -> Request {
+        Request { at: Nanos(0), lba: Sectors(lba), sectors, tenant: TenantId(0), op }
+    }
+
+    #[test]
+    fn the_paper_s_drive_has_a_tebibyte_and_a_quarter_more() {
+        let geometry = Size::Paper.config().geometry();
+        assert_eq!(geometry.pages() * 16_384, 5 << 38, "1.25 TiB");
+        let drive = Drive::new(Size::Paper, 0).unwrap();
+        assert_eq!(drive.pages * 16_384, 1 << 40);
+        for free in drive.free_blocks() {
+            assert!((1_023..=1_536).contains(&free), "{free} of 10,240 blocks");
+        }
+    }
+
+    #[test]
+    fn pages_and_merges_are_counted() {
+        let mut drive = Drive::new(Size::Small, 1).unwrap();
+        // 32 sectors a page: three sectors across a border touch two pages, each in part.
+        assert!(drive.serve(&request(Op::Write, 31, 3)));
+        assert!(drive.serve(&request(Op::Write, 64, 32)));
+        assert!(drive.serve(&request(Op::Read, 0, 96)));
+        assert!(drive.serve(&request(Op::Trim, 0, 32)));
+        let expected = Counts {
+            requests: 4,
+            pages_read: 3,
+            pages_written: 3,
+            merges: 2,
+            pages_trimmed: 1,
+            ..Counts::default()
+        };
+        let counts = drive.take_counts();
+        assert_eq!(Counts { victims: 0, pages_moved: 0, ..counts }, expected);
+        drive.check();
+    }
+
+    #[test]
+    fn collection_keeps_every_plane_between_its_marks() {
+        let mut drive = Drive::new(Size::Small, 2).unwrap();
+        let rw = Workload::of("RW").unwrap().requests(60, 0).unwrap();
+        let mut collected = 0;
+        for requests in rw.chunks(1_000) {
+            for request in requests {
+                // The model's addresses exceed the small drive.
+                let lba = Sectors(request.lba.0 % (8 << 21));
+                assert!(drive.serve(&Request { lba, ..*request }));
+            }
+            collected += drive.take_counts().victims;
+            for free in drive.free_blocks() {
+                assert!((30..=50).contains(&free), "{free} of 320 blocks are free");
+            }
+        }
+        assert!(collected > 100, "{collected} victims");
+        drive.check();
+    }
+
+    #[test]
+    fn a_stored_drive_does_what_a_defined_one_does() {
+        let requests = Workload::of("LB").unwrap().requests(8, 0).unwrap();
+        let small =
+            |request: &Request| Request { lba: Sectors(request.lba.0 % (8 << 21)), ..*request };
+        let requests: Vec<Request> = requests.iter().map(small).collect();
+        let serve = |drive: &mut Drive| {
+            drive.remember_victims();
+            assert!(requests.iter().all(|request| drive.serve(request)));
+            drive.check();
+            (drive.take_counts(), drive.take_victims())
+        };
+        let (counts, victims) = serve(&mut Drive::new(Size::Small, 3).unwrap());
+        assert!(victims.len() > 10);
+        let mut stored = Drive::new(Size::Small, 3).unwrap();
+        stored.store(&victims, &requests);
+        stored.check();
+        assert_eq!(serve(&mut stored), (counts, victims));
+    }
+}

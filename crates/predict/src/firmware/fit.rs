@@ -1,0 +1,286 @@
+//! Learners judged on workloads they have not seen, the best kept.
+//!
+//! Every learner is trained fifteen times, each time without one workload, and predicts that one (§3 of the
+//! paper). The network's shape is searched before that on three folds of a tenth of the records, which saves
+//! nine tenths of the paper's exhaustive search and lets the search see every workload, as the paper's does.
+//! The model file holds the learner with the least error of the average, and that from a simulator's counts,
+//! both trained on all records.
+
+mod judge;
+mod model;
+
+pub use judge::{Errors, Judgement, WorkloadError, nand_ns, percentile_99};
+pub use model::{FirmwareModel, ModelFileError, Provenance};
+
+use super::events::{TABLE_5, TABLE_5_PAPER};
+use super::predictor::Predictor;
+use super::records::{Record, Records};
+use super::regress::{Learner, Shape, TrainError};
+use judge::judge;
+use rayon::prelude::*;
+use serde::Serialize;
+use ssdtune_learn::grid::{self, GridError};
+use ssdtune_learn::split::{self, SplitError};
+use std::collections::BTreeMap;
+
+/// How networks are dealt with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Networks {
+    /// None: libtorch is not there.
+    None,
+    /// Of the paper's shape.
+    PaperShape,
+    /// Of the shape that a search over Table 2 finds.
+    Search,
+}
+
+/// What to fit, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FitOptions {
+    /// Networks.
+    pub networks: Networks,
+    /// Passes over the rows that a network takes.
+    pub epochs: usize,
+    /// What decides folds.
+    pub seed: u64,
+}
+
+/// Why nothing was fitted.
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    /// A learner.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// The search of a network's shape.
+    #[error("search of a network's shape: {0}")]
+    Search(#[from] GridError<TrainError>),
+    /// Too few records.
+    #[error(transparent)]
+    Split(#[from] SplitError),
+}
+
+/// Folds of the search, and one record of so many that it sees.
+const FOLDS: usize = 3;
+const TENTH: usize = 10;
+/// But not fewer records than these, where there are as many: a shape shows nothing on a handful.
+const SEARCH_MIN: usize = 300;
+
+/// A coefficient of Table 5.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Correlation {
+    /// The event.
+    pub event: String,
+    /// Pearson's, with the target's time; none where the source of events does not have it.
+    pub here: Option<f64>,
+    /// The paper's.
+    pub paper: f64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fitted {
+    /// Records.
+    pub records: usize,
+    /// Table 5.
+    pub correlations: Vec<Correlation>,
+    /// Host's run time with the target's.
+    pub host_correlation: f64,
+    /// Least and most of the target's over the host's mean time of a workload.
+    pub ratio: (f64, f64),
+    /// What one run of the target is off its median.
+    pub target_noise: f64,
+    /// What one run of the host is off its median.
+    pub host_noise: f64,
+    /// What remains in the target's medians.
+    pub target_floor: f64,
+    /// Every learner, judged.
+    pub judgements: Vec<Judgement>,
+    /// The best by the average.
+    pub best: String,
+    /// Shapes of networks that the search preferred: by the average, and by the 99th percentile.
+    pub shapes: Option<[Shape; 2]>,
+}
+
+/// Fits every learner; the report, the best model, and the one from counts.
+///
+/// # Errors
+/// A learner fails.
+pub fn fit(
+    records: &Records,
+    options: FitOptions,
+) -> Result<(Fitted, Predictor, Predictor), FitError> {
+    let mut learners = vec![
+        Learner::Static,
+        Learner::ScaledHost,
+        Learner::Linear,
+        Learner::Costs,
+        Learner::Powers,
+        Learner::Trees,
+        Learner::Counts,
+    ];
+    let mut shapes = None;
+    match options.networks {
+        Networks::None => {}
+        Networks::PaperShape => {
+            let shape = Shape::paper(options.epochs);
+            learners.extend([Learner::Dnn(shape), Learner::LogDnn(shape)]);
+        }
+        Networks::Search => {
+            let found = search(records, options)?;
+            learners.extend([Learner::Dnn(found[0]), Learner::LogDnn(found[0])]);
+            if found[1] != found[0] {
+                learners.push(Learner::Dnn(found[1]));
+            }
+            shapes = Some(found);
+        }
+    }
+    let mut judgements = Vec::new();
+    for &learner in &learners {
+        judgements.push(judge(learner.name(), records, &unseen(learner, records)?));
+    }
+    let error = |place: &usize| judgements[*place].plain.average_percent;
+    // What needs no profile is kept in any case, and does not compete.
+    let profiled = (0..learners.len()).filter(|&place| learners[place] != Learner::Counts);
+    let best = profiled.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(0);
+    let all: Vec<&Record> = records.rows.iter().collect();
+    let train = |learner: Learner| learner.train(&learner.inputs(records), &all);
+    let (model, counts) = (train(learners[best])?, train(Learner::Counts)?);
+    let fitted = Fitted {
+        records: records.rows.len(),
+        correlations: correlations(records),
+        host_correlation: correlation(records, super::records::HOST_NS).unwrap_or(0.0),
+        ratio: ratio(records),
+        target_noise: records.target_noise,
+        host_noise: records.host_noise,
+        target_floor: records.target_floor,
+        best: judgements[best].learner.clone(),
+        judgements,
+        shapes,
+    };
+    Ok((fitted, model, counts))
+}
+
+/// Predictions of every record by a model that has not seen its workload.
+fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
+    let labels: Vec<&str> = records.rows.iter().map(|row| row.workload.as_str()).collect();
+    let splits = split::leave_one_group_out(&labels)?;
+    let inputs = learner.inputs(records);
+    let parts: Vec<Result<Vec<(usize, f64)>, TrainError>> = splits
+        .par_iter()
+        .map(|(_, split)| {
+            let train: Vec<&Record> = split.train.iter().map(|&row| &records.rows[row]).collect();
+            let model = learner.train(&inputs, &train)?;
+            let one = |&row: &usize| Ok((row, model.predict(&records.rows[row])?));
+            split.test.iter().map(one).collect()
+        })
+        .collect();
+    let mut predictions = vec![0.0; records.rows.len()];
+    for part in parts {
+        for (row, prediction) in part? {
+            predictions[row] = prediction;
+        }
+    }
+    Ok(predictions)
+}
+
+/// The shapes of Table 2 that predict a tenth of the records best: by the mean relative error, and by its 99th
+/// percentile.
+fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError> {
+    let step = (records.rows.len() / SEARCH_MIN).clamp(1, TENTH);
+    let tenth: Vec<&Record> = records.rows.iter().step_by(step).collect();
+    let folds = split::k_fold(tenth.len(), FOLDS, options.seed)?;
+    let shapes = Shape::table_2(options.epochs);
+    let inputs = Learner::Dnn(shapes[0]).inputs(records);
+    let errors = |shape: &Shape, fold: &split::Split| -> Result<Vec<f64>, TrainError> {
+        let train: Vec<&Record> = fold.train.iter().map(|&row| tenth[row]).collect();
+        let model = Learner::Dnn(*shape).train(&inputs, &train)?;
+        let one =
+            |&row: &usize| Ok((model.predict(tenth[row])? / tenth[row].target_ns - 1.0).abs());
+        fold.test.iter().map(one).collect()
+    };
+    let tails = std::sync::Mutex::new(BTreeMap::<usize, f64>::new());
+    let found = grid::search(&shapes, &folds, |shape, fold| {
+        let errors = errors(shape, fold)?;
+        let place = shapes.iter().position(|other| other == shape).unwrap_or(0);
+        let tail = percentile_99(&errors);
+        *tails.lock().expect("nothing panics with it").entry(place).or_default() += tail;
+        Ok(errors.iter().sum::<f64>() / errors.len() as f64)
+    })?;
+    let tails = tails.into_inner().expect("nothing panicked with it");
+    let by_tail = tails.iter().min_by(|a, b| a.1.total_cmp(b.1)).map_or(found.best, |(at, _)| *at);
+    Ok([shapes[found.best], shapes[by_tail]])
+}
+
+fn correlations(records: &Records) -> Vec<Correlation> {
+    let known = |event: &str| records.events.iter().any(|known| known == event);
+    let rows = TABLE_5.iter().zip(TABLE_5_PAPER).map(|(&event, paper)| Correlation {
+        event: event.to_owned(),
+        here: known(event).then(|| correlation(records, event)).flatten(),
+        paper,
+    });
+    rows.collect()
+}
+
+/// Pearson's coefficient of an input with the target's time; none of an input that never varies.
+fn correlation(records: &Records, input: &str) -> Option<f64> {
+    let pairs: Option<Vec<(f64, f64)>> = (records.rows.iter())
+        .map(|row| Some((row.inputs.get(input).copied()?, row.target_ns)))
+        .collect();
+    let pairs = pairs?;
+    let count = pairs.len() as f64;
+    let (x_mean, y_mean) =
+        pairs.iter().fold((0.0, 0.0), |(x, y), pair| (x + pair.0 / count, y + pair.1 / count));
+    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+        pairs.iter().map(|(x, y)| of(x - x_mean, y - y_mean)).sum()
+    };
+    let (xx, yy, xy) = (sum(&|x, _| x * x), sum(&|_, y| y * y), sum(&|x, y| x * y));
+    (xx > 0.0 && yy > 0.0).then(|| xy / (xx * yy).sqrt())
+}
+
+fn ratio(records: &Records) -> (f64, f64) {
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for row in &records.rows {
+        let entry = sums.entry(&row.workload).or_default();
+        entry.0 += row.inputs.get(super::records::HOST_NS).copied().unwrap_or(0.0);
+        entry.1 += row.target_ns;
+    }
+    let ratios = sums.values().map(|(host, target)| target / host.max(1.0));
+    ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::regress::tests::made_up;
+    use super::*;
+
+    #[test]
+    fn a_known_relation_is_found_on_unseen_workloads() {
+        let records = made_up(&["AA", "BB", "CC", "DD"], 25);
+        let options = FitOptions { networks: Networks::None, epochs: 20, seed: 0 };
+        let (fitted, model, counts) = fit(&records, options).unwrap();
+        let of = |name: &str| {
+            fitted.judgements.iter().find(|one| one.learner == name).unwrap().plain.average_percent
+        };
+        assert!(of("linear") < 0.1 && of("costs") < 0.1, "{} {}", of("linear"), of("costs"));
+        assert!(of("static") > 5.0, "{}", of("static"));
+        assert!(["linear", "costs"].contains(&fitted.best.as_str()));
+        let row = &records.rows[3];
+        assert!((model.predict(row).unwrap() / row.target_ns - 1.0).abs() < 1e-3);
+        assert!(counts.inputs.iter().all(|input| input != "HOST_NS"));
+        assert_eq!(fitted.records, 100);
+    }
+
+    #[test]
+    fn pearson_by_hand() {
+        let mut records = made_up(&["AA", "BB"], 2);
+        for (row, (x, y)) in
+            records.rows.iter_mut().zip([(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)])
+        {
+            row.inputs.insert("INSTR".to_owned(), x);
+            row.target_ns = y;
+        }
+        // Deviations -1.5 -0.5 0.5 1.5 and -1.5 0.5 -0.5 1.5: 4 of 5.
+        assert!((correlation(&records, "INSTR").unwrap() - 0.8).abs() < 1e-12);
+        assert_eq!(correlation(&records, "requests"), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! How far predictions are from the target, in the figures of the paper's Fig. 2.
+
+use crate::firmware::drive::Counts;
+use crate::firmware::records::Records;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Flash time of a page, of Z-NAND as in Fig. 1, over the 32 dies that work side by side.
+const READ_NS: f64 = 12_000.0 / 32.0;
+const PROGRAM_NS: f64 = 400_000.0 / 32.0;
+
+/// The constant of §4.2: flash time that the host's pages of a group take.
+pub fn nand_ns(counts: &Counts) -> f64 {
+    counts.pages_read as f64 * READ_NS + counts.pages_written as f64 * PROGRAM_NS
+}
+
+/// One workload of Fig. 2, in nanoseconds a group of 1,000 requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadError {
+    /// Its label.
+    pub workload: String,
+    /// Groups.
+    pub groups: usize,
+    /// Mean measured.
+    pub mean_ns: f64,
+    /// Mean predicted.
+    pub mean_predicted_ns: f64,
+    /// 99th percentile measured.
+    pub p99_ns: f64,
+    /// 99th percentile predicted.
+    pub p99_predicted_ns: f64,
+    /// Error of the mean.
+    pub average_percent: f64,
+    /// Error of the 99th percentile.
+    pub p99_percent: f64,
+    /// Mean error of a group.
+    pub group_percent: f64,
+}
+
+/// All workloads together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    /// Fig. 2a: errors of the mean, averaged over workloads.
+    pub average_percent: f64,
+    /// The worst of them.
+    pub average_percent_max: f64,
+    /// Fig. 2b: errors of the 99th percentile, averaged over workloads.
+    pub p99_percent: f64,
+    /// The worst of them.
+    pub p99_percent_max: f64,
+    /// Errors of groups, averaged over all groups.
+    pub group_percent: f64,
+    /// Seconds that the totals of the workloads are off, added up.
+    pub off_seconds: f64,
+    /// Seconds that the groups are off, added up.
+    pub off_group_seconds: f64,
+    /// Seconds measured.
+    pub seconds: f64,
+    /// Workload by workload, in the order of the records.
+    pub workloads: Vec<WorkloadError>,
+}
+
+/// A learner, judged on workloads it had not seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The learner.
+    pub learner: String,
+    /// Of the firmware's time alone.
+    pub plain: Errors,
+    /// With the flash constant added to both sides.
+    pub with_nand: Errors,
+}
+
+pub(super) fn judge(learner: &str, records: &Records, predictions: &[f64]) -> Judgement {
+    let errors = |nand: &dyn Fn(&Counts) -> f64| {
+        let pairs = records.rows.iter().zip(predictions).map(|(row, prediction)| {
+            let flash = nand(&row.counts);
+            (row.workload.as_str(), row.target_ns + flash, prediction + flash)
+        });
+        Errors::of(pairs)
+    };
+    Judgement { learner: learner.to_owned(), plain: errors(&|_| 0.0), with_nand: errors(&nand_ns) }
+}
+
+/// The smallest value that 99 % of all do not exceed.
+pub fn percentile_99(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = (0.99 * sorted.len() as f64).ceil() as usize;
+    sorted.get(place.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+fn percent(truth: f64, prediction: f64) -> f64 {
+    100.0 * (prediction / truth - 1.0).abs()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+impl Errors {
+    /// Of (workload, measured, predicted) nanoseconds of groups.
+    pub(super) fn of<'a>(groups: impl Iterator<Item = (&'a str, f64, f64)>) -> Self {
+        let mut order: Vec<&str> = Vec::new();
+        let mut by_label: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+        for (label, truth, prediction) in groups {
+            let entry = by_label.entry(label).or_insert_with(|| {
+                order.push(label);
+                Default::default()
+            });
+            entry.0.push(truth);
+            entry.1.push(prediction);
+        }
+        let workloads: Vec<WorkloadError> = (order.iter())
+            .map(|&label| WorkloadError::of(label, &by_label[label].0, &by_label[label].1))
+            .collect();
+        let column =
+            |of: fn(&WorkloadError) -> f64| -> Vec<f64> { workloads.iter().map(of).collect() };
+        let (averages, tails) = (column(|one| one.average_percent), column(|one| one.p99_percent));
+        let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+        let count: usize = workloads.iter().map(|one| one.groups).sum();
+        let total = |of: &dyn Fn(&WorkloadError) -> f64| -> f64 {
+            workloads.iter().map(|one| of(one) * one.groups as f64).sum()
+        };
+        let off: f64 = (by_label.values())
+            .flat_map(|(truths, predictions)| truths.iter().zip(predictions))
+            .map(|(truth, prediction)| (truth - prediction).abs())
+            .sum();
+        Self {
+            average_percent: mean(&averages),
+            average_percent_max: most(&averages),
+            p99_percent: mean(&tails),
+            p99_percent_max: most(&tails),
+            group_percent: total(&|one| one.group_percent) / count.max(1) as f64,
+            off_seconds: total(&|one| (one.mean_ns - one.mean_predicted_ns).abs()) / 1e9,
+            off_group_seconds: off / 1e9,
+            seconds: total(&|one| one.mean_ns) / 1e9,
+            workloads,
+        }
+    }
+}
+
+impl WorkloadError {
+    fn of(label: &str, truths: &[f64], predictions: &[f64]) -> Self {
+        let (mean_ns, mean_predicted_ns) = (mean(truths), mean(predictions));
+        let (p99_ns, p99_predicted_ns) = (percentile_99(truths), percentile_99(predictions));
+        let each: Vec<f64> = truths.iter().zip(predictions).map(|(t, p)| percent(*t, *p)).collect();
+        Self {
+            workload: label.to_owned(),
+            groups: truths.len(),
+            mean_ns,
+            mean_predicted_ns,
+            p99_ns,
+            p99_predicted_ns,
+            average_percent: percent(mean_ns, mean_predicted_ns),
+            p99_percent: percent(p99_ns, p99_predicted_ns),
+            group_percent: mean(&each),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_workloads_by_hand() {
+        let groups =
+            [("B", 100.0, 110.0), ("B", 300.0, 270.0), ("A", 50.0, 60.0), ("A", 50.0, 60.0)];
+        let errors = Errors::of(groups.into_iter());
+        let labels: Vec<&str> = errors.workloads.iter().map(|one| one.workload.as_str()).collect();
+        assert_eq!(labels, ["B", "A"]);
+        // Means 200 and 190 (5 %), 50 and 60 (20 %); maxima 300 and 270 (10 %), 50 and 60.
+        assert!((errors.average_percent - 12.5).abs() < 1e-9);
+        assert!((errors.average_percent_max - 20.0).abs() < 1e-9);
+        assert!((errors.p99_percent - 15.0).abs() < 1e-9);
+        // 10 %, 10 %, 20 %, 20 %.
+        assert!((errors.group_percent - 15.0).abs() < 1e-9);
+        assert!((errors.off_seconds - 40e-9).abs() < 1e-15);
+        assert!((errors.off_group_seconds - 60e-9).abs() < 1e-15);
+        assert!((errors.seconds - 500e-9).abs() < 1e-15);
+    }
+
+    #[test]
+    fn percentiles_by_hand() {
+        let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(percentile_99(&values), 198.0);
+        assert_eq!(percentile_99(&[4.0]), 4.0);
+        assert_eq!(percentile_99(&[]), 0.0);
+    }
+
+    #[test]
+    fn the_flash_constant_by_hand() {
+        let counts = Counts { pages_read: 32, pages_written: 64, ..Counts::default() };
+        assert!((nand_ns(&counts) - (12_000.0 + 800_000.0)).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,460 @@
+//! The file of groups: JSON lines. The first line says how they were measured ([`Source`]), each other is a
+//! group ([`Row`]).
+//!
+//! The groups of a workload are written together, when all of it is measured; a file that was begun is gone on
+//! with, workload by workload.
+
+use super::drive::{Counts, Size};
+use super::events::EventSource;
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::Version;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What decides the work of every group. Profiles are joined only where it is equal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// The drive.
+    pub size: Size,
+    /// Requests of a group.
+    pub group_requests: u32,
+    /// One of so many groups of the paper's Table 4,
+    pub scale: u32,
+    /// but so many of a workload at most.
+    pub groups_max: u32,
+    /// Groups of each workload that are served and not measured.
+    pub warm_up: u32,
+    /// What decides requests and where data lie.
+    pub seed: u64,
+}
+
+/// Where times come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TimeSource {
+    /// None were taken.
+    None,
+    /// The machine ran the firmware.
+    Measured,
+    /// A command ran it: a stand-in for a target.
+    StandInMeasured {
+        /// The command.
+        under: String,
+    },
+    /// A timing model made them of events: a stand-in for a target that proves little.
+    StandInModelled {
+        /// The model.
+        model: String,
+    },
+}
+
+impl TimeSource {
+    /// What reports call it.
+    pub fn label(&self, machine: &str) -> String {
+        match self {
+            Self::None => "no times".to_owned(),
+            Self::Measured => format!("measured on {machine}"),
+            Self::StandInMeasured { under } => {
+                format!("STAND-IN for a board, measured: {under} on {machine}")
+            }
+            Self::StandInModelled { model } => format!("STAND-IN for a board, computed: {model}"),
+        }
+    }
+}
+
+/// How groups were measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Version of the file.
+    pub firmware_profile: Version<1>,
+    /// The program.
+    pub program: String,
+    /// The machine: its CPU, and what it speaks.
+    pub machine: String,
+    /// What decides the work.
+    pub setup: Setup,
+    /// Where times come from.
+    pub time: TimeSource,
+    /// Times taken of each group.
+    pub repeats: u32,
+    /// Where events come from.
+    pub events: EventSource,
+}
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// The workload's label and the group's number, as in `RW/12`.
+    pub id: String,
+    /// What the firmware did.
+    pub counts: Counts,
+    /// Its times, in nanoseconds of CPU time, one for each repetition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ns: Vec<u64>,
+    /// Events by their names in Table 5.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub events: BTreeMap<String, u64>,
+    /// Events by callgrind's names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub callgrind: BTreeMap<String, u64>,
+}
+
+impl Row {
+    /// The label of its workload.
+    pub fn workload(&self) -> &str {
+        self.id.split_once('/').map_or(&self.id, |(label, _)| label)
+    }
+
+    /// Its time.
+    pub fn time_ns(&self, statistic: Statistic) -> Option<f64> {
+        match statistic {
+            Statistic::Median => median(&self.ns),
+            Statistic::Least => self.ns.iter().min().map(|&ns| ns as f64),
+        }
+    }
+}
+
+/// Which of a group's repeated times counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// The median.
+    Median,
+    /// The least: what others take of a shared machine only ever adds time.
+    Least,
+}
+
+/// The median; of an even number the mean of the middle two.
+pub fn median(values: &[u64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(sorted[middle] as f64),
+        _ => Some(0.5 * (sorted[middle - 1] as f64 + sorted[middle] as f64)),
+    }
+}
+
+/// A profile, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// How it was measured.
+    pub source: Source,
+    /// The groups, in the order of the file.
+    pub rows: Vec<Row>,
+}
+
+/// Why a file is no profile, or not the one that was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A line is not what it should be.
+    #[error(
+        "{}, line {line}: {problem}; `ssdtune predict-perf ftl profile` writes such files", path.display()
+    )]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It was measured otherwise than it would be gone on with.
+    #[error(
+        "{} was measured otherwise: {found} there, {wanted} here. Write into another file", path.display()
+    )]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// How it was.
+        found: String,
+        /// How it would be.
+        wanted: String,
+    },
+}
+
+impl Profile {
+    /// Reads files that one machine measured at different times: the times of a group are put together, and its
+    /// events are those of the first file that has any.
+    ///
+    /// # Errors
+    /// One cannot be read, or they do not measure the same.
+    pub fn read_all(paths: &[PathBuf]) -> Result<Self, ProfileError> {
+        let mut all: Option<Self> = None;
+        for path in paths {
+            let next = Self::read(path)?;
+            all = Some(match all {
+                None => next,
+                Some(mut all) => {
+                    all.take(next, path)?;
+                    all
+                }
+            });
+        }
+        all.ok_or_else(|| ProfileError::Io {
+            path: PathBuf::new(),
+            source: io::Error::new(io::ErrorKind::NotFound, "no profile was named"),
+        })
+    }
+
+    fn take(&mut self, other: Self, path: &Path) -> Result<(), ProfileError> {
+        let deciding = |source: &Source| {
+            serde_json::to_string(&(&source.machine, &source.setup, &source.time))
+                .unwrap_or_default()
+        };
+        let (found, wanted) = (deciding(&other.source), deciding(&self.source));
+        let differ = |found: String, wanted: String| ProfileError::Other {
+            path: path.to_path_buf(),
+            found,
+            wanted,
+        };
+        if found != wanted {
+            return Err(differ(found, wanted));
+        }
+        if self.source.events == EventSource::None {
+            self.source.events = other.source.events;
+        }
+        let mut places: BTreeMap<String, usize> =
+            self.rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
+        for row in other.rows {
+            let Some(&place) = places.get(&row.id) else {
+                places.insert(row.id.clone(), self.rows.len());
+                self.rows.push(row);
+                continue;
+            };
+            let known = &mut self.rows[place];
+            if known.counts != row.counts {
+                return Err(differ(format!("{} did other work", row.id), "the same".to_owned()));
+            }
+            known.ns.extend(row.ns);
+            if known.events.is_empty() {
+                (known.events, known.callgrind) = (row.events, row.callgrind);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or a line is wrong.
+    pub fn read(path: &Path) -> Result<Self, ProfileError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ProfileError::Io { path: path.to_path_buf(), source })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads its text; `path` is for messages.
+    ///
+    /// # Errors
+    /// A line is wrong.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ProfileError> {
+        let fault = |line: usize, problem: String| ProfileError::Line {
+            path: path.to_path_buf(),
+            line,
+            problem,
+        };
+        let mut lines = text.lines().enumerate();
+        let Some((_, first)) = lines.next() else {
+            return Err(fault(1, "the file is empty".to_owned()));
+        };
+        let source = serde_json::from_str(first)
+            .map_err(|error| fault(1, format!("no profile: {error}")))?;
+        let mut rows: Vec<Row> = Vec::new();
+        let mut known = std::collections::BTreeSet::new();
+        for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let row: Row =
+                serde_json::from_str(line).map_err(|error| fault(number + 1, error.to_string()))?;
+            if !known.insert(row.id.clone()) {
+                return Err(fault(number + 1, format!("group {} stands there twice", row.id)));
+            }
+            rows.push(row);
+        }
+        Ok(Self { source, rows })
+    }
+}
+
+/// A profile being written.
+pub struct Store {
+    file: File,
+    path: PathBuf,
+    known: Vec<String>,
+}
+
+impl Store {
+    /// Creates the file, or goes on with one that was measured likewise.
+    ///
+    /// # Errors
+    /// The system refuses, or the file is something else.
+    pub fn open(path: &Path, source: &Source) -> Result<Self, ProfileError> {
+        let io = |source| ProfileError::Io { path: path.to_path_buf(), source };
+        let begun = path.metadata().is_ok_and(|about| about.len() > 0);
+        let mut known = Vec::new();
+        if begun {
+            let found = Profile::read(path)?;
+            if &found.source != source {
+                let text = |source: &Source| serde_json::to_string(source).unwrap_or_default();
+                let (found, wanted) = (text(&found.source), text(source));
+                return Err(ProfileError::Other { path: path.to_path_buf(), found, wanted });
+            }
+            known = found.rows.iter().map(|row| row.workload().to_owned()).collect();
+            known.dedup();
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
+        let mut store = Self { file, path: path.to_path_buf(), known };
+        if !begun {
+            store.write(&line_of(source))?;
+        }
+        Ok(store)
+    }
+
+    /// Whether a workload is there already.
+    pub fn knows(&self, label: &str) -> bool {
+        self.known.iter().any(|known| known == label)
+    }
+
+    /// Appends the groups of a workload, by one write.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn append(&mut self, rows: &[Row]) -> Result<(), ProfileError> {
+        let text: String = rows.iter().map(line_of).collect();
+        self.write(&text)
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), ProfileError> {
+        let wrote = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
+        wrote.map_err(|source| ProfileError::Io { path: self.path.clone(), source })
+    }
+}
+
+fn line_of(value: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(value).expect("a profile is plain data");
+    line.push('\n');
+    line
+}
+
+/// The CPU of this machine, as the system calls it, and its architecture.
+pub fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = info.lines().find(|line| line.starts_with(name))?;
+        line.split_once(':').map(|(_, value)| value.trim().to_owned())
+    };
+    // ARM kernels name no model, only a part number: 0xd03 is a Cortex-A53.
+    let part = || field("CPU part").map(|part| format!("CPU part {part}"));
+    let cpu = field("model name").or_else(part).unwrap_or_else(|| "unknown CPU".to_owned());
+    format!("{cpu}, {}", std::env::consts::ARCH)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::firmware) fn source() -> Source {
+        Source {
+            firmware_profile: Version,
+            program: "test".to_owned(),
+            machine: "a machine".to_owned(),
+            setup: Setup {
+                size: Size::Small,
+                group_requests: 1_000,
+                scale: 10,
+                groups_max: 20,
+                warm_up: 1,
+                seed: 0,
+            },
+            time: TimeSource::Measured,
+            repeats: 3,
+            events: EventSource::None,
+        }
+    }
+
+    fn row(id: &str) -> Row {
+        Row {
+            id: id.to_owned(),
+            counts: Counts { requests: 1_000, ..Counts::default() },
+            ns: vec![5, 3, 4],
+            events: BTreeMap::from([("INSTR".to_owned(), 9)]),
+            callgrind: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_median_is_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[9, 1, 5]), Some(5.0));
+        assert_eq!(median(&[9, 1, 5, 6]), Some(5.5));
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.jsonl");
+        let mut store = Store::open(&path, &source()).unwrap();
+        store.append(&[row("RW/0"), row("RW/1")]).unwrap();
+        drop(store);
+        let mut store = Store::open(&path, &source()).unwrap();
+        assert!(store.knows("RW") && !store.knows("SR"));
+        store.append(&[row("SR/0")]).unwrap();
+        let profile = Profile::read(&path).unwrap();
+        assert_eq!(profile.source, source());
+        assert_eq!(profile.rows, [row("RW/0"), row("RW/1"), row("SR/0")]);
+        let other = Source { repeats: 4, ..source() };
+        let error = Store::open(&path, &other).err().unwrap().to_string();
+        assert!(error.contains("another file"), "{error}");
+    }
+
+    #[test]
+    fn profiles_of_one_machine_are_put_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, source: &Source, rows: &[Row]| {
+            let path = folder.path().join(name);
+            Store::open(&path, source).unwrap().append(rows).unwrap();
+            path
+        };
+        let later = Row { ns: vec![1, 2], events: BTreeMap::new(), ..row("RW/0") };
+        let first = write("a", &source(), &[row("RW/0")]);
+        let second = write("b", &Source { repeats: 2, ..source() }, &[later, row("SR/0")]);
+        let all = Profile::read_all(&[first.clone(), second]).unwrap();
+        assert_eq!(all.rows.len(), 2);
+        assert_eq!(all.rows[0].ns, [5, 3, 4, 1, 2]);
+        assert_eq!(all.rows[0].events["INSTR"], 9);
+        let elsewhere = Source { machine: "another".to_owned(), ..source() };
+        let other = write("c", &elsewhere, &[row("RW/1")]);
+        let error = Profile::read_all(&[first, other]).unwrap_err().to_string();
+        assert!(error.contains("measured otherwise"), "{error}");
+    }
+
+    #[test]
+    fn faults_name_their_line() {
+        let good = line_of(&source());
+        for (text, problem) in [
+            (String::new(), "line 1: the file is empty"),
+            ("{}\n".to_owned(), "line 1: no profile"),
+            (good.replace("profile\":1", "profile\":2"), "version 2"),
+            (
+                format!("{good}{}{}", line_of(&row("RW/0")), line_of(&row("RW/0"))),
+                "line 3: group RW/0",
+            ),
+            (format!("{good}{{\"id\":3}}\n"), "line 2"),
+        ] {
+            let error = Profile::parse(Path::new("x"), &text).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The learners of firmware time: from records to a [`Predictor`].
+//!
+//! | name | from | how |
+//! |---|---|---|
+//! | `static` | requests and pages of the host | instructions a page of each kind, times a fixed time an instruction: Amber's way, blind to collection and caches |
+//! | `scaled host` | the host's run time | one factor |
+//! | `linear` | run time and events | least squares, the paper's |
+//! | `costs` | run time, events, counts | least squares of relative errors, no coefficient below 0: an event may cost time, never give it back |
+//! | `powers` | run time and events | Ridge between logarithms |
+//! | `trees` | run time and events | bagged trees between logarithms |
+//! | `dnn`, `log dnn` | run time and events | the network of Table 2; the second between logarithms |
+//! | `counts` | what a simulator counts | as `costs`: needs no profile |
+//!
+//! Cost: milliseconds for a thousand records; seconds to minutes for a network.
+
+use super::drive::Counts;
+use super::predictor::{Form, MissingInput, Predictor, columns};
+use super::records::{HOST_NS, Record, Records};
+use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
+use ssdtune_learn::bag::{BagError, BagParams};
+use ssdtune_learn::mlp::{Activation, MlpError, MlpParams, Optimiser, Targets};
+use ssdtune_learn::ridge::{RidgeError, RidgeParams};
+use ssdtune_learn::tree::{Leaves, TreeParams, Weighting};
+
+/// A learner.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Learner {
+    /// Instructions of each kind of page.
+    Static,
+    /// A factor on the host's time.
+    ScaledHost,
+    /// Least squares.
+    Linear,
+    /// Costs that are not below 0.
+    Costs,
+    /// Ridge between logarithms.
+    Powers,
+    /// Bagged trees between logarithms.
+    Trees,
+    /// Costs of what a simulator counts.
+    Counts,
+    /// A network.
+    Dnn(Shape),
+    /// A network between logarithms.
+    LogDnn(Shape),
+}
+
+/// A point of Table 2.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// Hidden layers.
+    pub layers: usize,
+    /// Neurons of each.
+    pub neurons: usize,
+    /// Adam's step.
+    pub learning_rate: f64,
+    /// Passes over the rows.
+    pub epochs: usize,
+}
+
+impl Shape {
+    /// The paper's choice.
+    pub const fn paper(epochs: usize) -> Self {
+        Self { layers: 6, neurons: 128, learning_rate: 0.001, epochs }
+    }
+
+    /// All points of Table 2.
+    pub fn table_2(epochs: usize) -> Vec<Self> {
+        let mut all = Vec::new();
+        for layers in [4, 5, 6, 7] {
+            for neurons in [128, 256, 512] {
+                for learning_rate in [0.0001, 0.0002, 0.001, 0.002] {
+                    all.push(Self { layers, neurons, learning_rate, epochs });
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Passes over the rows (Table 2).
+pub const EPOCHS: usize = 20;
+/// Rows of a batch (Table 2).
+const BATCH: usize = 32;
+
+impl Learner {
+    /// What reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::ScaledHost => "scaled host",
+            Self::Linear => "linear",
+            Self::Costs => "costs",
+            Self::Powers => "powers",
+            Self::Trees => "trees",
+            Self::Counts => "counts",
+            Self::Dnn(_) => "dnn",
+            Self::LogDnn(_) => "log dnn",
+        }
+    }
+
+    /// Names of what it is told.
+    pub fn inputs(self, records: &Records) -> Vec<String> {
+        let of = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let mut inputs = of(&[HOST_NS]);
+        match self {
+            Self::Static => return of(&["requests", "pages_read", "pages_written"]),
+            Self::ScaledHost => return inputs,
+            Self::Counts => return of(&Counts::SIMULATED),
+            Self::Costs => {
+                // Callgrind's finer events double the error on unseen workloads: too many ways to share a cost.
+                inputs.extend(records.events.clone());
+                inputs.extend(of(&Counts::NAMES));
+            }
+            _ => inputs.extend(records.events.clone()),
+        }
+        inputs
+    }
+
+    /// Learns from records.
+    ///
+    /// # Errors
+    /// A record lacks an input, or the learner fails.
+    pub fn train(self, inputs: &[String], rows: &[&Record]) -> Result<Predictor, TrainError> {
+        let width = inputs.len();
+        let mut cells = Vec::with_capacity(rows.len() * width);
+        for row in rows {
+            cells.extend(columns(inputs, &row.inputs, &row.id)?);
+        }
+        let x = Array2::from_shape_vec((rows.len(), width), cells).expect("a row for each record");
+        let y: Array1<f64> = rows.iter().map(|row| row.target_ns).collect();
+        let form = match self {
+            Self::Static => fixed(&x, &y, rows)?,
+            Self::ScaledHost => {
+                let factor = y.sum() / x.column(0).sum().max(1.0);
+                Form::Linear { intercept: 0.0, coefficients: vec![factor] }
+            }
+            Self::Linear => {
+                let (intercept, coefficients) = scaled_ridge(&x, &y, LINEAR_PENALTY)?;
+                Form::Linear { intercept, coefficients }
+            }
+            Self::Costs | Self::Counts => {
+                Form::Linear { intercept: 0.0, coefficients: costs(&x, &y) }
+            }
+            Self::Powers => {
+                let (intercept, coefficients) =
+                    scaled_ridge(&x.mapv(f64::ln_1p), &y.mapv(f64::ln), POWERS_PENALTY)?;
+                Form::LogLinear { intercept, coefficients }
+            }
+            Self::Trees => {
+                let tree = TreeParams::new(Leaves::Constant).weighting(Weighting::Uniform);
+                let (x, y) = (x.mapv(f64::ln_1p), y.mapv(f64::ln));
+                Form::LogTrees(BagParams::new(TREES, tree).fit(x.view(), y.view())?)
+            }
+            Self::Dnn(shape) => Form::Network(network(shape, &x, &y)?),
+            Self::LogDnn(shape) => {
+                Form::LogNetwork(network(shape, &x.mapv(f64::ln_1p), &y.mapv(f64::ln))?)
+            }
+        };
+        Ok(Predictor { inputs: inputs.to_vec(), form })
+    }
+}
+
+/// Enough to tell columns apart that always rise together, on columns of unit variance.
+const LINEAR_PENALTY: f64 = 1e-9;
+/// Events of logarithms nearly coincide; an unseen workload must not hang on their differences.
+const POWERS_PENALTY: f64 = 1.0;
+const TREES: usize = 50;
+
+/// Why nothing was learned.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// A record lacks an input.
+    #[error(transparent)]
+    Input(#[from] MissingInput),
+    /// Least squares.
+    #[error("least squares: {0}")]
+    Ridge(#[from] RidgeError),
+    /// Trees.
+    #[error("trees: {0}")]
+    Trees(#[from] BagError),
+    /// A network.
+    #[error("network: {0}")]
+    Network(#[from] MlpError),
+}
+
+/// Ridge on columns of unit variance; intercept and coefficients for the columns as they are.
+fn scaled_ridge(
+    x: &Array2<f64>,
+    y: &Array1<f64>,
+    penalty: f64,
+) -> Result<(f64, Vec<f64>), RidgeError> {
+    let scales: Vec<f64> = x.columns().into_iter().map(|column| column.std(0.0)).collect();
+    let scales: Vec<f64> =
+        scales.iter().map(|&scale| if scale > 0.0 { scale } else { 1.0 }).collect();
+    let mut scaled = x.clone();
+    for (mut column, scale) in scaled.columns_mut().into_iter().zip(&scales) {
+        column.mapv_inplace(|value| value / scale);
+    }
+    let model = RidgeParams::new(penalty * x.nrows() as f64).fit(scaled.view(), y.view())?;
+    let coefficients = model.coefficients().iter().zip(&scales).map(|(w, scale)| w / scale);
+    Ok((model.intercept(), coefficients.collect()))
+}
+
+/// Instructions of each kind of page by least squares, times the time of an average instruction.
+fn fixed(x: &Array2<f64>, y: &Array1<f64>, rows: &[&Record]) -> Result<Form, TrainError> {
+    let of = |row: &&Record| {
+        let missing = || MissingInput { id: row.id.clone(), input: "INSTR".to_owned() };
+        row.inputs.get("INSTR").copied().ok_or_else(missing)
+    };
+    let instructions: Array1<f64> = rows.iter().map(of).collect::<Result<Vec<_>, _>>()?.into();
+    let ns = y.sum() / instructions.sum().max(1.0);
+    let each = least_squares(x, &instructions, &Array1::ones(y.len()));
+    Ok(Form::Linear { intercept: 0.0, coefficients: each.iter().map(|count| count * ns).collect() })
+}
+
+/// Costs by least squares of relative errors.
+fn costs(x: &Array2<f64>, y: &Array1<f64>) -> Vec<f64> {
+    least_squares(x, y, &y.mapv(|time| 1.0 / time.max(1.0)))
+}
+
+/// Least squares of weighted errors with no coefficient below 0: coordinate descent on the normal equations,
+/// which are convex, so it ends at the optimum.
+fn least_squares(x: &Array2<f64>, y: &Array1<f64>, weights: &Array1<f64>) -> Vec<f64> {
+    let mut rows = x.clone();
+    for (mut row, weight) in rows.rows_mut().into_iter().zip(weights) {
+        row.mapv_inplace(|value| value * weight);
+    }
+    let norms: Vec<f64> =
+        rows.columns().into_iter().map(|column| column.dot(&column).sqrt()).collect();
+    for (mut column, norm) in rows.columns_mut().into_iter().zip(&norms) {
+        column.mapv_inplace(|value| if *norm > 0.0 { value / norm } else { 0.0 });
+    }
+    let gram = rows.t().dot(&rows);
+    let towards = rows.t().dot(&(y * weights));
+    let mut answer = vec![0.0f64; norms.len()];
+    for _ in 0..SWEEPS_MAX {
+        let mut moved = 0.0f64;
+        for at in 0..answer.len() {
+            if norms[at] == 0.0 {
+                continue;
+            }
+            let slope: f64 =
+                gram.row(at).iter().zip(&answer).map(|(g, w)| g * w).sum::<f64>() - towards[at];
+            let new = (answer[at] - slope).max(0.0);
+            moved = moved.max((new - answer[at]).abs());
+            answer[at] = new;
+        }
+        let size = answer.iter().fold(0.0f64, |most, value| most.max(*value));
+        if moved <= 1e-10 * size {
+            break;
+        }
+    }
+    answer.iter().zip(&norms).map(|(w, norm)| if *norm > 0.0 { w / norm } else { 0.0 }).collect()
+}
+
+/// Sweeps of the descent at most; 20 columns of nearly parallel events take some thousands.
+const SWEEPS_MAX: usize = 50_000;
+
+fn network(
+    shape: Shape,
+    x: &Array2<f64>,
+    y: &Array1<f64>,
+) -> Result<ssdtune_learn::mlp::MlpModel, MlpError> {
+    let params = MlpParams::new(vec![shape.neurons; shape.layers])
+        .activation(Activation::Logistic)
+        .optimiser(Optimiser::Adam { learning_rate: shape.learning_rate })
+        .epochs(shape.epochs)
+        .batch(BATCH);
+    let targets = y.view().insert_axis(ndarray::Axis(1));
+    Ok(params.fit(x.view(), Targets::Values(targets))?.model)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+    use std::collections::BTreeMap;
+
+    /// Records whose target's time is a known sum of what was done and of last-level misses.
+    pub(in crate::firmware) fn made_up(workloads: &[&str], groups: usize) -> Records {
+        let rng = &mut Pcg64Mcg::seed_from_u64(7);
+        let mut rows = Vec::new();
+        for (place, label) in workloads.iter().enumerate() {
+            for number in 0..groups {
+                let (read, written) =
+                    if place % 2 == 0 { (1_000.0, 0.0) } else { (200.0, 1_500.0) };
+                let moved =
+                    if place % 2 == 0 { 0.0 } else { rng.random_range(0.0..9_000.0f64).round() };
+                let misses = rng.random_range(1_000.0..5_000.0f64).round();
+                let instr = 100.0 * read + 300.0 * written + 200.0 * moved;
+                let inputs = BTreeMap::from([
+                    ("requests".to_owned(), 1_000.0),
+                    ("pages_read".to_owned(), read),
+                    ("pages_written".to_owned(), written),
+                    ("merges".to_owned(), 0.0),
+                    ("pages_trimmed".to_owned(), 0.0),
+                    ("victims".to_owned(), (moved / 200.0).ceil()),
+                    ("pages_moved".to_owned(), moved),
+                    ("INSTR".to_owned(), instr),
+                    ("LLC_MISSES".to_owned(), misses),
+                    (HOST_NS.to_owned(), 0.3 * instr + 80.0 * misses),
+                ]);
+                let target_ns = 1.0 * instr + 100.0 * misses;
+                rows.push(Record {
+                    id: format!("{label}/{number}"),
+                    workload: (*label).to_owned(),
+                    counts: Counts::default(),
+                    inputs,
+                    target_ns,
+                });
+            }
+        }
+        Records {
+            rows,
+            events: vec!["INSTR".to_owned(), "LLC_MISSES".to_owned()],
+            target_noise: 0.0,
+            host_noise: 0.0,
+            target_floor: 0.0,
+        }
+    }
+
+    fn worst(learner: Learner, records: &Records) -> f64 {
+        let rows: Vec<&Record> = records.rows.iter().collect();
+        let model = learner.train(&learner.inputs(records), &rows).unwrap();
+        assert!(model.is_sound());
+        let error = |row: &Record| (model.predict(row).unwrap() / row.target_ns - 1.0).abs();
+        records.rows.iter().map(error).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn a_linear_relation_is_found() {
+        let records = made_up(&["AA", "BB", "CC"], 40);
+        assert!(worst(Learner::Linear, &records) < 1e-4);
+        assert!(worst(Learner::Costs, &records) < 1e-3);
+        // Neither knows the misses.
+        assert!(worst(Learner::Static, &records) > 0.1);
+        assert!(worst(Learner::Counts, &records) > 0.01);
+    }
+
+    #[test]
+    fn costs_are_never_below_0_and_optimal() {
+        let x = ndarray::array![[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]];
+        // Unbound, the slope would be -1 and the offset 4; bound, the mean is best.
+        let answer = least_squares(&x, &ndarray::array![3.0, 2.0, 1.0], &Array1::ones(3));
+        assert!(answer[0].abs() < 1e-6 && (answer[1] - 2.0).abs() < 1e-6, "{answer:?}");
+    }
+
+    #[test]
+    fn the_static_model_by_hand() {
+        let records = made_up(&["AA", "BB"], 10);
+        let rows: Vec<&Record> = records.rows.iter().collect();
+        let inputs = Learner::Static.inputs(&records);
+        let model = Learner::Static.train(&inputs, &rows).unwrap();
+        let ns: f64 = rows.iter().map(|row| row.target_ns).sum();
+        let instructions: f64 = rows.iter().map(|row| row.inputs["INSTR"]).sum();
+        // The first workload only reads, 100 instructions a page.
+        let expected = 100.0 * 1_000.0 * ns / instructions;
+        assert!((model.predict(&records.rows[0]).unwrap() / expected - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn table_2_has_48_points_and_the_papers_choice() {
+        let all = Shape::table_2(EPOCHS);
+        assert_eq!(all.len(), 48);
+        assert!(all.contains(&Shape::paper(EPOCHS)));
+    }
+
+    #[test]
+    fn a_record_without_an_input_is_named() {
+        let mut records = made_up(&["AA", "BB"], 3);
+        records.rows[4].inputs.remove("LLC_MISSES");
+        let rows: Vec<&Record> = records.rows.iter().collect();
+        let error = Learner::Linear.train(&Learner::Linear.inputs(&records), &rows).unwrap_err();
+        assert!(error.to_string().contains("BB/1 has no LLC_MISSES"), "{error}");
+    }
+}

@@ -1,0 +1,57 @@
+//! `ssdtune predict-perf ftl …`: the learned time of firmware on its own CPU.
+//!
+//! `docs/firmware-time.md` is the tour.
+
+mod fit;
+mod predict;
+mod profile;
+mod run;
+
+use crate::context::Context;
+use crate::outcome::Outcome;
+use clap::Subcommand;
+use ssdtune_predict::firmware::drive::Size;
+
+/// What to do with firmware times.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the firmware over the workloads, group by group: events and times, into a file.
+    Profile(Box<profile::Args>),
+    /// Learn the target's times from the host's events and times, and say how good that is on unseen workloads.
+    Fit(fit::Args),
+    /// Tell the target's times of a profile by a model.
+    Predict(predict::Args),
+    /// Run one workload in this very process: what `profile` starts.
+    #[command(hide = true)]
+    Run(run::Args),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self, context: &Context) -> Outcome {
+        match self {
+            Self::Profile(args) => profile::run(&args, context),
+            Self::Fit(args) => fit::run(&args, context),
+            Self::Predict(args) => predict::run(&args, context),
+            Self::Run(args) => run::run(&args, context),
+        }
+    }
+}
+
+/// The drive that the firmware runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SizeArg {
+    /// The paper's: 1 TiB.
+    Paper,
+    /// 8 GiB, to try things out.
+    Small,
+}
+
+impl From<SizeArg> for Size {
+    fn from(size: SizeArg) -> Self {
+        match size {
+            SizeArg::Paper => Self::Paper,
+            SizeArg::Small => Self::Small,
+        }
+    }
+}
