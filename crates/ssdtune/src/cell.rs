@@ -3,6 +3,8 @@
 use crate::feed::{ErrorSlot, Feed, Gauge, Target, page_sectors};
 use crate::record::{Recorder, RecorderOptions};
 use anyhow::{Context as _, anyhow};
+use ssdtune_keeper::allocator::{Allocator, Decision, Repeat};
+use ssdtune_keeper::policy::Policy;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{
@@ -11,6 +13,7 @@ use ssdtune_sim::{
 };
 use ssdtune_trace::{Request, TenantId};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One stream of a cell.
@@ -65,6 +68,15 @@ pub(crate) struct Ageing {
     pub(crate) occupancy: f64,
 }
 
+/// SSDKeeper, as the command line asks for it.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub(crate) policy: Policy,
+    /// The period after which it decides.
+    pub(crate) collect: Nanos,
+    pub(crate) repeat: Repeat,
+}
+
 /// One simulation, not yet run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -81,6 +93,8 @@ pub(crate) struct Cell {
     pub(crate) save: Option<PathBuf>,
     /// What comes before the run.
     pub(crate) ageing: Option<Ageing>,
+    /// Who shares the channels out to the tenants while it runs.
+    pub(crate) allocator: Option<Arc<Keeper>>,
     /// What the sweep has set.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -100,6 +114,8 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct Ran {
     pub(crate) report: Report,
     pub(crate) completions: Vec<Completion>,
+    /// What the allocator decided.
+    pub(crate) decisions: Vec<Decision>,
 }
 
 /// Why this drive cannot be simulated, if it cannot.
@@ -145,6 +161,10 @@ impl Cell {
         let served: Vec<Lane> = self.lanes.iter().filter_map(|lane| self.served(lane)).collect();
         let streams = self.open(&served, &drive, &slot, &gauges)?;
         let lengths: Vec<u64> = served.iter().map(|lane| lane.feed.length()).collect();
+        let mut allocator = match &self.allocator {
+            Some(keeper) => Some(Allocator::new(&keeper.policy, keeper.repeat, &drive)?),
+            None => None,
+        };
         let mut kept = Vec::new();
         let mut told = 0;
         let mut look = |drive: &mut Simulator, look: Look| {
@@ -158,13 +178,21 @@ impl Cell {
                     kept.extend(some);
                 }
             }
+            if let (Some(allocator), Look::IntervalEnd(at)) = (&mut allocator, look)
+                && let Err(error) = allocator.period_ended(drive, at)
+            {
+                slot.put(error);
+                return false;
+            }
             if drive.completed() - told >= PROGRESS_EVERY {
                 (watch.progress)(share(&gauges, &lengths), drive.completed() - told);
                 told = drive.completed();
             }
             !watch.stop.load(Ordering::Relaxed)
         };
-        match watch.record.interval {
+        // The command line lets only one of the two have its intervals.
+        let interval = watch.record.interval.or(self.allocator.as_ref().map(|k| k.collect));
+        match interval {
             Some(interval) => drive.run_in_intervals(streams, interval, &mut look),
             None => drive.run(streams, |drive| look(drive, Look::Between)),
         };
@@ -173,7 +201,8 @@ impl Cell {
             return Err(error);
         }
         recorder.finish(&drive)?;
-        Ok(Ran { report: drive.report(), completions: kept })
+        let decisions = allocator.map(|a| a.decisions().to_vec()).unwrap_or_default();
+        Ok(Ran { report: drive.report(), completions: kept, decisions })
     }
 
     fn make(&self, observe: Observe) -> anyhow::Result<Simulator> {

@@ -4,6 +4,7 @@
 //! on all threads and are printed in their order. `docs/simulate.md` is the tour,
 //! `docs/results-schema.md` the JSON.
 
+mod allocator;
 mod plan;
 mod show;
 
@@ -18,6 +19,7 @@ use crate::record::RecorderOptions;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_keeper::allocator::Decision;
 use ssdtune_sim::{Ending, FtlError, Past, Report, SimError, Slowdown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -71,6 +73,9 @@ pub(crate) struct Args {
     /// Channels of a tenant, as in 0-3 or 0,2,5; given once for each tenant, in their order.
     #[arg(long, value_name = "LIST", requires = "tenants")]
     channels: Vec<plan::Ids>,
+
+    #[command(flatten)]
+    allocator: allocator::AllocatorArgs,
 
     /// Also run each tenant alone on the same drive, and say how much sharing slows each down and how fair that is.
     #[arg(long)]
@@ -196,6 +201,9 @@ struct CellResult {
     series: Option<PathBuf>,
     error: Option<String>,
     report: Option<Report>,
+    /// What the allocator saw and did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<Decision>,
     /// What sharing costs the tenants, if that was asked for.
     slowdown: Option<Slowdown>,
     /// Whether the error is one of the work (writing, room on the drive), not of an input.
@@ -257,6 +265,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         series: watch.record.series.clone(),
         error: None,
         report: None,
+        decisions: Vec::new(),
         slowdown: None,
         work_failed: false,
     };
@@ -267,9 +276,11 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         true => rayon::join(|| cell.run(watch), || run_alone(cell, watch)),
         false => (cell.run(watch), Ok(Vec::new())),
     };
-    let reports = shared.and_then(|ran| Ok((ran.report, alone?)));
+    let reports = shared.and_then(|ran| Ok((ran, alone?)));
     match reports {
-        Ok((report, alone)) => {
+        Ok((ran, alone)) => {
+            let report = ran.report;
+            result.decisions = ran.decisions;
             let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
             result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
             result.report = Some(report);
@@ -290,7 +301,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
 /// Runs each tenant alone on the same drive, in the order of the tenants.
 fn run_alone(cell: &Cell, watch: &Watch) -> anyhow::Result<Vec<Report>> {
     let alone = |tenant| {
-        let cell = Cell { only: Some(tenant), ..cell.clone() };
+        let cell = Cell { only: Some(tenant), allocator: None, ..cell.clone() };
         let watch = Watch {
             stop: watch.stop,
             progress: &|_, _| {},

@@ -91,6 +91,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
         keep_in_memory(&mut groups)?;
     }
     let past = args.past().map_err(Failure::usage)?;
+    let allocator = args.allocator.keeper()?.map(Arc::new);
     let mut cells = Vec::with_capacity(groups.len() * points.len());
     for group in &groups {
         for (settings, config) in &points {
@@ -114,6 +115,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
                 restore: args.restore.clone(),
                 save: args.save.clone(),
                 ageing: args.ageing(),
+                allocator: allocator.clone(),
                 settings: settings.clone(),
             });
         }

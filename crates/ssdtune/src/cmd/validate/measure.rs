@@ -116,6 +116,7 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
         restore,
         save,
         ageing: None,
+        allocator: None,
         settings,
     })
 }

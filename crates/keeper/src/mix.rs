@@ -1,0 +1,164 @@
+//! Synthetic mixes: tenants that mostly read or mostly write share a drive at some intensity (section V-A).
+//!
+//! A mix is a point of the feature space: an intensity level and, for each tenant, its kind and its share of the
+//! requests. Its requests arrive at random (Poisson), each from a tenant drawn by the shares, at a page drawn
+//! uniformly from the tenant's working set; one page each, so that requests and flash pages are the same number.
+//! A small share of a tenant's requests goes the other way ([`Play::minority`]). Mix `i` of a seed and its requests are the same whatever is asked of the others.
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Exp1};
+use rand_pcg::Pcg64;
+use serde::{Deserialize, Serialize};
+use ssdtune_model::{Nanos, Sectors};
+use ssdtune_trace::features::ssdkeeper::LEVELS;
+use ssdtune_trace::{Op, Request, TenantId};
+
+/// The share of a tenant's requests that are not of its kind: the six volumes of Table II have 1 to 12 %, 6 % in
+/// the mean.
+pub const MINORITY: f64 = 0.05;
+
+/// A tenant of a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MixTenant {
+    /// It mostly writes.
+    pub writes: bool,
+    /// Its share of the requests.
+    pub share: f64,
+}
+
+/// A mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mix {
+    /// Intensity level, from 1 to 20.
+    pub level: u8,
+    /// Who shares the drive.
+    pub tenants: Vec<MixTenant>,
+}
+
+/// How a mix becomes requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Play {
+    /// Where level 20 ends, requests in a second.
+    pub rate_max_iops: f64,
+    /// How many requests.
+    pub requests: u64,
+    /// Pages of each tenant's working set, its first ones.
+    pub working_set_pages: u64,
+    /// Share of a tenant's requests that are not of its kind.
+    pub minority: f64,
+    /// Sectors of a page.
+    pub page_sectors: u32,
+    /// What decides the draws.
+    pub seed: u64,
+}
+
+impl Mix {
+    /// The mix of that number, with so many tenants: every level and kind alike, shares uniform over all ways
+    /// to divide the requests.
+    pub fn draw(seed: u64, number: u64, tenants: usize) -> Self {
+        let mut rng = stream(seed, number, 0);
+        let level = rng.random_range(1..=LEVELS);
+        let parts: Vec<f64> = (0..tenants).map(|_| Exp1.sample(&mut rng)).collect();
+        let all: f64 = parts.iter().sum();
+        let tenants = (parts.into_iter())
+            .map(|part: f64| MixTenant { writes: rng.random(), share: part / all })
+            .collect();
+        Self { level, tenants }
+    }
+
+    /// Whether each tenant mostly writes.
+    pub fn writers(&self) -> Vec<bool> {
+        self.tenants.iter().map(|tenant| tenant.writes).collect()
+    }
+
+    /// Requests in a second: the middle of the level.
+    pub fn rate_iops(&self, rate_max_iops: f64) -> f64 {
+        (f64::from(self.level) - 0.5) / f64::from(LEVELS) * rate_max_iops
+    }
+
+    /// Its requests, in order of time.
+    pub fn requests(&self, play: Play) -> impl Iterator<Item = Request> + '_ {
+        let mut rng = stream(play.seed, 0, 1);
+        let gap_ns = 1e9 / self.rate_iops(play.rate_max_iops);
+        let mut at_ns = 0.0;
+        (0..play.requests).map(move |_| {
+            let gap: f64 = Exp1.sample(&mut rng);
+            at_ns += gap * gap_ns;
+            let mut draw = rng.random::<f64>();
+            let mut tenant = 0;
+            while tenant + 1 < self.tenants.len() && draw >= self.tenants[tenant].share {
+                draw -= self.tenants[tenant].share;
+                tenant += 1;
+            }
+            let is_other = rng.random::<f64>() < play.minority;
+            let page = rng.random_range(0..play.working_set_pages);
+            Request {
+                at: Nanos(at_ns as u64),
+                lba: Sectors(page * u64::from(play.page_sectors)),
+                sectors: play.page_sectors,
+                tenant: TenantId(tenant as u16),
+                op: if self.tenants[tenant].writes != is_other { Op::Write } else { Op::Read },
+            }
+        })
+    }
+}
+
+fn stream(seed: u64, number: u64, purpose: u64) -> Pcg64 {
+    let mut bytes = [0; 32];
+    for (to, from) in bytes.chunks_exact_mut(8).zip([seed, number, purpose, 0x006b_6565_7065_7221])
+    {
+        to.copy_from_slice(&from.to_le_bytes());
+    }
+    Pcg64::from_seed(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdtune_trace::features::ssdkeeper::{Intensity, features};
+
+    const PLAY: Play = Play {
+        rate_max_iops: 80_000.0,
+        requests: 40_000,
+        working_set_pages: 500,
+        minority: MINORITY,
+        page_sectors: 32,
+        seed: 9,
+    };
+
+    #[test]
+    fn the_features_of_the_requests_are_those_of_the_mix() {
+        for number in 0..20 {
+            let mix = Mix::draw(3, number, 4);
+            let requests: Vec<_> = mix.requests(PLAY).collect();
+            let seen = features(&requests, Intensity { requests_per_s_max: PLAY.rate_max_iops });
+            assert_eq!(seen.level + 1, mix.level, "mix {number}");
+            for (tenant, drawn) in mix.tenants.iter().enumerate() {
+                assert!((seen.shares[tenant] - drawn.share).abs() < 0.01, "mix {number}");
+                // A tenant with a handful of requests may seem to be of the other kind.
+                assert!(drawn.share < 0.001 || seen.reads[tenant] != drawn.writes);
+            }
+            let writes = requests.iter().filter(|request| request.op == Op::Write).count();
+            let share = writes as f64 / requests.len() as f64;
+            let of = |tenant: &MixTenant| match tenant.writes {
+                true => tenant.share * (1.0 - MINORITY),
+                false => tenant.share * MINORITY,
+            };
+            let expected: f64 = mix.tenants.iter().map(of).sum();
+            assert!((share - expected).abs() < 0.01, "{share} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_mix_depends_on_its_number_alone() {
+        assert_eq!(Mix::draw(1, 7, 4), Mix::draw(1, 7, 4));
+        assert_ne!(Mix::draw(1, 7, 4), Mix::draw(1, 8, 4));
+        assert_ne!(Mix::draw(1, 7, 4), Mix::draw(2, 7, 4));
+        let mix = Mix::draw(1, 7, 4);
+        let (short, long): (Vec<_>, Vec<_>) = (
+            mix.requests(Play { requests: 100, ..PLAY }).collect(),
+            mix.requests(PLAY).take(100).collect(),
+        );
+        assert_eq!(short, long);
+    }
+}
