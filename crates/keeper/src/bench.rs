@@ -8,7 +8,7 @@
 //! [`Bench::race`] finds the best of many strategies with less work: see there.
 
 use crate::mix::{Mix, Play};
-use crate::strategy::Strategy;
+use crate::strategy::{Strategy, TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{
@@ -22,14 +22,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where intensity level 20 ends, requests in a second.
-    pub rate_max_iops: f64,
+    /// Where intensity level 20 ends, flash pages in a second.
+    pub rate_max_pages: f64,
     /// Requests of a mix.
     pub requests: u64,
     /// Pages of each tenant's working set.
     pub working_set_pages: u64,
     /// Share of a tenant's requests that are not of its kind.
     pub minority: f64,
+    /// Pages of a read and of a write request.
+    pub request_pages: [u32; 2],
     /// What decides the draws.
     pub seed: u64,
     /// Strategies that cannot win any more are given up.
@@ -120,22 +122,30 @@ fn margin(look: usize) -> f64 {
 /// A drive to be measured.
 #[derive(Debug)]
 pub struct Bench<'a> {
-    /// The drive.
-    pub config: &'a CheckedConfig,
-    /// How it is measured.
-    pub settings: Settings,
-    /// Measuring ends when this is set.
-    pub stop: &'a AtomicBool,
+    config: CheckedConfig,
+    settings: Settings,
+    stop: &'a AtomicBool,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    /// A drive; measuring ends when `stop` is set.
+    pub fn new(config: &CheckedConfig, settings: Settings, stop: &'a AtomicBool) -> Self {
+        Self { config: with_fewer_blocks(config, &settings), settings, stop }
+    }
+
+    /// Whether the caller wants it to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// How requests of a mix are drawn.
     pub fn play(&self, number: u64) -> Play {
         Play {
-            rate_max_iops: self.settings.rate_max_iops,
+            rate_max_pages: self.settings.rate_max_pages,
             requests: self.settings.requests,
             working_set_pages: self.settings.working_set_pages,
             minority: self.settings.minority,
+            request_pages: self.settings.request_pages,
             page_sectors: self.config.geometry().sectors_per_page(),
             seed: self.settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number),
         }
@@ -146,9 +156,9 @@ impl Bench<'_> {
     /// # Errors
     /// The drive cannot be simulated.
     pub fn drive(&self, strategy: &Strategy, writers: &[bool]) -> Result<Simulator, SimError> {
-        let tenants = vec![Tenant::sole(self.config); writers.len()];
+        let tenants = vec![Tenant::sole(&self.config); writers.len()];
         let observe = Observe { completions: true, ..Observe::default() };
-        let mut drive = Simulator::new(self.config, &tenants, observe)?;
+        let mut drive = Simulator::new(&self.config, &tenants, observe)?;
         bind(&mut drive, strategy, writers)?;
         let page_bytes = u64::from(self.config.flash.page_bytes);
         let share = |tenant| {
@@ -197,12 +207,12 @@ impl Bench<'_> {
                 track.given_up |= !go_on(look, track.tally.means());
                 look += 1;
             }
-            !track.given_up && !self.stop.load(Ordering::Relaxed)
+            !track.given_up && !self.is_stopped()
         };
         let outcome = drive.run_in_intervals(vec![stream], interval, &mut watch);
         watch(&mut drive, Look::Between);
         match outcome {
-            _ if self.stop.load(Ordering::Relaxed) => Err(BenchError::Interrupted),
+            _ if self.is_stopped() => Err(BenchError::Interrupted),
             Outcome::OutOfSpace { .. } => {
                 Err(BenchError::OutOfSpace { strategy: strategy.clone() })
             }
@@ -260,6 +270,21 @@ impl Bench<'_> {
     }
 }
 
+/// The drive with no more blocks than a mix can touch: it does the same in the same time, and takes a fifth of the
+/// time to make. Nothing is collected on either, and no time depends on a block's number.
+fn with_fewer_blocks(config: &CheckedConfig, settings: &Settings) -> CheckedConfig {
+    let geometry = config.geometry();
+    let block_pages = u64::from(geometry.pages_per_block);
+    // All working sets and all writes in one channel, twice, and what collection and frontiers want free.
+    let pages = *TENANTS.end() as u64 * settings.working_set_pages 
+        + settings.requests * u64::from(settings.request_pages[1]);
+    let blocks = 2 * pages.div_ceil(geometry.planes() / u64::from(geometry.channels) * block_pages) + 64;
+    let mut smaller = (**config).clone();
+    smaller.flash.blocks_per_plane =
+        u32::try_from(blocks).unwrap_or(u32::MAX).min(geometry.blocks_per_plane);
+    smaller.check().unwrap_or_else(|_| config.clone())
+}
+
 /// What was seen of a run.
 struct Track {
     tally: Tally,
@@ -282,4 +307,37 @@ pub fn bind(
         drive.bind(tenant, &places, writer)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix::MINORITY;
+    use ssdtune_model::presets;
+
+    #[test]
+    fn fewer_blocks_change_no_latency() {
+        let config = presets::load("ssdkeeper").unwrap().check().unwrap();
+        let settings = Settings {
+            rate_max_pages: 90_000.0,
+            requests: 2_000,
+            working_set_pages: 1_024,
+            minority: MINORITY,
+            request_pages: [4, 1],
+            seed: 3,
+            eliminate: false,
+        };
+        let stop = AtomicBool::new(false);
+        let fewer = Bench::new(&config, settings, &stop);
+        let blocks = fewer.config.geometry().blocks_per_plane;
+        assert!(blocks < config.geometry().blocks_per_plane / 10, "{blocks}");
+        let whole = Bench { config, settings, stop: &stop };
+        for (number, name) in [(0, "Shared"), (1, "1:7"), (2, "5:1:1:1"), (3, "Isolated")] {
+            let mix = Mix::draw(3, number, 4);
+            let requests: Vec<Request> = mix.requests(whole.play(number)).collect();
+            let strategy: Strategy = name.parse().unwrap();
+            let run = |bench: &Bench| bench.run(&strategy, &mix.writers(), &requests).unwrap();
+            assert_eq!(run(&fewer), run(&whole), "{name}");
+        }
+    }
 }

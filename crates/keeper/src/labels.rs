@@ -16,7 +16,6 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 /// What was measured, and how.
@@ -225,7 +224,7 @@ pub fn label(
         .collect();
     let kept = Mutex::new((&mut file, &mut labels.rows));
     missing.par_iter().with_max_len(1).try_for_each(|&number| -> Result<(), LabelsError> {
-        if bench.stop.load(Ordering::Relaxed) {
+        if bench.is_stopped() {
             return Err(BenchError::Interrupted.into());
         }
         let mix = source.mix(number);

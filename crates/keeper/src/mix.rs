@@ -38,14 +38,16 @@ pub struct Mix {
 /// How a mix becomes requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Play {
-    /// Where level 20 ends, requests in a second.
-    pub rate_max_iops: f64,
+    /// Where level 20 ends, pages in a second.
+    pub rate_max_pages: f64,
     /// How many requests.
     pub requests: u64,
     /// Pages of each tenant's working set, its first ones.
     pub working_set_pages: u64,
     /// Share of a tenant's requests that are not of its kind.
     pub minority: f64,
+    /// Pages of a read and of a write request.
+    pub request_pages: [u32; 2],
     /// Sectors of a page.
     pub page_sectors: u32,
     /// What decides the draws.
@@ -71,33 +73,48 @@ impl Mix {
         self.tenants.iter().map(|tenant| tenant.writes).collect()
     }
 
-    /// Requests in a second: the middle of the level.
-    pub fn rate_iops(&self, rate_max_iops: f64) -> f64 {
-        (f64::from(self.level) - 0.5) / f64::from(LEVELS) * rate_max_iops
+    /// Pages in a second: the middle of the level.
+    pub fn rate_pages(&self, rate_max_pages: f64) -> f64 {
+        (f64::from(self.level) - 0.5) / f64::from(LEVELS) * rate_max_pages
+    }
+
+    /// How many requests of each tenant make its share of one page.
+    fn request_weights(&self, play: &Play) -> Vec<f64> {
+        let [read, write] = play.request_pages.map(f64::from);
+        let weight = |tenant: &MixTenant| {
+            let (own, other) = if tenant.writes { (write, read) } else { (read, write) };
+            tenant.share / (own + play.minority * (other - own))
+        };
+        self.tenants.iter().map(weight).collect()
     }
 
     /// Its requests, in order of time.
     pub fn requests(&self, play: Play) -> impl Iterator<Item = Request> + '_ {
         let mut rng = stream(play.seed, 0, 1);
-        let gap_ns = 1e9 / self.rate_iops(play.rate_max_iops);
+        let weights = self.request_weights(&play);
+        let all: f64 = weights.iter().sum();
+        let gap_ns = 1e9 / (self.rate_pages(play.rate_max_pages) * all);
         let mut at_ns = 0.0;
         (0..play.requests).map(move |_| {
             let gap: f64 = Exp1.sample(&mut rng);
             at_ns += gap * gap_ns;
-            let mut draw = rng.random::<f64>();
+            let mut draw = rng.random::<f64>() * all;
             let mut tenant = 0;
-            while tenant + 1 < self.tenants.len() && draw >= self.tenants[tenant].share {
-                draw -= self.tenants[tenant].share;
+            while tenant + 1 < weights.len() && draw >= weights[tenant] {
+                draw -= weights[tenant];
                 tenant += 1;
             }
             let is_other = rng.random::<f64>() < play.minority;
-            let page = rng.random_range(0..play.working_set_pages);
+            let op = if self.tenants[tenant].writes != is_other { Op::Write } else { Op::Read };
+            let pages = play.request_pages[usize::from(op == Op::Write)];
+            let starts = play.working_set_pages.saturating_sub(pages.into()) + 1;
+            let page = rng.random_range(0..starts);
             Request {
                 at: Nanos(at_ns as u64),
                 lba: Sectors(page * u64::from(play.page_sectors)),
-                sectors: play.page_sectors,
+                sectors: pages * play.page_sectors,
                 tenant: TenantId(tenant as u16),
-                op: if self.tenants[tenant].writes != is_other { Op::Write } else { Op::Read },
+                op,
             }
         })
     }
@@ -118,7 +135,7 @@ mod tests {
     use ssdtune_trace::features::ssdkeeper::{Intensity, features};
 
     const PLAY: Play = Play {
-        rate_max_iops: 80_000.0,
+        rate_max_pages: 80_000.0,
         requests: 40_000,
         working_set_pages: 500,
         minority: MINORITY,
@@ -131,7 +148,7 @@ mod tests {
         for number in 0..20 {
             let mix = Mix::draw(3, number, 4);
             let requests: Vec<_> = mix.requests(PLAY).collect();
-            let seen = features(&requests, Intensity { requests_per_s_max: PLAY.rate_max_iops });
+            let seen = features(&requests, Intensity { requests_per_s_max: PLAY.rate_max_pages });
             assert_eq!(seen.level + 1, mix.level, "mix {number}");
             for (tenant, drawn) in mix.tenants.iter().enumerate() {
                 assert!((seen.shares[tenant] - drawn.share).abs() < 0.01, "mix {number}");

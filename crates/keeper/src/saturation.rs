@@ -19,16 +19,16 @@ const LATE: f64 = 0.02;
 /// Requests that a rate is tried with.
 const REQUESTS: u64 = 100_000;
 /// Rates are searched up to this.
-const RATE_MAX_IOPS: f64 = 1e8;
+const RATE_MAX: f64 = 1e8;
 
-/// The least rate that saturates the drive, in requests a second.
+/// The least rate that saturates the drive, in flash pages a second.
 ///
 /// # Errors
 /// The drive cannot be simulated, has no room, or the caller stopped it.
-pub fn rate_iops(bench: &Bench) -> Result<f64, BenchError> {
+pub fn rate_pages(bench: &Bench) -> Result<f64, BenchError> {
     let mut low = 1e3;
     let mut high = low;
-    while high < RATE_MAX_IOPS && !is_saturated(bench, high)? {
+    while high < RATE_MAX && !is_saturated(bench, high)? {
         low = high;
         high *= 2.0;
     }
@@ -42,23 +42,22 @@ pub fn rate_iops(bench: &Bench) -> Result<f64, BenchError> {
     Ok(high)
 }
 
-fn is_saturated(bench: &Bench, rate_iops: f64) -> Result<bool, BenchError> {
+fn is_saturated(bench: &Bench, rate_pages: f64) -> Result<bool, BenchError> {
     let tenants = [true, true, false, false].map(|writes| MixTenant { writes, share: 0.25 });
     let mix = Mix { level: 20, tenants: tenants.into() };
     let writers = mix.writers();
     // The middle of level 20 is the rate.
     let mut play = bench.play(0);
-    play.rate_max_iops *= rate_iops / mix.rate_iops(play.rate_max_iops);
+    play.rate_max_pages *= rate_pages / mix.rate_pages(play.rate_max_pages);
     play.requests = REQUESTS;
     let mut drive = bench.drive(&Strategy::Shared, &writers)?;
     let mut last = Nanos::ZERO;
     let requests = mix.requests(play).inspect(|request| last = request.at);
-    let stop = || bench.stop.load(std::sync::atomic::Ordering::Relaxed);
     drive.run(vec![Stream { tenant: None, ..Stream::open(requests) }], |drive| {
         drive.take_completions();
-        !stop()
+        !bench.is_stopped()
     });
-    if stop() {
+    if bench.is_stopped() {
         return Err(BenchError::Interrupted);
     }
     Ok(drive.now().0 as f64 > last.0 as f64 * (1.0 + LATE))

@@ -177,7 +177,7 @@ pub fn train(
         channels: source.channels,
         made_by,
         seed: schedule.seed,
-        intensity: Intensity { requests_per_s_max: source.settings.rate_max_iops },
+        intensity: Intensity { requests_per_s_max: source.settings.rate_max_pages },
         kind: recipe.kind,
         abstain: 0.0,
         strategies,

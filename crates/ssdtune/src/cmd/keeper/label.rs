@@ -92,7 +92,7 @@ impl HowArgs {
             eliminate,
         };
         if self.rate_max.is_none() {
-            let bench = Bench { config, settings, stop };
+            let bench = Bench::new(config, settings, stop);
             let saturated = saturation::rate_iops(&bench).map_err(bench_failure)?;
             settings.rate_max_iops = (saturated * saturation::SHARE).round();
             context.note(format_args!(
@@ -120,7 +120,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let settings = args.how.settings(&config, !args.no_elimination, deferred.flag(), context)?;
     let tenants = args.tenants.iter().map(|&tenants| tenants.into()).collect();
     let source = Source::new(&config, simulator(), tenants, settings);
-    let bench = Bench { config: &config, settings, stop: deferred.flag() };
+    let bench = Bench::new(&config, settings, deferred.flag());
     let progress = Progress::new(1, context.level() > Level::Quiet);
     let done = AtomicU64::new(0);
     let tell = |more: u64| {

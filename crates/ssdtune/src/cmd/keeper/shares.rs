@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load_static(context)?;
     let deferred = Deferred::new();
     let settings = args.how.settings(&config, false, deferred.flag(), context)?;
-    let bench = Bench { config: &config, settings, stop: deferred.flag() };
+    let bench = Bench::new(&config, settings, deferred.flag());
     let strategies = Strategy::all(config.bus.channels, 2);
     let cells: Vec<(u32, &Strategy)> =
         (1..=9).flat_map(|tenth| strategies.iter().map(move |strategy| (tenth, strategy))).collect();
