@@ -97,8 +97,14 @@ fn plans_are_compared_on_workloads() {
     assert_eq!(document["level"], 7);
     let lines = document["lines"].as_array().unwrap();
     let plans: Vec<&str> = lines.iter().map(|line| line["plan"].as_str().unwrap()).collect();
-    let expected =
-        ["Shared", "Isolated", "SSDKeeper", "SSDKeeper + hybrid", "SSDKeeper, repeated", "best of 8"];
+    let expected = [
+        "Shared",
+        "Isolated",
+        "SSDKeeper",
+        "SSDKeeper + hybrid",
+        "SSDKeeper, repeated",
+        "best of 8",
+    ];
     assert_eq!(plans, expected);
     assert_eq!(lines[2]["strategy"], "5:3");
     let total = |line: &Value| line["total_ns"].as_f64().unwrap();
@@ -133,10 +139,16 @@ fn a_simulation_takes_an_allocator() {
     let keeper = json_of(&mut run(Some(&format!("keeper:{}", model.display()))));
     let decisions = keeper["cells"][0]["decisions"].as_array().unwrap();
     assert_eq!(decisions.len(), 1);
-    assert_eq!((&decisions[0]["strategy"], &decisions[0]["at_ns"]), (&json!("5:3"), &json!(20_000_000)));
+    assert_eq!(
+        (&decisions[0]["strategy"], &decisions[0]["at_ns"]),
+        (&json!("5:3"), &json!(20_000_000))
+    );
     assert!(shared["cells"][0].get("decisions").is_none(), "the document is what it was");
     let counts = |document: &Value| document["cells"][0]["report"]["requests"].clone();
     assert_eq!(counts(&shared), counts(&keeper));
-    run(Some("keeper:absent.json")).assert().code(3).stderr(predicate::str::contains("absent.json"));
+    run(Some("keeper:absent.json"))
+        .assert()
+        .code(3)
+        .stderr(predicate::str::contains("absent.json"));
     run(Some("other")).assert().code(2).stderr(predicate::str::contains("keeper:"));
 }

@@ -55,7 +55,9 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
         }
     }
     // A test that never collects would agree on nothing much.
-    println!("collections, wear collections, moved pages, switches: {activity:?}; without any: {quiet:?}");
+    println!(
+        "collections, wear collections, moved pages, switches: {activity:?}; without any: {quiet:?}"
+    );
     if all && steps >= STEPS {
         assert!(activity[0] > 1_000 && activity[1] > 10 && activity[2] > 10_000, "{activity:?}");
         assert!(activity[3] > 100, "{activity:?}");

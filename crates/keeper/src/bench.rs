@@ -197,8 +197,7 @@ impl<'a> Bench<'a> {
         let mut drive = self.drive(strategy, writers)?;
         let end = requests.last().map_or(Nanos(1), |request| request.at);
         let interval = Nanos((end.0 / LOOKS).max(1));
-        let stream =
-            Stream { tenant: None, ..Stream::open(requests.iter().copied()) };
+        let stream = Stream { tenant: None, ..Stream::open(requests.iter().copied()) };
         let mut track = Track { tally: Tally::default(), given_up: false };
         let mut look = 0;
         let mut watch = |drive: &mut Simulator, what: Look| {
@@ -276,9 +275,10 @@ fn with_fewer_blocks(config: &CheckedConfig, settings: &Settings) -> CheckedConf
     let geometry = config.geometry();
     let block_pages = u64::from(geometry.pages_per_block);
     // All working sets and all writes in one channel, twice, and what collection and frontiers want free.
-    let pages = *TENANTS.end() as u64 * settings.working_set_pages 
+    let pages = *TENANTS.end() as u64 * settings.working_set_pages
         + settings.requests * u64::from(settings.request_pages[1]);
-    let blocks = 2 * pages.div_ceil(geometry.planes() / u64::from(geometry.channels) * block_pages) + 64;
+    let blocks =
+        2 * pages.div_ceil(geometry.planes() / u64::from(geometry.channels) * block_pages) + 64;
     let mut smaller = (**config).clone();
     smaller.flash.blocks_per_plane =
         u32::try_from(blocks).unwrap_or(u32::MAX).min(geometry.blocks_per_plane);
@@ -295,11 +295,7 @@ struct Track {
 ///
 /// # Errors
 /// The drive has not the channels.
-pub fn bind(
-    drive: &mut Simulator,
-    strategy: &Strategy,
-    writers: &[bool],
-) -> Result<(), SimError> {
+pub fn bind(drive: &mut Simulator, strategy: &Strategy, writers: &[bool]) -> Result<(), SimError> {
     let geometry = drive.config().geometry();
     let sets = strategy.channels(geometry.channels, writers);
     for (tenant, (channels, &writer)) in sets.into_iter().zip(writers).enumerate() {

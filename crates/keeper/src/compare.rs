@@ -143,12 +143,7 @@ impl<'a> Contest<'a> {
     ///
     /// # Errors
     /// The drive cannot be simulated, has no room, or the caller stopped it.
-    pub fn run(
-        &self,
-        plan: Plan,
-        hybrid: bool,
-        only: Option<u16>,
-    ) -> Result<Ran, CompareError> {
+    pub fn run(&self, plan: Plan, hybrid: bool, only: Option<u16>) -> Result<Ran, CompareError> {
         let mut drive = self.drive(plan, hybrid)?;
         let (mut allocator, interval) = match plan {
             Plan::Fixed(..) => (None, Nanos::MAX),

@@ -54,8 +54,7 @@ pub fn of_choices(rows: &[&Row], chosen: &[Strategy]) -> Score {
     let ratio = |row: &Row, strategy: &Strategy| row.ratio(strategy).unwrap_or(f64::INFINITY);
     let pairs = || rows.iter().zip(chosen);
     let share = |hits: usize| hits as f64 / count;
-    let mut regrets: Vec<f64> =
-        pairs().map(|(row, strategy)| ratio(row, strategy) - 1.0).collect();
+    let mut regrets: Vec<f64> = pairs().map(|(row, strategy)| ratio(row, strategy) - 1.0).collect();
     let shared: Vec<f64> = rows.iter().map(|row| ratio(row, &Strategy::Shared)).collect();
     let above: Vec<f64> =
         regrets.iter().zip(&shared).map(|(own, shared)| (1.0 + own) / shared - 1.0).collect();

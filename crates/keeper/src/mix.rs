@@ -1,9 +1,10 @@
 //! Synthetic mixes: tenants that mostly read or mostly write share a drive at some intensity (section V-A).
 //!
 //! A mix is a point of the feature space: an intensity level and, for each tenant, its kind and its share of the
-//! requests. Its requests arrive at random (Poisson), each from a tenant drawn by the shares, at a page drawn
-//! uniformly from the tenant's working set; one page each, so that requests and flash pages are the same number.
-//! A small share of a tenant's requests goes the other way ([`Play::minority`]). Mix `i` of a seed and its requests are the same whatever is asked of the others.
+//! flash pages asked for. Its requests arrive at random (Poisson), at pages drawn uniformly from the tenant's
+//! working set; reads are of several pages, writes of one ([`REQUEST_PAGES`]). A small share of a tenant's requests
+//! goes the other way ([`MINORITY`]). Mix `i` of a seed and its requests are the same whatever is asked of the
+//! others.
 
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
@@ -17,12 +18,16 @@ use ssdtune_trace::{Op, Request, TenantId};
 /// the mean.
 pub const MINORITY: f64 = 0.05;
 
+/// Pages of a read and of a write request: with 16 KiB a page, about what the same volumes read (36 to 56 KiB) and
+/// write (4 to 16 KiB).
+pub const REQUEST_PAGES: [u32; 2] = [4, 1];
+
 /// A tenant of a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MixTenant {
     /// It mostly writes.
     pub writes: bool,
-    /// Its share of the requests.
+    /// Its share of the pages.
     pub share: f64,
 }
 
@@ -132,13 +137,16 @@ fn stream(seed: u64, number: u64, purpose: u64) -> Pcg64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_trace::features::ssdkeeper::{Intensity, features};
+    use crate::features::Seen;
+    use ssdtune_sim::Demand;
+    use ssdtune_trace::features::ssdkeeper::Intensity;
 
     const PLAY: Play = Play {
         rate_max_pages: 80_000.0,
         requests: 40_000,
         working_set_pages: 500,
         minority: MINORITY,
+        request_pages: REQUEST_PAGES,
         page_sectors: 32,
         seed: 9,
     };
@@ -147,22 +155,23 @@ mod tests {
     fn the_features_of_the_requests_are_those_of_the_mix() {
         for number in 0..20 {
             let mix = Mix::draw(3, number, 4);
-            let requests: Vec<_> = mix.requests(PLAY).collect();
-            let seen = features(&requests, Intensity { requests_per_s_max: PLAY.rate_max_pages });
+            let mut demands = [Demand::default(); 4];
+            let mut end = Nanos::ZERO;
+            for request in mix.requests(PLAY) {
+                let pages = request.sectors / PLAY.page_sectors;
+                demands[usize::from(request.tenant.0)].count(request.op, pages.into());
+                end = request.at;
+            }
+            let intensity = Intensity { requests_per_s_max: PLAY.rate_max_pages };
+            let seen = Seen::new(&demands, end, intensity).features;
             assert_eq!(seen.level + 1, mix.level, "mix {number}");
             for (tenant, drawn) in mix.tenants.iter().enumerate() {
                 assert!((seen.shares[tenant] - drawn.share).abs() < 0.01, "mix {number}");
                 // A tenant with a handful of requests may seem to be of the other kind.
-                assert!(drawn.share < 0.001 || seen.reads[tenant] != drawn.writes);
+                assert!(drawn.share < 0.005 || seen.reads[tenant] != drawn.writes);
             }
-            let writes = requests.iter().filter(|request| request.op == Op::Write).count();
-            let share = writes as f64 / requests.len() as f64;
-            let of = |tenant: &MixTenant| match tenant.writes {
-                true => tenant.share * (1.0 - MINORITY),
-                false => tenant.share * MINORITY,
-            };
-            let expected: f64 = mix.tenants.iter().map(of).sum();
-            assert!((share - expected).abs() < 0.01, "{share} {expected}");
+            let requests: u64 = demands.iter().map(|demand| demand.reads + demand.writes).sum();
+            assert_eq!(requests, PLAY.requests);
         }
     }
 

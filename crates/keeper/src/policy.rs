@@ -124,7 +124,9 @@ impl Policy {
         }
         let rate = policy.intensity.requests_per_s_max;
         if !(rate > 0.0 && rate.is_finite() && policy.abstain.is_finite()) {
-            return Err("intensity and abstain must be finite numbers, intensity above 0".to_owned());
+            return Err(
+                "intensity and abstain must be finite numbers, intensity above 0".to_owned()
+            );
         }
         Ok(policy)
     }

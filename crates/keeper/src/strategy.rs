@@ -189,9 +189,8 @@ fn count(channels: u32, tenants: usize) -> u64 {
         return 1 + two_parts;
     }
     // Compositions of N into k parts: N - 1 over k - 1. `Isolated` is one of them.
-    let parts = (1..tenants as u64).try_fold(1u64, |all, k| {
-        Some(all.checked_mul(u64::from(channels).checked_sub(k)?)? / k)
-    });
+    let parts = (1..tenants as u64)
+        .try_fold(1u64, |all, k| Some(all.checked_mul(u64::from(channels).checked_sub(k)?)? / k));
     match tenants {
         2 => 2 + two_parts,
         _ => parts.unwrap_or(u64::MAX).saturating_add(1 + two_parts),
@@ -243,9 +242,8 @@ mod tests {
 
     #[test]
     fn channels_go_to_tenants_by_kind_or_by_number() {
-        let of = |name: &str, writers: &[bool]| {
-            name.parse::<Strategy>().unwrap().channels(8, writers)
-        };
+        let of =
+            |name: &str, writers: &[bool]| name.parse::<Strategy>().unwrap().channels(8, writers);
         let mixed = [false, true, true, false];
         let all: Vec<u32> = (0..8).collect();
         assert_eq!(of("Shared", &mixed), vec![all.clone(); 4]);

@@ -58,8 +58,7 @@ fn elimination_changes_no_label_and_gives_most_strategies_up() {
     for number in 0..6 {
         let mix = Mix::draw(11, number, 4);
         let entries = [true, false].map(|eliminate| {
-            let bench =
-                Bench::new(&config, Settings { eliminate, ..settings() }, &stop);
+            let bench = Bench::new(&config, Settings { eliminate, ..settings() }, &stop);
             bench.race(&strategies, &mix, number).expect("a label")
         });
         let [raced, whole] = entries.map(|entries| Row { number, mix: mix.clone(), entries });
@@ -121,9 +120,8 @@ fn two_parts_separate_what_disturbs_each_other() {
     let mix = Mix { level: 10, tenants: tenants.into() };
     let play = ssdtune_keeper::mix::Play { minority: 0.0, ..bench.play(0) };
     let requests: Vec<Request> = mix.requests(play).collect();
-    let run = |name: &str| {
-        bench.run(&name.parse().unwrap(), &mix.writers(), &requests).expect("a run")
-    };
+    let run =
+        |name: &str| bench.run(&name.parse().unwrap(), &mix.writers(), &requests).expect("a run");
     let (shared, parted) = (run("Shared"), run("5:3"));
     assert!(parted.read_ns < 0.8 * shared.read_ns, "{shared:?} {parted:?}");
 }
@@ -132,11 +130,8 @@ fn two_parts_separate_what_disturbs_each_other() {
 fn the_allocator_decides_at_t_and_obeys_its_policy() {
     let (config, stop) = (config(Allocation::Hybrid), AtomicBool::new(false));
     let bench = Bench::new(&config, settings(), &stop);
-    let tenants =
-        [(true, 0.4), (false, 0.3), (false, 0.2), (true, 0.1)].map(|(writes, share)| MixTenant {
-            writes,
-            share,
-        });
+    let tenants = [(true, 0.4), (false, 0.3), (false, 0.2), (true, 0.1)]
+        .map(|(writes, share)| MixTenant { writes, share });
     let mix = Mix { level: 10, tenants: tenants.into() };
     let requests: Vec<Request> = mix.requests(bench.play(0)).collect();
     let contest = Contest::new(&config, Data::FirstTouch, 4, &requests, &stop).expect("legal");
@@ -177,8 +172,7 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     requests.extend(half(false).into_iter().map(|r| Request { at: r.at + middle, ..r }));
     let policy = policy("5:3");
     let contest = Contest::new(&config, Data::FirstTouch, 2, &requests, &stop).expect("legal");
-    let plan =
-        |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
+    let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
     let always =
         contest.run(plan(Repeat::Always { hysteresis: 0.01 }), false, None).expect("a run");
     let once = contest.run(plan(Repeat::Once), false, None).expect("a run");

@@ -63,7 +63,12 @@ pub fn least() -> Case {
     config.mapping.ideal = true;
     config.mapping.overprovisioning = 0.75;
     let places = Places::all(&config.geometry());
-    Case { config, tenants: vec![TenantSpec { places, writer: false }], never_starves: true, switches: false }
+    Case {
+        config,
+        tenants: vec![TenantSpec { places, writer: false }],
+        never_starves: true,
+        switches: false,
+    }
 }
 
 /// Every second drive has a placement policy, unless it plays MQSim; they are walked through.

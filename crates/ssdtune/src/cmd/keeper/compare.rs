@@ -115,8 +115,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let collect = Nanos((args.collect_ms * 1e6).max(1.0) as u64);
     let deferred = Deferred::new();
-    let contest = Contest::new(&config, data, names.len(), &requests, deferred.flag())
-        .map_err(failure)?;
+    let contest =
+        Contest::new(&config, data, names.len(), &requests, deferred.flag()).map_err(failure)?;
     let document = tuning::pool(context)?
         .install(|| measure(&contest, &policy, collect, args, names, &requests))
         .map_err(failure)?;
@@ -160,9 +160,7 @@ fn measure(
         plans.push(("SSDKeeper, repeated".to_owned(), keeper(repeat), false));
     }
     let kept = plans.len();
-    plans.extend(
-        strategies.iter().map(|s| (s.to_string(), Plan::Fixed(s, &writers), false)),
-    );
+    plans.extend(strategies.iter().map(|s| (s.to_string(), Plan::Fixed(s, &writers), false)));
     let alone = |tenant: usize| {
         let plan = Plan::Fixed(&Strategy::Shared, &writers);
         contest.run(plan, false, Some(tenant as u16)).map(|ran| ran.report)
@@ -242,8 +240,10 @@ fn mix(
         let own = part.last().map_or(1, |request| request.at.0.max(1));
         let factor = if args.even { longest as f64 / own as f64 } else { 1.0 };
         let tenant = TenantId(tenant as u16);
-        requests.extend(part.into_iter().map(|request| {
-            Request { tenant, at: Nanos((request.at.0 as f64 * factor) as u64), ..request }
+        requests.extend(part.into_iter().map(|request| Request {
+            tenant,
+            at: Nanos((request.at.0 as f64 * factor) as u64),
+            ..request
         }));
     }
     requests.sort_by_key(|request| (request.at, request.tenant.0));
@@ -255,7 +255,8 @@ fn mix(
         return Err(Failure::input(anyhow!("the mix has no reads and writes over some time")));
     }
     let factor = args.level.map_or(1.0, |level| {
-        let wanted = (f64::from(level) - 0.5) / f64::from(LEVELS) * policy.intensity.requests_per_s_max;
+        let wanted =
+            (f64::from(level) - 0.5) / f64::from(LEVELS) * policy.intensity.requests_per_s_max;
         total as f64 * 1e9 / (last - first) as f64 / wanted
     });
     for request in &mut requests {
@@ -298,7 +299,14 @@ fn show(document: &Document, context: &Context) -> Outcome {
         .collect();
     context.line(format_args!("{}; intensity level {}", kinds.join(", "), document.level))?;
     let mut table = table::new(&[
-        "", "strategy", "write us", "read us", "sum us", "over Shared", "slowdown of each tenant", "fairness",
+        "",
+        "strategy",
+        "write us",
+        "read us",
+        "sum us",
+        "over Shared",
+        "slowdown of each tenant",
+        "fairness",
     ]);
     for line in &document.lines {
         let one = |slowdown: Option<f64>| slowdown.map_or("-".to_owned(), |s| format!("{s:.2}"));
@@ -319,8 +327,7 @@ fn show(document: &Document, context: &Context) -> Outcome {
     if let Some(first) = document.decisions.first() {
         let kinds: Vec<String> =
             first.reads.iter().map(|&reads| u8::from(reads).to_string()).collect();
-        let shares: Vec<String> =
-            first.shares.iter().map(|share| format!("{share:.2}")).collect();
+        let shares: Vec<String> = first.shares.iter().map(|share| format!("{share:.2}")).collect();
         context.line(format_args!(
             "seen at {:.1} ms: [{}] [{}] [{}]",
             first.at_ns as f64 / 1e6,

@@ -106,10 +106,20 @@ fn cost(policy: &Policy, rows: &[&Row]) -> Cost {
 fn show(document: &Document, context: &Context) -> Outcome {
     context.line(format_args!("{} mixes", document.model.mixes))?;
     let mut table = table::new(&[
-        "", "accuracy", "within 1 %", "regret", "p99", "max", "over Shared by 2 %", "at most by",
+        "",
+        "accuracy",
+        "within 1 %",
+        "regret",
+        "p99",
+        "max",
+        "over Shared by 2 %",
+        "at most by",
     ]);
-    let rows =
-        [("model", &document.model), ("Shared", &document.shared), ("Isolated", &document.isolated)];
+    let rows = [
+        ("model", &document.model),
+        ("Shared", &document.shared),
+        ("Isolated", &document.isolated),
+    ];
     for (name, score) in rows {
         table.add_row([
             name.to_owned(),

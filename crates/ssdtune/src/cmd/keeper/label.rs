@@ -9,7 +9,7 @@ use crate::tuning;
 use serde::Serialize;
 use ssdtune_keeper::bench::{Bench, Settings};
 use ssdtune_keeper::labels::{Labels, Source, label};
-use ssdtune_keeper::mix::MINORITY;
+use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::saturation;
 use ssdtune_model::CheckedConfig;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct HowArgs {
     /// Requests of a mix.
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 8_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     requests: u64,
 
     /// Pages of each tenant's working set.
@@ -56,11 +56,19 @@ pub(super) struct HowArgs {
 
     /// Share of a tenant's requests that are not of its kind.
     #[arg(long, value_name = "SHARE", default_value_t = MINORITY, value_parser = minority)]
-    pub(super) minority: f64,
+    minority: f64,
 
-    /// Requests a second at which intensity level 20 ends. Unless given it is measured: 90 % of what saturates
+    /// Pages of a read request.
+    #[arg(long, value_name = "N", default_value_t = REQUEST_PAGES[0], value_parser = clap::value_parser!(u32).range(1..=1024))]
+    read_pages: u32,
+
+    /// Pages of a write request.
+    #[arg(long, value_name = "N", default_value_t = REQUEST_PAGES[1], value_parser = clap::value_parser!(u32).range(1..=1024))]
+    write_pages: u32,
+
+    /// Flash pages a second at which intensity level 20 ends. Unless given it is measured: 90 % of what saturates
     /// the drive when all channels are shared.
-    #[arg(long, value_name = "IOPS", value_parser = rate)]
+    #[arg(long, value_name = "PAGES", value_parser = rate)]
     rate_max: Option<f64>,
 }
 
@@ -71,7 +79,7 @@ fn minority(text: &str) -> Result<f64, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (1.0..=1e9).contains(rate));
-    rate.ok_or_else(|| "write requests a second, from 1 to 1e9".to_owned())
+    rate.ok_or_else(|| "write flash pages a second, from 1 to 1e9".to_owned())
 }
 
 impl HowArgs {
@@ -84,20 +92,21 @@ impl HowArgs {
         context: &Context,
     ) -> Outcome<Settings> {
         let mut settings = Settings {
-            rate_max_iops: self.rate_max.unwrap_or(1.0),
+            rate_max_pages: self.rate_max.unwrap_or(1.0),
             requests: self.requests,
             working_set_pages: self.working_set,
             minority: self.minority,
+            request_pages: [self.read_pages, self.write_pages],
             seed: context.seed().unwrap_or(0),
             eliminate,
         };
         if self.rate_max.is_none() {
             let bench = Bench::new(config, settings, stop);
-            let saturated = saturation::rate_iops(&bench).map_err(bench_failure)?;
-            settings.rate_max_iops = (saturated * saturation::SHARE).round();
+            let saturated = saturation::rate_pages(&bench).map_err(bench_failure)?;
+            settings.rate_max_pages = (saturated * saturation::SHARE).round();
             context.note(format_args!(
-                "saturated at {saturated:.0} requests a second: level 20 ends at {:.0}",
-                settings.rate_max_iops
+                "saturated at {saturated:.0} flash pages a second: level 20 ends at {:.0}",
+                settings.rate_max_pages
             ));
         }
         Ok(settings)
@@ -145,8 +154,7 @@ fn show(labels: &Labels, args: &Args, context: &Context) -> Outcome {
     }
     let (mixes, file) = (labels.rows.len(), args.out.display().to_string());
     if context.json() {
-        return context
-            .document(&Summary { source: &labels.source, mixes, labels: counts, file });
+        return context.document(&Summary { source: &labels.source, mixes, labels: counts, file });
     }
     context.line(format_args!("{mixes} mixes on {} in {file}", labels.source.device))?;
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();

@@ -43,7 +43,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             vec![MixTenant { writes, share: share / count as f64 }; count]
         };
         let tenants =
-            [tenant(true, write_share, writers), tenant(false, 1.0 - write_share, readers)].concat();
+            [tenant(true, write_share, writers), tenant(false, 1.0 - write_share, readers)]
+                .concat();
         for level in 1..=LEVELS {
             let mix = Mix { level, tenants: tenants.clone() };
             let strategy = policy.choose(&Seen::of_mix(&mix), &mut buffer).strategy.to_string();

@@ -43,8 +43,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let settings = args.how.settings(&config, false, deferred.flag(), context)?;
     let bench = Bench::new(&config, settings, deferred.flag());
     let strategies = Strategy::all(config.bus.channels, 2);
-    let cells: Vec<(u32, &Strategy)> =
-        (1..=9).flat_map(|tenth| strategies.iter().map(move |strategy| (tenth, strategy))).collect();
+    let cells: Vec<(u32, &Strategy)> = (1..=9)
+        .flat_map(|tenth| strategies.iter().map(move |strategy| (tenth, strategy)))
+        .collect();
     let measure = |&(tenth, strategy): &(u32, &Strategy)| -> Result<Place, BenchError> {
         let write_share = f64::from(tenth) / 10.0;
         let tenants = vec![

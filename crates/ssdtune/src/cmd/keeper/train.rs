@@ -93,7 +93,15 @@ fn failure(error: TrainError) -> Failure {
 
 fn table_of(lines: &[Line]) -> comfy_table::Table {
     let mut table = table::new(&[
-        "recipe", "loss", "accuracy", "within 1 %", "regret", "p99", "max", "epoch", "seconds",
+        "recipe",
+        "loss",
+        "accuracy",
+        "within 1 %",
+        "regret",
+        "p99",
+        "max",
+        "epoch",
+        "seconds",
     ]);
     for line in lines {
         let score = &line.score;
