@@ -233,39 +233,55 @@ impl<'a> Bench<'a> {
     ) -> Result<Vec<Entry>, BenchError> {
         let writers = mix.writers();
         let requests: Vec<Request> = mix.requests(self.play(number)).collect();
-        let mut order: Vec<(f64, &Strategy)> = Vec::new();
+        let mut order: Vec<(Means, &Strategy)> = Vec::new();
         for strategy in strategies.iter().filter(|strategy| strategy.is_distinct(&writers)) {
-            let mut first_ns = 0.0;
-            if *strategy != Strategy::Shared {
+            let mut first = Means::default();
+            if self.settings.eliminate && *strategy != Strategy::Shared {
                 self.track(strategy, &writers, &requests, &mut |_, means| {
-                    first_ns = means.total_ns();
-                    !self.settings.eliminate
+                    first = means;
+                    false
                 })?;
             }
-            order.push((first_ns, strategy));
+            order.push((first, strategy));
         }
-        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order.sort_by(|a, b| a.0.total_ns().total_cmp(&b.0.total_ns()));
         let mut entries = Vec::with_capacity(order.len());
-        let mut best: (f64, Vec<f64>) = (f64::INFINITY, Vec::new());
-        for (_, strategy) in order {
-            let mut seen = Vec::new();
-            let mut behind = None;
-            let is_kept = *strategy == Strategy::Shared || !self.settings.eliminate;
-            let track = self.track(strategy, &writers, &requests, &mut |look, means| {
+        let mut leader = Leader { total_ns: f64::INFINITY, seen: Vec::new() };
+        for (first, strategy) in order {
+            let strategy = strategy.clone();
+            let is_kept = strategy == Strategy::Shared || !self.settings.eliminate;
+            let behind = leader.too_far(0, first).filter(|_| !is_kept);
+            if behind.is_some() {
+                entries.push(Entry { strategy, means: first, behind });
+                continue;
+            }
+            let (mut seen, mut behind) = (Vec::new(), None);
+            let track = self.track(&strategy, &writers, &requests, &mut |look, means| {
                 seen.push(means.total_ns());
-                let ratio = best.1.get(look).map_or(1.0, |best| means.total_ns() / best);
-                if !is_kept && ratio > margin(look) {
-                    behind = Some(ratio);
-                }
+                behind = leader.too_far(look, means).filter(|_| !is_kept);
                 behind.is_none()
             })?;
             let means = track.tally.means();
-            if behind.is_none() && means.total_ns() < best.0 {
-                best = (means.total_ns(), seen);
+            if behind.is_none() && means.total_ns() < leader.total_ns {
+                leader = Leader { total_ns: means.total_ns(), seen };
             }
-            entries.push(Entry { strategy: strategy.clone(), means, behind });
+            entries.push(Entry { strategy, means, behind });
         }
         Ok(entries)
+    }
+}
+
+/// The best strategy of a race so far: its total, at the end and at every look.
+struct Leader {
+    total_ns: f64,
+    seen: Vec<f64>,
+}
+
+impl Leader {
+    /// How many times its total another's is at a look, if that is too much to catch up.
+    fn too_far(&self, look: usize, means: Means) -> Option<f64> {
+        let ratio = means.total_ns() / self.seen.get(look)?;
+        (ratio > margin(look)).then_some(ratio)
     }
 }
 
