@@ -26,7 +26,7 @@ const MIX: Mix = Mix {
 
 fn config(variant: u32) -> DeviceConfig {
     let mut config = drives::small();
-    config.flash.blocks_per_plane = 64;
+    config.flash.blocks_per_plane = 48;
     config.mapping.allocation = Allocation::Hybrid;
     config.cache.mode = if variant & 1 == 0 { CacheMode::Off } else { CacheMode::ReadWrite };
     config.mapping.ideal = variant & 2 == 0;

@@ -2,7 +2,7 @@
 
 use super::{DriveArgs, micros, read_policy};
 use crate::context::Context;
-use crate::feed::{ErrorSlot, Feed, Fit, Gauge, Origin, Target, page_sectors};
+use crate::feed::{ErrorSlot, Feed, Fit, Gauge, Origin, Target, load_model, page_sectors};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::{table, tuning};
@@ -17,7 +17,7 @@ use ssdtune_keeper::strategy::Strategy;
 use ssdtune_model::{CheckedConfig, Nanos, Sectors};
 use ssdtune_sim::{Report, Slowdown};
 use ssdtune_trace::features::ssdkeeper::LEVELS;
-use ssdtune_trace::workload::{self, Seed};
+use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Op, ReadOptions, Request, TenantId};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
 
-    /// Bundled workload models, one for each tenant (`ssdtune trace models` lists them).
-    #[arg(long, value_name = "NAME", num_args = 2..=4)]
+    /// Workload models, one for each tenant: bundled ones (`ssdtune trace models` lists them) or files.
+    #[arg(long, value_name = "NAME|FILE.toml", num_args = 2..=4)]
     workload: Vec<String>,
 
     /// Trace files, one for each tenant.
@@ -278,7 +278,7 @@ fn feeds(args: &Args, context: &Context) -> Outcome<Vec<Feed>> {
     let index = context.seed().unwrap_or(0);
     (args.workload.iter())
         .map(|name| {
-            let model = Arc::new(workload::bundled(name).map_err(Failure::usage)?);
+            let model = Arc::new(load_model(name)?);
             let seed = Seed { index, ..Seed::default() };
             Ok(limited(Origin::Model { model, seed }, Fit::Wrap))
         })
