@@ -135,7 +135,7 @@ impl<'a> Allocator<'a> {
         }
         let choice = self.policy.choose(&seen, &mut self.buffer);
         let proposed = choice.strategy;
-        let is_due = is_first || self.is_due(&proposed, &choice.scores, &seen);
+        let is_due = is_first || self.is_due(&proposed, &choice.outputs, &seen);
         if is_due {
             self.candidate = None;
             let wanted = (proposed.clone(), seen.writers.clone());
@@ -156,19 +156,19 @@ impl<'a> Allocator<'a> {
     }
 
     /// Whether a proposal is so much better than what is in place, and was so the last time.
-    fn is_due(&mut self, proposed: &Strategy, scores: &[f64], seen: &Seen) -> bool {
+    fn is_due(&mut self, proposed: &Strategy, outputs: &[f64], seen: &Seen) -> bool {
         let Repeat::Always { hysteresis } = self.repeat else { return false };
         // Two parts follow the kinds: with other kinds they are another strategy.
         let stays = *proposed == self.bound.0 && seen.writers == self.bound.1;
-        let score = |strategy: &Strategy| {
+        let place = |strategy: &Strategy| {
             let ordered = seen.to_ordered(strategy);
-            let place = self.policy.strategies.iter().position(|known| *known == ordered);
-            place.map_or(f64::INFINITY, |place| scores[place])
+            self.policy.strategies.iter().position(|known| *known == ordered)
         };
-        let gain = if seen.writers == self.bound.1 {
-            score(&self.bound.0) - score(proposed)
-        } else {
-            f64::INFINITY
+        let gain = match (place(&self.bound.0), place(proposed)) {
+            (Some(from), Some(to)) if seen.writers == self.bound.1 => {
+                self.policy.gain(outputs, from, to)
+            }
+            _ => f64::INFINITY,
         };
         if stays || gain < hysteresis {
             self.candidate = None;

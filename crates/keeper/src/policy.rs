@@ -1,9 +1,9 @@
 //! A trained network and what surrounds it: from nine numbers to a strategy.
 //!
 //! Two kinds, both 9-64-42 and the same work at run time. A *classifier* (the paper's) gives each strategy the
-//! probability that it is the best. A *ranker* gives each the logarithm of its total latency over that of `Shared`,
-//! so that a near-tie costs nothing, and how much is at stake is known: where the best strategy promises less than
-//! [`Policy::abstain`], channels stay shared.
+//! probability that it is the best. A *ranker* gives each the logarithm of its total latency over that of `Shared`.
+//! Either abstains: where the best strategy promises less than [`Policy::abstain`] over `Shared`, channels stay
+//! shared, so that a doubtful answer costs nothing.
 
 use crate::features::Seen;
 use crate::strategy::Strategy;
@@ -78,8 +78,8 @@ pub enum PolicyError {
 pub struct Choice {
     /// The strategy, for the drive's tenants.
     pub strategy: Strategy,
-    /// Scores of all outputs, the least the best (unusable ones infinite), tenants ordered.
-    pub scores: Vec<f64>,
+    /// The network's outputs, tenants ordered.
+    pub outputs: Vec<f64>,
 }
 
 impl Policy {
@@ -138,26 +138,29 @@ impl Policy {
     pub fn choose(&self, seen: &Seen, buffer: &mut Buffer) -> Choice {
         let outputs =
             self.network.predict_one(&seen.vector(), buffer).expect("nine finite numbers");
-        let score = |(strategy, &output): (&Strategy, &f64)| {
-            if !seen.to_drive(strategy).is_distinct(&seen.writers) {
-                return f64::INFINITY;
-            }
-            match self.kind {
-                Kind::Ranker => output,
-                Kind::Classifier => -output.max(1e-300).ln(),
-            }
-        };
-        let scores: Vec<f64> = self.strategies.iter().zip(outputs).map(score).collect();
         let mut best = 0;
-        for (number, score) in scores.iter().enumerate() {
-            if *score < scores[best] {
+        for (number, strategy) in self.strategies.iter().enumerate() {
+            let is_better = match self.kind {
+                Kind::Ranker => outputs[number] < outputs[best],
+                Kind::Classifier => outputs[number] > outputs[best],
+            };
+            if is_better && strategy.is_distinct(&seen.writers) {
                 best = number;
             }
         }
-        if scores[0] - scores[best] < self.abstain {
+        if self.gain(outputs, 0, best) < self.abstain {
             best = 0;
         }
-        Choice { strategy: seen.to_drive(&self.strategies[best]), scores }
+        Choice { strategy: seen.to_drive(&self.strategies[best]), outputs: outputs.to_vec() }
+    }
+
+    /// What one strategy promises over another, by their numbers: the logarithm of their latencies or of their
+    /// probabilities.
+    pub fn gain(&self, outputs: &[f64], from: usize, to: usize) -> f64 {
+        match self.kind {
+            Kind::Ranker => outputs[from] - outputs[to],
+            Kind::Classifier => (outputs[to].max(1e-300) / outputs[from].max(1e-300)).ln(),
+        }
     }
 
     /// Bytes that the paper counts for the network: 16 for each neuron (section IV-D).

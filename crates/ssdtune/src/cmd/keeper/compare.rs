@@ -63,7 +63,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 100.0)]
     collect_ms: f64,
 
-    /// Also decide again after every period, if a strategy promises so much (a share of the latency).
+    /// Also decide again after every period, if a strategy promises so much over the one in place: the logarithm of
+    /// latencies (a ranker) or of probabilities (a classifier).
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "0.03")]
     repeat: Option<f64>,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
     /// How to train: a row of Table III (sgd, sgd-momentum, adam-relu, adam-logistic), `ranker`, which predicts
     /// latencies instead of the best strategy, or `all` to compare; the last one that is named is written.
-    #[arg(long, value_name = "NAME", default_value = "ranker")]
+    #[arg(long, value_name = "NAME", default_value = "adam-logistic")]
     recipe: String,
 
     /// Times that every mix is seen.

@@ -21,7 +21,7 @@ pub(crate) struct AllocatorArgs {
     collect_ms: f64,
 
     /// Let it decide again after every further --collect-ms, and switch where the network promises so much over
-    /// what is in place (a share of the latency).
+    /// what is in place: the logarithm of latencies (a ranker) or of probabilities (a classifier).
     #[arg(long, value_name = "SHARE", requires = "allocator")]
     repeat: Option<f64>,
 }
