@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::tuning;
 use serde::Serialize;
 use ssdtune_keeper::bench::{Bench, Settings};
-use ssdtune_keeper::labels::{Labels, Source, label};
+use ssdtune_keeper::labels::{Labels, LabelsError, Source, label};
 use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::saturation;
 use ssdtune_model::CheckedConfig;
@@ -140,8 +140,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let outcome = pool.install(|| label(&bench, &source, args.mixes, &args.out, &tell));
     progress.finish();
     let labels = outcome.map_err(|error| {
-        let file = args.out.display();
-        context.note(format_args!("what was labelled is in {file}; the same command goes on"));
+        if matches!(error, LabelsError::Bench(_)) {
+            let file = args.out.display();
+            context.note(format_args!("what was labelled is in {file}; the same command goes on"));
+        }
         labels_failure(error)
     })?;
     show(&labels, args, context)
