@@ -133,6 +133,7 @@ pub struct Ftl {
     pub(crate) counters: FtlCounters,
     pub(crate) turn: u32,
     plane_order: PlaneOrder,
+    allocation: Allocation,
     /// What lay on it before its first request.
     pub(crate) past: Option<Box<Past>>,
     /// Pages of a victim, while a warm-up moves them.
@@ -166,6 +167,14 @@ pub(crate) struct Switches {
     pub full_mask: SectorMask,
 }
 
+fn is_dynamic(allocation: Allocation, spec: &TenantSpec) -> bool {
+    match allocation {
+        Allocation::Static => false,
+        Allocation::Dynamic => true,
+        Allocation::Hybrid => spec.writer,
+    }
+}
+
 /// The reserve of MQSim, whatever the size of a plane.
 const MQSIM_RESERVE: u32 = 10;
 
@@ -189,11 +198,7 @@ impl Ftl {
                 return Err(FtlError::NoCapacity { tenant });
             }
             let planes = places[tenant].in_order(config.mapping.plane_order, &geometry);
-            let dynamic = match config.mapping.allocation {
-                Allocation::Static => false,
-                Allocation::Dynamic => true,
-                Allocation::Hybrid => spec.writer,
-            };
+            let dynamic = is_dynamic(config.mapping.allocation, spec);
             tenants.push(Tenant::new(base, sectors, planes, dynamic));
             // Leaves are not shared between tenants, so that a leaf's pages are one tenant's neighbours.
             base += sectors.div_ceil(sectors_per_page).next_multiple_of(8);
@@ -226,6 +231,7 @@ impl Ftl {
             counters: FtlCounters::default(),
             turn: 0,
             plane_order: config.mapping.plane_order,
+            allocation: config.mapping.allocation,
             past: None,
             victim: Vec::new(),
             placer,
@@ -291,15 +297,17 @@ impl Ftl {
         }
     }
 
-    /// Binds a tenant to other places from now on. What it has written stays where it is until it is rewritten
-    /// or collected; what it sees stays as large as it was, so the new places must have the room.
+    /// Binds a tenant to other places from now on, and places its writes as hybrid allocation does those of a
+    /// reader or a writer. What it has written stays where it is until it is rewritten or collected; what it
+    /// sees stays as large as it was, so the new places must have the room.
     ///
     /// # Errors
     /// A place does not exist.
-    pub fn bind(&mut self, tenant: usize, places: &Places) -> Result<(), FtlError> {
-        let places = places.check(tenant, &self.geometry)?;
+    pub fn bind(&mut self, tenant: usize, spec: &TenantSpec) -> Result<(), FtlError> {
+        let places = spec.places.check(tenant, &self.geometry)?;
         let planes = places.in_order(self.plane_order, &self.geometry);
-        self.tenants[tenant] = self.tenants[tenant].bound_to(planes);
+        let dynamic = is_dynamic(self.allocation, spec);
+        self.tenants[tenant] = self.tenants[tenant].bound_to(planes, dynamic);
         Ok(())
     }
 

@@ -109,8 +109,8 @@ impl Tenant {
     }
 
     /// The same tenant on other planes.
-    pub fn bound_to(&self, planes: Vec<PlaneId>) -> Self {
-        Self::new(self.base, self.sectors, planes, self.dynamic)
+    pub fn bound_to(&self, planes: Vec<PlaneId>, dynamic: bool) -> Self {
+        Self::new(self.base, self.sectors, planes, dynamic)
     }
 
     /// The plane of a logical page in static order.

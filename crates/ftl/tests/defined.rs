@@ -114,10 +114,11 @@ fn switch(defined: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
     let first = rng.random_range(0..geometry.channels);
     let channels = (first..geometry.channels).collect();
     let places = Places { channels, ..Places::all(&geometry) };
+    let spec = TenantSpec { places, writer: rng.random() };
     let some = 0..defined.tenant_pages(tenant).min(50);
     let held: Vec<_> = some.clone().map(|lpn| defined.place_of(tenant, lpn)).collect();
     for ftl in [defined, stored] {
-        ftl.bind(tenant, &places).expect("there are such channels");
+        ftl.bind(tenant, &spec).expect("there are such channels");
         let after: Vec<_> = some.clone().map(|lpn| ftl.place_of(tenant, lpn)).collect();
         assert_eq!(held, after, "a switch moves nothing");
     }

@@ -44,20 +44,23 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
         None => 0..number("FTL_REFERENCE_CASES").unwrap_or(CASES),
     };
     let all = cases.end - cases.start > 1;
-    let mut activity = [0; 3];
+    let mut activity = [0; 4];
     let mut quiet = Vec::new();
     for number in cases {
         let case = cases::case(number);
         let run = shrink::run_or_explain(&case, number, &words(number, steps), CHECK_EVERY);
-        (0..3).for_each(|i| activity[i] += run.activity[i]);
+        (0..4).for_each(|i| activity[i] += run.activity[i]);
         if run.activity[0] == 0 {
             quiet.push(number);
         }
     }
     // A test that never collects would agree on nothing much.
-    println!("collections, wear collections, moved pages: {activity:?}; without any: {quiet:?}");
+    println!(
+        "collections, wear collections, moved pages, switches: {activity:?}; without any: {quiet:?}"
+    );
     if all && steps >= STEPS {
         assert!(activity[0] > 1_000 && activity[1] > 10 && activity[2] > 10_000, "{activity:?}");
+        assert!(activity[3] > 100, "{activity:?}");
         assert!(quiet.is_empty(), "cases {quiet:?} never collected");
     }
 }

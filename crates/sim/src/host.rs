@@ -103,8 +103,9 @@ impl Core {
         let sectors =
             if self.wrap_request_size { request.sectors & 0xffff } else { request.sectors };
         let now = self.now();
+        let lba = self.tenants[tenant].inside(request.lba);
         let req = self.reqs.insert(Req {
-            lba: self.tenants[tenant].inside(request.lba),
+            lba,
             arrived: now,
             enqueued: now,
             stamp: now,
@@ -120,8 +121,11 @@ impl Core {
         });
         self.stats.arrived += 1;
         if self.stats.has_several() {
-            self.stats.own[tenant].arrived += 1;
-            self.stats.own[tenant].energy.request();
+            let pages = self.pages_touched(lba, sectors);
+            let own = &mut self.stats.own[tenant];
+            own.arrived += 1;
+            own.demand.count(request.op, pages);
+            own.energy.request();
         }
         self.energy.request(now);
         if let Some(sata) = &mut self.sata {

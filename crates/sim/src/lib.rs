@@ -27,6 +27,7 @@
 //! or in a closed loop.
 
 mod ageing;
+mod allocate;
 mod array;
 mod cache;
 mod cached;
@@ -52,6 +53,7 @@ mod turns;
 mod tx;
 mod warmup;
 
+pub use allocate::Demand;
 pub use past::{Footprint, InitialState, Past};
 pub use report::{
     Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Energy, EraseBin,

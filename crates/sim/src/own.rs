@@ -4,6 +4,7 @@
 //! Pages and blocks belong to the tenant whose data they hold (a block holds data of one tenant). A command
 //! to several planes counts as a command of the tenant of its first page.
 
+use crate::allocate::Demand;
 use crate::energy::{Counters, Work};
 use crate::simulator::Core;
 use crate::stats::{Counts, FlashCommands};
@@ -16,6 +17,7 @@ use ssdtune_ftl::{FtlCounters, MappingAccess};
 pub(crate) struct Own {
     /// Requests that reached the host's driver.
     pub arrived: u64,
+    pub demand: Demand,
     pub counts: Counts,
     pub flash: FlashCommands,
     pub ftl: FtlCounters,

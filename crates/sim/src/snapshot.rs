@@ -14,7 +14,7 @@ use ssdtune_model::{CheckedConfig, document};
 
 const MAGIC: [u8; 8] = *b"SSDTSNAP";
 /// To be raised whenever the state's shape changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = MAGIC.len() + 4 + 8 + 4;
 
 /// Why bytes are no state of this drive.

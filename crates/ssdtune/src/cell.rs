@@ -4,6 +4,8 @@ use crate::feed::{ErrorSlot, Feed, Gauge, Target, page_sectors};
 use crate::firmware::{FirmwareReport, FirmwareTime};
 use crate::record::{Recorder, RecorderOptions};
 use anyhow::{Context as _, anyhow};
+use ssdtune_keeper::allocator::{Allocator, Decision, Repeat};
+use ssdtune_keeper::policy::Policy;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
 use ssdtune_predict::firmware::fit::FirmwareModel;
@@ -13,6 +15,7 @@ use ssdtune_sim::{
 };
 use ssdtune_trace::{Request, TenantId};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One stream of a cell.
@@ -67,6 +70,15 @@ pub(crate) struct Ageing {
     pub(crate) occupancy: f64,
 }
 
+/// SSDKeeper, as the command line asks for it.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub(crate) policy: Policy,
+    /// The period after which it decides.
+    pub(crate) collect: Nanos,
+    pub(crate) repeat: Repeat,
+}
+
 /// One simulation, not yet run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -83,6 +95,8 @@ pub(crate) struct Cell {
     pub(crate) save: Option<PathBuf>,
     /// What comes before the run.
     pub(crate) ageing: Option<Ageing>,
+    /// Who shares the channels out to the tenants while it runs.
+    pub(crate) allocator: Option<Arc<Keeper>>,
     /// What the sweep has set.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -104,6 +118,8 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct Ran {
     pub(crate) report: Report,
     pub(crate) completions: Vec<Completion>,
+    /// What the allocator decided.
+    pub(crate) decisions: Vec<Decision>,
     pub(crate) firmware: Option<FirmwareReport>,
 }
 
@@ -150,6 +166,10 @@ impl Cell {
         let served: Vec<Lane> = self.lanes.iter().filter_map(|lane| self.served(lane)).collect();
         let streams = self.open(&served, &drive, &slot, &gauges)?;
         let lengths: Vec<u64> = served.iter().map(|lane| lane.feed.length()).collect();
+        let mut allocator = match &self.allocator {
+            Some(keeper) => Some(Allocator::new(&keeper.policy, keeper.repeat, &drive)?),
+            None => None,
+        };
         let mut kept = Vec::new();
         let mut firmware =
             watch.firmware.map(|model| FirmwareTime::new(model, &drive)).transpose()?;
@@ -168,13 +188,21 @@ impl Cell {
                     kept.extend(some);
                 }
             }
+            if let (Some(allocator), Look::IntervalEnd(at)) = (&mut allocator, look)
+                && let Err(error) = allocator.period_ended(drive, at)
+            {
+                slot.put(error);
+                return false;
+            }
             if drive.completed() - told >= PROGRESS_EVERY {
                 (watch.progress)(share(&gauges, &lengths), drive.completed() - told);
                 told = drive.completed();
             }
             !watch.stop.load(Ordering::Relaxed)
         };
-        match watch.record.interval {
+        // The command line lets only one of the two have its intervals.
+        let interval = watch.record.interval.or(self.allocator.as_ref().map(|k| k.collect));
+        match interval {
             Some(interval) => drive.run_in_intervals(streams, interval, &mut look),
             None => drive.run(streams, |drive| look(drive, Look::Between)),
         };
@@ -185,7 +213,8 @@ impl Cell {
         recorder.finish(&drive)?;
         let report = drive.report();
         let firmware = firmware.map(|firmware| firmware.finish(&drive, &report));
-        Ok(Ran { report, completions: kept, firmware })
+        let decisions = allocator.map(|a| a.decisions().to_vec()).unwrap_or_default();
+        Ok(Ran { report, completions: kept, decisions, firmware })
     }
 
     fn make(&self, observe: Observe) -> anyhow::Result<Simulator> {

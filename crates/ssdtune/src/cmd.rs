@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod db;
 mod grade;
+mod keeper;
 mod man;
 mod predict_perf;
 mod prune;
@@ -55,6 +56,9 @@ pub(crate) enum Command {
     /// Learn how fast a drive is from measurements, and predict workloads without simulating them.
     #[command(subcommand)]
     PredictPerf(predict_perf::Command),
+    /// Learn which channels the tenants of a drive should have, and compare.
+    #[command(subcommand)]
+    Keeper(keeper::Command),
     /// The best configuration known for workloads like this one, at once and without simulation.
     Recommend(Box<recommend::Args>),
     /// List, show, export, import, clean and verify what an AutoDB remembers.
@@ -82,6 +86,7 @@ impl Command {
             Self::Trace(command) => command.run(context),
             Self::Workload(command) => command.run(context),
             Self::PredictPerf(command) => command.run(context),
+            Self::Keeper(command) => command.run(context),
             Self::Recommend(args) => recommend::run(&args, context),
             Self::Db(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),

@@ -4,13 +4,15 @@
 //! Files are streamed, so memory does not grow with the trace. An error on the way ends the stream and is
 //! left in an [`ErrorSlot`], because the simulator's iterators cannot fail.
 
+use crate::device;
+use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::transform::remap::{Dense, DenseOptions, DensePlan};
 use ssdtune_trace::transform::select::{Cut, Filter};
 use ssdtune_trace::transform::time::ScaleTime;
 use ssdtune_trace::transform::{Chain, Transform};
-use ssdtune_trace::workload::{Generator, Model, Seed};
+use ssdtune_trace::workload::{self, Generator, Model, Seed};
 use ssdtune_trace::{
     ReadOptions, Request, Requests, Source, TenantId, TraceError, TraceReader, read_from,
 };
@@ -358,6 +360,15 @@ impl Iterator for Fitted<'_> {
 /// All requests of a trace file, for the few uses that need them at once.
 pub(crate) fn read_all(path: &Path, options: &ReadOptions) -> Result<Vec<Request>, TraceError> {
     Requests::new(open(path, options, &Gauge::default())?).collect()
+}
+
+/// A bundled workload model, or one in a file.
+pub(crate) fn load_model(name: &str) -> Outcome<Model> {
+    if !name.ends_with(".toml") {
+        return workload::bundled(name).map_err(Failure::usage);
+    }
+    let text = ssdtune_model::source::read_text(Path::new(name)).map_err(device::failure)?;
+    workload::parse(&text, name).map_err(Failure::input)
 }
 
 /// Sectors of a page.

@@ -115,6 +115,7 @@ pub(crate) fn cell(
         restore: None,
         save: None,
         ageing: None,
+        allocator: None,
         settings: Vec::new(),
     })
 }

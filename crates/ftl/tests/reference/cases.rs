@@ -45,9 +45,12 @@ pub fn case(number: u64) -> Case {
     size(&mut config, tenants.len() as u32, rng);
     // Dynamic placement may fill a plane with valid pages, and translation pages whose programs never end
     // are never collected.
-    let never_starves = config.mapping.allocation == Allocation::Static
+    let switches = number % 4 == 3 && config.bus.channels > 1;
+    // A tenant that is bound to fewer channels may have more data than they hold.
+    let never_starves = !switches
+        && config.mapping.allocation == Allocation::Static
         && (config.mapping.ideal || !config.compat.free_mapping_writes);
-    Case { config, tenants, never_starves }
+    Case { config, tenants, never_starves, switches }
 }
 
 /// The least drive there is: one channel, four blocks, of which the host sees a quarter.
@@ -60,7 +63,12 @@ pub fn least() -> Case {
     config.mapping.ideal = true;
     config.mapping.overprovisioning = 0.75;
     let places = Places::all(&config.geometry());
-    Case { config, tenants: vec![TenantSpec { places, writer: false }], never_starves: true }
+    Case {
+        config,
+        tenants: vec![TenantSpec { places, writer: false }],
+        never_starves: true,
+        switches: false,
+    }
 }
 
 /// Every second drive has a placement policy, unless it plays MQSim; they are walked through.

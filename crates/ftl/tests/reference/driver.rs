@@ -9,7 +9,9 @@ use super::cases::reserve;
 use super::drive::{Owner, Page, Purpose, Reference, State};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
-use ssdtune_ftl::{BlockRef, EntryRef, Ftl, Load, MappingAccess, Phys, TenantSpec, WriteBack};
+use ssdtune_ftl::{
+    BlockRef, EntryRef, Ftl, Load, MappingAccess, Phys, Places, TenantSpec, WriteBack,
+};
 use ssdtune_model::config::{Frontiers, PlacementPolicy};
 use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
 use std::collections::VecDeque;
@@ -21,6 +23,8 @@ pub struct Case {
     pub tenants: Vec<TenantSpec>,
     /// The spare blocks suffice whatever happens: nothing may ever be held for good.
     pub never_starves: bool,
+    /// Tenants are bound to other places now and then.
+    pub switches: bool,
 }
 
 /// A flash operation under way.
@@ -74,6 +78,7 @@ pub struct Driver {
     clock: u64,
     moves: [u64; 2],
     collections: [u64; 2],
+    switched: u64,
 }
 
 impl Driver {
@@ -96,6 +101,7 @@ impl Driver {
             clock: 0,
             moves: [0; 2],
             collections: [0; 2],
+            switched: 0,
             ftl,
         };
         driver.expect_first_translation_pages();
@@ -154,6 +160,9 @@ impl Driver {
         let busy = self.pending.len() >= PENDING_MAX
             || self.held.iter().map(VecDeque::len).sum::<usize>() >= HELD_MAX;
         let choice = rng.random_range(0..100);
+        if self.case.switches && rng.random_range(0..400) == 0 {
+            self.switch(&mut rng);
+        }
         if busy || choice >= 45 {
             self.end_one(&mut rng);
         } else {
@@ -173,6 +182,20 @@ impl Driver {
             }
             self.compare(tenant, lpn);
         }
+    }
+
+    /// Binds a tenant to other channels, whatever is under way: nothing is lost and nothing moves.
+    fn switch(&mut self, rng: &mut Pcg32) {
+        let channels = self.case.config.bus.channels;
+        let first = rng.random_range(0..channels);
+        let last = rng.random_range(first..channels);
+        let all = Places::all(&self.case.config.geometry());
+        let places = Places { channels: (first..=last).collect(), ..all };
+        let tenant = rng.random_range(0..self.case.tenants.len());
+        let spec = TenantSpec { places, writer: rng.random() };
+        self.ftl.bind(tenant, &spec).expect("there are such channels");
+        self.switched += 1;
+        self.check();
     }
 
     fn end_one(&mut self, rng: &mut Pcg32) {
@@ -590,8 +613,8 @@ impl Driver {
         }
     }
 
-    /// How often blocks were collected, for space and for wear, and pages moved.
-    pub fn activity(&self) -> [u64; 3] {
-        [self.collections[0], self.collections[1], self.moves[0]]
+    /// How often blocks were collected, for space and for wear, pages moved, and tenants bound elsewhere.
+    pub fn activity(&self) -> [u64; 4] {
+        [self.collections[0], self.collections[1], self.moves[0], self.switched]
     }
 }

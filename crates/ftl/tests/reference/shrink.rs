@@ -14,7 +14,7 @@ thread_local! {
 /// What a run showed.
 pub struct Run {
     /// Collections, wear collections, moved pages.
-    pub activity: [u64; 3],
+    pub activity: [u64; 4],
 }
 
 /// A run that broke something: after how many words, and what was said.

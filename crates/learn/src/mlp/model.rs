@@ -71,6 +71,11 @@ impl MlpModel {
         self.layers.iter().map(|layer| layer.weights.len() + layer.bias.len()).sum()
     }
 
+    /// Units of all layers, the inputs aside.
+    pub fn neurons(&self) -> usize {
+        self.layers.iter().map(|layer| layer.bias.len()).sum()
+    }
+
     /// Probabilities or values for each row.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(x, self.inputs())?;

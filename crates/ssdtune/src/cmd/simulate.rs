@@ -4,6 +4,7 @@
 //! on all threads and are printed in their order. `docs/simulate.md` is the tour,
 //! `docs/results-schema.md` the JSON.
 
+mod allocator;
 mod plan;
 mod show;
 
@@ -19,6 +20,7 @@ use crate::record::RecorderOptions;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_keeper::allocator::Decision;
 use ssdtune_predict::firmware::fit::FirmwareModel;
 use ssdtune_sim::{Ending, FtlError, Past, Report, SimError, Slowdown};
 use std::collections::BTreeMap;
@@ -73,6 +75,9 @@ pub(crate) struct Args {
     /// Channels of a tenant, as in 0-3 or 0,2,5; given once for each tenant, in their order.
     #[arg(long, value_name = "LIST", requires = "tenants")]
     channels: Vec<plan::Ids>,
+
+    #[command(flatten)]
+    allocator: allocator::AllocatorArgs,
 
     /// Also run each tenant alone on the same drive, and say how much sharing slows each down and how fair that is.
     #[arg(long)]
@@ -202,6 +207,9 @@ struct CellResult {
     series: Option<PathBuf>,
     error: Option<String>,
     report: Option<Report>,
+    /// What the allocator saw and did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<Decision>,
     /// What sharing costs the tenants, if that was asked for.
     slowdown: Option<Slowdown>,
     /// Firmware time, if a model was given.
@@ -268,6 +276,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         series: watch.record.series.clone(),
         error: None,
         report: None,
+        decisions: Vec::new(),
         slowdown: None,
         firmware: None,
         work_failed: false,
@@ -283,6 +292,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
     match reports {
         Ok((ran, alone)) => {
             let report = ran.report;
+            result.decisions = ran.decisions;
             result.firmware = ran.firmware;
             let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
             result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
@@ -304,7 +314,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
 /// Runs each tenant alone on the same drive, in the order of the tenants.
 fn run_alone(cell: &Cell, watch: &Watch) -> anyhow::Result<Vec<Report>> {
     let alone = |tenant| {
-        let cell = Cell { only: Some(tenant), ..cell.clone() };
+        let cell = Cell { only: Some(tenant), allocator: None, ..cell.clone() };
         let watch = Watch {
             stop: watch.stop,
             progress: &|_, _| {},

@@ -4,7 +4,7 @@ use super::Args;
 use crate::cell::{Cell, Lane, unsupported};
 use crate::context::Context;
 use crate::device::{self, Override};
-use crate::feed::{Feed, Fit, Origin};
+use crate::feed::{Feed, Fit, Origin, load_model};
 use crate::outcome::{Failure, Outcome};
 use crate::pair;
 use anyhow::anyhow;
@@ -13,7 +13,7 @@ use ssdtune_model::source::Loaded;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue};
 use ssdtune_sim::{Past, Places, Replay, Simulator, Tenant};
 use ssdtune_trace::reader::Devices;
-use ssdtune_trace::workload::{self, Model, Seed};
+use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Format, ReadOptions, TenantId};
 use std::path::Path;
 use std::sync::Arc;
@@ -91,6 +91,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
         keep_in_memory(&mut groups)?;
     }
     let past = args.past().map_err(Failure::usage)?;
+    let allocator = args.allocator.keeper()?.map(Arc::new);
     let mut cells = Vec::with_capacity(groups.len() * points.len());
     for group in &groups {
         for (settings, config) in &points {
@@ -114,6 +115,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
                 restore: args.restore.clone(),
                 save: args.save.clone(),
                 ageing: args.ageing(),
+                allocator: allocator.clone(),
                 settings: settings.clone(),
             });
         }
@@ -302,14 +304,6 @@ fn model_group(args: &Args, name: &str, context: &Context) -> Outcome<Group> {
         )));
     }
     Ok(Group { tenants: vec![None; count], described: None, past: None, lanes })
-}
-
-fn load_model(name: &str) -> Outcome<Model> {
-    if !name.ends_with(".toml") {
-        return workload::bundled(name).map_err(Failure::usage);
-    }
-    let text = ssdtune_model::source::read_text(Path::new(name)).map_err(device::failure)?;
-    workload::parse(&text, name).map_err(Failure::input)
 }
 
 /// Traces that several cells replay are read once, if they are not too long.

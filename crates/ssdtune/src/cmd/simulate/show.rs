@@ -43,6 +43,15 @@ fn one(cell: &CellResult, report: &Report, context: &Context) -> Outcome {
         context.line("")?;
         context.line(shares(report, cell.slowdown.as_ref()))?;
     }
+    if let (Some(first), Some(last)) = (cell.decisions.first(), cell.decisions.last()) {
+        context.line(format_args!(
+            "allocator       {} at {:.1} ms; {} after {} looks",
+            first.strategy,
+            first.at_ns as f64 / 1e6,
+            last.strategy,
+            cell.decisions.len()
+        ))?;
+    }
     if let Some(slowdown) = &cell.slowdown {
         context.line(format_args!(
             "fairness        {} least over greatest slowdown, Jain's index {}",

@@ -122,6 +122,7 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
         restore,
         save,
         ageing: None,
+        allocator: None,
         settings,
     })
 }

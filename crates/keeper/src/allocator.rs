@@ -1,0 +1,188 @@
+//! The allocator: looks at a running drive when its time has come, decides, and binds its tenants.
+//!
+//! For the first period T everybody shares all channels (Algorithm 2). At T the policy decides from what the tenants
+//! asked for in it. With [`Repeat::Always`] it looks again after every further T, at what they asked for
+//! since the last look, and switches when the better strategy promises more than the hysteresis over the one
+//! in place, twice in a row: a switch costs nothing at once, but what is written then lies elsewhere.
+//!
+//! Cost: the drive counts (see `ssdtune_sim::Demand`); a decision is one prediction and, if it changes anything, one
+//! binding for each tenant.
+
+use crate::bench::bind;
+use crate::features::Seen;
+use crate::policy::Policy;
+use crate::strategy::Strategy;
+use serde::Serialize;
+use ssdtune_learn::mlp::Buffer;
+use ssdtune_model::Nanos;
+use ssdtune_sim::{Demand, SimError, Simulator};
+use ssdtune_trace::features::ssdkeeper::TENANTS;
+
+/// How often to decide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Repeat {
+    /// At T.
+    Once,
+    /// Every T; a strategy has to promise so much over the one in place (a logarithm of latencies).
+    Always {
+        /// What it has to promise.
+        hysteresis: f64,
+    },
+}
+
+/// A decision, for the record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decision {
+    /// When.
+    pub at_ns: u64,
+    /// The intensity level seen, 0 to 19.
+    pub level: u8,
+    /// Whether each tenant mostly reads.
+    pub reads: Vec<bool>,
+    /// Each tenant's share.
+    pub shares: Vec<f64>,
+    /// What the policy says.
+    pub proposed: Strategy,
+    /// What is in place from now on.
+    pub strategy: Strategy,
+}
+
+/// Why a drive cannot have this allocator.
+#[derive(Debug, thiserror::Error)]
+pub enum AllocatorError {
+    /// The policy is for another drive.
+    #[error(
+        "the model is for drives of {trained} channels, this one has {found}: train one with `ssdtune keeper train`"
+    )]
+    Channels {
+        /// Of the policy.
+        trained: u32,
+        /// Of the drive.
+        found: u32,
+    },
+    /// It knows mixes of so many tenants only.
+    #[error("the allocator shares a drive out to 2 to {TENANTS} tenants, not to {found}")]
+    Tenants {
+        /// How many there are.
+        found: usize,
+    },
+    /// The drive refuses.
+    #[error(transparent)]
+    Drive(#[from] SimError),
+}
+
+/// An allocator at work on a drive.
+#[derive(Debug)]
+pub struct Allocator<'a> {
+    policy: &'a Policy,
+    repeat: Repeat,
+    buffer: Buffer,
+    last: (Nanos, Vec<Demand>),
+    /// What is in place, and as what each tenant is bound.
+    bound: (Strategy, Vec<bool>),
+    /// What was proposed last and not done.
+    candidate: Option<Strategy>,
+    decisions: Vec<Decision>,
+}
+
+impl<'a> Allocator<'a> {
+    /// An allocator for a drive whose tenants share all channels.
+    ///
+    /// # Errors
+    /// The policy does not fit the drive.
+    pub fn new(
+        policy: &'a Policy,
+        repeat: Repeat,
+        drive: &Simulator,
+    ) -> Result<Self, AllocatorError> {
+        let found = drive.config().geometry().channels;
+        if found != policy.channels {
+            return Err(AllocatorError::Channels { trained: policy.channels, found });
+        }
+        let demands: Vec<Demand> = drive.demands().collect();
+        if !(2..=TENANTS).contains(&demands.len()) {
+            // A drive of one tenant counts nothing.
+            return Err(AllocatorError::Tenants { found: demands.len().max(1) });
+        }
+        let bound = (Strategy::Shared, vec![false; demands.len()]);
+        Ok(Self {
+            policy,
+            repeat,
+            buffer: Buffer::default(),
+            last: (drive.now(), demands),
+            bound,
+            candidate: None,
+            decisions: Vec::new(),
+        })
+    }
+
+    /// A period has ended.
+    ///
+    /// # Errors
+    /// The drive refuses the binding.
+    pub fn period_ended(&mut self, drive: &mut Simulator, at: Nanos) -> Result<(), SimError> {
+        let is_first = self.decisions.is_empty();
+        if !is_first && self.repeat == Repeat::Once {
+            return Ok(());
+        }
+        let now: Vec<Demand> = drive.demands().collect();
+        let asked: Vec<Demand> =
+            now.iter().zip(&self.last.1).map(|(now, before)| now.since(before)).collect();
+        let seen = Seen::new(&asked, at.saturating_sub(self.last.0), self.policy.intensity);
+        self.last = (at, now);
+        if asked.iter().all(|demand| demand.pages() == 0) {
+            return Ok(());
+        }
+        let choice = self.policy.choose(&seen, &mut self.buffer);
+        let proposed = choice.strategy;
+        let is_due = is_first || self.is_due(&proposed, &choice.outputs, &seen);
+        if is_due {
+            self.candidate = None;
+            let wanted = (proposed.clone(), seen.writers.clone());
+            if wanted != self.bound {
+                bind(drive, &wanted.0, &wanted.1)?;
+                self.bound = wanted;
+            }
+        }
+        self.decisions.push(Decision {
+            at_ns: at.0,
+            level: seen.features.level,
+            reads: seen.features.reads[..asked.len()].to_vec(),
+            shares: seen.features.shares[..asked.len()].to_vec(),
+            proposed,
+            strategy: self.bound.0.clone(),
+        });
+        Ok(())
+    }
+
+    /// Whether a proposal is so much better than what is in place, and was so the last time.
+    fn is_due(&mut self, proposed: &Strategy, outputs: &[f64], seen: &Seen) -> bool {
+        let Repeat::Always { hysteresis } = self.repeat else { return false };
+        // Two parts follow the kinds: with other kinds they are another strategy.
+        let stays = *proposed == self.bound.0 && seen.writers == self.bound.1;
+        let place = |strategy: &Strategy| {
+            let ordered = seen.to_ordered(strategy);
+            self.policy.strategies.iter().position(|known| *known == ordered)
+        };
+        let gain = match (place(&self.bound.0), place(proposed)) {
+            (Some(from), Some(to)) if seen.writers == self.bound.1 => {
+                self.policy.gain(outputs, from, to)
+            }
+            _ => f64::INFINITY,
+        };
+        if stays || gain < hysteresis {
+            self.candidate = None;
+            return false;
+        }
+        if self.candidate.as_ref() == Some(proposed) {
+            return true;
+        }
+        self.candidate = Some(proposed.clone());
+        false
+    }
+
+    /// Every look so far.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+}

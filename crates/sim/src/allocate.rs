@@ -1,0 +1,88 @@
+//! What a channel allocator needs of a running drive: what each tenant asks for, and other places for a tenant.
+//!
+//! Counters only grow, so the features of a period are a difference of two looks ([`Demand::since`]) and
+//! nothing has to be reset; a request costs a few additions, and on a drive with one tenant nothing. A switch
+//! is made between two events ([`Simulator::run_in_intervals`] stops there): what is under way goes on to
+//! where it was going, what is placed later goes to the new places, and data move when they are rewritten or
+//! collected.
+
+use crate::run::Simulator;
+use crate::simulator::{Core, SimError};
+use serde::{Deserialize, Serialize};
+use ssdtune_ftl::{Places, TenantSpec};
+use ssdtune_model::Sectors;
+use ssdtune_trace::Op;
+use std::ops::Range;
+
+/// What a tenant has asked for since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demand {
+    /// Read requests.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Flash pages that the reads touch, cached or not.
+    pub read_pages: u64,
+    /// Flash pages that the writes touch.
+    pub written_pages: u64,
+}
+
+impl Demand {
+    /// Counts a request of so many flash pages. Trims and flushes ask for no page.
+    #[inline]
+    pub fn count(&mut self, op: Op, pages: u64) {
+        let (requests, all_pages) = match op {
+            Op::Read => (&mut self.reads, &mut self.read_pages),
+            Op::Write => (&mut self.writes, &mut self.written_pages),
+            Op::Trim | Op::Flush => return,
+        };
+        *requests += 1;
+        *all_pages += pages;
+    }
+
+    /// What was asked for after an earlier look.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            reads: self.reads - before.reads,
+            writes: self.writes - before.writes,
+            read_pages: self.read_pages - before.read_pages,
+            written_pages: self.written_pages - before.written_pages,
+        }
+    }
+
+    /// Flash pages, read or written.
+    pub const fn pages(&self) -> u64 {
+        self.read_pages + self.written_pages
+    }
+}
+
+impl Core {
+    /// Pages that a stretch of a tenant's sectors touches.
+    #[inline]
+    pub(crate) fn pages_touched(&self, lba: Sectors, sectors: u32) -> u64 {
+        let Range { start, end } = lba.0..lba.0 + u64::from(sectors.max(1));
+        self.page_of(end - 1) - self.page_of(start) + 1
+    }
+}
+
+impl Simulator {
+    /// What each tenant has asked for since the start; nothing on a drive with one tenant, which shares with
+    /// nobody.
+    pub fn demands(&self) -> impl Iterator<Item = Demand> + '_ {
+        self.core.stats.own.iter().map(|own| own.demand)
+    }
+
+    /// Binds a tenant to other places from now on, as a writer or a reader (see
+    /// `mapping.allocation = "hybrid"`). Data stay where they are until they are rewritten or collected, and the
+    /// tenant sees as much as before.
+    ///
+    /// # Errors
+    /// There is no such place.
+    ///
+    /// # Panics
+    /// If the drive has no such tenant.
+    pub fn bind(&mut self, tenant: usize, places: &Places, writer: bool) -> Result<(), SimError> {
+        Ok(self.core.ftl.bind(tenant, &TenantSpec { places: places.clone(), writer })?)
+    }
+}

@@ -1,0 +1,127 @@
+//! `ssdtune keeper …`: channels for the tenants of a drive, learned from simulations.
+//!
+//! `docs/keeper.md` is the tour.
+
+mod compare;
+mod eval;
+mod label;
+mod map;
+mod shares;
+mod train;
+
+use crate::context::Context;
+use crate::device::{self, Overrides};
+use crate::outcome::{Failure, Outcome};
+use clap::Subcommand;
+use ssdtune_keeper::bench::BenchError;
+use ssdtune_keeper::labels::{Labels, LabelsError};
+use ssdtune_keeper::policy::Policy;
+use ssdtune_model::CheckedConfig;
+use ssdtune_model::config::Allocation;
+use std::path::Path;
+
+/// What to do with channel allocations.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find out by simulation which strategy is the best for each of many synthetic mixes.
+    Label(Box<label::Args>),
+    /// Train a network on labelled mixes. Needs a build with the feature `torch`.
+    Train(train::Args),
+    /// Say how good a network is on labelled mixes that it has not seen.
+    Eval(eval::Args),
+    /// Print which strategy a network chooses at every intensity and write share (Fig. 6).
+    Map(map::Args),
+    /// Measure every strategy of two tenants at nine write shares (Fig. 2).
+    Shares(Box<shares::Args>),
+    /// Compare Shared, Isolated, SSDKeeper and the best strategy on a mix of workloads or traces (Fig. 5).
+    Compare(Box<compare::Args>),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self, context: &Context) -> Outcome {
+        match self {
+            Self::Label(args) => label::run(&args, context),
+            Self::Train(args) => train::run(&args, context),
+            Self::Eval(args) => eval::run(&args, context),
+            Self::Map(args) => map::run(&args, context),
+            Self::Shares(args) => shares::run(&args, context),
+            Self::Compare(args) => compare::run(&args, context),
+        }
+    }
+}
+
+/// Which drive.
+#[derive(Debug, clap::Args)]
+struct DriveArgs {
+    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim ssdconfig.xml.
+    #[arg(long, value_name = "DEVICE", default_value = "ssdkeeper")]
+    device: String,
+
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+impl DriveArgs {
+    /// The drive, checked.
+    fn load(&self, context: &Context) -> Outcome<CheckedConfig> {
+        let loaded = device::load(&self.device, &self.overrides, context)?;
+        loaded.notes.iter().for_each(|note| context.note(format_args!("{}: {note}", self.device)));
+        loaded.config.check().map_err(Failure::input)
+    }
+
+    /// The drive with static allocation: strategies are compared by their channels alone, and hybrid allocation
+    /// comes on top.
+    fn load_static(&self, context: &Context) -> Outcome<CheckedConfig> {
+        let mut config = (*self.load(context)?).clone();
+        config.mapping.allocation = Allocation::Static;
+        config.check().map_err(Failure::input)
+    }
+}
+
+fn read_policy(path: &Path) -> Outcome<Policy> {
+    Policy::read(path).map_err(Failure::input)
+}
+
+fn read_labels(path: &Path) -> Outcome<Labels> {
+    Labels::read(path).map_err(labels_failure)
+}
+
+/// What a library error means for the exit code.
+fn labels_failure(error: LabelsError) -> Failure {
+    match error {
+        LabelsError::Other { .. } => Failure::usage(error),
+        LabelsError::Bench(error) => bench_failure(error),
+        other => Failure::input(other),
+    }
+}
+
+fn bench_failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::Interrupted => Failure::Interrupted,
+        other => Failure::Work(other.into()),
+    }
+}
+
+/// The program and the version of its simulator's results.
+fn simulator() -> String {
+    let (name, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    format!("{name} {version}, results {}", ssdtune_tune::key::RESULTS_EPOCH)
+}
+
+/// The command line as it was given, without the path of the program.
+fn command_line() -> String {
+    let arguments = std::env::args_os().skip(1);
+    let words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+    format!("ssdtune {}", words.join(" "))
+}
+
+/// A share as per cent.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Nanoseconds as microseconds.
+fn micros(ns: f64) -> String {
+    format!("{:.1}", ns / 1e3)
+}

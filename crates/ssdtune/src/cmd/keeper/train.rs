@@ -1,0 +1,121 @@
+//! `keeper train`: networks from labels, and how they come to be (Table III, Fig. 4).
+
+use super::{command_line, percent, read_labels};
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use crate::table;
+use anyhow::Context as _;
+use serde::Serialize;
+use ssdtune_keeper::eval::{Score, score};
+use ssdtune_keeper::train::{RECIPES, Recipe, Schedule, TrainError, Trained, divide, train};
+use ssdtune_learn::mlp::Curves;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Arguments of `keeper train`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Labels of `keeper label`.
+    labels: PathBuf,
+
+    /// How to train: a row of Table III (sgd, sgd-momentum, adam-relu, adam-logistic), `ranker`, which predicts
+    /// latencies instead of the best strategy, or `all` to compare; the last one that is named is written.
+    #[arg(long, value_name = "NAME", default_value = "adam-logistic")]
+    recipe: String,
+
+    /// Times that every mix is seen.
+    #[arg(long, value_name = "N", default_value_t = Schedule::default().epochs as u32, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    epochs: u32,
+
+    /// Mixes for each step.
+    #[arg(long, value_name = "N", default_value_t = Schedule::default().batch as u32, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    batch: u32,
+
+    /// File for the network.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// One training.
+#[derive(Serialize)]
+struct Line {
+    recipe: &'static str,
+    mixes: usize,
+    epoch: usize,
+    seconds: f64,
+    loss: f64,
+    score: Score,
+    curves: Curves,
+}
+
+/// Trains, writes, prints.
+pub(super) fn run(args: &Args, context: &Context) -> Outcome {
+    let labels = read_labels(&args.labels)?;
+    let recipes: Vec<Recipe> = (RECIPES.iter().copied())
+        .filter(|recipe| args.recipe == "all" || args.recipe == recipe.name)
+        .collect();
+    if recipes.is_empty() {
+        let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
+        let (given, legal) = (&args.recipe, names.join(", "));
+        return Err(Failure::usage(anyhow::anyhow!("--recipe {given}: one of {legal}, all")));
+    }
+    let seed = context.seed().unwrap_or(0);
+    let schedule = Schedule { epochs: args.epochs as usize, batch: args.batch as usize, seed };
+    let [rows, test] = divide(&labels, seed).map_err(Failure::input)?;
+    let mut lines = Vec::new();
+    for recipe in recipes {
+        let start = Instant::now();
+        let Trained { policy, curves, epoch } =
+            train(&labels, &rows, recipe, schedule, command_line()).map_err(failure)?;
+        let seconds = start.elapsed().as_secs_f64();
+        if let Some(path) = &args.out {
+            let text = serde_json::to_string(&policy)? + "\n";
+            std::fs::write(path, text)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let (score, mixes) = (score(&policy, &test), rows.len());
+        let loss = curves.train_loss.get(epoch).copied().unwrap_or(f64::NAN);
+        lines.push(Line { recipe: recipe.name, mixes, epoch, seconds, loss, score, curves });
+    }
+    if context.json() {
+        return context.document(&lines);
+    }
+    context.line(format_args!("{} mixes to train, {} to test", rows.len(), test.len()))?;
+    context.line(table_of(&lines))
+}
+
+fn failure(error: TrainError) -> Failure {
+    match error {
+        TrainError::TooFew { .. } => Failure::input(error),
+        TrainError::Network(_) => Failure::Work(error.into()),
+    }
+}
+
+fn table_of(lines: &[Line]) -> comfy_table::Table {
+    let mut table = table::new(&[
+        "recipe",
+        "loss",
+        "accuracy",
+        "within 1 %",
+        "regret",
+        "p99",
+        "max",
+        "epoch",
+        "seconds",
+    ]);
+    for line in lines {
+        let score = &line.score;
+        table.add_row([
+            line.recipe.to_owned(),
+            format!("{:.3}", line.loss),
+            percent(score.accuracy),
+            percent(score.tie_accuracy),
+            format!("{:.2} %", 100.0 * score.regret_mean),
+            percent(score.regret_p99),
+            percent(score.regret_max),
+            line.epoch.to_string(),
+            format!("{:.1}", line.seconds),
+        ]);
+    }
+    table
+}

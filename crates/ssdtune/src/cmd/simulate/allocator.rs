@@ -1,0 +1,62 @@
+//! `--allocator`: who shares the channels out to the tenants while the drive runs.
+
+use crate::cell::Keeper;
+use crate::outcome::{Failure, Outcome};
+use anyhow::anyhow;
+use ssdtune_keeper::allocator::Repeat;
+use ssdtune_keeper::policy::Policy;
+use ssdtune_model::Nanos;
+use std::path::PathBuf;
+
+/// Flags of the allocator.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AllocatorArgs {
+    /// Let SSDKeeper give tenants channels: all share all of them until --collect-ms have gone, then a trained
+    /// network chooses (`docs/keeper.md`).
+    #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
+    allocator: Option<AllocatorArg>,
+
+    /// Milliseconds of simulated time after which the allocator decides.
+    #[arg(long, value_name = "MS", default_value_t = 100.0, requires = "allocator")]
+    collect_ms: f64,
+
+    /// Let it decide again after every further --collect-ms, and switch where the network promises so much over
+    /// what is in place: the logarithm of latencies (a ranker) or of probabilities (a classifier).
+    #[arg(long, value_name = "SHARE", requires = "allocator")]
+    repeat: Option<f64>,
+}
+
+/// `keeper:MODEL`.
+#[derive(Clone, Debug)]
+struct AllocatorArg(PathBuf);
+
+impl std::str::FromStr for AllocatorArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("keeper", path)) if !path.is_empty() => Ok(Self(path.into())),
+            _ => Err("write keeper: and the file of a trained network".to_owned()),
+        }
+    }
+}
+
+impl AllocatorArgs {
+    /// The allocator, if one is asked for.
+    pub(crate) fn keeper(&self) -> Outcome<Option<Keeper>> {
+        let Some(AllocatorArg(path)) = &self.allocator else { return Ok(None) };
+        if !(self.collect_ms > 0.0 && self.collect_ms <= 1e9) {
+            let given = self.collect_ms;
+            return Err(Failure::usage(anyhow!("--collect-ms {given}: above 0, at most 1e9")));
+        }
+        let repeat = match self.repeat {
+            None => Repeat::Once,
+            Some(hysteresis) if (0.0..=1.0).contains(&hysteresis) => Repeat::Always { hysteresis },
+            Some(given) => {
+                return Err(Failure::usage(anyhow!("--repeat {given}: a share from 0 to 1")));
+            }
+        };
+        let policy = Policy::read(path).map_err(Failure::input)?;
+        Ok(Some(Keeper { policy, collect: Nanos((self.collect_ms * 1e6).max(1.0) as u64), repeat }))
+    }
+}

@@ -1,0 +1,154 @@
+//! `ssdtune keeper` and `simulate --allocator` from end to end: label, resume, eval, map, compare, wrong input.
+
+use predicates::prelude::*;
+use serde_json::{Value, json};
+use ssdtune_tests::ssdtune;
+use std::path::{Path, PathBuf};
+
+/// The drive of Table I with fewer blocks.
+const SMALL: [&str; 2] = ["--set", "flash.blocks_per_plane=128"];
+
+fn keeper(words: &[&str]) -> assert_cmd::Command {
+    let mut command = ssdtune();
+    command.arg("keeper").args(words);
+    command
+}
+
+fn label(out: &Path, more: &[&str]) -> assert_cmd::Command {
+    let mut command = keeper(&["label", "--requests", "200", "--working-set", "512"]);
+    command.args(SMALL).args(["--rate-max", "80000"]).args(more).arg("--out").arg(out);
+    command
+}
+
+/// A network that always says `5:3` for mixes of both kinds.
+fn model(directory: &Path) -> PathBuf {
+    let mut strategies: Vec<String> =
+        ["Shared", "Isolated", "7:1", "6:2", "5:3", "3:5", "2:6", "1:7"].map(str::to_owned).into();
+    for a in 1..=5 {
+        for b in 1..=6 - a {
+            for c in 1..=7 - a - b {
+                strategies.push(format!("{a}:{b}:{c}:{}", 8 - a - b - c));
+            }
+        }
+    }
+    strategies.retain(|name| name != "2:2:2:2");
+    assert_eq!(strategies.len(), 42);
+    let bias: Vec<f64> =
+        strategies.iter().map(|name| if name == "5:3" { -0.5 } else { 0.0 }).collect();
+    let layer = json!({ "inputs": 9, "weights": vec![0.0; 9 * 42], "bias": bias });
+    let network =
+        json!({ "version": 1, "activation": "relu", "output": "linear", "layers": [layer] });
+    let model = json!({
+        "version": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "by hand",
+        "seed": 0, "intensity": { "requests_per_s_max": 80_000.0 }, "kind": "ranker",
+        "abstain": 0.01, "strategies": strategies, "network": network,
+    });
+    let path = directory.join("model.json");
+    std::fs::write(&path, model.to_string()).unwrap();
+    path
+}
+
+fn json_of(command: &mut assert_cmd::Command) -> Value {
+    let done = command.arg("--json").assert().success();
+    serde_json::from_slice(&done.get_output().stdout).unwrap()
+}
+
+#[test]
+fn labels_go_on_where_they_ended_and_are_judged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("labels.jsonl");
+    let summary = json_of(&mut label(&path, &["--mixes", "4", "--tenants", "4,2"]));
+    assert_eq!(summary["mixes"], 4);
+    let four = std::fs::read_to_string(&path).unwrap();
+    json_of(&mut label(&path, &["--mixes", "24", "--tenants", "4,2"]));
+    let all = std::fs::read_to_string(&path).unwrap();
+    assert!(all.starts_with(&four), "what was known stays");
+    // Other settings are another file.
+    label(&path, &["--mixes", "4", "--tenants", "4"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("begun with other settings"));
+    let model = model(directory.path());
+    let mut eval = keeper(&["eval", "--all", "--model"]);
+    let document = json_of(eval.arg(&model).arg(&path));
+    assert_eq!(document["model"]["mixes"], 24);
+    assert_eq!(document["cost"]["multiplications"], 9 * 42);
+    assert!(document["shared"]["regret_mean"].as_f64().unwrap() > 0.0);
+    let mut train = keeper(&["train", "--recipe", "none"]);
+    train.arg(&path).assert().code(2).stderr(predicate::str::contains("adam-logistic"));
+}
+
+#[test]
+fn a_map_has_every_level_and_share() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut map = keeper(&["map", "--model"]);
+    let places = json_of(map.arg(model(directory.path())));
+    assert_eq!(places.as_array().unwrap().len(), 20 * 9);
+    assert!(places.as_array().unwrap().iter().all(|place| place["strategy"] == "5:3"));
+}
+
+#[test]
+fn plans_are_compared_on_workloads() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut compare = keeper(&["compare", "--requests", "3000", "--level", "8"]);
+    compare.args(SMALL).args(["--collect-ms", "5", "--repeat", "--workload", "mds_0", "mds_1"]);
+    let document = json_of(compare.arg("--model").arg(model(directory.path())));
+    assert_eq!(document["writers"], json!([true, false]));
+    assert_eq!(document["level"], 7);
+    let lines = document["lines"].as_array().unwrap();
+    let plans: Vec<&str> = lines.iter().map(|line| line["plan"].as_str().unwrap()).collect();
+    let expected = [
+        "Shared",
+        "Isolated",
+        "SSDKeeper",
+        "SSDKeeper + hybrid",
+        "SSDKeeper, repeated",
+        "best of 8",
+    ];
+    assert_eq!(plans, expected);
+    assert_eq!(lines[2]["strategy"], "5:3");
+    let total = |line: &Value| line["total_ns"].as_f64().unwrap();
+    assert!(lines.iter().all(|line| line["plan"].as_str().unwrap().contains("SSDKeeper")
+        || total(line) >= total(&lines[5])));
+}
+
+#[test]
+fn a_simulation_takes_an_allocator() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = model(directory.path());
+    let trace = |name: &str, op: &str| {
+        let path = directory.path().join(name);
+        let mut text = String::from("time_ns,tenant,op,lba,sectors\n");
+        for number in 0..2000 {
+            text.push_str(&format!("{},0,{op},{},32\n", number * 40_000, number % 97 * 32));
+        }
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let [a, b] = [trace("a.csv", "W"), trace("b.csv", "R")];
+    let run = |allocator: Option<&str>| {
+        let mut command = ssdtune();
+        command.args(["simulate", "--device", "ssdkeeper", "--tenants", "--trace"]).arg(&a).arg(&b);
+        command.args(SMALL).args(["--start", "sequential"]);
+        if let Some(allocator) = allocator {
+            command.args(["--collect-ms", "20", "--allocator", allocator]);
+        }
+        command
+    };
+    let shared = json_of(&mut run(None));
+    let keeper = json_of(&mut run(Some(&format!("keeper:{}", model.display()))));
+    let decisions = keeper["cells"][0]["decisions"].as_array().unwrap();
+    assert_eq!(decisions.len(), 1);
+    assert_eq!(
+        (&decisions[0]["strategy"], &decisions[0]["at_ns"]),
+        (&json!("5:3"), &json!(20_000_000))
+    );
+    assert!(shared["cells"][0].get("decisions").is_none(), "the document is what it was");
+    let counts = |document: &Value| document["cells"][0]["report"]["requests"].clone();
+    assert_eq!(counts(&shared), counts(&keeper));
+    run(Some("keeper:absent.json"))
+        .assert()
+        .code(3)
+        .stderr(predicate::str::contains("absent.json"));
+    run(Some("other")).assert().code(2).stderr(predicate::str::contains("keeper:"));
+}
