@@ -11,7 +11,15 @@ pub(super) const FILE: &str = "lock";
 /// Held as long as the AutoDB is open.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread is starting holds a copy of the file until it runs
+        // its program. If this fails, closing it later does what can be done.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -41,6 +49,6 @@ impl Lock {
             writeln!(file, "{}", std::process::id())
         };
         note(&mut file).map_err(failed("writing its lock"))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
