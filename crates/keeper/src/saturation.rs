@@ -1,7 +1,7 @@
 //! Where a drive saturates: what intensity levels are measured by.
 //!
 //! Two writing and two reading tenants with equal shares, all channels shared, requests as in [`crate::mix`]. A rate
-//! saturates the drive when the requests take [`LATE`] of their own time longer to complete than to
+//! saturates the drive when the requests take `LATE` of their own time longer to complete than to
 //! arrive. Level 20 ends at [`SHARE`] of the least rate that does, found by bisection to 1 %.
 //!
 //! Cost: about ten simulations.
