@@ -2,13 +2,15 @@
 
 use super::{EvaluationError, Evaluator, ExternalError, InitialState, Job, Measurement};
 use crate::db::{AutoDb, Batch, DbError, Kind};
-use crate::key::{EvaluationInputs, EvaluationKey, WarmUp, canonical, configuration_digest};
+use crate::key::{
+    Digest, EvaluationInputs, EvaluationKey, WarmUp, canonical, configuration_digest,
+};
 use crate::lesson::Asked;
 use serde::{Deserialize, Serialize};
 use ssdtune_sim::{Filling, Replay};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What is told while work goes on.
 #[derive(Clone, Copy, Debug)]
@@ -61,11 +63,18 @@ pub struct Lab<'a> {
     db: Option<&'a AutoDb>,
     /// What this process has asked already, so that a search without AutoDB runs nothing twice either.
     known: Mutex<BTreeMap<EvaluationKey, Answer>>,
+    /// Drives whose text this process has stored.
+    stored: Mutex<BTreeSet<Digest>>,
     stop: &'a AtomicBool,
     tell: &'a (dyn Fn(Tick) + Sync),
     answered: AtomicU64,
     run: AtomicU64,
     requests: AtomicU64,
+}
+
+/// A panic elsewhere leaves these tables whole: they change by single insertions.
+fn lock<T>(table: &Mutex<T>) -> MutexGuard<'_, T> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Lab<'a> {
@@ -80,6 +89,7 @@ impl<'a> Lab<'a> {
             evaluator,
             db,
             known: Mutex::default(),
+            stored: Mutex::default(),
             stop,
             tell,
             answered: AtomicU64::new(0),
@@ -149,12 +159,12 @@ impl<'a> Lab<'a> {
         let cost = |job: &Job| job.trace.footprint_sectors() + job.trace.requests().len() as u64;
         work.sort_by_key(|(key, job)| (std::cmp::Reverse(cost(job)), *key));
         self.run_all(&work)?;
-        let known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = lock(&self.known);
         Ok(keys.iter().map(|key| known[key].clone()).collect())
     }
 
     fn recall(&self, key: &EvaluationKey) -> Result<Option<Answer>, LabError> {
-        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = lock(&self.known);
         if let Some(answer) = known.get(key) {
             return Ok(Some(answer.clone()));
         }
@@ -208,10 +218,17 @@ impl<'a> Lab<'a> {
             traits: *job.trace.traits(),
         };
         let mut batch = Batch::default();
-        batch.put(Kind::Configuration, configuration.as_bytes(), &canonical(job.config))?;
+        let is_new = !lock(&self.stored).contains(&configuration);
+        if is_new {
+            batch.put(Kind::Configuration, configuration.as_bytes(), &canonical(job.config))?;
+        }
         let stored = Stored { answer, asked: Some(asked) };
         batch.put(Kind::Evaluation, key.as_bytes(), &stored)?;
         db.commit(&batch)?;
+        // Only now: whoever finds it here may rely on its being there.
+        if is_new {
+            lock(&self.stored).insert(configuration);
+        }
         Ok(())
     }
 
@@ -235,7 +252,7 @@ impl<'a> Lab<'a> {
         if let Some(db) = self.db {
             self.store(db, key, job, stored)?;
         }
-        self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(*key, answer);
+        lock(&self.known).insert(*key, answer);
         self.answered.fetch_add(1, Ordering::Relaxed);
         self.run.fetch_add(1, Ordering::Relaxed);
         self.requests.fetch_add(2 * job.trace.requests().len() as u64, Ordering::Relaxed);

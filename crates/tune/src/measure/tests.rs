@@ -1,5 +1,6 @@
 use super::*;
-use crate::db::AutoDb;
+use crate::db::{AutoDb, Kind};
+use crate::key::configuration_digest;
 use crate::workload::Trace;
 use ssdtune_model::presets;
 use ssdtune_trace::workload::{Seed, bundled};
@@ -68,6 +69,24 @@ fn nothing_is_measured_twice_and_answers_keep_the_order_of_questions() {
             assert_eq!(answer.as_ref().unwrap(), alone);
         }
     }
+}
+
+/// A drive's text stands once for its evaluations: each record that is written takes a generation.
+#[test]
+fn the_text_of_a_drive_is_stored_once() {
+    let intel = config("intel-750");
+    let traces = [trace("websearch", 300), trace("database", 300), trace("recomm", 300)];
+    let directory = tempfile::tempdir().unwrap();
+    let db = AutoDb::open(directory.path().join("db")).unwrap();
+    let before = db.generation();
+    let evaluator = InProcess::default();
+    let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+    for trace in &traces {
+        lab.measure(&[Job { config: &intel, trace, depth: 4 }]).unwrap();
+    }
+    assert_eq!(db.generation().0 - before.0, 4);
+    let text = db.get::<String>(Kind::Configuration, configuration_digest(&intel).as_bytes());
+    assert!(text.unwrap().is_some());
 }
 
 #[test]
