@@ -23,10 +23,13 @@
 //! A new observation joins a fitted model in O(n²) without retraining ([`GpModel::add`]). Columns
 //! should be of comparable size, best in [0, 1]: see [`crate::space`]. Constant columns do no harm.
 //!
-//! Left out: gradients with respect to inputs, sparse approximations (n is some hundreds here),
-//! more than one target.
+//! Where only the expected value is wanted, row by row, [`GpModel::expectation`] keeps what that needs.
+//!
+//! Left out: gradients with respect to inputs, sparse approximations (n is some thousands at most), more
+//! than one target.
 
 mod errors;
+mod expectation;
 mod fit;
 mod kernel;
 mod likelihood;
@@ -35,6 +38,7 @@ mod optimise;
 mod params;
 
 pub use errors::GpError;
+pub use expectation::GpMean;
 pub use kernel::Hyperparameters;
 pub use model::{GpModel, LeaveOneOut, Predictions};
 pub use params::{GpParams, GpValidParams, LengthScales, Mean};

@@ -165,6 +165,20 @@ impl GpModel {
         false
     }
 
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Rows as observed, one after the other.
+    pub(super) fn cells(&self) -> &[f64] {
+        &self.cells
+    }
+
+    /// What each observation's kernel counts in the mean.
+    pub(super) fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
     /// Mean and variance for each row.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Predictions, DataError> {
         check_columns(x, self.columns)?;

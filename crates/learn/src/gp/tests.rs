@@ -278,3 +278,32 @@ fn a_model_survives_its_file_and_a_damaged_one_does_not() {
         assert!(serde_json::from_str::<GpModel>(&text.replace(from, to)).is_err());
     }
 }
+
+/// The short form says what the full model says, also after a file, and of blocks that are not full.
+#[test]
+fn an_expectation_is_the_models_mean() {
+    for rows in [3, 64, 150] {
+        let (x, y) = data(rows, 5, 11);
+        let lengths = vec![0.4, 0.9, 3.0, 1.0, 0.7];
+        let model = GpModel::with_hyperparameters(x.view(), y.view(), hyper(lengths)).unwrap();
+        let short = model.expectation();
+        let (asked, _) = data(40, 5, 12);
+        let means = model.predict(asked.view()).unwrap().means;
+        let text = serde_json::to_string(&short).unwrap();
+        let read: GpMean = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, short);
+        for (row, mean) in asked.rows().into_iter().zip(means) {
+            let found = short.predict_one(row.as_slice().unwrap()).unwrap();
+            assert!((found - mean).abs() < 1e-9, "{rows} rows: {found} instead of {mean}");
+        }
+        assert!(short.predict_one(&[0.0; 4]).is_err());
+        assert!(
+            serde_json::from_str::<GpMean>(&text.replacen("\"columns\":5", "\"columns\":0", 1))
+                .is_err()
+        );
+        assert!(
+            serde_json::from_str::<GpMean>(&text.replacen("\"columns\":5", "\"columns\":4", 1))
+                .is_err()
+        );
+    }
+}

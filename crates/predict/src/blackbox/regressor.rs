@@ -1,13 +1,15 @@
 //! One target (latency, IOPS or bandwidth) as a function of a workload: which columns, on which scale, by
 //! which learner ([`Recipe`]), and the fitted function ([`Regressor`]).
 //!
-//! A prediction costs the columns (50 ns; 300 ns for the derived ones) and a walk through each tree.
+//! A prediction costs the columns (50 ns; 300 ns for the derived ones) and a walk through each tree, or for a
+//! Gaussian process one kernel for each row it learned from.
 
 use super::features::{COLUMNS_MAX, Characteristics, Features};
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::bag::{BagError, BagModel, BagParams};
+use ssdtune_learn::gp::{GpError, GpMean, GpModel, GpParams, LengthScales};
 use ssdtune_learn::split::{self, SplitError};
 use ssdtune_learn::tree::{Leaves, Path, TreeError, TreeModel, TreeParams, Weighting};
 use ssdtune_learn::{DataError, measure};
@@ -49,6 +51,11 @@ pub enum Learner {
         #[serde(default)]
         smoothing: u32,
     },
+    /// The mean of a Gaussian process with a length for each column.
+    Process {
+        /// Rows drawn to train its lengths and variances on; on all others it is only conditioned.
+        tuned_on: usize,
+    },
 }
 
 /// How a target is learned.
@@ -72,6 +79,9 @@ pub enum FitError {
     /// The ensemble.
     #[error(transparent)]
     Bag(#[from] BagError),
+    /// The process.
+    #[error(transparent)]
+    Process(#[from] GpError),
     /// The rows.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -109,6 +119,9 @@ impl fmt::Display for Recipe {
                 "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns, smoothed by \
                  {smoothing}"
             ),
+            Learner::Process { tuned_on } => {
+                write!(f, "{features}, {scale}, Gaussian process tuned on {tuned_on}")
+            }
         }
     }
 }
@@ -118,6 +131,7 @@ impl fmt::Display for Recipe {
 enum Fitted {
     Tree(TreeModel),
     Bag(BagModel),
+    Process(GpMean),
 }
 
 /// A learned target.
@@ -128,6 +142,37 @@ pub struct Regressor {
     fitted: Fitted,
     /// Smallest and largest target learned from: no prediction leaves them by more than half.
     range: (f64, f64),
+}
+
+impl Scale {
+    fn of(self, targets: &[f64]) -> Array1<f64> {
+        match self {
+            Self::Log => targets.iter().map(|target| target.ln()).collect(),
+            Self::Plain | Self::Relative => targets.to_vec().into(),
+        }
+    }
+
+    fn back(self, value: f64) -> f64 {
+        if self == Self::Log { value.exp() } else { value }
+    }
+}
+
+/// Tuning costs the cube of its rows for each of some fifty steps, conditioning the cube of all rows once: a few
+/// hundred rows say as much of lengths and variances as all.
+fn process(
+    x: &Array2<f64>,
+    y: &Array1<f64>,
+    tuned_on: usize,
+    seed: u64,
+) -> Result<GpModel, FitError> {
+    let params = GpParams::new(LengthScales::Ard).starts(1).seed(seed);
+    if tuned_on >= y.len() {
+        return Ok(params.fit(x.view(), y.view())?);
+    }
+    let share = tuned_on as f64 / y.len() as f64;
+    let part = &split::parts(y.len(), &[share, 1.0 - share], seed)?[0];
+    let tuned = params.fit(x.select(Axis(0), part).view(), y.select(Axis(0), part).view())?;
+    Ok(GpModel::with_hyperparameters(x.view(), y.view(), tuned.hyperparameters().clone())?)
 }
 
 /// The rows of a matrix.
@@ -149,10 +194,7 @@ impl Recipe {
         seed: u64,
     ) -> Result<Regressor, FitError> {
         let x = matrix(self.features, workloads);
-        let y: Array1<f64> = match self.scale {
-            Scale::Log => targets.iter().map(|target| target.ln()).collect(),
-            Scale::Plain | Scale::Relative => targets.to_vec().into(),
-        };
+        let y = self.scale.of(targets);
         let weighting = match self.scale {
             Scale::Relative => Weighting::Relative,
             Scale::Plain | Scale::Log => Weighting::Uniform,
@@ -168,13 +210,17 @@ impl Recipe {
                 let tree = tree.columns_per_split(columns);
                 Fitted::Bag(BagParams::new(trees, tree).fit(x.view(), y.view())?)
             }
+            Learner::Process { tuned_on } => {
+                Fitted::Process(process(&x, &y, tuned_on, seed)?.expectation())
+            }
         };
         let low = targets.iter().copied().fold(f64::INFINITY, f64::min);
         let high = targets.iter().copied().fold(0.0, f64::max);
         Ok(Regressor { recipe: *self, fitted, range: (low, high) })
     }
 
-    /// What each row is predicted by models that have not seen it.
+    /// What each row is predicted by models that have not seen it. A Gaussian process leaves out row by row
+    /// and keeps its lengths and variances, which no single row moves much.
     ///
     /// # Errors
     /// As [`Recipe::fit`], or there are fewer rows than folds.
@@ -185,6 +231,11 @@ impl Recipe {
         folds: usize,
         seed: u64,
     ) -> Result<Vec<f64>, FitError> {
+        if let Learner::Process { tuned_on } = self.learner {
+            let (x, y) = (matrix(self.features, workloads), self.scale.of(targets));
+            let unseen = process(&x, &y, tuned_on, seed)?.leave_one_out().means;
+            return Ok(unseen.iter().map(|value| self.scale.back(*value)).collect());
+        }
         let splits = split::k_fold(targets.len(), folds, seed)?;
         let parts: Vec<Vec<(usize, f64)>> = splits
             .into_par_iter()
@@ -238,10 +289,10 @@ impl Regressor {
         let found = match &self.fitted {
             Fitted::Tree(tree) => tree.predict_one(row),
             Fitted::Bag(bag) => bag.predict_one(row),
+            Fitted::Process(process) => process.predict_one(row),
         };
         // A row that is no number is predicted nothing; characteristics from files are checked before.
-        let value = found.unwrap_or(f64::NAN);
-        let value = if self.recipe.scale == Scale::Log { value.exp() } else { value };
+        let value = self.recipe.scale.back(found.unwrap_or(f64::NAN));
         value.clamp(0.5 * self.range.0, 1.5 * self.range.1)
     }
 
@@ -252,15 +303,16 @@ impl Regressor {
     pub fn path(&self, workload: &Characteristics) -> Option<Result<Path<'_>, DataError>> {
         match &self.fitted {
             Fitted::Tree(tree) => Some(tree.path(&self.recipe.features.row(workload))),
-            Fitted::Bag(_) => None,
+            Fitted::Bag(_) | Fitted::Process(_) => None,
         }
     }
 
-    /// Leaves of its trees.
+    /// Leaves of its trees, or rows that a Gaussian process remembers.
     pub fn leaves(&self) -> usize {
         match &self.fitted {
             Fitted::Tree(tree) => tree.leaves(),
             Fitted::Bag(bag) => bag.trees().iter().map(TreeModel::leaves).sum(),
+            Fitted::Process(process) => process.len(),
         }
     }
 
@@ -269,14 +321,16 @@ impl Regressor {
         match &self.fitted {
             Fitted::Tree(tree) => tree.columns(),
             Fitted::Bag(bag) => bag.trees().first().map_or(0, TreeModel::columns),
+            Fitted::Process(process) => process.columns(),
         }
     }
 
-    /// Each column's share of what it explains.
+    /// Each column's share of what its trees explain.
     pub fn importance(&self) -> Vec<f64> {
         match &self.fitted {
             Fitted::Tree(tree) => tree.importance().to_vec(),
             Fitted::Bag(bag) => bag.importance(),
+            Fitted::Process(_) => Vec::new(),
         }
     }
 }
