@@ -13,7 +13,7 @@ use ssdtune_trace::Request;
 use ssdtune_trace::features::blackbox::{self as trace, Basic, Extended};
 
 /// Columns of the richest set.
-pub(crate) const COLUMNS_MAX: usize = 16;
+pub(crate) const COLUMNS_MAX: usize = 25;
 
 /// The paper's characteristics of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -92,6 +92,8 @@ pub enum Features {
     Octaves,
     /// What follows from Eq. 4: work in pages, how strides divide, all in octaves.
     Derived,
+    /// And each direction's part in it, for learners that do not mind many columns.
+    Shares,
 }
 
 /// The columns of Eq. 2 and Eq. 4; an open loop's rate stands where the depth does.
@@ -121,6 +123,19 @@ const DERIVED: [&str; 8] = [
     "log2 bytes",
 ];
 
+/// What is beside [`DERIVED`].
+const SHARES: [&str; 9] = [
+    "log2 written_bytes",
+    "log2 read_bytes",
+    "log2 load_bytes",
+    "log2 load_writes",
+    "log2 load_reads",
+    "random_writes",
+    "random_reads",
+    "strided_writes",
+    "strided_reads",
+];
+
 impl Features {
     /// Names of the columns, of an open loop or a closed one.
     pub fn names(self, open: bool) -> Vec<String> {
@@ -134,6 +149,7 @@ impl Features {
             Self::Extended => EXTENDED.iter().map(own).collect(),
             Self::Octaves => OCTAVES.iter().map(own).collect(),
             Self::Derived => OCTAVES.iter().chain(&DERIVED).map(own).collect(),
+            Self::Shares => OCTAVES.iter().chain(&DERIVED).chain(&SHARES).map(own).collect(),
         }
     }
 
@@ -157,10 +173,14 @@ impl Features {
                 row[..8].copy_from_slice(&octaves(workload, load));
                 8
             }
-            Self::Derived => {
+            Self::Derived | Self::Shares => {
                 row[..8].copy_from_slice(&octaves(workload, load));
                 row[8..16].copy_from_slice(&derived(workload, load));
-                16
+                if self == Self::Derived {
+                    return 16;
+                }
+                row[16..25].copy_from_slice(&shares(workload, load));
+                25
             }
         }
     }
@@ -207,6 +227,25 @@ fn derived(workload: &Characteristics, load: f64) -> [f64; 8] {
         (load * (write_pages + read_pages)).max(1e-3).log2(),
         (load * (WRITE_WORK * write_pages + read_pages)).max(1e-3).log2(),
         log2(workload.mean_bytes()),
+    ]
+}
+
+/// In the order of [`SHARES`].
+fn shares(workload: &Characteristics, load: f64) -> [f64; 9] {
+    let all = &workload.extended;
+    let (writes, reads) = (all.rw_ratio, 1.0 - all.rw_ratio);
+    // A direction with a stride is never random.
+    let strided = |gap: f64, random: f64| f64::from(u8::from(gap > 0.0 && random <= 0.0));
+    [
+        log2(writes * all.wr_size),
+        log2(reads * all.rd_size),
+        (load * workload.mean_bytes() / 512.0).max(1e-3).log2(),
+        (1.0 + load * writes).log2(),
+        (1.0 + load * reads).log2(),
+        writes * all.wr_rand,
+        reads * all.rd_rand,
+        writes * strided(all.wr_stride, all.wr_rand),
+        reads * strided(all.rd_stride, all.rd_rand),
     ]
 }
 
@@ -300,8 +339,9 @@ mod tests {
 
     #[test]
     fn every_column_has_a_name() {
-        for features in [Features::Basic, Features::Extended, Features::Octaves, Features::Derived]
-        {
+        let (plain, more) = ([Features::Basic, Features::Extended], [Features::Octaves]);
+        let rich = [Features::Derived, Features::Shares];
+        for features in plain.into_iter().chain(more).chain(rich) {
             let row = features.row(&of("w50-q16-W64k.r50-R4k.s16k"));
             assert_eq!(row.len(), features.names(false).len(), "{features:?}");
             assert!(row.iter().all(|value| value.is_finite()), "{row:?}");

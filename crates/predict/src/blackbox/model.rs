@@ -239,13 +239,8 @@ impl Model {
         }
         for both in &self.targets {
             for banded in [&both.tree, &both.strong] {
-                let expected = banded.regressor.recipe().features.names(self.open).len();
-                if banded.regressor.columns() != expected {
-                    return Err(format!(
-                        "its {} is of {} columns instead of {expected}",
-                        both.target.name(),
-                        banded.regressor.columns()
-                    ));
+                if !banded.regressor.is_sound(self.open) {
+                    return Err(format!("its {} is not of its recipe", both.target.name()));
                 }
                 let bands = banded.leaves.values().chain([&banded.all]);
                 if bands.into_iter().any(|band| !(band.low > 0.0 && band.low <= band.high)) {

@@ -40,22 +40,37 @@ pub enum Learner {
         smoothing: u32,
     },
     /// The mean of trees with linear leaves, each grown on rows drawn with replacement.
-    Bag {
-        /// How many.
-        trees: usize,
-        /// Fewest rows of a leaf.
-        min_leaf: usize,
-        /// Columns tried at each split.
-        columns: usize,
-        /// Rows that a parent's model counts as in its children's.
-        #[serde(default)]
-        smoothing: u32,
-    },
+    Bag(Bag),
     /// The mean of a Gaussian process with a length for each column.
     Process {
         /// Rows drawn to train its lengths and variances on; on all others it is only conditioned.
         tuned_on: usize,
     },
+    /// The geometric mean of both: what each gets wrong is seldom the same. Trees see
+    /// [`Features::Derived`], the process what the recipe says.
+    Blend {
+        /// The trees.
+        bag: Bag,
+        /// As of [`Learner::Process`].
+        tuned_on: usize,
+        /// What the trees count; the process counts the rest.
+        bag_percent: u32,
+    },
+}
+
+/// A bag of trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bag {
+    /// How many.
+    pub trees: usize,
+    /// Fewest rows of a leaf.
+    pub min_leaf: usize,
+    /// Columns tried at each split.
+    pub columns: usize,
+    /// Rows that a parent's model counts as in its children's.
+    #[serde(default)]
+    pub smoothing: u32,
 }
 
 /// How a target is learned.
@@ -103,6 +118,7 @@ impl fmt::Display for Recipe {
             Features::Extended => "Eq. 4",
             Features::Octaves => "Eq. 4 in octaves",
             Features::Derived => "derived",
+            Features::Shares => "derived and shares",
         };
         let scale = match self.scale {
             Scale::Plain => "plain",
@@ -114,13 +130,16 @@ impl fmt::Display for Recipe {
                 f,
                 "{features}, {scale}, tree of leaves >= {min_leaf}, smoothed by {smoothing}"
             ),
-            Learner::Bag { trees, min_leaf, columns, smoothing } => write!(
+            Learner::Bag(Bag { trees, min_leaf, columns, smoothing }) => write!(
                 f,
                 "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns, smoothed by \
                  {smoothing}"
             ),
             Learner::Process { tuned_on } => {
                 write!(f, "{features}, {scale}, Gaussian process tuned on {tuned_on}")
+            }
+            Learner::Blend { bag_percent, .. } => {
+                write!(f, "both, {bag_percent} % of it the trees")
             }
         }
     }
@@ -132,6 +151,8 @@ enum Fitted {
     Tree(TreeModel),
     Bag(BagModel),
     Process(GpMean),
+    /// Trees and process.
+    Blend(Box<[Regressor; 2]>),
 }
 
 /// A learned target.
@@ -155,6 +176,16 @@ impl Scale {
     fn back(self, value: f64) -> f64 {
         if self == Self::Log { value.exp() } else { value }
     }
+}
+
+/// Predictions of a blend from those of its trees and its process.
+pub(super) fn blended(bag_percent: u32, bag: &[f64], process: &[f64]) -> Vec<f64> {
+    let share = f64::from(bag_percent) / 100.0;
+    bag.iter().zip(process).map(|(bag, process)| geometric(share, *bag, *process)).collect()
+}
+
+fn geometric(share: f64, bag: f64, process: f64) -> f64 {
+    (share * bag.ln() + (1.0 - share) * process.ln()).exp()
 }
 
 /// Tuning costs the cube of its rows for each of some fifty steps, conditioning the cube of all rows once: a few
@@ -205,13 +236,18 @@ impl Recipe {
                 let tree = tree.min_leaf(min_leaf).smoothing(smoothing.into());
                 Fitted::Tree(tree.fit(x.view(), y.view())?)
             }
-            Learner::Bag { trees, min_leaf, columns, smoothing } => {
+            Learner::Bag(Bag { trees, min_leaf, columns, smoothing }) => {
                 let tree = tree.min_leaf(min_leaf).smoothing(smoothing.into());
                 let tree = tree.columns_per_split(columns);
                 Fitted::Bag(BagParams::new(trees, tree).fit(x.view(), y.view())?)
             }
             Learner::Process { tuned_on } => {
                 Fitted::Process(process(&x, &y, tuned_on, seed)?.expectation())
+            }
+            Learner::Blend { .. } => {
+                let [bag, process] = self.parts();
+                let bag = bag.fit(workloads, targets, seed)?;
+                return Ok(self.blend([bag, process.fit(workloads, targets, seed)?]));
             }
         };
         let low = targets.iter().copied().fold(f64::INFINITY, f64::min);
@@ -231,6 +267,11 @@ impl Recipe {
         folds: usize,
         seed: u64,
     ) -> Result<Vec<f64>, FitError> {
+        if let Learner::Blend { bag_percent, .. } = self.learner {
+            let found = self.parts().map(|part| part.out_of_fold(workloads, targets, folds, seed));
+            let [bag, process] = found;
+            return Ok(blended(bag_percent, &bag?, &process?));
+        }
         if let Learner::Process { tuned_on } = self.learner {
             let (x, y) = (matrix(self.features, workloads), self.scale.of(targets));
             let unseen = process(&x, &y, tuned_on, seed)?.leave_one_out().means;
@@ -250,6 +291,23 @@ impl Recipe {
         let mut predictions = vec![0.0; targets.len()];
         parts.into_iter().flatten().for_each(|(row, value)| predictions[row] = value);
         Ok(predictions)
+    }
+
+    /// The recipes of a blend's trees and process.
+    fn parts(&self) -> [Self; 2] {
+        match self.learner {
+            Learner::Blend { bag, tuned_on, .. } => [
+                Self { features: Features::Derived, learner: Learner::Bag(bag), ..*self },
+                Self { learner: Learner::Process { tuned_on }, ..*self },
+            ],
+            Learner::Tree { .. } | Learner::Bag(_) | Learner::Process { .. } => [*self; 2],
+        }
+    }
+
+    /// A blend of trees and process that were learned before.
+    pub(super) fn blend(&self, parts: [Regressor; 2]) -> Regressor {
+        let range = parts[0].range;
+        Regressor { recipe: *self, fitted: Fitted::Blend(Box::new(parts)), range }
     }
 
     /// The recipe of the least mean relative error on rows left out of the fit.
@@ -283,6 +341,12 @@ impl Regressor {
 
     /// What is predicted for a workload.
     pub fn predict(&self, workload: &Characteristics) -> f64 {
+        if let (Fitted::Blend(parts), Learner::Blend { bag_percent, .. }) =
+            (&self.fitted, self.recipe.learner)
+        {
+            let [bag, process] = [0, 1].map(|part| parts[part].predict(workload));
+            return geometric(f64::from(bag_percent) / 100.0, bag, process);
+        }
         let mut row = [0.0; COLUMNS_MAX];
         let columns = self.recipe.features.fill(workload, &mut row);
         let row = &row[..columns];
@@ -290,6 +354,7 @@ impl Regressor {
             Fitted::Tree(tree) => tree.predict_one(row),
             Fitted::Bag(bag) => bag.predict_one(row),
             Fitted::Process(process) => process.predict_one(row),
+            Fitted::Blend(_) => return f64::NAN,
         };
         // A row that is no number is predicted nothing; characteristics from files are checked before.
         let value = self.recipe.scale.back(found.unwrap_or(f64::NAN));
@@ -303,7 +368,7 @@ impl Regressor {
     pub fn path(&self, workload: &Characteristics) -> Option<Result<Path<'_>, DataError>> {
         match &self.fitted {
             Fitted::Tree(tree) => Some(tree.path(&self.recipe.features.row(workload))),
-            Fitted::Bag(_) | Fitted::Process(_) => None,
+            Fitted::Bag(_) | Fitted::Process(_) | Fitted::Blend(_) => None,
         }
     }
 
@@ -313,16 +378,29 @@ impl Regressor {
             Fitted::Tree(tree) => tree.leaves(),
             Fitted::Bag(bag) => bag.trees().iter().map(TreeModel::leaves).sum(),
             Fitted::Process(process) => process.len(),
+            Fitted::Blend(parts) => parts.iter().map(Self::leaves).sum(),
         }
     }
 
-    /// Columns it expects.
-    pub(crate) fn columns(&self) -> usize {
-        match &self.fitted {
-            Fitted::Tree(tree) => tree.columns(),
-            Fitted::Bag(bag) => bag.trees().first().map_or(0, TreeModel::columns),
-            Fitted::Process(process) => process.columns(),
-        }
+    /// Whether what was learned fits its recipe: the same kind, and a column for each feature.
+    pub(crate) fn is_sound(&self, open: bool) -> bool {
+        let columns = match (&self.fitted, self.recipe.learner) {
+            (Fitted::Tree(tree), Learner::Tree { .. }) => tree.columns(),
+            (Fitted::Bag(bag), Learner::Bag(_)) => {
+                bag.trees().first().map_or(0, TreeModel::columns)
+            }
+            (Fitted::Process(process), Learner::Process { .. }) => process.columns(),
+            (Fitted::Blend(parts), Learner::Blend { bag_percent, .. }) => {
+                let own = self.recipe.parts();
+                return bag_percent <= 100
+                    && parts
+                        .iter()
+                        .zip(own)
+                        .all(|(part, recipe)| part.recipe == recipe && part.is_sound(open));
+            }
+            _ => return false,
+        };
+        columns == self.recipe.features.names(open).len()
     }
 
     /// Each column's share of what its trees explain.
@@ -330,7 +408,7 @@ impl Regressor {
         match &self.fitted {
             Fitted::Tree(tree) => tree.importance().to_vec(),
             Fitted::Bag(bag) => bag.importance(),
-            Fitted::Process(_) => Vec::new(),
+            Fitted::Process(_) | Fitted::Blend(_) => Vec::new(),
         }
     }
 }

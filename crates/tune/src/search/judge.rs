@@ -140,7 +140,7 @@ impl<'a> Judge<'a> {
             prefix_baseline,
             visited: BTreeSet::new(),
             curve: Vec::new(),
-            screen: settings.screen.then(|| Screen::new(task, settings.seed)).transpose()?,
+            screen: settings.screen.then(|| Screen::new(task, settings)).transpose()?,
         };
         judge.admit_baseline(base_point);
         Ok(judge)

@@ -16,8 +16,9 @@
 //! search itself measures is learned too, from time to time, and each measurement, predicted before it was learned
 //! from, joins those examples. Who knew too little at the start discards nothing to the end.
 //!
-//! Proposals that are there to learn from, those of the default algorithm's sensitivity runs, are not screened: without
-//! the harmful moves it knows its axes less well, and ends lower (docs/results/search.md).
+//! Proposals that are there to learn from are not screened, those of the default algorithm's sensitivity runs and all
+//! of the paper's algorithm: without the harmful moves they know their axes less well, and end lower
+//! (docs/results/search.md).
 //!
 //! Decisions are taken by one thread in the order of proposals, from lessons of the generation at the search's
 //! start and from trials whose batch is known: threads and interruptions change nothing.
@@ -25,7 +26,7 @@
 //! Cost: six fits of some 100 ms at the start, one whenever a tenth more is known; a prediction some
 //! microseconds.
 
-use super::{SearchError, Task};
+use super::{Algorithm, SearchError, Settings, Task};
 use crate::lesson::{self, Lesson};
 use crate::workload::Workload;
 use ndarray::{Array1, Array2};
@@ -82,9 +83,14 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Learns from the task's lessons.
-    pub fn new(task: &Task, seed: u64) -> Result<Self, SearchError> {
-        let lessons = &task.lessons;
+    pub fn new(task: &Task, settings: &Settings) -> Result<Self, SearchError> {
+        let (lessons, seed) = (&task.lessons, settings.seed);
         let mut report = Screened { lessons: lessons.len(), ..Screened::default() };
+        if settings.algorithm == Algorithm::Autoblox {
+            let reason = "autoblox proposes what it is unsure of, to learn from it";
+            report.idle = Some(reason.to_owned());
+            return Ok(Self { learned: None, report });
+        }
         let traces: BTreeSet<_> = lessons.iter().map(|lesson| lesson.trace).collect();
         if lessons.len() < LESSONS_MIN || traces.len() < 2 {
             report.idle = Some(format!(

@@ -80,10 +80,6 @@ fn show(report: &FitReport, context: &Context) -> Outcome {
         ]);
     }
     context.line(table)?;
-    context.line(format_args!(
-        "the model's file holds the extended tree and, better in cross-validation, the {}",
-        report.stronger
-    ))?;
     for coverage in &report.coverage {
         context.line(format_args!(
             "intervals of the {}: {:.1} % of the latencies inside (90 % are meant to be), upper end {:.2} times \
