@@ -86,8 +86,8 @@ mod tests {
             ("z-ssd", 1024),
             ("ssdkeeper", 512),
             ("haml", 300),
-            ("lpm-znand", 256),
-            ("lpm-nand", 256),
+            ("lpm-znand", 1280),
+            ("lpm-nand", 1280),
             ("mqsim-default", 512),
         ] {
             assert_eq!(

@@ -7,3 +7,6 @@
 
 pub mod blackbox;
 pub mod firmware;
+mod model_file;
+
+pub use model_file::ModelFileError;

@@ -11,10 +11,11 @@
 use super::features::{Characteristics, Features};
 use super::regressor::{FitError, Regressor};
 use super::results::Source;
+use crate::model_file::{Kind, ModelFileError};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::{Version, measure};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Share of the truths that an interval is to hold.
 pub const COVERAGE: f64 = 0.9;
@@ -188,26 +189,7 @@ pub struct Prediction {
     pub warnings: Vec<String>,
 }
 
-/// Why a file is no model.
-#[derive(Debug, thiserror::Error)]
-pub enum ModelFileError {
-    /// The system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// Its content is wrong.
-    #[error("{}: no black-box model: {problem}; `ssdtune predict-perf fit` makes one", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-}
+const FILE: Kind = Kind { what: "black-box model", made_by: "ssdtune predict-perf fit" };
 
 impl Model {
     /// Reads a model and checks it.
@@ -215,13 +197,7 @@ impl Model {
     /// # Errors
     /// The file cannot be read, or is no model.
     pub fn read(path: &Path) -> Result<Self, ModelFileError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ModelFileError::Io { path: path.to_path_buf(), source })?;
-        let content = |problem| ModelFileError::Content { path: path.to_path_buf(), problem };
-        let model: Self =
-            serde_json::from_str(&text).map_err(|error| content(error.to_string()))?;
-        model.verify().map_err(content)?;
-        Ok(model)
+        FILE.read(path, Self::verify)
     }
 
     /// The model as a JSON document.

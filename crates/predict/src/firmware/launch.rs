@@ -1,8 +1,9 @@
 //! Runs of the firmware as child processes: plain, under an emulator, under valgrind.
 //!
 //! The child is the program itself, `predict-perf ftl run`. It prints one [`Message`] a line. Valgrind sees a
-//! child that waits when it is ready, and is told to count only then, since preparing a drive costs more
-//! instructions than the groups do.
+//! child that waits when it has rehearsed, and is told to look only then: a rehearsal costs more instructions
+//! than the groups do. It looks on while the drive is made, so that the groups meet warm caches as they do without it,
+//! and collects in the groups alone.
 
 use super::callgrind::{self, Caches, CallgrindError};
 use super::run::{Group, Plan, Task};

@@ -28,19 +28,29 @@ pub enum Form {
         /// Nanoseconds of one of each input.
         coefficients: Vec<f64>,
     },
-    /// A product of powers: the same between logarithms (of one more than the input, and of the time).
-    LogLinear {
-        /// Logarithm of the time of nothing.
+    /// A product of powers of [`rates`].
+    RatePowers {
+        /// Logarithm of an instruction's time at rates of one.
         intercept: f64,
-        /// Power of each input.
+        /// Power of each rate.
         coefficients: Vec<f64>,
     },
     /// A network of the inputs as they are.
     Network(MlpModel),
-    /// A network from logarithms (of one more than the input) to the logarithm of the time.
-    LogNetwork(MlpModel),
-    /// Trees, likewise between logarithms.
-    LogTrees(BagModel),
+    /// A network from [`rates`] to the logarithm of an instruction's time.
+    RateNetwork(MlpModel),
+    /// Trees, likewise.
+    RateTrees(BagModel),
+}
+
+/// The instructions among the inputs of a form of rates.
+pub(super) const INSTR: &str = "INSTR";
+
+/// Logarithms of inputs an instruction (of one more than each, so that none is an event that never came). A
+/// group that does more of the same has the same rates: what is learned of small groups holds for large ones.
+pub(super) fn rates(columns: &[f64], instructions: f64) -> Vec<f64> {
+    let base = instructions.max(0.0).ln_1p();
+    columns.iter().map(|&value| value.max(0.0).ln_1p() - base).collect()
 }
 
 /// A group lacks something that a model wants to know.
@@ -74,7 +84,12 @@ impl Predictor {
 
     /// Likewise from columns in the order of the inputs.
     pub fn evaluate(&self, columns: &[f64]) -> f64 {
-        let logs = || columns.iter().map(|&value| value.max(0.0).ln_1p()).collect::<Vec<f64>>();
+        let instructions = || {
+            let place = self.inputs.iter().position(|input| input == INSTR);
+            place.map_or(f64::NAN, |place| columns[place])
+        };
+        let rates = || rates(columns, instructions());
+        let grown = |log_rate: f64| log_rate.exp() * instructions();
         let network = |model: &MlpModel, row: &[f64]| {
             let row = ArrayView2::from_shape((1, row.len()), row).expect("one row");
             model.predict(row).map_or(f64::NAN, |out| out[(0, 0)])
@@ -84,12 +99,12 @@ impl Predictor {
         };
         let ns = match &self.form {
             Form::Linear { intercept, coefficients } => sum(*intercept, coefficients, columns),
-            Form::LogLinear { intercept, coefficients } => {
-                sum(*intercept, coefficients, &logs()).exp()
+            Form::RatePowers { intercept, coefficients } => {
+                grown(sum(*intercept, coefficients, &rates()))
             }
             Form::Network(model) => network(model, columns),
-            Form::LogNetwork(model) => network(model, &logs()).exp(),
-            Form::LogTrees(model) => model.predict_one(&logs()).map_or(f64::NAN, f64::exp),
+            Form::RateNetwork(model) => grown(network(model, &rates())),
+            Form::RateTrees(model) => grown(model.predict_one(&rates()).unwrap_or(f64::NAN)),
         };
         ns.max(0.0)
     }
@@ -97,16 +112,22 @@ impl Predictor {
     /// Whether it computes from as many columns as it names inputs.
     pub(super) fn is_sound(&self) -> bool {
         let inputs = self.inputs.len();
+        let has_instructions = self.inputs.iter().any(|input| input == INSTR);
         match &self.form {
+            Form::RatePowers { .. } | Form::RateNetwork(_) | Form::RateTrees(_)
+                if !has_instructions =>
+            {
+                false
+            }
             Form::Linear { intercept, coefficients }
-            | Form::LogLinear { intercept, coefficients } => {
+            | Form::RatePowers { intercept, coefficients } => {
                 let all = coefficients.iter().chain([intercept]);
                 coefficients.len() == inputs && all.into_iter().all(|value| value.is_finite())
             }
-            Form::Network(model) | Form::LogNetwork(model) => {
+            Form::Network(model) | Form::RateNetwork(model) => {
                 model.inputs() == inputs && model.outputs() == 1
             }
-            Form::LogTrees(model) => model.predict_one(&vec![0.0; inputs]).is_ok(),
+            Form::RateTrees(model) => model.predict_one(&vec![0.0; inputs]).is_ok(),
         }
     }
 }

@@ -6,15 +6,16 @@
 //! | `scaled host` | the host's run time | one factor |
 //! | `linear` | run time and events | least squares, the paper's |
 //! | `costs` | run time, events, counts | least squares of relative errors, no coefficient below 0: an event may cost time, never give it back |
-//! | `powers` | run time and events | Ridge between logarithms |
-//! | `trees` | run time and events | bagged trees between logarithms |
-//! | `dnn`, `log dnn` | run time and events | the network of Table 2; the second between logarithms |
+//! | `dnn` | run time and events | the network of Table 2, from numbers to nanoseconds |
+//! | `powers` | run time and events an instruction | Ridge from logarithms to that of an instruction's time |
+//! | `trees` | the same | bagged trees, likewise |
+//! | `rate dnn` | the same | the network of Table 2, likewise |
 //! | `counts` | what a simulator counts | as `costs`: needs no profile |
 //!
 //! Cost: milliseconds for a thousand records; seconds to minutes for a network.
 
 use super::drive::Counts;
-use super::predictor::{Form, MissingInput, Predictor, columns};
+use super::predictor::{Form, INSTR, MissingInput, Predictor, columns, rates};
 use super::records::{HOST_NS, Record, Records};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
@@ -35,16 +36,16 @@ pub enum Learner {
     Linear,
     /// Costs that are not below 0.
     Costs,
-    /// Ridge between logarithms.
+    /// Ridge between logarithms of rates.
     Powers,
-    /// Bagged trees between logarithms.
+    /// Bagged trees between logarithms of rates.
     Trees,
     /// Costs of what a simulator counts.
     Counts,
     /// A network.
     Dnn(Shape),
-    /// A network between logarithms.
-    LogDnn(Shape),
+    /// A network between logarithms of rates.
+    RateDnn(Shape),
 }
 
 /// A point of Table 2.
@@ -98,7 +99,7 @@ impl Learner {
             Self::Trees => "trees",
             Self::Counts => "counts",
             Self::Dnn(_) => "dnn",
-            Self::LogDnn(_) => "log dnn",
+            Self::RateDnn(_) => "rate dnn",
         }
     }
 
@@ -132,6 +133,7 @@ impl Learner {
         }
         let x = Array2::from_shape_vec((rows.len(), width), cells).expect("a row for each record");
         let y: Array1<f64> = rows.iter().map(|row| row.target_ns).collect();
+        let by_rate = || by_rate(&x, &y, inputs, rows);
         let form = match self {
             Self::Static => fixed(&x, &y, rows)?,
             Self::ScaledHost => {
@@ -146,18 +148,19 @@ impl Learner {
                 Form::Linear { intercept: 0.0, coefficients: costs(&x, &y) }
             }
             Self::Powers => {
-                let (intercept, coefficients) =
-                    scaled_ridge(&x.mapv(f64::ln_1p), &y.mapv(f64::ln), POWERS_PENALTY)?;
-                Form::LogLinear { intercept, coefficients }
+                let (x, y) = by_rate()?;
+                let (intercept, coefficients) = scaled_ridge(&x, &y, POWERS_PENALTY)?;
+                Form::RatePowers { intercept, coefficients }
             }
             Self::Trees => {
                 let tree = TreeParams::new(Leaves::Constant).weighting(Weighting::Uniform);
-                let (x, y) = (x.mapv(f64::ln_1p), y.mapv(f64::ln));
-                Form::LogTrees(BagParams::new(TREES, tree).fit(x.view(), y.view())?)
+                let (x, y) = by_rate()?;
+                Form::RateTrees(BagParams::new(TREES, tree).fit(x.view(), y.view())?)
             }
             Self::Dnn(shape) => Form::Network(network(shape, &x, &y)?),
-            Self::LogDnn(shape) => {
-                Form::LogNetwork(network(shape, &x.mapv(f64::ln_1p), &y.mapv(f64::ln))?)
+            Self::RateDnn(shape) => {
+                let (x, y) = by_rate()?;
+                Form::RateNetwork(network(shape, &x, &y)?)
             }
         };
         Ok(Predictor { inputs: inputs.to_vec(), form })
@@ -166,7 +169,7 @@ impl Learner {
 
 /// Enough to tell columns apart that always rise together, on columns of unit variance.
 const LINEAR_PENALTY: f64 = 1e-9;
-/// Events of logarithms nearly coincide; an unseen workload must not hang on their differences.
+/// Logarithms of rates nearly coincide; an unseen workload must not hang on their differences.
 const POWERS_PENALTY: f64 = 1.0;
 const TREES: usize = 50;
 
@@ -185,6 +188,26 @@ pub enum TrainError {
     /// A network.
     #[error("network: {0}")]
     Network(#[from] MlpError),
+}
+
+/// Logarithms of rates, and of an instruction's time.
+fn by_rate(
+    x: &Array2<f64>,
+    y: &Array1<f64>,
+    inputs: &[String],
+    rows: &[&Record],
+) -> Result<(Array2<f64>, Array1<f64>), MissingInput> {
+    let Some(place) = inputs.iter().position(|input| input == INSTR) else {
+        let id = rows.first().map(|row| row.id.clone()).unwrap_or_default();
+        return Err(MissingInput { id, input: INSTR.to_owned() });
+    };
+    let instructions = x.column(place).mapv(|count| count.max(1.0));
+    let mut all = x.clone();
+    for (mut row, &count) in all.rows_mut().into_iter().zip(&instructions) {
+        let rates: Array1<f64> = rates(&row.to_vec(), count).into();
+        row.assign(&rates);
+    }
+    Ok((all, (y / &instructions).mapv(f64::ln)))
 }
 
 /// Ridge on columns of unit variance; intercept and coefficients for the columns as they are.

@@ -3,9 +3,10 @@
 use super::judge::Errors;
 use crate::firmware::predictor::Predictor;
 use crate::firmware::profile::{Source, Statistic};
+use crate::model_file::{Kind, ModelFileError};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where a model comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,28 +51,8 @@ pub struct FirmwareModel {
     pub counts_errors: Errors,
 }
 
-/// Why a file is no model.
-#[derive(Debug, thiserror::Error)]
-pub enum ModelFileError {
-    /// The system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// It is something else.
-    #[error(
-        "{}: no model of firmware time: {problem}; `ssdtune predict-perf ftl fit --out` writes one", path.display()
-    )]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-}
+const FILE: Kind =
+    Kind { what: "model of firmware time", made_by: "ssdtune predict-perf ftl fit --out" };
 
 impl FirmwareModel {
     /// Its text.
@@ -86,21 +67,21 @@ impl FirmwareModel {
     /// # Errors
     /// It cannot be read, or is no sound model.
     pub fn read(path: &Path) -> Result<Self, ModelFileError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ModelFileError::Io { path: path.to_path_buf(), source })?;
-        let fault = |problem: String| ModelFileError::Format { path: path.to_path_buf(), problem };
-        let model: Self = serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
-        for (name, predictor) in [("profiled", &model.profiled), ("counts", &model.counts)] {
+        FILE.read(path, Self::verify)
+    }
+
+    fn verify(&self) -> Result<(), String> {
+        for (name, predictor) in [("profiled", &self.profiled), ("counts", &self.counts)] {
             if !predictor.is_sound() {
-                return Err(fault(format!("`{name}` does not compute from the inputs it names")));
+                return Err(format!("`{name}` does not compute from the inputs it names"));
             }
         }
         let known = crate::firmware::drive::Counts::SIMULATED;
         let foreign = |input: &&String| !known.contains(&input.as_str());
-        if let Some(input) = model.counts.inputs.iter().find(foreign) {
-            return Err(fault(format!("`counts` wants {input}, which no simulator counts")));
+        match self.counts.inputs.iter().find(foreign) {
+            Some(input) => Err(format!("`counts` wants {input}, which no simulator counts")),
+            None => Ok(()),
         }
-        Ok(model)
     }
 
     /// Nanoseconds that the firmware takes for what a simulator counted.

@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use serde::Serialize;
 use ssdtune_learn::Version;
 use ssdtune_predict::firmware::fit::{
-    Errors, FirmwareModel, FitOptions, Fitted, Judgement, Networks, Provenance, fit,
+    Errors, FirmwareModel, FitOptions, Fitted, Judgement, Networks, Provenance, Share, fit,
 };
 use ssdtune_predict::firmware::profile::{Profile, Statistic};
 use ssdtune_predict::firmware::records::join;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "WHICH", default_value = "median")]
     time: TimeArg,
 
-    /// Networks of the paper's Table 2: none, of the paper's shape, or of the shape that a search finds. Needs a
+    /// Networks of the paper's Table 2: none, of the paper's shape, or also of the shapes that a search finds. Needs a
     /// program built with `--features torch`.
     #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
     networks: NetworksArg,
@@ -60,7 +60,7 @@ enum NetworksArg {
     None,
     /// Six layers of 128 neurons.
     PaperShape,
-    /// All 48 points of Table 2 on three folds of a tenth of the groups, then the best.
+    /// That, and the best of all 48 points of Table 2, searched on a tenth of the groups.
     Search,
 }
 
@@ -151,7 +151,7 @@ fn show(provenance: &Provenance, fitted: &Fitted, context: &Context) -> Outcome 
         ))?;
     }
     overview(&fitted.judgements, context)?;
-    let chosen = ["static", "linear", "dnn", fitted.best.as_str(), "counts"];
+    let chosen = ["static", "linear", "dnn", "rate dnn", fitted.best.as_str(), "counts"];
     let mut shown: Vec<&Judgement> = Vec::new();
     for name in chosen {
         let found = fitted.judgements.iter().find(|one| one.learner == name);
@@ -163,6 +163,18 @@ fn show(provenance: &Provenance, fitted: &Fitted, context: &Context) -> Outcome 
     }
     by_workload("average, error in %", &shown, |one| one.average_percent, context)?;
     by_workload("99th percentile, error in %", &shown, |one| one.p99_percent, context)?;
+    context.line("firmware's share of firmware and flash time, the host's pages alone, in %")?;
+    let mut table = table::new(&["workload", "NAND", "Z-NAND"]);
+    let count = fitted.shares.len().max(1) as f64;
+    let mean = |of: fn(&Share) -> f64| fitted.shares.iter().map(of).sum::<f64>() / count;
+    let row = |name: &str, nand: f64, z_nand: f64| {
+        [name.to_owned(), format!("{:.1}", 100.0 * nand), format!("{:.1}", 100.0 * z_nand)]
+    };
+    for one in &fitted.shares {
+        table.add_row(row(&one.workload, one.nand, one.z_nand));
+    }
+    table.add_row(row("mean", mean(|one| one.nand), mean(|one| one.z_nand)));
+    context.line(table)?;
     let mut table = table::new(&["event", "correlation here", "the paper's"]);
     for row in &fitted.correlations {
         let here = row.here.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long)]
     counters: bool,
 
-    /// Wait for a line of standard input before the last pass.
+    /// Wait for a line of standard input before the drive of the last pass is made.
     #[arg(long)]
     wait: bool,
 }
@@ -78,11 +78,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         say(context, &Message::Pass(groups.map_err(work)?))?;
     }
     for pass in 1..=args.repeats {
-        let drive = stage.drive().map_err(work)?;
+        // Before the drive is made: what preparation leaves in the caches is part of what the groups meet.
         if args.wait && pass == args.repeats {
             say(context, &Message::Ready)?;
             std::io::stdin().lock().read_line(&mut String::new())?;
         }
+        let drive = stage.drive().map_err(work)?;
         say(context, &Message::Pass(stage.pass(drive, None).map_err(work)?))?;
     }
     Ok(())
