@@ -72,7 +72,7 @@ fn a_profile_has_a_group_a_line_and_is_gone_on_with() {
     profile(&part, &["--events", "none", "--seed", "3"])
         .assert()
         .code(2)
-        .stderr(predicate::str::contains("was measured otherwise"));
+        .stderr(predicate::str::contains("was measured otherwise: seed is 0 there and 3 here"));
 }
 
 #[test]
@@ -168,6 +168,10 @@ fn what_is_missing_or_wrong_is_said() {
         .code(2)
         .stderr(predicate::str::contains("Table 4 has SR, SW"));
     profile(&nothing, &["--cortex-a53", "--events", "none"]).assert().code(2);
+    profile(&nothing, &["--under", " "])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("--under wants a command"));
     ssdtune()
         .args(["simulate", "--device", "lpm-znand", "--workload", "lpm-rr", "--ftl-time"])
         .arg(target)

@@ -80,9 +80,10 @@ impl From<serde_json::Error> for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        match error.downcast::<io::Error>() {
-            Ok(io) => io.into(),
-            Err(other) => Self::Work(other),
+        // Looked at, not taken out: that would drop what was said of it, such as the file's name.
+        match error.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(ErrorKind::BrokenPipe) => Self::BrokenPipe,
+            _ => Self::Work(error),
         }
     }
 }
@@ -139,5 +140,15 @@ mod tests {
         assert_eq!(Failure::from(serde_json::Error::io(pipe())).code(), 0);
         assert_eq!(Failure::from(anyhow::Error::from(pipe())).code(), 0);
         assert_eq!(Failure::from(io::Error::from(ErrorKind::StorageFull)).code(), 1);
+    }
+
+    #[test]
+    fn what_was_said_of_a_failed_write_is_kept() {
+        let full = anyhow::Error::from(io::Error::from(ErrorKind::StorageFull));
+        let Failure::Work(error) = Failure::from(full.context("cannot write model.json")) else {
+            panic!("a full disk is failed work");
+        };
+        let text = chain(&error);
+        assert!(text.starts_with("cannot write model.json\n  cause: "), "{text}");
     }
 }

@@ -174,16 +174,23 @@ pub enum ProfileError {
         problem: String,
     },
     /// It was measured otherwise than it would be gone on with.
-    #[error(
-        "{} was measured otherwise: {found} there, {wanted} here. Write into another file", path.display()
-    )]
+    #[error("{} was measured otherwise: {differences}. Write into another file", path.display())]
     Other {
         /// The file.
         path: PathBuf,
-        /// How it was.
-        found: String,
-        /// How it would be.
-        wanted: String,
+        /// What differs, there and here.
+        differences: String,
+    },
+    /// It cannot be put together with the one before it.
+    #[error(
+        "{} does not measure what the first file does: {differences}. Put profiles of one machine and one setup together",
+        path.display()
+    )]
+    Apart {
+        /// The file.
+        path: PathBuf,
+        /// What differs, there and here.
+        differences: String,
     },
 }
 
@@ -212,18 +219,14 @@ impl Profile {
     }
 
     fn take(&mut self, other: Self, path: &Path) -> Result<(), ProfileError> {
-        let deciding = |source: &Source| {
-            serde_json::to_string(&(&source.machine, &source.setup, &source.time))
-                .unwrap_or_default()
-        };
-        let (found, wanted) = (deciding(&other.source), deciding(&self.source));
-        let differ = |found: String, wanted: String| ProfileError::Other {
-            path: path.to_path_buf(),
-            found,
-            wanted,
-        };
-        if found != wanted {
-            return Err(differ(found, wanted));
+        let apart =
+            |differences: String| ProfileError::Apart { path: path.to_path_buf(), differences };
+        // Times may come from one file and events from another.
+        let mut alike = other.source.clone();
+        (alike.events, alike.repeats) = (self.source.events.clone(), self.source.repeats);
+        alike.program.clone_from(&self.source.program);
+        if alike != self.source {
+            return Err(apart(differences(&alike, &self.source)));
         }
         if self.source.events == EventSource::None {
             self.source.events = other.source.events;
@@ -238,7 +241,7 @@ impl Profile {
             };
             let known = &mut self.rows[place];
             if known.counts != row.counts {
-                return Err(differ(format!("{} did other work", row.id), "the same".to_owned()));
+                return Err(apart(format!("group {} did other work", row.id)));
             }
             known.ns.extend(row.ns);
             if known.events.is_empty() {
@@ -307,9 +310,8 @@ impl Store {
         if begun {
             let found = Profile::read(path)?;
             if &found.source != source {
-                let text = |source: &Source| serde_json::to_string(source).unwrap_or_default();
-                let (found, wanted) = (text(&found.source), text(source));
-                return Err(ProfileError::Other { path: path.to_path_buf(), found, wanted });
+                let differences = differences(&found.source, source);
+                return Err(ProfileError::Other { path: path.to_path_buf(), differences });
             }
             known = found.rows.iter().map(|row| row.workload().to_owned()).collect();
             known.dedup();
@@ -340,6 +342,25 @@ impl Store {
         let wrote = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
         wrote.map_err(|source| ProfileError::Io { path: self.path.clone(), source })
     }
+}
+
+/// What two sources do not have in common, field by field.
+fn differences(there: &Source, here: &Source) -> String {
+    let fields = |source: &Source| match serde_json::to_value(source) {
+        Ok(serde_json::Value::Object(mut fields)) => {
+            if let Some(serde_json::Value::Object(setup)) = fields.remove("setup") {
+                fields.extend(setup);
+            }
+            fields
+        }
+        _ => serde_json::Map::new(),
+    };
+    let (there, here) = (fields(there), fields(here));
+    let differing = here.iter().filter_map(|(name, wanted)| {
+        let found = there.get(name)?;
+        (found != wanted).then(|| format!("{name} is {found} there and {wanted} here"))
+    });
+    differing.collect::<Vec<_>>().join(", ")
 }
 
 fn line_of(value: &impl Serialize) -> String {
@@ -416,7 +437,10 @@ pub(super) mod tests {
         assert_eq!(profile.rows, [row("RW/0"), row("RW/1"), row("SR/0")]);
         let other = Source { repeats: 4, ..source() };
         let error = Store::open(&path, &other).err().unwrap().to_string();
-        assert!(error.contains("another file"), "{error}");
+        assert!(
+            error.contains("repeats is 3 there and 4 here. Write into another file"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -437,7 +461,10 @@ pub(super) mod tests {
         let elsewhere = Source { machine: "another".to_owned(), ..source() };
         let other = write("c", &elsewhere, &[row("RW/1")]);
         let error = Profile::read_all(&[first, other]).unwrap_err().to_string();
-        assert!(error.contains("measured otherwise"), "{error}");
+        assert!(
+            error.contains("machine is \"another\" there and \"a machine\" here. Put"),
+            "{error}"
+        );
     }
 
     #[test]

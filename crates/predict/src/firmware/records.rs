@@ -63,7 +63,8 @@ pub enum JoinError {
     Work(String),
     /// A group without what it is for.
     #[error(
-        "group {id} has no {what} in the {side}'s profile: profile it again, with --events and --repeats"
+        "group {id} has no {what} in the {side}'s profile; a host's needs both, by `profile --events callgrind` or \
+         `perf`, a target's times alone"
     )]
     Missing {
         /// The group.

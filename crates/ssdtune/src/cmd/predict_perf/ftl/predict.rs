@@ -16,9 +16,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
 
-    /// Profile of this machine: events and times.
-    #[arg(long, value_name = "FILE")]
-    host: PathBuf,
+    /// Profile of the machine that the model's host was: events and times. Several are put together.
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    host: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -38,7 +38,14 @@ struct Predicted {
 /// Predicts and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let model = FirmwareModel::read(&args.model).map_err(Failure::input)?;
-    let host = Profile::read(&args.host).map_err(Failure::input)?;
+    let host = Profile::read_all(&args.host).map_err(Failure::input)?;
+    let learned_on = &model.provenance.host.machine;
+    if &host.source.machine != learned_on {
+        context.warn(format_args!(
+            "the profile is of {}, the model knows {learned_on} alone: its times say little here",
+            host.source.machine
+        ));
+    }
     let mut groups = Vec::with_capacity(host.rows.len());
     for row in &host.rows {
         let record = known(row, model.provenance.statistic).map_err(Failure::input)?;

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     cortex_a53: bool,
 
-    /// Times taken of each group; the median counts.
+    /// Times taken of each group; `fit --time` says which counts.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
     repeats: u32,
 
@@ -111,7 +111,10 @@ fn settled(args: &Args, context: &Context) -> Outcome<EventsArg> {
             anyhow!("--cortex-a53 computes times from callgrind's events: leave --events away");
         return Err(Failure::usage(error));
     }
-    if args.under.is_some() {
+    if let Some(command) = &args.under {
+        if command.trim().is_empty() {
+            return Err(Failure::usage(anyhow!("--under wants a command, as in qemu-x86_64")));
+        }
         return match args.events {
             EventsArg::Auto | EventsArg::None => Ok(EventsArg::None),
             _ => Err(Failure::usage(anyhow!("--under takes times only: leave --events away"))),
