@@ -168,6 +168,10 @@ fn what_is_missing_or_wrong_is_said() {
         .code(2)
         .stderr(predicate::str::contains("Table 4 has SR, SW"));
     profile(&nothing, &["--cortex-a53", "--events", "none"]).assert().code(2);
+    profile(&directory.path().join("no/where.jsonl"), &[])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("there is no folder"));
     profile(&nothing, &["--under", " "])
         .assert()
         .code(2)

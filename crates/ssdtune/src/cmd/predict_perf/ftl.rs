@@ -8,9 +8,11 @@ mod profile;
 mod run;
 
 use crate::context::Context;
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
+use anyhow::anyhow;
 use clap::Subcommand;
 use ssdtune_predict::firmware::drive::Size;
+use std::path::Path;
 
 /// What to do with firmware times.
 #[derive(Debug, Subcommand)]
@@ -35,6 +37,16 @@ impl Command {
             Self::Predict(args) => predict::run(&args, context),
             Self::Run(args) => run::run(&args, context),
         }
+    }
+}
+
+/// Whether a file can lie where it is wanted: said before work of minutes, not after it.
+fn has_folder(path: &Path) -> Outcome {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(Failure::usage(
+            anyhow!("cannot write {}: there is no folder {}", path.display(), folder.display()),
+        )),
+        _ => Ok(()),
     }
 }
 

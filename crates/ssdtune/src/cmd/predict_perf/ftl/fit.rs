@@ -79,6 +79,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             "this program was built without libtorch: build it with --features torch, or leave --networks away"
         )));
     }
+    if let Some(path) = &args.out {
+        super::has_folder(path)?;
+    }
     let host = Profile::read_all(&args.host).map_err(Failure::input)?;
     let target = Profile::read_all(&args.target).map_err(Failure::input)?;
     let statistic = match args.time {
@@ -163,18 +166,7 @@ fn show(provenance: &Provenance, fitted: &Fitted, context: &Context) -> Outcome 
     }
     by_workload("average, error in %", &shown, |one| one.average_percent, context)?;
     by_workload("99th percentile, error in %", &shown, |one| one.p99_percent, context)?;
-    context.line("firmware's share of firmware and flash time, the host's pages alone, in %")?;
-    let mut table = table::new(&["workload", "NAND", "Z-NAND"]);
-    let count = fitted.shares.len().max(1) as f64;
-    let mean = |of: fn(&Share) -> f64| fitted.shares.iter().map(of).sum::<f64>() / count;
-    let row = |name: &str, nand: f64, z_nand: f64| {
-        [name.to_owned(), format!("{:.1}", 100.0 * nand), format!("{:.1}", 100.0 * z_nand)]
-    };
-    for one in &fitted.shares {
-        table.add_row(row(&one.workload, one.nand, one.z_nand));
-    }
-    table.add_row(row("mean", mean(|one| one.nand), mean(|one| one.z_nand)));
-    context.line(table)?;
+    shares(&fitted.shares, context)?;
     let mut table = table::new(&["event", "correlation here", "the paper's"]);
     for row in &fitted.correlations {
         let here = row.here.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
@@ -220,6 +212,22 @@ fn overview(judgements: &[Judgement], context: &Context) -> Outcome {
         row.extend(off(nand));
         table.add_row(row);
     }
+    context.line(table)
+}
+
+/// Fig. 1.
+fn shares(all: &[Share], context: &Context) -> Outcome {
+    context.line("firmware's share of firmware and flash time, the host's pages alone, in %")?;
+    let mut table = table::new(&["workload", "NAND", "Z-NAND"]);
+    let count = all.len().max(1) as f64;
+    let mean = |of: fn(&Share) -> f64| all.iter().map(of).sum::<f64>() / count;
+    let row = |name: &str, nand: f64, z_nand: f64| {
+        [name.to_owned(), format!("{:.1}", 100.0 * nand), format!("{:.1}", 100.0 * z_nand)]
+    };
+    for one in all {
+        table.add_row(row(&one.workload, one.nand, one.z_nand));
+    }
+    table.add_row(row("mean", mean(|one| one.nand), mean(|one| one.z_nand)));
     context.line(table)
 }
 

@@ -82,6 +82,7 @@ enum EventsArg {
 /// Profiles.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let workloads = workloads(args)?;
+    super::has_folder(&args.out)?;
     let events = settled(args, context)?;
     let scratch = std::env::temp_dir().join(format!("ssdtune-ftl-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).with_context(|| scratch.display().to_string())?;
