@@ -28,7 +28,7 @@ pub enum Form {
         /// Nanoseconds of one of each input.
         coefficients: Vec<f64>,
     },
-    /// A product of powers of [`rates`].
+    /// A product of powers of rates: of inputs an instruction.
     RatePowers {
         /// Logarithm of an instruction's time at rates of one.
         intercept: f64,
@@ -37,7 +37,7 @@ pub enum Form {
     },
     /// A network of the inputs as they are.
     Network(MlpModel),
-    /// A network from [`rates`] to the logarithm of an instruction's time.
+    /// A network from logarithms of rates to the logarithm of an instruction's time.
     RateNetwork(MlpModel),
     /// Trees, likewise.
     RateTrees(BagModel),
