@@ -16,8 +16,8 @@ use clap::Subcommand;
 use ssdtune_keeper::bench::BenchError;
 use ssdtune_keeper::labels::{Labels, LabelsError};
 use ssdtune_keeper::policy::Policy;
-use ssdtune_model::CheckedConfig;
 use ssdtune_model::config::Allocation;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::path::Path;
 
 /// What to do with channel allocations.
@@ -81,6 +81,24 @@ impl DriveArgs {
 
 fn read_policy(path: &Path) -> Outcome<Policy> {
     Policy::read(path).map_err(Failure::input)
+}
+
+/// Says so if a network was trained for another drive than the one it is used on.
+pub(super) fn note_other_drive(policy: &Policy, digest: &str, drive: &str, context: &Context) {
+    if policy.device_digest != digest {
+        context.note(format_args!(
+            "the network was trained for the drive {} as it was then, not for {drive} as it is here: what it \
+             promises may not hold; `ssdtune keeper label` and `train` make one",
+            policy.device
+        ));
+    }
+}
+
+/// Digest of a drive as `keeper label` measures it.
+pub(super) fn digest_of(config: &DeviceConfig) -> String {
+    let mut config = config.clone();
+    config.mapping.allocation = Allocation::Static;
+    ssdtune_keeper::labels::digest_of(&config)
 }
 
 fn read_labels(path: &Path) -> Outcome<Labels> {
