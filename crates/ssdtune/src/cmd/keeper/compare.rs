@@ -1,6 +1,6 @@
 //! `keeper compare`: strategies and the allocator on one mix of workloads or traces (Table V, Fig. 5).
 
-use super::{DriveArgs, digest_of, micros, note_other_drive, read_policy};
+use super::{DriveArgs, micros, note_other_drive, read_policy};
 use crate::cmd::simulate::allocator::milliseconds;
 use crate::context::Context;
 use crate::feed::{ErrorSlot, Feed, Fit, Gauge, Origin, Target, load_model, page_sectors};
@@ -108,7 +108,7 @@ struct Line {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load(context)?;
     let policy = read_policy(&args.model)?;
-    note_other_drive(&policy, &digest_of(&config), &config.name, context);
+    note_other_drive(&policy, &config, context);
     let (names, requests) = mix(args, &config, &policy, context)?;
     let data = match args.data {
         DataArg::FirstTouch => Data::FirstTouch,

@@ -58,7 +58,12 @@ struct Cost {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let labels = read_labels(&args.labels)?;
-    super::note_other_drive(&policy, &labels.source.device_digest, &labels.source.device, context);
+    if labels.source.device_digest != policy.device_digest {
+        let (trained, labelled) = (&policy.device, &labels.source.device);
+        context.note(format_args!(
+            "the model is of the drive {trained} and the labels are of {labelled}, not configured alike"
+        ));
+    }
     if labels.source.channels != policy.channels {
         return Err(Failure::usage(anyhow::anyhow!(
             "the model is for {} channels, the labels for {}",
