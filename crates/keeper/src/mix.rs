@@ -343,6 +343,9 @@ mod tests {
             let period = first_period(&requests, 4, Nanos::MAX, PLAY.page_sectors);
             let rate = mix.rate_pages(PLAY.rate_max_pages);
             errors.push((period.rate_pages / rate).ln());
+            // Slots of a fiftieth of a tenth of the run hold 80 requests, fewer than most bursts.
+            let tenth = Nanos(requests[requests.len() - 1].at.0 / 10);
+            let period = first_period(&requests, 4, tenth, PLAY.page_sectors);
             bursty += u32::from(Seen::new(&period, INTENSITY).burst > 0.5);
         }
         // Bursts of hundreds make any one run's rate uncertain, not their mean.

@@ -24,6 +24,14 @@ fn config(allocation: Allocation) -> CheckedConfig {
     config.check().expect("legal")
 }
 
+/// The same with channels so fast that tenants compete for chips alone, and its settings.
+fn fast(allocation: Allocation) -> (CheckedConfig, Settings) {
+    let mut fast = (*config(allocation)).clone();
+    fast.bus.rate_mts = 333;
+    let settings = Settings { rate_max_pages: 80_000.0, ..settings() };
+    (fast.check().expect("legal"), settings)
+}
+
 fn settings() -> Settings {
     Settings {
         rate_max_pages: 16_000.0,
@@ -123,8 +131,8 @@ fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
 #[test]
 fn two_parts_separate_what_disturbs_each_other() {
     // Readers beside as many writers: their latency is less when they share no chip with them.
-    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
-    let bench = Bench::new(&config, settings(), &stop);
+    let ((config, settings), stop) = (fast(Allocation::Static), AtomicBool::new(false));
+    let bench = Bench::new(&config, settings, &stop);
     let tenants = [true, false].map(|writes| MixTenant::plain(writes, 0.5));
     let mix = Mix { level: 10, tenants: tenants.into() };
     let play = ssdtune_keeper::mix::Play { minority: 0.0, ..bench.play(0) };
@@ -173,8 +181,8 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
 
 #[test]
 fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
-    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
-    let bench = Bench::new(&config, settings(), &stop);
+    let ((config, settings), stop) = (fast(Allocation::Static), AtomicBool::new(false));
+    let bench = Bench::new(&config, settings, &stop);
     // The tenants change roles in the middle.
     let half = |first: bool| {
         let tenants = [first, !first].map(|writes| MixTenant::plain(writes, 0.5));
@@ -184,9 +192,10 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     let mut requests = half(true);
     let middle = requests[requests.len() - 1].at;
     requests.extend(half(false).into_iter().map(|r| Request { at: r.at + middle, ..r }));
-    let policy = policy("5:3");
+    let mut policy = policy("5:3");
+    policy.intensity.requests_per_s_max = settings.rate_max_pages;
     let contest = Contest::new(&config, Data::FirstTouch, 2, &requests, &stop).expect("legal");
-    let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(20), repeat };
+    let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
     let always =
         contest.run(plan(Repeat::Always { hysteresis: 0.01 }), false, None).expect("a run");
     let once = contest.run(plan(Repeat::Once), false, None).expect("a run");
