@@ -16,7 +16,7 @@ fn keeper(words: &[&str]) -> assert_cmd::Command {
 
 fn label(out: &Path, more: &[&str]) -> assert_cmd::Command {
     let mut command = keeper(&["label", "--requests", "200", "--working-set", "512"]);
-    command.args(SMALL).args(["--rate-max", "80000"]).args(more).arg("--out").arg(out);
+    command.args(SMALL).args(["--rate-max", "16000"]).args(more).arg("--out").arg(out);
     command
 }
 
@@ -40,8 +40,8 @@ fn model(directory: &Path) -> PathBuf {
         json!({ "version": 1, "activation": "relu", "output": "linear", "layers": [layer] });
     let model = json!({
         "version": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "by hand",
-        "seed": 0, "intensity": { "requests_per_s_max": 80_000.0 }, "kind": "ranker",
-        "abstain": 0.01, "strategies": strategies, "network": network,
+        "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
+        "kind": "ranker", "abstain": 0.01, "burst_max": 20.0, "strategies": strategies, "network": network,
     });
     let path = directory.join("model.json");
     std::fs::write(&path, model.to_string()).unwrap();
@@ -91,7 +91,7 @@ fn a_map_has_every_level_and_share() {
 fn plans_are_compared_on_workloads() {
     let directory = tempfile::tempdir().unwrap();
     let mut compare = keeper(&["compare", "--requests", "3000", "--level", "8"]);
-    compare.args(SMALL).args(["--collect-ms", "5", "--repeat", "--workload", "mds_0", "mds_1"]);
+    compare.args(SMALL).args(["--collect-ms", "25", "--repeat", "--workload", "mds_0", "mds_1"]);
     let document = json_of(compare.arg("--model").arg(model(directory.path())));
     assert_eq!(document["writers"], json!([true, false]));
     assert_eq!(document["level"], 7);
@@ -120,7 +120,7 @@ fn a_simulation_takes_an_allocator() {
         let path = directory.path().join(name);
         let mut text = String::from("time_ns,tenant,op,lba,sectors\n");
         for number in 0..2000 {
-            text.push_str(&format!("{},0,{op},{},32\n", number * 40_000, number % 97 * 32));
+            text.push_str(&format!("{},0,{op},{},32\n", number * 200_000, number % 97 * 32));
         }
         std::fs::write(&path, text).unwrap();
         path

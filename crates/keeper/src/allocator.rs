@@ -9,8 +9,8 @@
 //! binding for each tenant.
 
 use crate::bench::bind;
-use crate::features::Seen;
-use crate::policy::Policy;
+use crate::features::{Collector, Seen};
+use crate::policy::{Choice, Policy};
 use crate::strategy::Strategy;
 use serde::Serialize;
 use ssdtune_learn::mlp::Buffer;
@@ -41,6 +41,8 @@ pub struct Decision {
     pub reads: Vec<bool>,
     /// Each tenant's share.
     pub shares: Vec<f64>,
+    /// How much more than the mean rate a page met, in levels.
+    pub burst: f64,
     /// What the policy says.
     pub proposed: Strategy,
     /// What is in place from now on.
@@ -77,7 +79,9 @@ pub struct Allocator<'a> {
     policy: &'a Policy,
     repeat: Repeat,
     buffer: Buffer,
-    last: (Nanos, Vec<Demand>),
+    collector: Collector,
+    /// What had been asked for at the end of the last slot.
+    last: Vec<Demand>,
     /// What is in place, and as what each tenant is bound.
     bound: (Strategy, Vec<bool>),
     /// What was proposed last and not done.
@@ -86,12 +90,13 @@ pub struct Allocator<'a> {
 }
 
 impl<'a> Allocator<'a> {
-    /// An allocator for a drive whose tenants share all channels.
+    /// An allocator for a drive whose tenants share all channels; `collect` is the period T.
     ///
     /// # Errors
     /// The policy does not fit the drive.
     pub fn new(
         policy: &'a Policy,
+        collect: Nanos,
         repeat: Repeat,
         drive: &Simulator,
     ) -> Result<Self, AllocatorError> {
@@ -109,33 +114,46 @@ impl<'a> Allocator<'a> {
             policy,
             repeat,
             buffer: Buffer::default(),
-            last: (drive.now(), demands),
+            collector: Collector::new(demands.len(), collect),
+            last: demands,
             bound,
             candidate: None,
             decisions: Vec::new(),
         })
     }
 
-    /// A period has ended.
+    /// How often it wants to look.
+    pub fn slot(&self) -> Nanos {
+        self.collector.slot()
+    }
+
+    /// A slot has ended, and maybe a period.
     ///
     /// # Errors
     /// The drive refuses the binding.
-    pub fn period_ended(&mut self, drive: &mut Simulator, at: Nanos) -> Result<(), SimError> {
+    pub fn slot_ended(&mut self, drive: &mut Simulator, at: Nanos) -> Result<(), SimError> {
         let is_first = self.decisions.is_empty();
         if !is_first && self.repeat == Repeat::Once {
             return Ok(());
         }
-        let now: Vec<Demand> = drive.demands().collect();
-        let asked: Vec<Demand> =
-            now.iter().zip(&self.last.1).map(|(now, before)| now.since(before)).collect();
-        let seen = Seen::new(&asked, at.saturating_sub(self.last.0), self.policy.intensity);
-        self.last = (at, now);
-        if asked.iter().all(|demand| demand.pages() == 0) {
+        let last = self.last.iter_mut();
+        self.collector.add(drive.demands().zip(last).map(|(now, last)| {
+            let asked = now.since(last);
+            *last = now;
+            asked
+        }));
+        if !self.collector.is_full() {
             return Ok(());
         }
+        let period = self.collector.take();
+        if period.rate_pages == 0.0 {
+            return Ok(());
+        }
+        let seen = Seen::new(&period, self.policy.intensity);
+        let tenants = seen.writers.len();
         let choice = self.policy.choose(&seen, &mut self.buffer);
-        let proposed = choice.strategy;
-        let is_due = is_first || self.is_due(&proposed, &choice.outputs, &seen);
+        let proposed = choice.strategy.clone();
+        let is_due = is_first || self.is_due(&choice, &seen);
         if is_due {
             self.candidate = None;
             let wanted = (proposed.clone(), seen.writers.clone());
@@ -147,8 +165,9 @@ impl<'a> Allocator<'a> {
         self.decisions.push(Decision {
             at_ns: at.0,
             level: seen.features.level,
-            reads: seen.features.reads[..asked.len()].to_vec(),
-            shares: seen.features.shares[..asked.len()].to_vec(),
+            reads: seen.features.reads[..tenants].to_vec(),
+            shares: seen.features.shares[..tenants].to_vec(),
+            burst: seen.burst,
             proposed,
             strategy: self.bound.0.clone(),
         });
@@ -156,8 +175,9 @@ impl<'a> Allocator<'a> {
     }
 
     /// Whether a proposal is so much better than what is in place, and was so the last time.
-    fn is_due(&mut self, proposed: &Strategy, outputs: &[f64], seen: &Seen) -> bool {
+    fn is_due(&mut self, choice: &Choice, seen: &Seen) -> bool {
         let Repeat::Always { hysteresis } = self.repeat else { return false };
+        let proposed = &choice.strategy;
         // Two parts follow the kinds: with other kinds they are another strategy.
         let stays = *proposed == self.bound.0 && seen.writers == self.bound.1;
         let place = |strategy: &Strategy| {
@@ -165,8 +185,9 @@ impl<'a> Allocator<'a> {
             self.policy.strategies.iter().position(|known| *known == ordered)
         };
         let gain = match (place(&self.bound.0), place(proposed)) {
-            (Some(from), Some(to)) if seen.writers == self.bound.1 => {
-                self.policy.gain(outputs, from, to)
+            // What the network promises says nothing of bursts.
+            (Some(from), Some(to)) if seen.writers == self.bound.1 && !choice.is_bursty => {
+                self.policy.gain(&choice.outputs, from, to)
             }
             _ => f64::INFINITY,
         };

@@ -7,7 +7,8 @@
 //!
 //! [`Bench::race`] finds the best of many strategies with less work: see there.
 
-use crate::mix::{Mix, Play};
+use crate::features::{Period, first_period};
+use crate::mix::{Mix, Play, SECTORS_MAX};
 use crate::strategy::{Strategy, TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{CheckedConfig, Nanos};
@@ -32,6 +33,10 @@ pub struct Settings {
     pub minority: f64,
     /// Pages of a read and of a write request.
     pub request_pages: [u32; 2],
+    /// Share of the mixes whose tenants come in bursts.
+    pub bursty: f64,
+    /// The period T from which features are collected.
+    pub collect_ns: u64,
     /// What decides the draws.
     pub seed: u64,
     /// Strategies that cannot win any more are given up.
@@ -219,6 +224,13 @@ impl<'a> Bench<'a> {
         }
     }
 
+    /// What the allocator would see of a mix in the first T.
+    pub fn observe(&self, mix: &Mix, number: u64) -> Period {
+        let requests: Vec<Request> = mix.requests(self.play(number)).collect();
+        let page_sectors = self.config.geometry().sectors_per_page();
+        first_period(&requests, mix.tenants.len(), Nanos(self.settings.collect_ns), page_sectors)
+    }
+
     /// Every distinct strategy for a mix, the best first found by racing: all run to the first look, and then,
     /// the most promising first, to the end, unless at a look they are too far behind the best so far at the same
     /// look. `Shared` is always run to the end. Which ones are given up depends on nothing but the mix.
@@ -291,8 +303,12 @@ fn with_fewer_blocks(config: &CheckedConfig, settings: &Settings) -> CheckedConf
     let geometry = config.geometry();
     let block_pages = u64::from(geometry.pages_per_block);
     // All working sets and all writes in one channel, twice, and what collection and frontiers want free.
+    let write_pages = match settings.bursty > 0.0 {
+        true => settings.request_pages[1].max(SECTORS_MAX.div_ceil(geometry.sectors_per_page())),
+        false => settings.request_pages[1],
+    };
     let pages = *TENANTS.end() as u64 * settings.working_set_pages
-        + settings.requests * u64::from(settings.request_pages[1]);
+        + settings.requests * u64::from(write_pages);
     let blocks =
         2 * pages.div_ceil(geometry.planes() / u64::from(geometry.channels) * block_pages) + 64;
     let mut smaller = (**config).clone();
@@ -336,6 +352,8 @@ mod tests {
             working_set_pages: 1_024,
             minority: MINORITY,
             request_pages: [4, 1],
+            bursty: 0.5,
+            collect_ns: 100_000_000,
             seed: 3,
             eliminate: false,
         };
@@ -345,7 +363,7 @@ mod tests {
         assert!(blocks < config.geometry().blocks_per_plane / 10, "{blocks}");
         let whole = Bench { config, settings, stop: &stop };
         for (number, name) in [(0, "Shared"), (1, "1:7"), (2, "5:1:1:1"), (3, "Isolated")] {
-            let mix = Mix::draw(3, number, 4);
+            let mix = Mix::draw(3, number, 4, 0.5);
             let requests: Vec<Request> = mix.requests(whole.play(number)).collect();
             let strategy: Strategy = name.parse().unwrap();
             let run = |bench: &Bench| bench.run(&strategy, &mix.writers(), &requests).unwrap();

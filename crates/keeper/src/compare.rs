@@ -148,7 +148,9 @@ impl<'a> Contest<'a> {
         let (mut allocator, interval) = match plan {
             Plan::Fixed(..) => (None, Nanos::MAX),
             Plan::Keeper { policy, collect, repeat } => {
-                (Some(Allocator::new(policy, repeat, &drive)?), collect)
+                let allocator = Allocator::new(policy, collect, repeat, &drive)?;
+                let slot = allocator.slot();
+                (Some(allocator), slot)
             }
         };
         let mine = |request: &Request| only.is_none_or(|only| request.tenant.0 == only);
@@ -159,7 +161,7 @@ impl<'a> Contest<'a> {
         let mut watch = |drive: &mut Simulator, look: Look| {
             drive.take_completions().iter().for_each(|completion| tally.add(completion));
             if let (Some(allocator), Look::IntervalEnd(at)) = (&mut allocator, look) {
-                fault = allocator.period_ended(drive, at).err();
+                fault = allocator.slot_ended(drive, at).err();
             }
             fault.is_none() && !self.stop.load(Ordering::Relaxed)
         };

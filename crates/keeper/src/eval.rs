@@ -43,7 +43,8 @@ pub struct Score {
 /// Judges a policy.
 pub fn score(policy: &Policy, rows: &[&Row]) -> Score {
     let mut buffer = Buffer::default();
-    let choose = |row: &&Row| policy.choose(&Seen::of_mix(&row.mix), &mut buffer).strategy;
+    let choose =
+        |row: &&Row| policy.choose(&Seen::new(&row.seen, policy.intensity), &mut buffer).strategy;
     let chosen: Vec<Strategy> = rows.iter().map(choose).collect();
     of_choices(rows, &chosen)
 }

@@ -6,6 +6,7 @@
 //! the order of the mixes, the same for any number of threads and interruptions.
 
 use crate::bench::{Bench, BenchError, Entry, Settings};
+use crate::features::Period;
 use crate::mix::Mix;
 use crate::strategy::Strategy;
 use rayon::prelude::*;
@@ -60,7 +61,7 @@ impl Source {
     /// The mix of that number.
     pub fn mix(&self, number: u64) -> Mix {
         let tenants = self.tenants[(number % self.tenants.len() as u64) as usize];
-        Mix::draw(self.settings.seed, number, tenants)
+        Mix::draw(self.settings.seed, number, tenants, self.settings.bursty)
     }
 }
 
@@ -77,6 +78,8 @@ pub struct Row {
     pub number: u64,
     /// The mix.
     pub mix: Mix,
+    /// What the allocator would see of it in the first T.
+    pub seen: Period,
     /// Every strategy it can have, in the order in which they were run.
     pub entries: Vec<Entry>,
 }
@@ -197,6 +200,9 @@ fn parse(path: &Path, text: &str) -> Result<(Labels, usize), LabelsError> {
         if !has_shared || !totals.into_iter().all(|total| total.is_finite() && total >= 0.0) {
             return Err(wrong(number, format!("mix {} has not its figures", row.number)));
         }
+        if row.seen.pages.len() != row.mix.tenants.len() {
+            return Err(wrong(number, format!("mix {} has not what was seen of it", row.number)));
+        }
         rows.push(row);
     }
     Ok((Labels { source, rows }, whole))
@@ -232,7 +238,8 @@ pub fn label(
             .find(|(tenants, _)| *tenants == mix.tenants.len())
             .expect("a list for each number of tenants");
         let entries = bench.race(strategies, &mix, number)?;
-        let row = Row { number, mix, entries };
+        let seen = bench.observe(&mix, number);
+        let row = Row { number, mix, seen, entries };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.write_all(line(&row).as_bytes()).map_err(io)?;
         kept.1.push(row);

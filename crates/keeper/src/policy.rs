@@ -2,8 +2,8 @@
 //!
 //! Two kinds, both 9-64-42 and the same work at run time. A *classifier* (the paper's) gives each strategy the
 //! probability that it is the best. A *ranker* gives each the logarithm of its total latency over that of `Shared`.
-//! Either abstains: where the best strategy promises less than [`Policy::abstain`] over `Shared`, channels stay
-//! shared, so that a doubtful answer costs nothing.
+//! Either abstains: where the best strategy promises less than [`Policy::abstain`] over `Shared`, or requests came
+//! in bursts beyond [`Policy::burst_max`], channels stay shared, so that a doubtful answer costs nothing.
 
 use crate::features::Seen;
 use crate::strategy::Strategy;
@@ -41,11 +41,16 @@ pub struct Policy {
     pub seed: u64,
     /// Where level 20 ends.
     pub intensity: Intensity,
+    /// The period T from which the features are.
+    pub collect_ns: u64,
     /// What the outputs are.
     pub kind: Kind,
     /// What the best strategy has to promise over `Shared`, as a logarithm of latencies (of a classifier: of
     /// probabilities).
     pub abstain: f64,
+    /// Where a page meets so many levels more than the mean rate, channels stay shared: the nine numbers do not tell
+    /// what bursts need.
+    pub burst_max: f64,
     /// The strategy of each output, tenants ordered as in [`Seen`].
     pub strategies: Vec<Strategy>,
     /// The network.
@@ -80,6 +85,8 @@ pub struct Choice {
     pub strategy: Strategy,
     /// The network's outputs, tenants ordered.
     pub outputs: Vec<f64>,
+    /// Whether the requests came in bursts, so that it abstains.
+    pub is_bursty: bool,
 }
 
 impl Policy {
@@ -122,10 +129,14 @@ impl Policy {
         if let Some(strategy) = policy.strategies.iter().find(too_many) {
             return Err(format!("{strategy} does not divide {} channels", policy.channels));
         }
+        if policy.collect_ns == 0 {
+            return Err("collect_ns must be above 0".to_owned());
+        }
         let rate = policy.intensity.requests_per_s_max;
-        if !(rate > 0.0 && rate.is_finite() && policy.abstain.is_finite()) {
+        let are_finite = [rate, policy.abstain, policy.burst_max].into_iter().all(f64::is_finite);
+        if !(are_finite && rate > 0.0) {
             return Err(
-                "intensity and abstain must be finite numbers, intensity above 0".to_owned()
+                "intensity, abstain and burst_max must be finite numbers, intensity above 0".into(),
             );
         }
         Ok(policy)
@@ -148,10 +159,12 @@ impl Policy {
                 best = number;
             }
         }
-        if self.gain(outputs, 0, best) < self.abstain {
+        let is_bursty = seen.burst > self.burst_max;
+        if is_bursty || self.gain(outputs, 0, best) < self.abstain {
             best = 0;
         }
-        Choice { strategy: seen.to_drive(&self.strategies[best]), outputs: outputs.to_vec() }
+        let strategy = seen.to_drive(&self.strategies[best]);
+        Choice { strategy, outputs: outputs.to_vec(), is_bursty }
     }
 
     /// What one strategy promises over another, by their numbers: the logarithm of their latencies or of their

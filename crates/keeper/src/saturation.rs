@@ -43,7 +43,7 @@ pub fn rate_pages(bench: &Bench) -> Result<f64, BenchError> {
 }
 
 fn is_saturated(bench: &Bench, rate_pages: f64) -> Result<bool, BenchError> {
-    let tenants = [true, true, false, false].map(|writes| MixTenant { writes, share: 0.25 });
+    let tenants = [true, true, false, false].map(|writes| MixTenant::plain(writes, 0.25));
     let mix = Mix { level: 20, tenants: tenants.into() };
     let writers = mix.writers();
     // The middle of level 20 is the rate.

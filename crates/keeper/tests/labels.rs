@@ -5,6 +5,7 @@ use ssdtune_keeper::allocator::{Allocator, AllocatorError, Repeat};
 use ssdtune_keeper::bench::{Bench, Settings};
 use ssdtune_keeper::compare::{Contest, Data, Plan};
 use ssdtune_keeper::eval;
+use ssdtune_keeper::features::Period;
 use ssdtune_keeper::labels::{Labels, LabelsError, Row, Source, label};
 use ssdtune_keeper::mix::{MINORITY, Mix, MixTenant};
 use ssdtune_keeper::policy::Policy;
@@ -23,13 +24,23 @@ fn config(allocation: Allocation) -> CheckedConfig {
     config.check().expect("legal")
 }
 
+/// The same with channels so fast that tenants compete for chips alone, and its settings.
+fn fast(allocation: Allocation) -> (CheckedConfig, Settings) {
+    let mut fast = (*config(allocation)).clone();
+    fast.bus.rate_mts = 333;
+    let settings = Settings { rate_max_pages: 80_000.0, ..settings() };
+    (fast.check().expect("legal"), settings)
+}
+
 fn settings() -> Settings {
     Settings {
-        rate_max_pages: 80_000.0,
+        rate_max_pages: 16_000.0,
         requests: 1_500,
         working_set_pages: 1_024,
         minority: MINORITY,
         request_pages: [1, 1],
+        bursty: 0.5,
+        collect_ns: 50_000_000,
         seed: 11,
         eliminate: true,
     }
@@ -42,7 +53,8 @@ fn policy(best: &str) -> Policy {
         strategies.iter().map(|s| if s.to_string() == best { -0.5 } else { 0.0 }).collect();
     let text = serde_json::json!({
         "version": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "", "seed": 0,
-        "intensity": { "requests_per_s_max": 80_000.0 }, "kind": "ranker", "abstain": 0.01,
+        "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000, "kind": "ranker",
+        "abstain": 0.01, "burst_max": 20.0,
         "strategies": strategies,
         "network": { "version": 1, "activation": "relu", "output": "linear",
             "layers": [{ "inputs": 9, "weights": vec![0.0; 9 * 42], "bias": bias }] },
@@ -56,12 +68,17 @@ fn elimination_changes_no_label_and_gives_most_strategies_up() {
     let strategies = Strategy::all(8, 4);
     let (mut given_up, mut all) = (0, 0);
     for number in 0..6 {
-        let mix = Mix::draw(11, number, 4);
+        let mix = Mix::draw(11, number, 4, 0.5);
         let entries = [true, false].map(|eliminate| {
             let bench = Bench::new(&config, Settings { eliminate, ..settings() }, &stop);
             bench.race(&strategies, &mix, number).expect("a label")
         });
-        let [raced, whole] = entries.map(|entries| Row { number, mix: mix.clone(), entries });
+        let [raced, whole] = entries.map(|entries| Row {
+            number,
+            mix: mix.clone(),
+            seen: Period::default(),
+            entries,
+        });
         assert_eq!(raced.best(), whole.best(), "mix {number}");
         for entry in raced.entries.iter().filter(|entry| entry.behind.is_none()) {
             assert!(whole.entries.contains(entry), "{entry:?}");
@@ -114,9 +131,9 @@ fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
 #[test]
 fn two_parts_separate_what_disturbs_each_other() {
     // Readers beside as many writers: their latency is less when they share no chip with them.
-    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
-    let bench = Bench::new(&config, settings(), &stop);
-    let tenants = [true, false].map(|writes| MixTenant { writes, share: 0.5 });
+    let ((config, settings), stop) = (fast(Allocation::Static), AtomicBool::new(false));
+    let bench = Bench::new(&config, settings, &stop);
+    let tenants = [true, false].map(|writes| MixTenant::plain(writes, 0.5));
     let mix = Mix { level: 10, tenants: tenants.into() };
     let play = ssdtune_keeper::mix::Play { minority: 0.0, ..bench.play(0) };
     let requests: Vec<Request> = mix.requests(play).collect();
@@ -131,13 +148,13 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     let (config, stop) = (config(Allocation::Hybrid), AtomicBool::new(false));
     let bench = Bench::new(&config, settings(), &stop);
     let tenants = [(true, 0.4), (false, 0.3), (false, 0.2), (true, 0.1)]
-        .map(|(writes, share)| MixTenant { writes, share });
+        .map(|(writes, share)| MixTenant::plain(writes, share));
     let mix = Mix { level: 10, tenants: tenants.into() };
     let requests: Vec<Request> = mix.requests(bench.play(0)).collect();
     let contest = Contest::new(&config, Data::FirstTouch, 4, &requests, &stop).expect("legal");
     assert_eq!(contest.writers(), mix.writers());
     let policy = policy("4:1:2:1");
-    let collect = Nanos::from_ms(5);
+    let collect = Nanos::from_ms(20);
     let plan = |repeat| Plan::Keeper { policy: &policy, collect, repeat };
     let once = contest.run(plan(Repeat::Once), true, None).expect("a run");
     let [decision] = &once.decisions[..] else { panic!("{:?}", once.decisions) };
@@ -149,6 +166,11 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     assert!(again.decisions.len() > 3, "{:?}", again.decisions);
     assert!(again.decisions.iter().all(|d| d.strategy.to_string() == "4:2:1:1"));
     assert_eq!(again.means, once.means, "nothing changed, so nothing was switched");
+    // Nor does one divide channels that bursts want, if it has learned of none.
+    let calm = Policy { burst_max: -20.0, ..policy.clone() };
+    let plan_calm = Plan::Keeper { policy: &calm, collect, repeat: Repeat::Once };
+    let calm = contest.run(plan_calm, true, None).expect("a run");
+    assert_eq!(calm.decisions[0].strategy, Strategy::Shared);
     // A policy that wants nothing leaves the run as it is under static allocation.
     let idle = self::policy("nothing");
     let plan = Plan::Keeper { policy: &idle, collect, repeat: Repeat::Once };
@@ -159,18 +181,19 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
 
 #[test]
 fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
-    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
-    let bench = Bench::new(&config, settings(), &stop);
+    let ((config, settings), stop) = (fast(Allocation::Static), AtomicBool::new(false));
+    let bench = Bench::new(&config, settings, &stop);
     // The tenants change roles in the middle.
     let half = |first: bool| {
-        let tenants = [first, !first].map(|writes| MixTenant { writes, share: 0.5 });
+        let tenants = [first, !first].map(|writes| MixTenant::plain(writes, 0.5));
         let mix = Mix { level: 10, tenants: tenants.into() };
         mix.requests(bench.play(0)).collect::<Vec<_>>()
     };
     let mut requests = half(true);
     let middle = requests[requests.len() - 1].at;
     requests.extend(half(false).into_iter().map(|r| Request { at: r.at + middle, ..r }));
-    let policy = policy("5:3");
+    let mut policy = policy("5:3");
+    policy.intensity.requests_per_s_max = settings.rate_max_pages;
     let contest = Contest::new(&config, Data::FirstTouch, 2, &requests, &stop).expect("legal");
     let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
     let always =
@@ -188,7 +211,7 @@ fn a_policy_for_other_drives_is_refused() {
     let new = |config: &CheckedConfig, tenants: usize| {
         let tenants = vec![Tenant::sole(config); tenants];
         let drive = Simulator::new(config, &tenants, Observe::default()).expect("a drive");
-        Allocator::new(&policy, Repeat::Once, &drive).map(|_| ())
+        Allocator::new(&policy, Nanos::from_ms(1), Repeat::Once, &drive).map(|_| ())
     };
     let fits = config(Allocation::Hybrid);
     let mut other = presets::load("ssdkeeper").expect("a preset");
@@ -210,7 +233,8 @@ fn files_that_are_no_policies_are_refused_with_a_reason() {
         ("\"Shared\"", "\"1:7\"", "its first strategy is not Shared"),
         ("\"7:1\"", "\"7:2\"", "7:2 does not divide 8 channels"),
         ("\"abstain\":0.01", "\"abstain\":1e999", "number out of range"),
-        ("80000.0", "-1.0", "intensity above 0"),
+        ("16000.0", "-1.0", "intensity above 0"),
+        ("\"collect_ns\":50000000", "\"collect_ns\":0", "collect_ns must be above 0"),
         ("\"seed\":0", "\"sed\":0", "unknown field `sed`"),
     ] {
         assert!(sound.contains(from), "{from}");
@@ -235,7 +259,7 @@ fn scores_count_ties_and_regret() {
         entry("Shared", 120.0, None),
         entry("1:7", 110.0, Some(2.5)),
     ];
-    let row = Row { number: 0, mix: source.mix(0), entries };
+    let row = Row { number: 0, mix: source.mix(0), seen: Period::default(), entries };
     let judge = |name: &str| eval::of_choices(&[&row], &[name.parse().unwrap()]);
     let (best, tie, bad) = (judge("5:3"), judge("6:2"), judge("1:7"));
     assert_eq!((best.accuracy, best.tie_accuracy, best.regret_mean), (1.0, 1.0, 0.0));

@@ -167,9 +167,13 @@ impl Cell {
         let streams = self.open(&served, &drive, &slot, &gauges)?;
         let lengths: Vec<u64> = served.iter().map(|lane| lane.feed.length()).collect();
         let mut allocator = match &self.allocator {
-            Some(keeper) => Some(Allocator::new(&keeper.policy, keeper.repeat, &drive)?),
+            Some(keeper) => {
+                Some(Allocator::new(&keeper.policy, keeper.collect, keeper.repeat, &drive)?)
+            }
             None => None,
         };
+        // The command line lets only one of the two have its intervals.
+        let interval = watch.record.interval.or(allocator.as_ref().map(Allocator::slot));
         let mut kept = Vec::new();
         let mut firmware =
             watch.firmware.map(|model| FirmwareTime::new(model, &drive)).transpose()?;
@@ -189,7 +193,7 @@ impl Cell {
                 }
             }
             if let (Some(allocator), Look::IntervalEnd(at)) = (&mut allocator, look)
-                && let Err(error) = allocator.period_ended(drive, at)
+                && let Err(error) = allocator.slot_ended(drive, at)
             {
                 slot.put(error);
                 return false;
@@ -200,8 +204,6 @@ impl Cell {
             }
             !watch.stop.load(Ordering::Relaxed)
         };
-        // The command line lets only one of the two have its intervals.
-        let interval = watch.record.interval.or(self.allocator.as_ref().map(|k| k.collect));
         match interval {
             Some(interval) => drive.run_in_intervals(streams, interval, &mut look),
             None => drive.run(streams, |drive| look(drive, Look::Between)),

@@ -16,8 +16,8 @@ use clap::Subcommand;
 use ssdtune_keeper::bench::BenchError;
 use ssdtune_keeper::labels::{Labels, LabelsError};
 use ssdtune_keeper::policy::Policy;
-use ssdtune_model::CheckedConfig;
 use ssdtune_model::config::Allocation;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::path::Path;
 
 /// What to do with channel allocations.
@@ -81,6 +81,27 @@ impl DriveArgs {
 
 fn read_policy(path: &Path) -> Outcome<Policy> {
     Policy::read(path).map_err(Failure::input)
+}
+
+/// Says so if a network was trained for another drive than the one it is used on.
+pub(super) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: &Context) {
+    // Where data lie by chance makes no other drive: it may have been labelled by the seed that it was trained by.
+    let seeds = [config.run.seed, DeviceConfig::default().run.seed, policy.seed];
+    if !seeds.into_iter().any(|seed| digest_of(config, seed) == policy.device_digest) {
+        context.note(format_args!(
+            "the network was trained for the drive {} as it was then, not for {} as it is here: what it promises \
+             may not hold; `ssdtune keeper label` and `train` make one",
+            policy.device, config.name
+        ));
+    }
+}
+
+/// Digest of a drive as `keeper label` measures it.
+fn digest_of(config: &DeviceConfig, seed: u64) -> String {
+    let mut config = config.clone();
+    config.mapping.allocation = Allocation::Static;
+    config.run.seed = seed;
+    ssdtune_keeper::labels::digest_of(&config)
 }
 
 fn read_labels(path: &Path) -> Outcome<Labels> {

@@ -4,7 +4,7 @@
 //! on all threads and are printed in their order. `docs/simulate.md` is the tour,
 //! `docs/results-schema.md` the JSON.
 
-mod allocator;
+pub(crate) mod allocator;
 mod plan;
 mod show;
 

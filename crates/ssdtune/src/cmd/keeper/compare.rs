@@ -1,6 +1,7 @@
 //! `keeper compare`: strategies and the allocator on one mix of workloads or traces (Table V, Fig. 5).
 
-use super::{DriveArgs, micros, read_policy};
+use super::{DriveArgs, micros, note_other_drive, read_policy};
+use crate::cmd::simulate::allocator::milliseconds;
 use crate::context::Context;
 use crate::feed::{ErrorSlot, Feed, Fit, Gauge, Origin, Target, load_model, page_sectors};
 use crate::interrupt::Deferred;
@@ -59,9 +60,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "WHERE", default_value = "first-touch")]
     data: DataArg,
 
-    /// The period T after which the allocator decides, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 100.0)]
-    collect_ms: f64,
+    /// The period T after which the allocator decides, in milliseconds; the one for which the network was trained
+    /// unless given.
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    collect_ms: Option<Nanos>,
 
     /// Also decide again after every period, if a strategy promises so much over the one in place: the logarithm of
     /// latencies (a ranker) or of probabilities (a classifier).
@@ -106,15 +108,13 @@ struct Line {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load(context)?;
     let policy = read_policy(&args.model)?;
+    note_other_drive(&policy, &config, context);
     let (names, requests) = mix(args, &config, &policy, context)?;
     let data = match args.data {
         DataArg::FirstTouch => Data::FirstTouch,
         DataArg::Spread => Data::Spread,
     };
-    if !(args.collect_ms > 0.0 && args.collect_ms <= 1e9) {
-        return Err(Failure::usage(anyhow!("--collect-ms {}: above 0", args.collect_ms)));
-    }
-    let collect = Nanos((args.collect_ms * 1e6).max(1.0) as u64);
+    let collect = args.collect_ms.unwrap_or(Nanos(policy.collect_ns));
     let deferred = Deferred::new();
     let contest =
         Contest::new(&config, data, names.len(), &requests, deferred.flag()).map_err(failure)?;

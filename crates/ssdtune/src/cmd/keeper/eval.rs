@@ -35,6 +35,9 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Document {
     model: Score,
+    /// The model on those of the mixes that come one by one, and on those that come in bursts.
+    plain: Option<Score>,
+    bursty: Option<Score>,
     /// Leaving everything shared, or isolated.
     shared: Score,
     isolated: Score,
@@ -55,6 +58,12 @@ struct Cost {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let labels = read_labels(&args.labels)?;
+    if labels.source.device_digest != policy.device_digest {
+        let (trained, labelled) = (&policy.device, &labels.source.device);
+        context.note(format_args!(
+            "the model is of the drive {trained} and the labels are of {labelled}, not configured alike"
+        ));
+    }
     if labels.source.channels != policy.channels {
         return Err(Failure::usage(anyhow::anyhow!(
             "the model is for {} channels, the labels for {}",
@@ -70,8 +79,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         }
     };
     let fixed = |strategy: Strategy| of_choices(&rows, &vec![strategy; rows.len()]);
+    let of_kind = |is_bursty: bool| {
+        let is_so = |row: &&Row| row.mix.is_bursty() == is_bursty;
+        let some: Vec<&Row> = rows.iter().copied().filter(is_so).collect();
+        (!some.is_empty() && some.len() < rows.len()).then(|| score(&policy, &some))
+    };
     let document = Document {
         model: score(&policy, &rows),
+        plain: of_kind(false),
+        bursty: of_kind(true),
         shared: fixed(Strategy::Shared),
         isolated: fixed(Strategy::Isolated),
         cost: cost(&policy, &rows),
@@ -83,7 +99,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn cost(policy: &Policy, rows: &[&Row]) -> Cost {
-    let seen: Vec<Seen> = rows.iter().map(|row| Seen::of_mix(&row.mix)).collect();
+    let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(&row.seen, policy.intensity)).collect();
     let mut buffer = Buffer::default();
     let mut fastest = f64::INFINITY;
     // The least of many short rounds: others use the machine too.
@@ -116,11 +132,13 @@ fn show(document: &Document, context: &Context) -> Outcome {
         "at most by",
     ]);
     let rows = [
-        ("model", &document.model),
-        ("Shared", &document.shared),
-        ("Isolated", &document.isolated),
+        ("model", Some(&document.model)),
+        ("of it plain", document.plain.as_ref()),
+        ("in bursts", document.bursty.as_ref()),
+        ("Shared", Some(&document.shared)),
+        ("Isolated", Some(&document.isolated)),
     ];
-    for (name, score) in rows {
+    for (name, score) in rows.into_iter().filter_map(|(name, score)| Some((name, score?))) {
         table.add_row([
             name.to_owned(),
             percent(score.accuracy),

@@ -1,6 +1,7 @@
 //! `keeper label`: the best strategy of each of many mixes.
 
 use super::{DriveArgs, bench_failure, labels_failure, simulator};
+use crate::cmd::simulate::allocator::milliseconds;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
@@ -9,9 +10,9 @@ use crate::tuning;
 use serde::Serialize;
 use ssdtune_keeper::bench::{Bench, Settings};
 use ssdtune_keeper::labels::{Labels, LabelsError, Source, label};
-use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES};
+use ssdtune_keeper::mix::{BURSTY, MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::saturation;
-use ssdtune_model::CheckedConfig;
+use ssdtune_model::{CheckedConfig, Nanos};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -66,6 +67,14 @@ pub(super) struct HowArgs {
     #[arg(long, value_name = "N", default_value_t = REQUEST_PAGES[1], value_parser = clap::value_parser!(u32).range(1..=1024))]
     write_pages: u32,
 
+    /// Share of the mixes whose tenants come in bursts and with requests of 4 to 64 KiB. 0 is the paper's.
+    #[arg(long, value_name = "SHARE", default_value_t = BURSTY, value_parser = share)]
+    bursty: f64,
+
+    /// The period T from which the features are, in milliseconds.
+    #[arg(long, value_name = "MS", default_value = "1000", value_parser = milliseconds)]
+    collect_ms: Nanos,
+
     /// Flash pages a second at which intensity level 20 ends. Unless given it is measured: 90 % of what saturates
     /// the drive when all channels are shared.
     #[arg(long, value_name = "PAGES", value_parser = rate)]
@@ -75,6 +84,11 @@ pub(super) struct HowArgs {
 fn minority(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=0.5).contains(share));
     share.ok_or_else(|| "write a share between 0 and 0.5".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a share between 0 and 1".to_owned())
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -97,6 +111,8 @@ impl HowArgs {
             working_set_pages: self.working_set,
             minority: self.minority,
             request_pages: [self.read_pages, self.write_pages],
+            bursty: self.bursty,
+            collect_ns: self.collect_ms.0,
             seed: context.seed().unwrap_or(0),
             eliminate,
         };

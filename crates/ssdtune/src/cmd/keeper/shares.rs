@@ -51,10 +51,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         .collect();
     let measure = |&(tenth, strategy): &(u32, &Strategy)| -> Result<Place, BenchError> {
         let write_share = f64::from(tenth) / 10.0;
-        let tenants = vec![
-            MixTenant { writes: true, share: write_share },
-            MixTenant { writes: false, share: 1.0 - write_share },
-        ];
+        let tenants =
+            vec![MixTenant::plain(true, write_share), MixTenant::plain(false, 1.0 - write_share)];
         let mix = Mix { level: args.level, tenants };
         let requests: Vec<Request> = mix.requests(bench.play(0)).collect();
         let means = bench.run(strategy, &mix.writers(), &requests)?;

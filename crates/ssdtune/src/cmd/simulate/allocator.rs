@@ -16,14 +16,21 @@ pub(crate) struct AllocatorArgs {
     #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
     allocator: Option<AllocatorArg>,
 
-    /// Milliseconds of simulated time after which the allocator decides.
-    #[arg(long, value_name = "MS", default_value_t = 100.0, requires = "allocator")]
-    collect_ms: f64,
+    /// Milliseconds of simulated time after which the allocator decides; the period for which the network was
+    /// trained unless given.
+    #[arg(long, value_name = "MS", value_parser = milliseconds, requires = "allocator")]
+    collect_ms: Option<Nanos>,
 
     /// Let it decide again after every further --collect-ms, and switch where the network promises so much over
     /// what is in place: the logarithm of latencies (a ranker) or of probabilities (a classifier).
     #[arg(long, value_name = "SHARE", requires = "allocator")]
     repeat: Option<f64>,
+}
+
+/// A period in milliseconds.
+pub(crate) fn milliseconds(text: &str) -> Result<Nanos, String> {
+    let ms = text.parse().ok().filter(|ms: &f64| (0.001..=1e9).contains(ms));
+    ms.map(|ms| Nanos((ms * 1e6) as u64)).ok_or_else(|| "write milliseconds, 0.001 to 1e9".into())
 }
 
 /// `keeper:MODEL`.
@@ -45,10 +52,6 @@ impl AllocatorArgs {
     /// The allocator, if one is asked for.
     pub(crate) fn keeper(&self) -> Outcome<Option<Keeper>> {
         let Some(AllocatorArg(path)) = &self.allocator else { return Ok(None) };
-        if !(self.collect_ms > 0.0 && self.collect_ms <= 1e9) {
-            let given = self.collect_ms;
-            return Err(Failure::usage(anyhow!("--collect-ms {given}: above 0, at most 1e9")));
-        }
         let repeat = match self.repeat {
             None => Repeat::Once,
             Some(hysteresis) if (0.0..=1.0).contains(&hysteresis) => Repeat::Always { hysteresis },
@@ -57,6 +60,7 @@ impl AllocatorArgs {
             }
         };
         let policy = Policy::read(path).map_err(Failure::input)?;
-        Ok(Some(Keeper { policy, collect: Nanos((self.collect_ms * 1e6).max(1.0) as u64), repeat }))
+        let collect = self.collect_ms.unwrap_or(Nanos(policy.collect_ns));
+        Ok(Some(Keeper { policy, collect, repeat }))
     }
 }

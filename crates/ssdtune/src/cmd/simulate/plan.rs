@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::cell::{Cell, Lane, unsupported};
+use crate::cmd::keeper::note_other_drive;
 use crate::context::Context;
 use crate::device::{self, Override};
 use crate::feed::{Feed, Fit, Origin, load_model};
@@ -92,6 +93,9 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     }
     let past = args.past().map_err(Failure::usage)?;
     let allocator = args.allocator.keeper()?.map(Arc::new);
+    if let (Some(keeper), Some((_, config))) = (&allocator, points.first()) {
+        note_other_drive(&keeper.policy, config, context);
+    }
     let mut cells = Vec::with_capacity(groups.len() * points.len());
     for group in &groups {
         for (settings, config) in &points {
