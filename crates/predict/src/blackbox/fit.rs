@@ -38,7 +38,7 @@ pub struct FitOptions {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// `basic`, `extended` (both as in the paper), `extended tree`, `bagged trees`, `Gaussian process`, and
-    /// `stronger`, a blend of the last two.
+    /// `stronger`, a blend of the last two or the better of them.
     pub model: &'static str,
     /// What is predicted.
     pub target: Target,
@@ -154,7 +154,7 @@ const PROCESS: Recipe = Recipe {
 /// Rows of a process' tuning: 300 leave twice the error on drives whose latency has edges.
 const TUNED_ON: usize = 600;
 
-/// What a blend's trees may count, the process alone first.
+/// What trees may count beside the process; 0 and 100 leave one of them alone.
 const BAG_PERCENTS: [u32; 5] = [0, 25, 50, 75, 100];
 
 /// Fits a model to some of the points and tests it on the others.
@@ -179,31 +179,28 @@ pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport)
         Recipe::best_of(recipes, workloads, latency, options.folds, options.seed)
     };
     let (tree, _) = choose(&tree_recipes())?;
-    let trees = learn("extended tree", &tree, &train, &test, options.seed, &mut entries)?;
+    let mut family = |model, recipe: &Recipe| -> Result<Family, FitError> {
+        let regressors = learn(model, recipe, &train, &test, options.seed, &mut entries)?;
+        Family::new(regressors, &train, options)
+    };
+    let trees = family("extended tree", &tree)?;
     let (bag, _) = choose(&bag_recipes())?;
-    let bags = learn("bagged trees", &bag, &train, &test, options.seed, &mut entries)?;
-    let processes = learn("Gaussian process", &PROCESS, &train, &test, options.seed, &mut entries)?;
-    let blend = blend(&bag, &train, options)?;
-    let both = bags.into_iter().zip(processes).map(|(bag, process)| blend.blend([bag, process]));
-    let strongs: Vec<Regressor> = both.collect();
-    let seconds = |model: &str| entries.iter().find(|entry| entry.model == model);
-    let fit_seconds = ["bagged trees", "Gaussian process"]
-        .map(|part| seconds(part).map_or(0.0, |entry| entry.fit_seconds));
-    let timed = strongs.iter().map(|regressor| (regressor, fit_seconds.iter().sum()));
-    report("stronger", timed, &test, &mut entries)?;
+    let bags = family("bagged trees", &bag)?;
+    let processes = family("Gaussian process", &PROCESS)?;
+    let strongs = stronger(bags, processes, &train.truths[0])?;
+    let parts = ["bagged trees", "Gaussian process"];
+    let of_parts = |at: &usize| parts.iter().map(|part| seconds(&entries, part, *at)).sum();
+    let sums: Vec<f64> = (0..strongs.regressors.len()).map(|at| of_parts(&at)).collect();
+    report("stronger", strongs.regressors.iter().zip(sums), &test, &mut entries)?;
 
     let mut targets = Vec::new();
-    for (at, ((target, tree), strong)) in
-        Target::ALL.into_iter().zip(trees).zip(strongs).enumerate()
-    {
-        let truths = &train.truths[at];
-        let leaf_of = leaves(&tree, &train.workloads)?;
-        let banded = |regressor: Regressor| {
-            let (recipe, seed) = (*regressor.recipe(), options.seed);
-            let unseen = recipe.out_of_fold(&train.workloads, truths, options.folds, seed)?;
-            Banded::new(regressor, &leaf_of, truths, &unseen)
+    for (at, target) in Target::ALL.into_iter().enumerate() {
+        let leaf_of = leaves(&trees.regressors[0], &train.workloads)?;
+        let banded = |family: &Family| {
+            let regressor = family.regressors[at].clone();
+            Banded::new(regressor, &leaf_of, &train.truths[at], &family.unseen[at])
         };
-        targets.push(Both { target, tree: banded(tree)?, strong: banded(strong)? });
+        targets.push(Both { target, tree: banded(&trees)?, strong: banded(&strongs)? });
     }
     let provenance = Provenance {
         source: results.source.clone(),
@@ -255,25 +252,60 @@ fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>),
     Ok((parts.pop().unwrap_or_default(), test))
 }
 
-/// How much the trees count in a blend: chosen on rows that neither part has seen, as all else on latency.
-fn blend(bag: &Recipe, train: &Data, options: &FitOptions) -> Result<Recipe, FitError> {
-    let (Learner::Bag(shape), Learner::Process { tuned_on }) = (bag.learner, PROCESS.learner)
-    else {
-        unreachable!("bags are chosen from bags")
-    };
-    let (workloads, latency) = (&train.workloads, &train.truths[0]);
-    let unseen =
-        |recipe: &Recipe| recipe.out_of_fold(workloads, latency, options.folds, options.seed);
-    let (by_bag, by_process) = (unseen(bag)?, unseen(&PROCESS)?);
+/// One recipe's regressors of all targets.
+struct Family {
+    regressors: Vec<Regressor>,
+    /// Of each target, what the training rows are predicted by models that have not seen them.
+    unseen: Vec<Vec<f64>>,
+}
+
+impl Family {
+    fn new(
+        regressors: Vec<Regressor>,
+        train: &Data,
+        options: &FitOptions,
+    ) -> Result<Self, FitError> {
+        let FitOptions { folds, seed, .. } = *options;
+        let unseen = |(regressor, truths): (&Regressor, &Vec<f64>)| {
+            regressor.unseen(&train.workloads, truths, folds, seed)
+        };
+        let unseen = regressors.iter().zip(&train.truths).map(unseen).collect::<Result<_, _>>()?;
+        Ok(Self { regressors, unseen })
+    }
+}
+
+/// Trees and process, weighted as is best for latency on rows that neither has seen; one of them where the other does
+/// not help.
+fn stronger(bags: Family, processes: Family, latency: &[f64]) -> Result<Family, FitError> {
     let mut best = (f64::INFINITY, 0);
     for bag_percent in BAG_PERCENTS {
-        let error = measure::mre(latency, &blended(bag_percent, &by_bag, &by_process))?;
+        let found = blended(bag_percent, &bags.unseen[0], &processes.unseen[0]);
+        let error = measure::mre(latency, &found)?;
         if error < best.0 {
             best = (error, bag_percent);
         }
     }
-    let learner = Learner::Blend { bag: shape, tuned_on, bag_percent: best.1 };
-    Ok(Recipe { learner, ..PROCESS })
+    let bag_percent = match best.1 {
+        0 => return Ok(processes),
+        100 => return Ok(bags),
+        other => other,
+    };
+    let learners = [&bags, &processes].map(|family| family.regressors[0].recipe().learner);
+    let [Learner::Bag(bag), Learner::Process { tuned_on }] = learners else {
+        unreachable!("bags are of a bag's recipe and processes of a process'")
+    };
+    let blend = Recipe { learner: Learner::Blend { bag, tuned_on, bag_percent }, ..PROCESS };
+    let both = bags.unseen.iter().zip(&processes.unseen);
+    let unseen = both.map(|(bag, process)| blended(bag_percent, bag, process)).collect();
+    let both = bags.regressors.into_iter().zip(processes.regressors);
+    let regressors = both.map(|(bag, process)| blend.blend([bag, process])).collect();
+    Ok(Family { regressors, unseen })
+}
+
+/// Seconds that a model's own regressor of a target took.
+fn seconds(entries: &[Entry], model: &str, at: usize) -> f64 {
+    let own = |entry: &&Entry| entry.model == model && !entry.derived;
+    entries.iter().filter(own).nth(at).map_or(0.0, |entry| entry.fit_seconds)
 }
 
 /// Learns all three targets by a recipe and reports them.

@@ -255,8 +255,7 @@ impl Recipe {
         Ok(Regressor { recipe: *self, fitted, range: (low, high) })
     }
 
-    /// What each row is predicted by models that have not seen it. A Gaussian process leaves out row by row
-    /// and keeps its lengths and variances, which no single row moves much.
+    /// What each row is predicted by models that have not seen it.
     ///
     /// # Errors
     /// As [`Recipe::fit`], or there are fewer rows than folds.
@@ -267,16 +266,6 @@ impl Recipe {
         folds: usize,
         seed: u64,
     ) -> Result<Vec<f64>, FitError> {
-        if let Learner::Blend { bag_percent, .. } = self.learner {
-            let found = self.parts().map(|part| part.out_of_fold(workloads, targets, folds, seed));
-            let [bag, process] = found;
-            return Ok(blended(bag_percent, &bag?, &process?));
-        }
-        if let Learner::Process { tuned_on } = self.learner {
-            let (x, y) = (matrix(self.features, workloads), self.scale.of(targets));
-            let unseen = process(&x, &y, tuned_on, seed)?.leave_one_out().means;
-            return Ok(unseen.iter().map(|value| self.scale.back(*value)).collect());
-        }
         let splits = split::k_fold(targets.len(), folds, seed)?;
         let parts: Vec<Vec<(usize, f64)>> = splits
             .into_par_iter()
@@ -337,6 +326,28 @@ impl Regressor {
     /// How it was learned.
     pub const fn recipe(&self) -> &Recipe {
         &self.recipe
+    }
+
+    /// What each row that it was learned from is predicted by models that have not seen it. A Gaussian process leaves
+    /// out row by row and keeps its lengths and variances, which no single row moves much; others are fitted again.
+    ///
+    /// # Errors
+    /// As [`Recipe::out_of_fold`].
+    pub fn unseen(
+        &self,
+        workloads: &[Characteristics],
+        targets: &[f64],
+        folds: usize,
+        seed: u64,
+    ) -> Result<Vec<f64>, FitError> {
+        let Recipe { features, scale, .. } = self.recipe;
+        let Fitted::Process(process) = &self.fitted else {
+            return self.recipe.out_of_fold(workloads, targets, folds, seed);
+        };
+        let (x, y) = (matrix(features, workloads), scale.of(targets));
+        let tuned = process.hyperparameters().clone();
+        let means = GpModel::with_hyperparameters(x.view(), y.view(), tuned)?.leave_one_out().means;
+        Ok(means.iter().map(|value| scale.back(*value)).collect())
     }
 
     /// What is predicted for a workload.

@@ -14,6 +14,7 @@ use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
 use ssdtune_keeper::bench::BenchError;
+use ssdtune_keeper::eval::Score;
 use ssdtune_keeper::labels::{Labels, LabelsError};
 use ssdtune_keeper::policy::Policy;
 use ssdtune_model::config::Allocation;
@@ -140,6 +141,22 @@ fn command_line() -> String {
 /// A share as per cent.
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
+}
+
+/// What a score is called in tables, and a column for each of it.
+const SCORE_HEADINGS: [&str; 7] =
+    ["accuracy", "within 1 %", "regret", "p99", "max", "over Shared by 2 %", "at most by"];
+
+fn score_cells(score: &Score) -> [String; 7] {
+    [
+        percent(score.accuracy),
+        percent(score.tie_accuracy),
+        format!("{:.2} %", 100.0 * score.regret_mean),
+        percent(score.regret_p99),
+        percent(score.regret_max),
+        percent(score.above_shared_share),
+        percent(score.above_shared_max),
+    ]
 }
 
 /// Nanoseconds as microseconds.

@@ -70,7 +70,8 @@ pub(crate) struct Args {
     resume: bool,
 
     /// Discard proposals that are predicted to be hopeless before they are simulated. Learned from what AutoDB
-    /// knows of such drives when the search begins; where that is too little, nothing is discarded.
+    /// knows of such drives when the search begins; where that is too little, nothing is discarded. Of autoblox
+    /// nothing ever is: it proposes in order to learn.
     #[arg(long, conflicts_with = "no_db")]
     screen: bool,
 

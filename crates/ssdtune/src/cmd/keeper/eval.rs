@@ -1,6 +1,6 @@
 //! `keeper eval`: a network on mixes that it has not seen, and what it costs.
 
-use super::{percent, read_labels, read_policy};
+use super::{SCORE_HEADINGS, read_labels, read_policy, score_cells};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
@@ -121,16 +121,8 @@ fn cost(policy: &Policy, rows: &[&Row]) -> Cost {
 
 fn show(document: &Document, context: &Context) -> Outcome {
     context.line(format_args!("{} mixes", document.model.mixes))?;
-    let mut table = table::new(&[
-        "",
-        "accuracy",
-        "within 1 %",
-        "regret",
-        "p99",
-        "max",
-        "over Shared by 2 %",
-        "at most by",
-    ]);
+    let headings: Vec<&str> = std::iter::once("").chain(SCORE_HEADINGS).collect();
+    let mut table = table::new(&headings);
     let rows = [
         ("model", Some(&document.model)),
         ("of it plain", document.plain.as_ref()),
@@ -139,16 +131,7 @@ fn show(document: &Document, context: &Context) -> Outcome {
         ("Isolated", Some(&document.isolated)),
     ];
     for (name, score) in rows.into_iter().filter_map(|(name, score)| Some((name, score?))) {
-        table.add_row([
-            name.to_owned(),
-            percent(score.accuracy),
-            percent(score.tie_accuracy),
-            format!("{:.2} %", 100.0 * score.regret_mean),
-            percent(score.regret_p99),
-            percent(score.regret_max),
-            percent(score.above_shared_share),
-            percent(score.above_shared_max),
-        ]);
+        table.add_row(std::iter::once(name.to_owned()).chain(score_cells(score)));
     }
     context.line(table)?;
     let cost = &document.cost;

@@ -1,6 +1,6 @@
 //! `keeper train`: networks from labels, and how they come to be (Table III, Fig. 4).
 
-use super::{command_line, percent, read_labels};
+use super::{SCORE_HEADINGS, command_line, read_labels, score_cells};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
@@ -109,35 +109,15 @@ fn failure(error: TrainError) -> Failure {
 }
 
 fn table_of(lines: &[Line]) -> comfy_table::Table {
-    let mut table = table::new(&[
-        "recipe",
-        "loss",
-        "accuracy",
-        "within 1 %",
-        "regret",
-        "p99",
-        "max",
-        "over Shared by 2 %",
-        "at most by",
-        "epoch",
-        "seconds",
-    ]);
+    let headings: Vec<&str> =
+        ["recipe", "loss"].into_iter().chain(SCORE_HEADINGS).chain(["epoch", "seconds"]).collect();
+    let mut table = table::new(&headings);
     for line in lines {
         let network = format!("{}, plain mixes", line.recipe);
         for (name, score) in [(network, &line.network), ("abstaining, all".into(), &line.score)] {
-            table.add_row([
-                name,
-                format!("{:.3}", line.loss),
-                percent(score.accuracy),
-                percent(score.tie_accuracy),
-                format!("{:.2} %", 100.0 * score.regret_mean),
-                percent(score.regret_p99),
-                percent(score.regret_max),
-                percent(score.above_shared_share),
-                percent(score.above_shared_max),
-                line.epoch.to_string(),
-                format!("{:.1}", line.seconds),
-            ]);
+            let how = [line.epoch.to_string(), format!("{:.1}", line.seconds)];
+            let loss = format!("{:.3}", line.loss);
+            table.add_row([name, loss].into_iter().chain(score_cells(score)).chain(how));
         }
     }
     table
