@@ -10,10 +10,9 @@
 
 use crate::bench::bind;
 use crate::features::{Collector, Seen};
-use crate::policy::{Choice, Policy};
+use crate::policy::{Choice, Policy, Scratch};
 use crate::strategy::Strategy;
 use serde::Serialize;
-use ssdtune_learn::mlp::Buffer;
 use ssdtune_model::Nanos;
 use ssdtune_sim::{Demand, SimError, Simulator};
 use ssdtune_trace::features::ssdkeeper::TENANTS;
@@ -41,7 +40,7 @@ pub struct Decision {
     pub reads: Vec<bool>,
     /// Each tenant's share.
     pub shares: Vec<f64>,
-    /// How much more than the mean rate a page met, in levels.
+    /// How far requests came together, in standard deviations of such that come at random.
     pub burst: f64,
     /// What the policy says.
     pub proposed: Strategy,
@@ -78,7 +77,7 @@ pub enum AllocatorError {
 pub struct Allocator<'a> {
     policy: &'a Policy,
     repeat: Repeat,
-    buffer: Buffer,
+    scratch: Scratch,
     collector: Collector,
     /// What had been asked for at the end of the last slot.
     last: Vec<Demand>,
@@ -113,7 +112,7 @@ impl<'a> Allocator<'a> {
         Ok(Self {
             policy,
             repeat,
-            buffer: Buffer::default(),
+            scratch: Scratch::default(),
             collector: Collector::new(demands.len(), collect),
             last: demands,
             bound,
@@ -136,22 +135,21 @@ impl<'a> Allocator<'a> {
         if !is_first && self.repeat == Repeat::Once {
             return Ok(());
         }
-        let last = self.last.iter_mut();
-        self.collector.add(drive.demands().zip(last).map(|(now, last)| {
-            let asked = now.since(last);
-            *last = now;
-            asked
-        }));
+        let now: Vec<Demand> = drive.demands().collect();
+        let asked: Vec<Demand> =
+            now.iter().zip(&self.last).map(|(now, last)| now.since(last)).collect();
+        self.collector.add(&asked);
+        self.last = now;
         if !self.collector.is_full() {
             return Ok(());
         }
         let period = self.collector.take();
-        if period.rate_pages == 0.0 {
+        if period.pages() == 0 {
             return Ok(());
         }
         let seen = Seen::new(&period, self.policy.intensity);
         let tenants = seen.writers.len();
-        let choice = self.policy.choose(&seen, &mut self.buffer);
+        let choice = self.policy.choose(&seen, &mut self.scratch);
         let proposed = choice.strategy.clone();
         let is_due = is_first || self.is_due(&choice, &seen);
         if is_due {
@@ -187,7 +185,7 @@ impl<'a> Allocator<'a> {
         let gain = match (place(&self.bound.0), place(proposed)) {
             // What the network promises says nothing of bursts.
             (Some(from), Some(to)) if seen.writers == self.bound.1 && !choice.is_bursty => {
-                self.policy.gain(&choice.outputs, from, to)
+                self.policy.gain(&self.scratch, from, to)
             }
             _ => f64::INFINITY,
         };

@@ -9,7 +9,7 @@
 
 use crate::features::{Period, first_period};
 use crate::mix::{Mix, Play, SECTORS_MAX};
-use crate::strategy::{Strategy, TENANTS};
+use crate::strategy::{Part, Strategy, TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{
@@ -59,29 +59,49 @@ impl Means {
     }
 }
 
+/// How many, and the sum of their latencies.
+type Sums = (u64, u128);
+
 /// Sums over completions.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Tally {
-    read: (u64, u128),
-    write: (u64, u128),
+    /// Of each tenant, of reads and of writes.
+    tenants: Vec<[Sums; 2]>,
 }
 
 impl Tally {
+    /// Nothing yet, of so many tenants.
+    pub fn new(tenants: usize) -> Self {
+        Self { tenants: vec![[(0, 0); 2]; tenants] }
+    }
+
     /// Counts a completion, from its arrival at the host.
     pub fn add(&mut self, completion: &Completion) {
-        let sums = match completion.op {
-            Op::Read => &mut self.read,
-            Op::Write => &mut self.write,
+        let direction = match completion.op {
+            Op::Read => 0,
+            Op::Write => 1,
             Op::Trim | Op::Flush => return,
         };
+        let sums = &mut self.tenants[usize::from(completion.tenant)][direction];
         sums.0 += 1;
         sums.1 += u128::from((completion.completed - completion.arrived).0);
     }
 
-    /// The means.
+    /// The means over all.
     pub fn means(&self) -> Means {
-        let mean = |(count, sum): (u64, u128)| sum as f64 / count.max(1) as f64;
-        Means { read_ns: mean(self.read), write_ns: mean(self.write) }
+        self.means_of(|_| true)
+    }
+
+    /// The means over some tenants.
+    pub fn means_of(&self, mut is_of: impl FnMut(usize) -> bool) -> Means {
+        let mut all: [Sums; 2] = [(0, 0); 2];
+        for (_, tenant) in self.tenants.iter().enumerate().filter(|(number, _)| is_of(*number)) {
+            for (all, own) in all.iter_mut().zip(tenant) {
+                *all = (all.0 + own.0, all.1 + own.1);
+            }
+        }
+        let [read_ns, write_ns] = all.map(|(count, sum)| sum as f64 / count.max(1) as f64);
+        Means { read_ns, write_ns }
     }
 }
 
@@ -109,6 +129,8 @@ pub struct Entry {
     pub strategy: Strategy,
     /// Its latencies, as far as it was run.
     pub means: Means,
+    /// The same of each part alone, in their order.
+    pub parts: Vec<Means>,
     /// Given up: how much longer its total was than that of the best one at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<f64>,
@@ -118,7 +140,7 @@ pub struct Entry {
 const LOOKS: u64 = 20;
 /// A strategy is given up when its total at a look is so many times the best one's at the same look, for looks
 /// from the first; later ones are as the last. `docs/results/keeper.md` has the check that no label depends on it.
-const MARGINS: [f64; 10] = [2.5, 2.0, 1.7, 1.5, 1.4, 1.3, 1.25, 1.2, 1.15, 1.12];
+const MARGINS: [f64; 12] = [3.0, 2.5, 2.2, 2.0, 1.8, 1.7, 1.6, 1.5, 1.45, 1.4, 1.35, 1.3];
 
 fn margin(look: usize) -> f64 {
     MARGINS[look.min(MARGINS.len() - 1)]
@@ -203,7 +225,7 @@ impl<'a> Bench<'a> {
         let end = requests.last().map_or(Nanos(1), |request| request.at);
         let interval = Nanos((end.0 / LOOKS).max(1));
         let stream = Stream { tenant: None, ..Stream::open(requests.iter().copied()) };
-        let mut track = Track { tally: Tally::default(), given_up: false };
+        let mut track = Track { tally: Tally::new(writers.len()), given_up: false };
         let mut look = 0;
         let mut watch = |drive: &mut Simulator, what: Look| {
             drive.take_completions().iter().for_each(|completion| track.tally.add(completion));
@@ -224,11 +246,12 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// What the allocator would see of a mix in the first T.
-    pub fn observe(&self, mix: &Mix, number: u64) -> Period {
+    /// What is asked for in the first T of a mix, which the allocator would see, and in the whole run.
+    pub fn observe(&self, mix: &Mix, number: u64) -> [Period; 2] {
         let requests: Vec<Request> = mix.requests(self.play(number)).collect();
         let page_sectors = self.config.geometry().sectors_per_page();
-        first_period(&requests, mix.tenants.len(), Nanos(self.settings.collect_ns), page_sectors)
+        let periods = [Nanos(self.settings.collect_ns), Nanos::MAX];
+        periods.map(|period| first_period(&requests, mix.tenants.len(), period, page_sectors))
     }
 
     /// Every distinct strategy for a mix, the best first found by racing: all run to the first look, and then,
@@ -245,39 +268,41 @@ impl<'a> Bench<'a> {
     ) -> Result<Vec<Entry>, BenchError> {
         let writers = mix.writers();
         let requests: Vec<Request> = mix.requests(self.play(number)).collect();
-        let mut order: Vec<(Means, &Strategy)> = Vec::new();
+        let channels = self.config.geometry().channels;
+        let entry = |strategy: &Strategy, tally: &Tally, behind| {
+            let of = |part: Part| tally.means_of(|tenant| part.tenants.contains(tenant));
+            let parts = strategy.parts(channels, &writers).map(of).collect();
+            Entry { strategy: strategy.clone(), means: tally.means(), parts, behind }
+        };
+        let mut order: Vec<(Tally, &Strategy)> = Vec::new();
         for strategy in strategies.iter().filter(|strategy| strategy.is_distinct(&writers)) {
-            let mut first = Means::default();
+            let mut first = Tally::new(writers.len());
             if self.settings.eliminate && *strategy != Strategy::Shared {
-                self.track(strategy, &writers, &requests, &mut |_, means| {
-                    first = means;
-                    false
-                })?;
+                first = self.track(strategy, &writers, &requests, &mut |_, _| false)?.tally;
             }
             order.push((first, strategy));
         }
-        order.sort_by(|a, b| a.0.total_ns().total_cmp(&b.0.total_ns()));
+        order.sort_by(|a, b| a.0.means().total_ns().total_cmp(&b.0.means().total_ns()));
         let mut entries = Vec::with_capacity(order.len());
         let mut leader = Leader { total_ns: f64::INFINITY, seen: Vec::new() };
         for (first, strategy) in order {
-            let strategy = strategy.clone();
-            let is_kept = strategy == Strategy::Shared || !self.settings.eliminate;
-            let behind = leader.too_far(0, first).filter(|_| !is_kept);
+            let is_kept = *strategy == Strategy::Shared || !self.settings.eliminate;
+            let behind = leader.too_far(0, first.means()).filter(|_| !is_kept);
             if behind.is_some() {
-                entries.push(Entry { strategy, means: first, behind });
+                entries.push(entry(strategy, &first, behind));
                 continue;
             }
             let (mut seen, mut behind) = (Vec::new(), None);
-            let track = self.track(&strategy, &writers, &requests, &mut |look, means| {
+            let track = self.track(strategy, &writers, &requests, &mut |look, means| {
                 seen.push(means.total_ns());
                 behind = leader.too_far(look, means).filter(|_| !is_kept);
                 behind.is_none()
             })?;
-            let means = track.tally.means();
-            if behind.is_none() && means.total_ns() < leader.total_ns {
-                leader = Leader { total_ns: means.total_ns(), seen };
+            let total_ns = track.tally.means().total_ns();
+            if behind.is_none() && total_ns < leader.total_ns {
+                leader = Leader { total_ns, seen };
             }
-            entries.push(Entry { strategy, means, behind });
+            entries.push(entry(strategy, &track.tally, behind));
         }
         Ok(entries)
     }

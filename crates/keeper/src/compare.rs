@@ -156,7 +156,7 @@ impl<'a> Contest<'a> {
         let mine = |request: &Request| only.is_none_or(|only| request.tenant.0 == only);
         let requests = self.requests.iter().copied().filter(mine);
         let stream = Stream { tenant: None, ..Stream::open(requests) };
-        let mut tally = Tally::default();
+        let mut tally = Tally::new(self.tenants);
         let mut fault = None;
         let mut watch = |drive: &mut Simulator, look: Look| {
             drive.take_completions().iter().for_each(|completion| tally.add(completion));

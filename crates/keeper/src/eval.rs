@@ -7,13 +7,15 @@
 
 use crate::features::Seen;
 use crate::labels::Row;
-use crate::policy::Policy;
+use crate::policy::{Policy, Scratch};
 use crate::strategy::Strategy;
 use serde::Serialize;
-use ssdtune_learn::mlp::Buffer;
 
 /// As good as the best.
 pub const TIE: f64 = 0.01;
+
+/// What it may be worse by than leaving everything shared.
+pub const HARMLESS: f64 = 0.02;
 
 /// Figures over some mixes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,17 +36,19 @@ pub struct Score {
     pub shared_regret_mean: f64,
     /// The most that a prediction is worse than leaving everything shared, as a share of that.
     pub above_shared_max: f64,
-    /// Share of mixes in which it is more than 2 % worse.
+    /// Share of mixes in which it is more than [`HARMLESS`] worse.
     pub above_shared_share: f64,
+    /// What it is worse by beyond that, in the mean over all mixes.
+    pub harm_mean: f64,
     /// Share of mixes in which it leaves everything shared.
     pub shared_share: f64,
 }
 
 /// Judges a policy.
 pub fn score(policy: &Policy, rows: &[&Row]) -> Score {
-    let mut buffer = Buffer::default();
+    let mut scratch = Scratch::default();
     let choose =
-        |row: &&Row| policy.choose(&Seen::new(&row.seen, policy.intensity), &mut buffer).strategy;
+        |row: &&Row| policy.choose(&Seen::new(&row.seen, policy.intensity), &mut scratch).strategy;
     let chosen: Vec<Strategy> = rows.iter().map(choose).collect();
     of_choices(rows, &chosen)
 }
@@ -68,7 +72,8 @@ pub fn of_choices(rows: &[&Row], chosen: &[Strategy]) -> Score {
         regret_max: regrets.iter().copied().fold(0.0, f64::max),
         shared_regret_mean: shared.iter().sum::<f64>() / count - 1.0,
         above_shared_max: above.iter().copied().fold(0.0, f64::max),
-        above_shared_share: share(above.iter().filter(|above| **above > 0.02).count()),
+        above_shared_share: share(above.iter().filter(|above| **above > HARMLESS).count()),
+        harm_mean: above.iter().map(|above| (above - HARMLESS).max(0.0)).sum::<f64>() / count,
         shared_share: share(chosen.iter().filter(|s| **s == Strategy::Shared).count()),
     };
     regrets.sort_by(f64::total_cmp);

@@ -7,8 +7,8 @@
 //! busiest first), and a network needs to learn one mix where it would have to learn 24.
 //!
 //! The nine numbers do not tell a steady load from one that comes in bursts, and what is best for the one is ruinous
-//! for the other. So a period is gathered in [`SLOTS`] slots, and beside the mean rate stands the one that a page
-//! meets; their difference is 0 for requests that come at random ([`Period::met_rate_pages`]).
+//! for the other. So a period is gathered in [`SLOTS`] slots, and it is counted how often pages came together
+//! ([`Period::burst`]).
 
 use crate::mix::Mix;
 use crate::strategy::Strategy;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use ssdtune_sim::Demand;
 use ssdtune_trace::Request;
-use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH, LEVELS, MixFeatures, TENANTS};
+use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH, MixFeatures, TENANTS};
 
 /// Slots of a period.
 pub const SLOTS: u64 = 50;
@@ -25,13 +25,61 @@ pub const SLOTS: u64 = 50;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Period {
-    /// Pages in a second.
-    pub rate_pages: f64,
-    /// The same as a page meets it: the mean, over all pages, of the rate at which other requests ask for pages in
-    /// its slot. Of requests that come at random it is the mean rate, whatever their sizes.
-    pub met_rate_pages: f64,
-    /// Pages read and written by each tenant.
-    pub pages: Vec<[u64; 2]>,
+    /// Its length.
+    pub seconds: f64,
+    /// What each tenant asked for.
+    pub asked: Vec<Demand>,
+    /// How often two pages of different requests came in one slot, in either order: both of one tenant, for each.
+    pub own_pairs: Vec<f64>,
+    /// The same, of whomever.
+    pub all_pairs: f64,
+}
+
+impl Period {
+    /// Flash pages that were asked for.
+    pub fn pages(&self) -> u64 {
+        self.asked.iter().map(Demand::pages).sum()
+    }
+
+    /// The same in a second.
+    pub fn rate_pages(&self) -> f64 {
+        ratio(self.pages() as f64, self.seconds)
+    }
+
+    /// What each tenant asked for in a second.
+    pub fn rates(&self) -> Vec<Rates> {
+        let rate = |count: u64| ratio(count as f64, self.seconds);
+        let of = |asked: &Demand| Rates {
+            requests: [asked.reads, asked.writes].map(rate),
+            pages: [asked.read_pages, asked.written_pages].map(rate),
+        };
+        self.asked.iter().map(of).collect()
+    }
+
+    /// How many standard deviations more often pages met in one slot than those of requests at random do, of as many
+    /// requests of these sizes: of the tenant whose came together most, or of all. Whatever the load, nearly all
+    /// requests at random stay within 4.
+    pub fn burst(&self) -> f64 {
+        // Of N requests of mean square size m in S slots: variance 2 (N m)² / S.
+        let of = |pairs: f64, pages: u64, inside: f64| {
+            let expected = (pages as f64).powi(2) / SLOTS as f64;
+            ratio(pairs - expected, (2.0 / SLOTS as f64).sqrt() * inside)
+        };
+        let own = self.asked.iter().zip(&self.own_pairs);
+        let own = own.map(|(asked, &pairs)| of(pairs, asked.pages(), inside(asked)));
+        let all = of(self.all_pairs, self.pages(), self.asked.iter().map(inside).sum());
+        own.fold(all, f64::max)
+    }
+}
+
+/// Pairs of pages inside requests: as many of each kind as if all were of the mean size.
+fn inside(asked: &Demand) -> f64 {
+    let of = |pages: u64, requests: u64| ratio((pages as f64).powi(2), requests as f64);
+    of(asked.read_pages, asked.reads) + of(asked.written_pages, asked.writes)
+}
+
+fn ratio(sum: f64, of: f64) -> f64 {
+    if of > 0.0 { sum / of } else { 0.0 }
 }
 
 /// Gathers a period slot by slot.
@@ -39,16 +87,21 @@ pub struct Period {
 pub struct Collector {
     slot: Nanos,
     slots: u64,
-    /// Pairs of pages in one slot that belong to different requests.
-    pairs: f64,
-    pages: Vec<[u64; 2]>,
+    asked: Vec<Demand>,
+    own_pairs: Vec<f64>,
+    all_pairs: f64,
 }
 
 impl Collector {
     /// Nothing yet, of so many tenants; a period of a length has [`SLOTS`] slots.
     pub fn new(tenants: usize, period: Nanos) -> Self {
-        let slot = Nanos((period.0 / SLOTS).max(1));
-        Self { slot, slots: 0, pairs: 0.0, pages: vec![[0; 2]; tenants] }
+        Self {
+            slot: Nanos((period.0 / SLOTS).max(1)),
+            slots: 0,
+            asked: vec![Demand::default(); tenants],
+            own_pairs: vec![0.0; tenants],
+            all_pairs: 0.0,
+        }
     }
 
     /// How long a slot is.
@@ -57,19 +110,16 @@ impl Collector {
     }
 
     /// Adds a slot: what each tenant asked for in it.
-    pub fn add(&mut self, asked: impl Iterator<Item = Demand>) {
-        let (mut all, mut own) = (0, 0.0);
-        for (pages, demand) in self.pages.iter_mut().zip(asked) {
-            pages[0] += demand.read_pages;
-            pages[1] += demand.written_pages;
-            all += demand.pages();
-            // Pairs inside requests: as many of each kind as if all were of the mean size.
-            let inside =
-                |pages: u64, requests: u64| (pages as f64).powi(2) / requests.max(1) as f64;
-            own += inside(demand.read_pages, demand.reads);
-            own += inside(demand.written_pages, demand.writes);
+    pub fn add(&mut self, asked: &[Demand]) {
+        let pairs = |pages: u64, inside: f64| (pages as f64).powi(2) - inside;
+        let (mut all, mut all_inside) = (0, 0.0);
+        for ((sum, own_pairs), own) in self.asked.iter_mut().zip(&mut self.own_pairs).zip(asked) {
+            let (pages, inside) = (own.pages(), inside(own));
+            *sum += *own;
+            *own_pairs += pairs(pages, inside);
+            (all, all_inside) = (all + pages, all_inside + inside);
         }
-        self.pairs += (all as f64).powi(2) - own;
+        self.all_pairs += pairs(all, all_inside);
         self.slots += 1;
     }
 
@@ -80,17 +130,10 @@ impl Collector {
 
     /// What was added, and begins anew.
     pub fn take(&mut self) -> Period {
-        let tenants = self.pages.len();
-        let all: u64 = self.pages.iter().flatten().sum();
         let seconds = self.slot.as_secs_f64() * self.slots as f64;
-        let per = |sum: f64, of: f64| if of > 0.0 { sum / of } else { 0.0 };
-        let period = Period {
-            rate_pages: per(all as f64, seconds),
-            met_rate_pages: per(self.pairs, all as f64 * self.slot.as_secs_f64()),
-            pages: std::mem::replace(&mut self.pages, vec![[0; 2]; tenants]),
-        };
-        (self.slots, self.pairs) = (0, 0.0);
-        period
+        let fresh = Self::new(self.asked.len(), Nanos(self.slot.0 * SLOTS));
+        let Self { asked, own_pairs, all_pairs, .. } = std::mem::replace(self, fresh);
+        Period { seconds, asked, own_pairs, all_pairs }
     }
 }
 
@@ -112,7 +155,7 @@ pub fn first_period(
             let pages = pages_of(request, page_sectors);
             asked[usize::from(request.tenant.0)].count(request.op, pages);
         }
-        collector.add(asked.iter().copied());
+        collector.add(&asked);
         asked.fill(Demand::default());
         slot_end += collector.slot();
     }
@@ -135,8 +178,40 @@ pub struct Seen {
     pub writers: Vec<bool>,
     /// `place[tenant]` is the tenant's number among the ordered.
     pub place: Vec<usize>,
-    /// How much more than the mean rate a page meets, in levels.
+    /// How far requests came together, see [`Period::burst`].
     pub burst: f64,
+    /// What each tenant asks for in a second.
+    pub rates: Vec<Rates>,
+    /// How long it was looked at.
+    pub seconds: f64,
+}
+
+/// What is asked for in a second, reads first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Requests.
+    pub requests: [f64; 2],
+    /// Flash pages.
+    pub pages: [f64; 2],
+}
+
+impl Rates {
+    /// The standard deviation of the pages that come in so many seconds, as a share of them, if requests come at random.
+    pub fn deviation(&self, seconds: f64) -> f64 {
+        let squares: f64 = (0..2).map(|n| ratio(self.pages[n].powi(2), self.requests[n])).sum();
+        ratio(squares.sqrt(), self.pages.iter().sum::<f64>() * seconds.sqrt())
+    }
+
+    /// Of all of some tenants.
+    pub fn sum<'a>(rates: impl Iterator<Item = &'a Self>) -> Self {
+        rates.fold(Self::default(), |mut all, own| {
+            for direction in 0..2 {
+                all.requests[direction] += own.requests[direction];
+                all.pages[direction] += own.pages[direction];
+            }
+            all
+        })
+    }
 }
 
 impl Seen {
@@ -145,31 +220,31 @@ impl Seen {
     /// # Panics
     /// More tenants than the vector has places.
     pub fn new(period: &Period, intensity: Intensity) -> Self {
-        let tenants = period.pages.len();
+        let tenants = period.asked.len();
         assert!(tenants <= TENANTS, "{tenants} tenants are too many");
-        let all: u64 = period.pages.iter().flatten().sum();
-        let mut features =
-            MixFeatures { level: intensity.level(period.rate_pages), ..MixFeatures::default() };
-        for (tenant, [read, written]) in period.pages.iter().enumerate() {
-            features.reads[tenant] = read > written;
-            features.shares[tenant] = (read + written) as f64 / all.max(1) as f64;
+        let level = intensity.level(period.rate_pages());
+        let mut features = MixFeatures { level, ..MixFeatures::default() };
+        for (tenant, asked) in period.asked.iter().enumerate() {
+            features.reads[tenant] = asked.read_pages > asked.written_pages;
+            features.shares[tenant] = ratio(asked.pages() as f64, period.pages() as f64);
         }
-        let writers = period.pages.iter().map(|[read, written]| written > read).collect();
-        let burst = (period.met_rate_pages - period.rate_pages) / intensity.requests_per_s_max;
-        Self { burst: burst * f64::from(LEVELS), ..Self::ordered(features, writers) }
+        let writers = period.asked.iter().map(|a| a.written_pages > a.read_pages).collect();
+        let ordered = Self::ordered(features, writers, period.rates());
+        Self { burst: period.burst(), seconds: period.seconds, ..ordered }
     }
 
-    /// What a mix is drawn as.
-    pub fn of_mix(mix: &Mix) -> Self {
+    /// What a mix is drawn as, as if that had been seen in a period.
+    pub fn of_mix(mix: &Mix, rate_max_pages: f64, period: Nanos) -> Self {
         let mut features = MixFeatures { level: mix.level - 1, ..MixFeatures::default() };
         for (tenant, drawn) in mix.tenants.iter().enumerate() {
             features.reads[tenant] = !drawn.writes;
             features.shares[tenant] = drawn.share;
         }
-        Self::ordered(features, mix.writers())
+        let ordered = Self::ordered(features, mix.writers(), mix.rates(rate_max_pages));
+        Self { seconds: period.as_secs_f64(), ..ordered }
     }
 
-    fn ordered(features: MixFeatures, writers: Vec<bool>) -> Self {
+    fn ordered(features: MixFeatures, writers: Vec<bool>, rates: Vec<Rates>) -> Self {
         let mut order: Vec<usize> = (0..writers.len()).collect();
         order.sort_by(|&a, &b| {
             let busier = features.shares[b].total_cmp(&features.shares[a]);
@@ -179,7 +254,7 @@ impl Seen {
         for (number, &tenant) in order.iter().enumerate() {
             place[tenant] = number;
         }
-        Self { features, writers, place, burst: 0.0 }
+        Self { features, writers, place, burst: 0.0, rates, seconds: 0.0 }
     }
 
     /// The nine numbers, tenants ordered.
@@ -210,11 +285,18 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{RngExt, SeedableRng};
 
+    /// Requests of one page, in a tenth of a second.
     fn period(pages: &[[u64; 2]]) -> Period {
-        let all: u64 = pages.iter().flatten().sum();
-        let rate_pages = all as f64 * 10.0;
-        Period { rate_pages, met_rate_pages: rate_pages, pages: pages.to_vec() }
+        let demand = |&[reads, writes]: &[u64; 2]| Demand {
+            reads,
+            writes,
+            read_pages: reads,
+            written_pages: writes,
+        };
+        let asked = pages.iter().map(demand).collect();
+        Period { seconds: 0.1, asked, ..Period::default() }
     }
 
     #[test]
@@ -247,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_meets_the_mean_rate_unless_requests_come_together() {
+    fn pages_that_come_together_are_told_from_a_steady_load() {
         // Requests of four pages of 8 KiB, one every millisecond: 4,000 pages a second in slots of 10 ms.
         let even: Vec<Request> = (0..=500).map(|number| request(number * 1_000_000)).collect();
         // The same in a fifth of the slots.
@@ -256,11 +338,34 @@ mod tests {
             .collect();
         let all = Nanos::from_ms(500);
         let [even, burst] = [even, burst].map(|requests| first_period(&requests, 1, all, 16));
-        assert_eq!((even.rate_pages, even.pages[0]), (4_000.0, [2_000, 0]));
-        // Nine other requests of four pages in each slot.
-        assert!((even.met_rate_pages - 3_600.0).abs() < 1e-6, "{even:?}");
-        assert_eq!(burst.rate_pages, 4_000.0);
-        assert!((burst.met_rate_pages - 4.0 * 49.0 * 100.0).abs() < 1e-6, "{burst:?}");
+        assert_eq!((even.rate_pages(), even.asked[0].read_pages), (4_000.0, 2_000));
+        // Of each slot's 40 pages each meets the 36 of other requests; at random it would be 40.
+        assert_eq!(even.all_pairs, 50.0 * 40.0 * 36.0);
+        let deviation = 0.04f64.sqrt() * 2_000.0 * 4.0;
+        assert_eq!(even.burst(), -50.0 * 40.0 * 4.0 / deviation);
+        assert_eq!((burst.rate_pages(), burst.all_pairs), (4_000.0, 10.0 * 200.0 * 196.0));
+        assert_eq!(burst.own_pairs, [burst.all_pairs]);
+        assert!(burst.burst() > 100.0, "{}", burst.burst());
+    }
+
+    #[test]
+    fn requests_at_random_are_no_burst_at_any_rate() {
+        let mut rng = rand_pcg::Pcg64::seed_from_u64(5);
+        for count in [20, 300, 5_000] {
+            let mut found: Vec<f64> = (0..200)
+                .map(|_| {
+                    let mut at: Vec<u64> =
+                        (0..count).map(|_| rng.random_range(0..500_000_000)).collect();
+                    at.sort_unstable();
+                    let requests: Vec<Request> = at.into_iter().map(request).collect();
+                    first_period(&requests, 1, Nanos::from_ms(500), 16).burst()
+                })
+                .collect();
+            found.sort_by(f64::total_cmp);
+            let deviation = (found.iter().map(|z| z * z).sum::<f64>() / 200.0).sqrt();
+            assert!((0.8..1.2).contains(&deviation), "{count} requests: {deviation}");
+            assert!(found[190] < 2.5, "{count} requests: {}", found[190]);
+        }
     }
 
     fn request(at_ns: u64) -> Request {

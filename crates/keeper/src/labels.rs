@@ -80,6 +80,8 @@ pub struct Row {
     pub mix: Mix,
     /// What the allocator would see of it in the first T.
     pub seen: Period,
+    /// What was asked for in the whole run.
+    pub run: Period,
     /// Every strategy it can have, in the order in which they were run.
     pub entries: Vec<Entry>,
 }
@@ -200,7 +202,7 @@ fn parse(path: &Path, text: &str) -> Result<(Labels, usize), LabelsError> {
         if !has_shared || !totals.into_iter().all(|total| total.is_finite() && total >= 0.0) {
             return Err(wrong(number, format!("mix {} has not its figures", row.number)));
         }
-        if row.seen.pages.len() != row.mix.tenants.len() {
+        if [&row.seen, &row.run].into_iter().any(|p| p.asked.len() != row.mix.tenants.len()) {
             return Err(wrong(number, format!("mix {} has not what was seen of it", row.number)));
         }
         rows.push(row);
@@ -238,8 +240,8 @@ pub fn label(
             .find(|(tenants, _)| *tenants == mix.tenants.len())
             .expect("a list for each number of tenants");
         let entries = bench.race(strategies, &mix, number)?;
-        let seen = bench.observe(&mix, number);
-        let row = Row { number, mix, seen, entries };
+        let [seen, run] = bench.observe(&mix, number);
+        let row = Row { number, mix, seen, run, entries };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.write_all(line(&row).as_bytes()).map_err(io)?;
         kept.1.push(row);

@@ -12,6 +12,7 @@ pub mod eval;
 pub mod features;
 pub mod labels;
 pub mod mix;
+pub mod parts;
 pub mod policy;
 pub mod saturation;
 pub mod strategy;

@@ -1,11 +1,14 @@
-//! A trained network and what surrounds it: from nine numbers to a strategy.
+//! A trained network and what surrounds it: from what tenants ask for to a strategy.
 //!
-//! Two kinds, both 9-64-42 and the same work at run time. A *classifier* (the paper's) gives each strategy the
-//! probability that it is the best. A *ranker* gives each the logarithm of its total latency over that of `Shared`.
-//! Either abstains: where the best strategy promises less than [`Policy::abstain`] over `Shared`, or requests came
-//! in bursts beyond [`Policy::burst_max`], channels stay shared, so that a doubtful answer costs nothing.
+//! Three kinds. A *classifier* (the paper's, 9-64-42) gives each strategy the probability that it is the best. A
+//! *ranker*, as large, gives each the logarithm of its total latency over that of `Shared`. A network of [`parts`] says
+//! how long reads and writes take in one part of a drive, from which every strategy's total follows.
+//! All abstain: where the best strategy promises less than [`Policy::abstain`] over `Shared`, where it would lose more
+//! than [`Policy::risk`] if T's sample deceives, and where requests came in bursts beyond [`Policy::burst_max`],
+//! channels stay shared, so that a doubtful answer costs nothing.
 
 use crate::features::Seen;
+use crate::parts::{self, Forecast};
 use crate::strategy::Strategy;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
@@ -21,7 +24,22 @@ pub enum Kind {
     Classifier,
     /// Logarithms of the total latency over that of `Shared`.
     Ranker,
+    /// How fast a part serves, see [`parts::outputs`].
+    Parts,
 }
+
+impl Kind {
+    /// Inputs and outputs of its networks, for so many strategies.
+    pub const fn shape(self, strategies: usize) -> (usize, usize) {
+        match self {
+            Self::Classifier | Self::Ranker => (LENGTH, strategies),
+            Self::Parts => (parts::INPUTS, parts::OUTPUTS),
+        }
+    }
+}
+
+/// Standard deviations by which a part may be asked for more than a period's sample says.
+pub const DEVIATIONS: f64 = 1.0;
 
 /// A trained network for a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,10 +66,13 @@ pub struct Policy {
     /// What the best strategy has to promise over `Shared`, as a logarithm of latencies (of a classifier: of
     /// probabilities).
     pub abstain: f64,
-    /// Where a page meets so many levels more than the mean rate, channels stay shared: the nine numbers do not tell
-    /// what bursts need.
+    /// How much slower than `Shared`, as a logarithm, the best strategy may be if each of its parts is asked for
+    /// [`DEVIATIONS`] more than was seen, and the drive is not. Networks that know no parts ask nothing.
+    pub risk: f64,
+    /// Where requests come together more than that ([`crate::features::Period::burst`]), channels stay shared: no
+    /// network is told what bursts need.
     pub burst_max: f64,
-    /// The strategy of each output, tenants ordered as in [`Seen`].
+    /// The strategies to choose from, tenants ordered as in [`Seen`]; `Shared` is the first.
     pub strategies: Vec<Strategy>,
     /// The network.
     pub network: MlpModel,
@@ -83,10 +104,17 @@ pub enum PolicyError {
 pub struct Choice {
     /// The strategy, for the drive's tenants.
     pub strategy: Strategy,
-    /// The network's outputs, tenants ordered.
-    pub outputs: Vec<f64>,
     /// Whether the requests came in bursts, so that it abstains.
     pub is_bursty: bool,
+}
+
+/// Room for a decision, reused between them; holds what the last one was made from.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    buffer: Buffer,
+    forecast: Forecast,
+    /// Of each strategy: its probability, the logarithm of its ratio to `Shared`, or its total.
+    outlook: Vec<f64>,
 }
 
 impl Policy {
@@ -108,10 +136,11 @@ impl Policy {
     pub fn parse(text: &str) -> Result<Self, String> {
         let policy: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let (inputs, outputs) = (policy.network.inputs(), policy.network.outputs());
-        if inputs != LENGTH || outputs != policy.strategies.len() {
-            let strategies = policy.strategies.len();
+        let wanted = policy.kind.shape(policy.strategies.len());
+        if (inputs, outputs) != wanted {
             return Err(format!(
-                "the network has {inputs} inputs and {outputs} outputs for {LENGTH} features and {strategies} strategies"
+                "the network has {inputs} inputs and {outputs} outputs where {} and {} are wanted",
+                wanted.0, wanted.1
             ));
         }
         if policy.strategies.first() != Some(&Strategy::Shared) {
@@ -133,11 +162,10 @@ impl Policy {
             return Err("collect_ns must be above 0".to_owned());
         }
         let rate = policy.intensity.requests_per_s_max;
-        let are_finite = [rate, policy.abstain, policy.burst_max].into_iter().all(f64::is_finite);
-        if !(are_finite && rate > 0.0) {
-            return Err(
-                "intensity, abstain and burst_max must be finite numbers, intensity above 0".into(),
-            );
+        let numbers = [rate, policy.abstain, policy.risk, policy.burst_max];
+        if !(numbers.into_iter().all(f64::is_finite) && rate > 0.0) {
+            let names = "intensity, abstain, risk and burst_max";
+            return Err(format!("{names} must be finite numbers, intensity above 0"));
         }
         Ok(policy)
     }
@@ -145,34 +173,55 @@ impl Policy {
     /// The strategy for what was seen.
     ///
     /// # Panics
-    /// Never: a policy that was read has nine inputs.
-    pub fn choose(&self, seen: &Seen, buffer: &mut Buffer) -> Choice {
-        let outputs =
-            self.network.predict_one(&seen.vector(), buffer).expect("nine finite numbers");
+    /// Never: a policy that was read has a network of its kind.
+    pub fn choose(&self, seen: &Seen, scratch: &mut Scratch) -> Choice {
+        let Scratch { buffer, forecast, outlook } = scratch;
+        let found = match self.kind {
+            Kind::Classifier | Kind::Ranker => {
+                self.network.predict_one(&seen.vector(), buffer).expect("nine finite numbers")
+            }
+            Kind::Parts => forecast.totals(&self.network, &self.strategies, self.channels, seen),
+        };
+        outlook.clear();
+        outlook.extend_from_slice(found);
         let mut best = 0;
         for (number, strategy) in self.strategies.iter().enumerate() {
             let is_better = match self.kind {
-                Kind::Ranker => outputs[number] < outputs[best],
-                Kind::Classifier => outputs[number] > outputs[best],
+                Kind::Classifier => outlook[number] > outlook[best],
+                Kind::Ranker | Kind::Parts => outlook[number] < outlook[best],
             };
             if is_better && strategy.is_distinct(&seen.writers) {
                 best = number;
             }
         }
         let is_bursty = seen.burst > self.burst_max;
-        if is_bursty || self.gain(outputs, 0, best) < self.abstain {
+        let is_doubtful = best > 0
+            && (self.gain(scratch, 0, best) < self.abstain
+                || self.loss(seen, scratch, best) > self.risk);
+        if is_bursty || is_doubtful {
             best = 0;
         }
-        let strategy = seen.to_drive(&self.strategies[best]);
-        Choice { strategy, outputs: outputs.to_vec(), is_bursty }
+        Choice { strategy: seen.to_drive(&self.strategies[best]), is_bursty }
     }
 
-    /// What one strategy promises over another, by their numbers: the logarithm of their latencies or of their
-    /// probabilities.
-    pub fn gain(&self, outputs: &[f64], from: usize, to: usize) -> f64 {
+    /// See [`Policy::risk`].
+    fn loss(&self, seen: &Seen, scratch: &mut Scratch, best: usize) -> f64 {
+        if self.kind != Kind::Parts {
+            return f64::NEG_INFINITY;
+        }
+        let (network, strategy) = (&self.network, seen.to_drive(&self.strategies[best]));
+        let worse = scratch.forecast.total(network, &strategy, self.channels, seen, DEVIATIONS);
+        (worse / scratch.outlook[0]).ln()
+    }
+
+    /// What one strategy promised over another, by their numbers, when it was chosen last: the logarithm of their
+    /// latencies or of their probabilities.
+    pub fn gain(&self, scratch: &Scratch, from: usize, to: usize) -> f64 {
+        let [from, to] = [from, to].map(|number| scratch.outlook[number]);
         match self.kind {
-            Kind::Ranker => outputs[from] - outputs[to],
-            Kind::Classifier => (outputs[to].max(1e-300) / outputs[from].max(1e-300)).ln(),
+            Kind::Classifier => (to.max(1e-300) / from.max(1e-300)).ln(),
+            Kind::Ranker => from - to,
+            Kind::Parts => (from / to).ln(),
         }
     }
 

@@ -14,12 +14,62 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::ops::Range;
 
 /// Strategies are all there are up to so many; beyond, parts are eighths of the channels.
 pub const STRATEGIES_MAX: usize = 512;
 /// Tenants that a strategy can be for.
 pub const TENANTS: std::ops::RangeInclusive<usize> = 2..=8;
+
+/// Some of a drive's tenants, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tenants(u8);
+
+impl Tenants {
+    /// The first ones, all of so many.
+    pub fn first(count: usize) -> Self {
+        Self::those((0..count).map(|_| true))
+    }
+
+    /// One alone.
+    pub const fn only(tenant: usize) -> Self {
+        Self(1 << tenant)
+    }
+
+    /// Those for which it is true, of the first ones.
+    pub fn those(are: impl Iterator<Item = bool>) -> Self {
+        Self(are.enumerate().map(|(tenant, is)| u8::from(is) << tenant).sum())
+    }
+
+    /// These but for others.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// The one, if there is one alone.
+    pub const fn sole(self) -> Option<usize> {
+        if self.0.count_ones() == 1 { Some(self.0.trailing_zeros() as usize) } else { None }
+    }
+
+    /// What belongs to them, of what belongs to all in their order.
+    pub fn of<T>(self, all: &[T]) -> impl Iterator<Item = &T> {
+        all.iter().enumerate().filter(move |(tenant, _)| self.contains(*tenant)).map(|(_, own)| own)
+    }
+
+    /// Whether one is among them.
+    pub const fn contains(self, tenant: usize) -> bool {
+        self.0 >> tenant & 1 == 1
+    }
+}
+
+/// Tenants that have channels together, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// Who.
+    pub tenants: Tenants,
+    /// How many.
+    pub channels: u32,
+}
 
 /// A way to share out channels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,22 +184,46 @@ impl Strategy {
         }
     }
 
+    /// The parts that it makes of so many channels, told for each tenant whether it mostly writes; the first ones have
+    /// the first channels.
+    pub fn parts(&self, channels: u32, writers: &[bool]) -> impl Iterator<Item = Part> {
+        let all = Tenants::first(writers.len());
+        let writing = Tenants::those(writers.iter().copied());
+        let count = match self {
+            Self::ByKind { .. } if self.is_distinct(writers) => 2,
+            Self::Isolated if channels as usize >= writers.len() => writers.len(),
+            Self::Parts(parts) => parts.len(),
+            Self::Shared | Self::Isolated | Self::ByKind { .. } => 1,
+        };
+        let tenants = writers.len() as u32;
+        (0..count).map(move |number| match self {
+            Self::Parts(parts) => Part { tenants: Tenants::only(number), channels: parts[number] },
+            Self::Isolated if count > 1 => {
+                let channels = equal_part(channels, tenants, number as u32);
+                Part { tenants: Tenants::only(number), channels }
+            }
+            Self::ByKind { writers, .. } if count > 1 && number == 0 => {
+                Part { tenants: writing, channels: *writers }
+            }
+            Self::ByKind { readers, .. } if count > 1 => {
+                Part { tenants: all.without(writing), channels: *readers }
+            }
+            Self::Shared | Self::Isolated | Self::ByKind { .. } => Part { tenants: all, channels },
+        })
+    }
+
     /// The channels of each tenant, told for each whether it mostly writes.
     pub fn channels(&self, channels: u32, writers: &[bool]) -> Vec<Vec<u32>> {
-        let everybody = || vec![(0..channels).collect(); writers.len()];
-        match self {
-            Self::Shared => everybody(),
-            Self::ByKind { .. } if !self.is_distinct(writers) => everybody(),
-            Self::ByKind { writers: first, .. } => {
-                let of = |&writer: &bool| if writer { 0..*first } else { *first..channels };
-                writers.iter().map(of).map(Range::collect).collect()
-            }
-            Self::Isolated => match equal(channels, writers.len()) {
-                Some(parts) => stretches(&parts),
-                None => everybody(),
-            },
-            Self::Parts(parts) => stretches(parts),
+        let mut sets = vec![Vec::new(); writers.len()];
+        let mut first = 0;
+        for part in self.parts(channels, writers) {
+            let range = first..first + part.channels;
+            let own =
+                sets.iter_mut().enumerate().filter(|(tenant, _)| part.tenants.contains(*tenant));
+            own.for_each(|(_, set)| *set = range.clone().collect());
+            first = range.end;
         }
+        sets
     }
 
     /// The same strategy for tenants in another order: `order[i]` is the number, in that order, of tenant `i`.
@@ -164,22 +238,14 @@ impl Strategy {
     }
 }
 
-/// One stretch of channels behind the other.
-fn stretches(parts: &[u32]) -> Vec<Vec<u32>> {
-    let mut first = 0;
-    (parts.iter())
-        .map(|&part| {
-            first += part;
-            (first - part..first).collect()
-        })
-        .collect()
-}
-
 /// Parts as equal as can be, if there is a channel for each.
 fn equal(channels: u32, tenants: usize) -> Option<Vec<u32>> {
     let tenants = tenants as u32;
-    let part = |tenant| channels / tenants + u32::from(tenant < channels % tenants);
-    (channels >= tenants).then(|| (0..tenants).map(part).collect())
+    (channels >= tenants).then(|| (0..tenants).map(|n| equal_part(channels, tenants, n)).collect())
+}
+
+fn equal_part(channels: u32, tenants: u32, number: u32) -> u32 {
+    channels / tenants + u32::from(number < channels % tenants)
 }
 
 /// How many strategies there are if parts are whole channels.

@@ -3,16 +3,18 @@
 //! Mixes are divided 70 to 30 by a seed; the 30 % are for testing only. Of the 70 % a tenth is held back
 //! during training, for the curves of Fig. 4 and to choose the epoch whose weights are kept. Mixes that come in
 //! bursts are what a policy abstains from: [`BURST_QUANTILE`] of the plain training mixes are within its `burst_max`,
-//! and networks learn from the mixes within. What a strategy must promise over `Shared` is chosen by cross-validation
-//! in the training mixes.
+//! and networks learn from the mixes within. What a strategy must promise over `Shared` and may risk is chosen by
+//! cross-validation in the training mixes.
 //!
 //! Cost: a network on 3,500 mixes takes seconds, and each is trained [`FOLDS`] times more for the threshold.
 
+use crate::bench::Means;
 use crate::eval::score;
-use crate::features::Seen;
+use crate::features::{Rates, Seen};
 use crate::labels::{Labels, Row};
+use crate::parts;
 use crate::policy::{Kind, Policy};
-use crate::strategy::Strategy;
+use crate::strategy::{Part, Strategy};
 use ndarray::Array2;
 use serde::Serialize;
 use ssdtune_learn::mlp::{
@@ -24,10 +26,14 @@ use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH};
 /// Share of the mixes that only test.
 pub const TEST_SHARE: f64 = 0.3;
 /// Units of the hidden layer (section IV-D).
-pub const HIDDEN: usize = 64;
+const HIDDEN: &[usize] = &[64];
+/// And of a network for parts, which is asked some twenty times for a decision.
+const PART_HIDDEN: &[usize] = &[16, 16];
 /// Share of the plain mixes that a policy does not take for bursts.
 pub const BURST_QUANTILE: f64 = 0.995;
-/// Parts in which the training mixes are divided to choose the threshold.
+/// How often a loss counts that nobody would have without an allocator.
+const HARM: f64 = 10.0;
+/// Parts in which the training mixes are divided to choose the thresholds.
 pub const FOLDS: usize = 3;
 /// A strategy so many times as slow as `Shared` is as bad as any slower one: rankers spend nothing on it.
 const WORST_RATIO: f64 = 1.5;
@@ -45,8 +51,8 @@ pub struct Recipe {
     optimiser: Optimiser,
 }
 
-/// The rows of Table III, and the ranker.
-pub const RECIPES: [Recipe; 5] = [
+/// The rows of Table III, and the two that predict latencies.
+pub const RECIPES: [Recipe; 6] = [
     Recipe {
         name: "sgd",
         kind: Kind::Classifier,
@@ -76,6 +82,12 @@ pub const RECIPES: [Recipe; 5] = [
         kind: Kind::Ranker,
         activation: Activation::Logistic,
         optimiser: Optimiser::Adam { learning_rate: 0.005 },
+    },
+    Recipe {
+        name: "parts",
+        kind: Kind::Parts,
+        activation: Activation::Logistic,
+        optimiser: Optimiser::Adam { learning_rate: 0.02 },
     },
 ];
 
@@ -149,7 +161,7 @@ pub fn train(
     made_by: String,
 ) -> Result<Trained, TrainError> {
     let mut trained = fit(labels, rows, recipe, schedule)?;
-    trained.policy.abstain = abstention(labels, rows, recipe, schedule)?;
+    (trained.policy.abstain, trained.policy.risk) = abstention(labels, rows, recipe, schedule)?;
     trained.policy.made_by = made_by;
     Ok(trained)
 }
@@ -169,31 +181,42 @@ fn fit(
     let known = |row: &&&Row| Seen::new(&row.seen, intensity).burst <= burst_max;
     let rows: Vec<&Row> = rows.iter().filter(known).copied().collect();
     let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(&row.seen, intensity)).collect();
-    let cells: Vec<f64> = seen.iter().flat_map(Seen::vector).collect();
-    let x = Array2::from_shape_vec((rows.len(), LENGTH), cells).expect("nine cells a row");
-    let params = MlpParams::new([HIDDEN])
+    let both = || rows.iter().copied().zip(&seen);
+    let params = MlpParams::new(if recipe.kind == Kind::Parts { PART_HIDDEN } else { HIDDEN })
         .activation(recipe.activation)
         .optimiser(recipe.optimiser)
         .epochs(schedule.epochs)
         .batch(schedule.batch)
+        .cooling(recipe.kind == Kind::Parts)
         .early_stopping(EarlyStopping { fraction: 0.1, patience: schedule.epochs })
         .seed(schedule.seed);
+    let table = |cells: Vec<f64>, columns: usize| {
+        let shape = (cells.len() / columns, columns);
+        Array2::from_shape_vec(shape, cells).expect("as many cells in each row")
+    };
+    let vectors = || table(seen.iter().flat_map(Seen::vector).collect(), LENGTH);
     let training = match recipe.kind {
         Kind::Classifier => {
-            let class = |(row, seen): (&&Row, &Seen)| {
+            let class = |(row, seen): (&Row, &Seen)| {
                 let best = seen.to_ordered(&row.best().strategy);
                 strategies.iter().position(|strategy| *strategy == best).unwrap_or(0)
             };
-            let of: Vec<usize> = rows.iter().zip(&seen).map(class).collect();
-            params.fit(x.view(), Targets::Classes { classes: strategies.len(), labels: &of })?
+            let of: Vec<usize> = both().map(class).collect();
+            let targets = Targets::Classes { classes: strategies.len(), labels: &of };
+            params.fit(vectors().view(), targets)?
         }
         Kind::Ranker => {
-            let cells = (rows.iter().zip(&seen))
-                .flat_map(|(row, seen)| strategies.iter().map(|s| target(row, seen, s)));
-            let shape = (rows.len(), strategies.len());
+            let of = |(row, seen)| strategies.iter().map(move |s| target(row, seen, s));
+            let values = table(both().flat_map(of).collect(), strategies.len());
+            params.fit(vectors().view(), Targets::Values(values.view()))?
+        }
+        Kind::Parts => {
+            let of = |row: &&Row| examples(row, source.channels);
+            let (inputs, latencies): (Vec<_>, Vec<_>) = rows.iter().flat_map(of).unzip();
             let values =
-                Array2::from_shape_vec(shape, cells.collect()).expect("a cell for each strategy");
-            params.fit(x.view(), Targets::Values(values.view()))?
+                table(latencies.into_iter().flat_map(parts::outputs).collect(), parts::OUTPUTS);
+            let inputs = table(inputs.into_iter().flatten().collect(), parts::INPUTS);
+            params.fit(inputs.view(), Targets::Values(values.view()))?
         }
     };
     let policy = Policy {
@@ -207,6 +230,7 @@ fn fit(
         collect_ns: source.settings.collect_ns,
         kind: recipe.kind,
         abstain: 0.0,
+        risk: 0.0,
         burst_max,
         strategies,
         network: training.model,
@@ -230,6 +254,31 @@ fn burst_max(rows: &[&Row], intensity: Intensity) -> f64 {
     }
 }
 
+/// Every part of a mix's strategies that both read and wrote: what a network is told of it, and its latencies. A part
+/// that several strategies have is there once, from a run to the end if there was one. What was asked for is that of
+/// the whole run: what T's sample leaves unknown is not the part's.
+fn examples(row: &Row, channels: u32) -> Vec<([f64; parts::INPUTS], [f64; 2])> {
+    let mut known: Vec<(Part, bool, Means)> = Vec::new();
+    for entry in &row.entries {
+        let is_whole = entry.behind.is_none();
+        for (part, means) in entry.strategy.parts(channels, &row.mix.writers()).zip(&entry.parts) {
+            match known.iter_mut().find(|(other, ..)| *other == part) {
+                Some(old) if is_whole && !old.1 => *old = (part, true, *means),
+                Some(_) => {}
+                None => known.push((part, is_whole, *means)),
+            }
+        }
+    }
+    let is_both =
+        |(_, _, means): &&(Part, bool, Means)| means.read_ns > 0.0 && means.write_ns > 0.0;
+    let rates = row.run.rates();
+    let example = |(part, _, means): &(Part, bool, Means)| {
+        let own = Rates::sum(part.tenants.of(&rates));
+        (parts::inputs(&own, part.channels), [means.read_ns, means.write_ns])
+    };
+    known.iter().filter(is_both).map(example).collect()
+}
+
 /// The logarithm of a strategy's total over that of `Shared`.
 fn target(row: &Row, seen: &Seen, strategy: &Strategy) -> f64 {
     let on_drive = seen.to_drive(strategy);
@@ -242,37 +291,37 @@ fn target(row: &Row, seen: &Seen, strategy: &Strategy) -> f64 {
     (own / shared).min(WORST_RATIO).ln()
 }
 
-/// The threshold with the fewest mixes slower than under `Shared` by more than 2 %; of equals, the one with the least
-/// mean regret. Every mix is judged by a network that has not learned from it: what a network has learned it never
-/// doubts.
+/// What a policy must be promised, and may risk: the thresholds with the least mean regret, what is slower than under
+/// `Shared` by more than [`crate::eval::HARMLESS`] counted [`HARM`] times. Every mix is judged by a network that has not
+/// learned from it: what a network has learned it never doubts.
 fn abstention(
     labels: &Labels,
     rows: &[&Row],
     recipe: Recipe,
     schedule: Schedule,
-) -> Result<f64, TrainError> {
-    let candidates: &[f64] = match recipe.kind {
-        Kind::Ranker => &[0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2],
-        Kind::Classifier => &[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+) -> Result<(f64, f64), TrainError> {
+    let (promises, risks): (&[f64], &[f64]) = match recipe.kind {
+        Kind::Classifier => (&[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], &[0.0]),
+        Kind::Ranker => (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2], &[0.0]),
+        Kind::Parts => (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03], &[0.02, 0.05, 0.1, 0.2, 0.5]),
     };
+    let candidates: Vec<(f64, f64)> = promises
+        .iter()
+        .flat_map(|&abstain| risks.iter().map(move |&risk| (abstain, risk)))
+        .collect();
     let found = rows.len();
     let folds =
         split::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
-    let mut judged = vec![(0.0, 0.0); candidates.len()];
+    let mut costs = vec![0.0; candidates.len()];
     for fold in folds {
         let of = |part: &[usize]| part.iter().map(|&row| rows[row]).collect::<Vec<&Row>>();
         let (known, unknown) = (of(&fold.train), of(&fold.test));
         let policy = fit(labels, &known, recipe, schedule)?.policy;
-        for (sums, &abstain) in judged.iter_mut().zip(candidates) {
-            let score = score(&Policy { abstain, ..policy.clone() }, &unknown);
-            sums.0 += score.above_shared_share * unknown.len() as f64;
-            sums.1 += score.regret_mean * unknown.len() as f64;
+        for (cost, &(abstain, risk)) in costs.iter_mut().zip(&candidates) {
+            let score = score(&Policy { abstain, risk, ..policy.clone() }, &unknown);
+            *cost += (score.regret_mean + HARM * score.harm_mean) * unknown.len() as f64;
         }
     }
-    let better = |a: &&(usize, (f64, f64)), b: &&(usize, (f64, f64))| {
-        // Shares of folds times their mixes are counts, but for the last digits.
-        a.1.0.round().total_cmp(&b.1.0.round()).then(a.1.1.total_cmp(&b.1.1))
-    };
-    let judged: Vec<(usize, (f64, f64))> = judged.into_iter().enumerate().collect();
-    Ok(judged.iter().min_by(better).map_or(0.0, |best| candidates[best.0]))
+    let judged = candidates.into_iter().zip(costs);
+    Ok(judged.min_by(|a, b| a.1.total_cmp(&b.1)).map_or((0.0, 0.0), |(best, _)| best))
 }

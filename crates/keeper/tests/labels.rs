@@ -54,7 +54,7 @@ fn policy(best: &str) -> Policy {
     let text = serde_json::json!({
         "version": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "", "seed": 0,
         "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000, "kind": "ranker",
-        "abstain": 0.01, "burst_max": 20.0,
+        "abstain": 0.01, "risk": 0.0, "burst_max": 20.0,
         "strategies": strategies,
         "network": { "version": 1, "activation": "relu", "output": "linear",
             "layers": [{ "inputs": 9, "weights": vec![0.0; 9 * 42], "bias": bias }] },
@@ -77,6 +77,7 @@ fn elimination_changes_no_label_and_gives_most_strategies_up() {
             number,
             mix: mix.clone(),
             seen: Period::default(),
+            run: Period::default(),
             entries,
         });
         assert_eq!(raced.best(), whole.best(), "mix {number}");
@@ -229,7 +230,8 @@ fn files_that_are_no_policies_are_refused_with_a_reason() {
     assert!(Policy::parse(&sound).is_ok());
     for (from, to, problem) in [
         ("\"channels\":8", "\"channels\":9", "Isolated"),
-        ("\"Shared\",", "", "for 9 features and 41 strategies"),
+        ("\"Shared\",", "", "9 inputs and 42 outputs where 9 and 41 are wanted"),
+        ("\"ranker\"", "\"parts\"", "9 inputs and 42 outputs where 4 and 2 are wanted"),
         ("\"Shared\"", "\"1:7\"", "its first strategy is not Shared"),
         ("\"7:1\"", "\"7:2\"", "7:2 does not divide 8 channels"),
         ("\"abstain\":0.01", "\"abstain\":1e999", "number out of range"),
@@ -251,6 +253,7 @@ fn scores_count_ties_and_regret() {
     let entry = |name: &str, read_ns: f64, behind| ssdtune_keeper::bench::Entry {
         strategy: name.parse().unwrap(),
         means: means(read_ns),
+        parts: Vec::new(),
         behind,
     };
     let entries = vec![
@@ -259,7 +262,13 @@ fn scores_count_ties_and_regret() {
         entry("Shared", 120.0, None),
         entry("1:7", 110.0, Some(2.5)),
     ];
-    let row = Row { number: 0, mix: source.mix(0), seen: Period::default(), entries };
+    let row = Row {
+        number: 0,
+        mix: source.mix(0),
+        seen: Period::default(),
+        run: Period::default(),
+        entries,
+    };
     let judge = |name: &str| eval::of_choices(&[&row], &[name.parse().unwrap()]);
     let (best, tie, bad) = (judge("5:3"), judge("6:2"), judge("1:7"));
     assert_eq!((best.accuracy, best.tie_accuracy, best.regret_mean), (1.0, 1.0, 0.0));

@@ -27,6 +27,15 @@ pub struct Demand {
     pub written_pages: u64,
 }
 
+impl std::ops::AddAssign for Demand {
+    fn add_assign(&mut self, more: Self) {
+        self.reads += more.reads;
+        self.writes += more.writes;
+        self.read_pages += more.read_pages;
+        self.written_pages += more.written_pages;
+    }
+}
+
 impl Demand {
     /// Counts a request of so many flash pages. Trims and flushes ask for no page.
     #[inline]

@@ -32,6 +32,15 @@ pub enum Optimiser {
     },
 }
 
+impl Optimiser {
+    /// The length of a step.
+    pub const fn learning_rate(self) -> f64 {
+        match self {
+            Self::Sgd { learning_rate, .. } | Self::Adam { learning_rate } => learning_rate,
+        }
+    }
+}
+
 /// When to stop before the last epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStopping {
@@ -53,6 +62,7 @@ pub struct MlpValidParams {
     pub(super) optimiser: Optimiser,
     pub(super) epochs: usize,
     pub(super) batch: usize,
+    pub(super) cooling: bool,
     pub(super) early_stopping: Option<EarlyStopping>,
     pub(super) seed: u64,
 }
@@ -69,6 +79,7 @@ impl MlpParams {
             optimiser: Optimiser::Adam { learning_rate: 0.02 },
             epochs: 200,
             batch: 64,
+            cooling: false,
             early_stopping: None,
             seed: 0,
         })
@@ -102,6 +113,13 @@ impl MlpParams {
         self
     }
 
+    /// Lets the learning rate fall to 0 over the epochs, as half a cosine: for values that have to be met closely.
+    #[must_use]
+    pub fn cooling(mut self, cooling: bool) -> Self {
+        self.0.cooling = cooling;
+        self
+    }
+
     /// Holds rows back and stops when they are predicted no better.
     #[must_use]
     pub fn early_stopping(mut self, early_stopping: EarlyStopping) -> Self {
@@ -130,9 +148,10 @@ impl MlpValidParams {
         if let Some((_, name)) = counts.iter().find(|(count, _)| *count == 0) {
             return Err(MlpError::Zero(name));
         }
-        let (learning_rate, momentum) = match self.optimiser {
-            Optimiser::Sgd { learning_rate, momentum } => (learning_rate, momentum),
-            Optimiser::Adam { learning_rate } => (learning_rate, 0.0),
+        let learning_rate = self.optimiser.learning_rate();
+        let momentum = match self.optimiser {
+            Optimiser::Sgd { momentum, .. } => momentum,
+            Optimiser::Adam { .. } => 0.0,
         };
         let parameter = |name, value, legal| Err(MlpError::Parameter { name, value, legal });
         if !(learning_rate > 0.0 && learning_rate.is_finite()) {

@@ -62,6 +62,11 @@ pub(super) fn train(
     let mut optimiser = optimiser(params, &store);
     let mut session = Session { params, network, curves: Curves::default(), best: None };
     for epoch in 0..params.epochs {
+        if params.cooling {
+            let done = epoch as f64 / params.epochs as f64;
+            let share = 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
+            optimiser.set_lr(params.optimiser.learning_rate() * share);
+        }
         session.run_epoch(&training, &mut optimiser, epoch);
         if !session.judge(&training, held_back.as_ref(), &scales, epoch)? {
             break;

@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 use ssdtune_keeper::features::Seen;
 use ssdtune_keeper::mix::{Mix, MixTenant};
-use ssdtune_learn::mlp::Buffer;
+use ssdtune_keeper::policy::Scratch;
+use ssdtune_model::Nanos;
 use ssdtune_trace::features::ssdkeeper::LEVELS;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -42,7 +43,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let writers = usize::from(args.tenants / 2);
     let readers = usize::from(args.tenants) - writers;
-    let mut buffer = Buffer::default();
+    let mut scratch = Scratch::default();
     let mut places = Vec::new();
     for tenth in (1..=9).rev() {
         let write_share = f64::from(tenth) / 10.0;
@@ -54,7 +55,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
                 .concat();
         for level in 1..=LEVELS {
             let mix = Mix { level, tenants: tenants.clone() };
-            let strategy = policy.choose(&Seen::of_mix(&mix), &mut buffer).strategy.to_string();
+            let collect = Nanos(policy.collect_ns);
+            let seen = Seen::of_mix(&mix, policy.intensity.requests_per_s_max, collect);
+            let strategy = policy.choose(&seen, &mut scratch).strategy.to_string();
             places.push(Place { level: level - 1, write_share, strategy });
         }
     }

@@ -20,9 +20,9 @@ pub(crate) struct Args {
     /// Labels of `keeper label`.
     labels: PathBuf,
 
-    /// How to train: a row of Table III (sgd, sgd-momentum, adam-relu, adam-logistic), `ranker`, which predicts
-    /// latencies instead of the best strategy, or `all` to compare; the last one that is named is written.
-    #[arg(long, value_name = "NAME", default_value = "adam-logistic")]
+    /// How to train: a row of Table III (sgd, sgd-momentum, adam-relu, adam-logistic), `ranker` or `parts`, which
+    /// predict latencies of strategies or of their parts instead of the best strategy, or `all` to compare; the last one that is named is written.
+    #[arg(long, value_name = "NAME", default_value = "parts")]
     recipe: String,
 
     /// Times that every mix is seen.
@@ -79,7 +79,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         let plain: Vec<&Row> = test.iter().copied().filter(|row| !row.mix.is_bursty()).collect();
-        let bold = Policy { abstain: f64::MIN, burst_max: f64::MAX, ..policy.clone() };
+        let (abstain, risk, burst_max) = (f64::MIN, f64::MAX, f64::MAX);
+        let bold = Policy { abstain, risk, burst_max, ..policy.clone() };
         let network = score(&bold, &plain);
         let (score, mixes) = (score(&policy, &test), rows.len());
         let loss = curves.train_loss.get(epoch).copied().unwrap_or(f64::NAN);
