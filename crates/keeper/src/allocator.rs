@@ -3,7 +3,9 @@
 //! For the first period T everybody shares all channels (Algorithm 2). At T the policy decides from what the tenants
 //! asked for in it. With [`Repeat::Always`] it looks again after every further T, at what they asked for
 //! since the last look, and switches when the better strategy promises more than the hysteresis over the one
-//! in place, twice in a row: a switch costs nothing at once, but what is written then lies elsewhere.
+//! in place, twice in a row: a switch costs nothing at once, but what is written then lies elsewhere. Where latencies
+//! are to fall to half ([`URGENT`]) once is enough: a part that is asked for more than it can do falls behind with every
+//! period.
 //!
 //! Cost: the drive counts (see `ssdtune_sim::Demand`); a decision is one prediction and, if it changes anything, one
 //! binding for each tenant.
@@ -16,6 +18,9 @@ use serde::Serialize;
 use ssdtune_model::Nanos;
 use ssdtune_sim::{Demand, SimError, Simulator};
 use ssdtune_trace::features::ssdkeeper::TENANTS;
+
+/// A promise that is not waited on.
+const URGENT: f64 = std::f64::consts::LN_2;
 
 /// How often to decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,7 +117,7 @@ impl<'a> Allocator<'a> {
         Ok(Self {
             policy,
             repeat,
-            scratch: Scratch::default(),
+            scratch: policy.scratch(),
             collector: Collector::new(demands.len(), collect),
             last: demands,
             bound,
@@ -183,17 +188,18 @@ impl<'a> Allocator<'a> {
             self.policy.strategies.iter().position(|known| *known == ordered)
         };
         let gain = match (place(&self.bound.0), place(proposed)) {
-            // What the network promises says nothing of bursts.
+            // What the network promises says nothing of bursts, nor of parts for other kinds.
             (Some(from), Some(to)) if seen.writers == self.bound.1 && !choice.is_bursty => {
-                self.policy.gain(&self.scratch, from, to)
+                Some(self.policy.gain(&self.scratch, from, to))
             }
-            _ => f64::INFINITY,
+            _ => None,
         };
-        if stays || gain < hysteresis {
+        if stays || gain.is_some_and(|gain| gain < hysteresis) {
             self.candidate = None;
             return false;
         }
-        if self.candidate.as_ref() == Some(proposed) {
+        let is_urgent = gain.is_some_and(|gain| gain >= URGENT);
+        if is_urgent || self.candidate.as_ref() == Some(proposed) {
             return true;
         }
         self.candidate = Some(proposed.clone());

@@ -7,7 +7,7 @@
 
 use crate::features::Seen;
 use crate::labels::Row;
-use crate::policy::{Policy, Scratch};
+use crate::policy::Policy;
 use crate::strategy::Strategy;
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ pub struct Score {
 
 /// Judges a policy.
 pub fn score(policy: &Policy, rows: &[&Row]) -> Score {
-    let mut scratch = Scratch::default();
+    let mut scratch = policy.scratch();
     let choose =
         |row: &&Row| policy.choose(&Seen::new(&row.seen, policy.intensity), &mut scratch).strategy;
     let chosen: Vec<Strategy> = rows.iter().map(choose).collect();

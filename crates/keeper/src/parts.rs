@@ -5,8 +5,9 @@
 //! and written in a second for each channel, and how many channels), and every part of every strategy of a mix is an
 //! example of them.
 //!
-//! Cost: the 42 strategies of four tenants have 34 different parts. Each is asked about once, and a strategy is left
-//! as soon as its parts so far take [`GIVEN_UP`] times as long as the whole of the best one.
+//! Cost: the 42 strategies of four tenants have 34 different parts. Each is asked about once at most, and none for a
+//! strategy that cannot win: a part takes at least as long as if it were idle, and where the sum of what is known and
+//! of that is [`GIVEN_UP`] times the best total so far, nothing more is asked. That leaves about ten.
 
 use crate::features::{Rates, Seen};
 use crate::strategy::{Part, Strategy, TENANTS, Tenants};
@@ -19,8 +20,8 @@ pub const OUTPUTS: usize = 2;
 /// The least that is believed, a request that takes a second: beyond a part's limit latencies grow as long as it is
 /// asked, and all that can be said is that they are long.
 const OUTPUT_MIN: f64 = 1.0;
-/// See above; beyond any hysteresis, so that a strategy in place that was left is left in earnest.
-const GIVEN_UP: f64 = 2.0;
+/// See above; beyond a hysteresis, so that a strategy in place that was given up is left in earnest.
+const GIVEN_UP: f64 = 1.2;
 
 /// A part, as a network sees it.
 pub fn inputs(rates: &Rates, channels: u32) -> [f64; INPUTS] {
@@ -41,69 +42,105 @@ fn latency_ns(output: f64) -> f64 {
     1e9 / output.max(OUTPUT_MIN).powi(2)
 }
 
-/// Room for one forecast, reused between calls.
-#[derive(Clone, Debug, Default)]
+/// Latencies of an idle part of so many channels, from 0, which is none.
+type Idle = Vec<[f64; 2]>;
+
+fn idle(network: &MlpModel, channels: u32) -> Idle {
+    let mut buffer = Buffer::default();
+    let of = |channels| {
+        let row = inputs(&Rates::default(), channels);
+        let outputs = network.predict_one(&row, &mut buffer).expect("finite numbers");
+        [0, 1].map(|direction| latency_ns(outputs[direction]))
+    };
+    std::iter::once([0.0; 2]).chain((1..=channels).map(of)).collect()
+}
+
+/// What a part adds to a total.
+#[derive(Clone, Copy, Debug)]
+struct Added {
+    ns: f64,
+    /// Whether it is that, or at least that.
+    is_known: bool,
+}
+
+/// Forecasts of one network; holds what it needs for that.
+#[derive(Clone, Debug)]
 pub struct Forecast {
+    channels: u32,
+    idle: Idle,
     buffer: Buffer,
-    /// What each part adds to a total, by its tenants and channels; not a number before it is known.
-    parts: Vec<f64>,
+    parts: Vec<Added>,
     totals: Vec<f64>,
 }
 
 impl Forecast {
-    /// The mean read plus the mean write latency under each strategy, which are for ordered tenants, in nanoseconds;
-    /// infinite where it was given up.
+    /// For a drive of so many channels.
     ///
     /// # Panics
     /// The network is none for parts.
-    pub fn totals(
-        &mut self,
-        network: &MlpModel,
-        strategies: &[Strategy],
-        channels: u32,
-        seen: &Seen,
-    ) -> &[f64] {
-        let mut asked = Asked::new(network, seen, 0.0, &mut self.buffer);
+    pub fn new(network: &MlpModel, channels: u32) -> Self {
+        let (buffer, parts, totals) = (Buffer::default(), Vec::new(), Vec::new());
+        Self { channels, idle: idle(network, channels), buffer, parts, totals }
+    }
+
+    /// The mean read plus the mean write latency under each strategy, which are for ordered tenants, in nanoseconds;
+    /// infinite where it was given up. The network is the one that this was made for.
+    ///
+    /// # Panics
+    /// It is none for parts.
+    pub fn totals(&mut self, network: &MlpModel, strategies: &[Strategy], seen: &Seen) -> &[f64] {
+        let Self { channels, idle, buffer, parts, totals } = self;
+        let mut asked = Asked::new(network, seen, 0.0, buffer);
         let tenants = seen.rates.len();
+        let all = Tenants::first(tenants);
         let writing = Tenants::those(seen.writers.iter().copied());
+        // Who can have a part: each tenant, and three groups.
+        let group_of = |of: Tenants| match of.sole() {
+            Some(tenant) => tenant,
+            None if of == writing => tenants,
+            None if of == all => tenants + 1,
+            None => tenants + 2,
+        };
+        let groups = (0..tenants).map(Tenants::only).chain([writing, all, all.without(writing)]);
+        parts.clear();
+        parts.extend(groups.flat_map(|of| {
+            let weights = asked.weights(&Rates::sum(of.of(&seen.rates)));
+            idle.iter().map(move |[read, write]| Added {
+                ns: weights[0] * read + weights[1] * write,
+                is_known: false,
+            })
+        }));
         let mut order = [0; *TENANTS.end()];
         seen.place.iter().enumerate().for_each(|(tenant, &place)| order[place] = tenant);
-        let (parts, totals) = (&mut self.parts, &mut self.totals);
-        let width = channels as usize + 1;
-        parts.clear();
-        parts.resize((tenants + 3) * width, f64::NAN);
-        let mut of_part = |part: Part| {
-            let group = match part.tenants.sole() {
-                Some(tenant) => tenant,
-                None if part.tenants == writing => tenants,
-                None if part.tenants == Tenants::first(tenants) => tenants + 1,
-                None => tenants + 2,
-            };
-            let known = &mut parts[group * width + part.channels as usize];
-            if known.is_nan() {
-                *known = asked.part(part);
-            }
-            *known
-        };
         totals.clear();
         let mut best = f64::INFINITY;
         for strategy in strategies {
-            let mut total = 0.0;
-            if strategy.is_distinct(&seen.writers) {
-                for (number, mut part) in strategy.parts(channels, &seen.writers).enumerate() {
-                    if matches!(strategy, Strategy::Parts(_)) {
-                        part.tenants = Tenants::only(order[number]);
-                    }
-                    total += of_part(part);
-                    if total > GIVEN_UP * best {
-                        total = f64::INFINITY;
-                        break;
-                    }
+            let of_order = |(number, part): (usize, Part)| match strategy {
+                Strategy::Parts(_) => Part { tenants: Tenants::only(order[number]), ..part },
+                _ => part,
+            };
+            let own = || strategy.parts(*channels, &seen.writers).enumerate().map(of_order);
+            let place = |part: &Part| group_of(part.tenants) * idle.len() + part.channels as usize;
+            let mut total = match strategy.is_distinct(&seen.writers) {
+                true => own().map(|part| parts[place(&part)].ns).sum(),
+                false => f64::INFINITY,
+            };
+            let limit = GIVEN_UP * best;
+            for part in own() {
+                if total > limit {
+                    break;
                 }
-                best = best.min(total);
-            } else {
+                let known = &mut parts[place(&part)];
+                if !known.is_known {
+                    total -= known.ns;
+                    *known = Added { ns: asked.part(part), is_known: true };
+                    total += known.ns;
+                }
+            }
+            if total > limit {
                 total = f64::INFINITY;
             }
+            best = best.min(total);
             totals.push(total);
         }
         totals
@@ -118,12 +155,11 @@ impl Forecast {
         &mut self,
         network: &MlpModel,
         strategy: &Strategy,
-        channels: u32,
         seen: &Seen,
         deviations: f64,
     ) -> f64 {
         let mut asked = Asked::new(network, seen, deviations, &mut self.buffer);
-        strategy.parts(channels, &seen.writers).map(|part| asked.part(part)).sum()
+        strategy.parts(self.channels, &seen.writers).map(|part| asked.part(part)).sum()
     }
 }
 
@@ -141,6 +177,13 @@ impl<'a> Asked<'a> {
         Self { network, seen, all: Rates::sum(seen.rates.iter()), deviations, buffer }
     }
 
+    /// What a nanosecond of a part's reads and of its writes adds to the total.
+    fn weights(&self, own: &Rates) -> [f64; 2] {
+        [0, 1].map(
+            |n| if own.requests[n] > 0.0 { own.requests[n] / self.all.requests[n] } else { 0.0 },
+        )
+    }
+
     /// What a part adds to the total.
     fn part(&mut self, part: Part) -> f64 {
         let own = Rates::sum(part.tenants.of(&self.seen.rates));
@@ -149,10 +192,9 @@ impl<'a> Asked<'a> {
         let row = [row[0] * more, row[1] * more, row[2], row[3]];
         let outputs =
             self.network.predict_one(&row, self.buffer).expect("finite numbers, as many as it has");
-        (0..OUTPUTS)
-            .filter(|&n| own.requests[n] > 0.0)
-            .map(|n| own.requests[n] / self.all.requests[n] * latency_ns(outputs[n]))
-            .sum()
+        let [read, write] = [0, 1].map(|direction| latency_ns(outputs[direction]));
+        let weights = self.weights(&own);
+        weights[0] * read + weights[1] * write
     }
 }
 
@@ -166,8 +208,11 @@ mod tests {
 
     const CHANNELS: u32 = 8;
 
-    /// Two hidden units, so that latencies rise with both rates and bend.
+    /// Two hidden units, so that latencies bend; they rise with both rates.
     fn network(weights: &[f64]) -> MlpModel {
+        let mut weights = weights.to_vec();
+        weights[..4].iter_mut().for_each(|weight| *weight = weight.abs());
+        weights[8..].iter_mut().for_each(|weight| *weight = -weight.abs());
         let text = serde_json::json!({
             "version": 1, "activation": "relu", "output": "linear",
             "layers": [
@@ -210,8 +255,8 @@ mod tests {
             let seen = Seen::new(&seen, Intensity { requests_per_s_max: 100.0 });
             let strategies = Strategy::all(CHANNELS, 4);
             let network = network(&weights);
-            let mut forecast = Forecast::default();
-            let totals = forecast.totals(&network, &strategies, CHANNELS, &seen).to_vec();
+            let mut forecast = Forecast::new(&network, CHANNELS);
+            let totals = forecast.totals(&network, &strategies, &seen).to_vec();
             let best = totals.iter().copied().fold(f64::INFINITY, f64::min);
             for (strategy, total) in strategies.iter().zip(totals) {
                 let on_drive = seen.to_drive(strategy);

@@ -108,11 +108,12 @@ pub struct Choice {
     pub is_bursty: bool,
 }
 
-/// Room for a decision, reused between them; holds what the last one was made from.
-#[derive(Clone, Debug, Default)]
+/// What one policy needs beside itself to decide, reused between decisions; holds what the last one was made from.
+#[derive(Clone, Debug)]
 pub struct Scratch {
     buffer: Buffer,
-    forecast: Forecast,
+    /// Of a network for parts.
+    forecast: Option<Forecast>,
     /// Of each strategy: its probability, the logarithm of its ratio to `Shared`, or its total.
     outlook: Vec<f64>,
 }
@@ -170,17 +171,22 @@ impl Policy {
         Ok(policy)
     }
 
-    /// The strategy for what was seen.
+    /// What its decisions need.
+    pub fn scratch(&self) -> Scratch {
+        let forecast =
+            matches!(self.kind, Kind::Parts).then(|| Forecast::new(&self.network, self.channels));
+        Scratch { buffer: Buffer::default(), forecast, outlook: Vec::new() }
+    }
+
+    /// The strategy for what was seen; the scratch is this policy's.
     ///
     /// # Panics
-    /// Never: a policy that was read has a network of its kind.
+    /// The scratch is another policy's; a policy that was read has a network of its kind.
     pub fn choose(&self, seen: &Seen, scratch: &mut Scratch) -> Choice {
         let Scratch { buffer, forecast, outlook } = scratch;
-        let found = match self.kind {
-            Kind::Classifier | Kind::Ranker => {
-                self.network.predict_one(&seen.vector(), buffer).expect("nine finite numbers")
-            }
-            Kind::Parts => forecast.totals(&self.network, &self.strategies, self.channels, seen),
+        let found = match forecast {
+            Some(forecast) => forecast.totals(&self.network, &self.strategies, seen),
+            None => self.network.predict_one(&seen.vector(), buffer).expect("nine finite numbers"),
         };
         outlook.clear();
         outlook.extend_from_slice(found);
@@ -206,12 +212,11 @@ impl Policy {
 
     /// See [`Policy::risk`].
     fn loss(&self, seen: &Seen, scratch: &mut Scratch, best: usize) -> f64 {
-        if self.kind != Kind::Parts {
+        let Scratch { forecast: Some(forecast), outlook, .. } = scratch else {
             return f64::NEG_INFINITY;
-        }
-        let (network, strategy) = (&self.network, seen.to_drive(&self.strategies[best]));
-        let worse = scratch.forecast.total(network, &strategy, self.channels, seen, DEVIATIONS);
-        (worse / scratch.outlook[0]).ln()
+        };
+        let strategy = seen.to_drive(&self.strategies[best]);
+        (forecast.total(&self.network, &strategy, seen, DEVIATIONS) / outlook[0]).ln()
     }
 
     /// What one strategy promised over another, by their numbers, when it was chosen last: the logarithm of their

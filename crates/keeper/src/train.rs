@@ -28,11 +28,11 @@ pub const TEST_SHARE: f64 = 0.3;
 /// Units of the hidden layer (section IV-D).
 const HIDDEN: &[usize] = &[64];
 /// And of a network for parts, which is asked some twenty times for a decision.
-const PART_HIDDEN: &[usize] = &[16, 16];
+const PART_HIDDEN: &[usize] = &[32, 16];
 /// Share of the plain mixes that a policy does not take for bursts.
 pub const BURST_QUANTILE: f64 = 0.995;
 /// How often a loss counts that nobody would have without an allocator.
-const HARM: f64 = 10.0;
+const HARM: f64 = 20.0;
 /// Parts in which the training mixes are divided to choose the thresholds.
 pub const FOLDS: usize = 3;
 /// A strategy so many times as slow as `Shared` is as bad as any slower one: rankers spend nothing on it.
@@ -86,7 +86,7 @@ pub const RECIPES: [Recipe; 6] = [
     Recipe {
         name: "parts",
         kind: Kind::Parts,
-        activation: Activation::Logistic,
+        activation: Activation::Relu,
         optimiser: Optimiser::Adam { learning_rate: 0.02 },
     },
 ];

@@ -8,7 +8,7 @@ use serde::Serialize;
 use ssdtune_keeper::eval::{Score, of_choices, score};
 use ssdtune_keeper::features::Seen;
 use ssdtune_keeper::labels::Row;
-use ssdtune_keeper::policy::{Policy, Scratch};
+use ssdtune_keeper::policy::Policy;
 use ssdtune_keeper::strategy::Strategy;
 use ssdtune_keeper::train::divide;
 use std::hint::black_box;
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 
 fn cost(policy: &Policy, rows: &[&Row]) -> Cost {
     let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(&row.seen, policy.intensity)).collect();
-    let mut scratch = Scratch::default();
+    let mut scratch = policy.scratch();
     let mut fastest = f64::INFINITY;
     // The least of many short rounds: others use the machine too.
     for round in (0..2000).flat_map(|_| seen.chunks(16)).take(20_000) {

@@ -8,7 +8,6 @@ use anyhow::Context as _;
 use serde::Serialize;
 use ssdtune_keeper::features::Seen;
 use ssdtune_keeper::mix::{Mix, MixTenant};
-use ssdtune_keeper::policy::Scratch;
 use ssdtune_model::Nanos;
 use ssdtune_trace::features::ssdkeeper::LEVELS;
 use std::collections::BTreeSet;
@@ -43,7 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let writers = usize::from(args.tenants / 2);
     let readers = usize::from(args.tenants) - writers;
-    let mut scratch = Scratch::default();
+    let mut scratch = policy.scratch();
     let mut places = Vec::new();
     for tenth in (1..=9).rev() {
         let write_share = f64::from(tenth) / 10.0;
