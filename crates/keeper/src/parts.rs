@@ -63,76 +63,119 @@ struct Added {
     is_known: bool,
 }
 
-/// Forecasts of one network; holds what it needs for that.
+/// Whose a part is, as a number: a tenant by its place in the order of [`Seen`] or on the drive, or a group.
+type Owner = usize;
+const PLACES: Owner = 0;
+const TENANT: Owner = *TENANTS.end();
+const WRITERS: Owner = TENANT + *TENANTS.end();
+const READERS: Owner = WRITERS + 1;
+const ALL: Owner = WRITERS + 2;
+const OWNERS: usize = WRITERS + 3;
+
+/// The parts of every strategy for so many tenants: none where the strategy is for others.
+#[derive(Clone, Debug)]
+struct Plan(Vec<Vec<(Owner, u32)>>);
+
+impl Plan {
+    fn new(strategies: &[Strategy], channels: u32, tenants: usize) -> Self {
+        // Two kinds, the first the writers: their parts have the same owners for all.
+        let writers: Vec<bool> = (0..tenants).map(|tenant| tenant == 0).collect();
+        let of = |strategy: &Strategy| -> Vec<(Owner, u32)> {
+            let owner = |number: usize| match strategy {
+                Strategy::Shared => ALL,
+                Strategy::Isolated if channels as usize >= tenants => TENANT + number,
+                Strategy::Isolated => ALL,
+                Strategy::ByKind { .. } => [WRITERS, READERS][number],
+                Strategy::Parts(_) => PLACES + number,
+            };
+            let parts = strategy.parts(channels, &writers).enumerate();
+            match strategy.is_distinct(&writers) {
+                true => parts.map(|(number, part)| (owner(number), part.channels)).collect(),
+                false => Vec::new(),
+            }
+        };
+        Self(strategies.iter().map(of).collect())
+    }
+}
+
+/// Forecasts of one network for some strategies; holds what it needs for that.
 #[derive(Clone, Debug)]
 pub struct Forecast {
     channels: u32,
     idle: Idle,
+    /// For two tenants and more.
+    plans: Vec<Plan>,
     buffer: Buffer,
     parts: Vec<Added>,
     totals: Vec<f64>,
 }
 
 impl Forecast {
-    /// For a drive of so many channels.
+    /// For strategies of ordered tenants on a drive of so many channels.
     ///
     /// # Panics
     /// The network is none for parts.
-    pub fn new(network: &MlpModel, channels: u32) -> Self {
-        let (buffer, parts, totals) = (Buffer::default(), Vec::new(), Vec::new());
-        Self { channels, idle: idle(network, channels), buffer, parts, totals }
+    pub fn new(network: &MlpModel, strategies: &[Strategy], channels: u32) -> Self {
+        let plan = |tenants| Plan::new(strategies, channels, tenants);
+        Self {
+            channels,
+            idle: idle(network, channels),
+            plans: TENANTS.map(plan).collect(),
+            buffer: Buffer::default(),
+            parts: Vec::new(),
+            totals: Vec::new(),
+        }
     }
 
-    /// The mean read plus the mean write latency under each strategy, which are for ordered tenants, in nanoseconds;
-    /// infinite where it was given up. The network is the one that this was made for.
+    /// The mean read plus the mean write latency under each strategy, in nanoseconds; infinite where it was given up or
+    /// cannot be had. The network is the one that this was made for.
     ///
     /// # Panics
-    /// It is none for parts.
-    pub fn totals(&mut self, network: &MlpModel, strategies: &[Strategy], seen: &Seen) -> &[f64] {
-        let Self { channels, idle, buffer, parts, totals } = self;
+    /// It is none for parts, or there is but one tenant.
+    pub fn totals(&mut self, network: &MlpModel, seen: &Seen) -> &[f64] {
+        let Self { channels, idle, plans, buffer, parts, totals } = self;
         let mut asked = Asked::new(network, seen, 0.0, buffer);
         let tenants = seen.rates.len();
-        let all = Tenants::first(tenants);
+        let (all, width) = (Tenants::first(tenants), *channels as usize + 1);
         let writing = Tenants::those(seen.writers.iter().copied());
-        // Who can have a part: each tenant, and three groups.
-        let group_of = |of: Tenants| match of.sole() {
-            Some(tenant) => tenant,
-            None if of == writing => tenants,
-            None if of == all => tenants + 1,
-            None => tenants + 2,
-        };
-        let groups = (0..tenants).map(Tenants::only).chain([writing, all, all.without(writing)]);
+        // Rows of `parts`: each tenant, and three groups.
+        let rows = (0..tenants).map(Tenants::only);
+        let rows = rows.chain([writing, all.without(writing), all]);
+        let mut row_of = [0; OWNERS];
+        for (tenant, &place) in seen.place.iter().enumerate() {
+            (row_of[PLACES + place], row_of[TENANT + tenant]) = (tenant, tenant);
+        }
+        for (number, owner) in [WRITERS, READERS, ALL].into_iter().enumerate() {
+            row_of[owner] = tenants + number;
+        }
+        let mut owners = [all; *TENANTS.end() + 3];
         parts.clear();
-        parts.extend(groups.flat_map(|of| {
+        for (row, of) in rows.enumerate() {
+            owners[row] = of;
             let weights = asked.weights(&Rates::sum(of.of(&seen.rates)));
-            idle.iter().map(move |[read, write]| Added {
-                ns: weights[0] * read + weights[1] * write,
-                is_known: false,
-            })
-        }));
-        let mut order = [0; *TENANTS.end()];
-        seen.place.iter().enumerate().for_each(|(tenant, &place)| order[place] = tenant);
+            let least = |both: &[f64; 2]| weights[0] * both[0] + weights[1] * both[1];
+            parts.extend(idle.iter().map(|both| Added { ns: least(both), is_known: false }));
+        }
+        let has_kinds = writing != all && writing != Tenants::first(0);
         totals.clear();
         let mut best = f64::INFINITY;
-        for strategy in strategies {
-            let of_order = |(number, part): (usize, Part)| match strategy {
-                Strategy::Parts(_) => Part { tenants: Tenants::only(order[number]), ..part },
-                _ => part,
-            };
-            let own = || strategy.parts(*channels, &seen.writers).enumerate().map(of_order);
-            let place = |part: &Part| group_of(part.tenants) * idle.len() + part.channels as usize;
-            let mut total = match strategy.is_distinct(&seen.writers) {
-                true => own().map(|part| parts[place(&part)].ns).sum(),
+        for plan in &plans[tenants - TENANTS.start()].0 {
+            let cell =
+                |&(owner, channels): &(Owner, u32)| row_of[owner] * width + channels as usize;
+            let can_be = plan.first().is_some_and(|part| part.0 != WRITERS || has_kinds);
+            let mut total = match can_be {
+                true => plan.iter().map(|part| parts[cell(part)].ns).sum(),
                 false => f64::INFINITY,
             };
             let limit = GIVEN_UP * best;
-            for part in own() {
+            for part in plan {
                 if total > limit {
                     break;
                 }
-                let known = &mut parts[place(&part)];
+                let known = &mut parts[cell(part)];
                 if !known.is_known {
                     total -= known.ns;
+                    let part = Part { tenants: owners[row_of[part.0]], channels: part.1 };
                     *known = Added { ns: asked.part(part), is_known: true };
                     total += known.ns;
                 }
@@ -255,8 +298,8 @@ mod tests {
             let seen = Seen::new(&seen, Intensity { requests_per_s_max: 100.0 });
             let strategies = Strategy::all(CHANNELS, 4);
             let network = network(&weights);
-            let mut forecast = Forecast::new(&network, CHANNELS);
-            let totals = forecast.totals(&network, &strategies, &seen).to_vec();
+            let mut forecast = Forecast::new(&network, &strategies, CHANNELS);
+            let totals = forecast.totals(&network, &seen).to_vec();
             let best = totals.iter().copied().fold(f64::INFINITY, f64::min);
             for (strategy, total) in strategies.iter().zip(totals) {
                 let on_drive = seen.to_drive(strategy);

@@ -173,8 +173,8 @@ impl Policy {
 
     /// What its decisions need.
     pub fn scratch(&self) -> Scratch {
-        let forecast =
-            matches!(self.kind, Kind::Parts).then(|| Forecast::new(&self.network, self.channels));
+        let forecast = matches!(self.kind, Kind::Parts)
+            .then(|| Forecast::new(&self.network, &self.strategies, self.channels));
         Scratch { buffer: Buffer::default(), forecast, outlook: Vec::new() }
     }
 
@@ -185,7 +185,7 @@ impl Policy {
     pub fn choose(&self, seen: &Seen, scratch: &mut Scratch) -> Choice {
         let Scratch { buffer, forecast, outlook } = scratch;
         let found = match forecast {
-            Some(forecast) => forecast.totals(&self.network, &self.strategies, seen),
+            Some(forecast) => forecast.totals(&self.network, seen),
             None => self.network.predict_one(&seen.vector(), buffer).expect("nine finite numbers"),
         };
         outlook.clear();

@@ -166,13 +166,31 @@ impl Layer {
     fn apply(&self, input: &[f64], out: &mut Vec<f64>) {
         out.clear();
         out.extend_from_slice(&self.bias);
-        for (&value, weights) in input.iter().zip(self.weights.chunks_exact(self.bias.len())) {
-            for (sum, weight) in out.iter_mut().zip(weights) {
+        let outputs = self.bias.len();
+        // Sums stay in registers while all inputs pass: narrow layers would wait for memory at each.
+        let mut blocks = out.chunks_exact_mut(BLOCK);
+        for (number, block) in blocks.by_ref().enumerate() {
+            let mut sums: [f64; BLOCK] = block.try_into().expect("a block");
+            for (&value, weights) in input.iter().zip(self.weights.chunks_exact(outputs)) {
+                let weights = &weights[number * BLOCK..][..BLOCK];
+                for (sum, weight) in sums.iter_mut().zip(weights) {
+                    *sum += value * weight;
+                }
+            }
+            block.copy_from_slice(&sums);
+        }
+        let rest = blocks.into_remainder();
+        let first = outputs - rest.len();
+        for (&value, weights) in input.iter().zip(self.weights.chunks_exact(outputs)) {
+            for (sum, weight) in rest.iter_mut().zip(&weights[first..]) {
                 *sum += value * weight;
             }
         }
     }
 }
+
+/// Sums that are kept in registers.
+const BLOCK: usize = 8;
 
 #[inline(always)]
 fn activate(activation: Activation, values: &mut [f64]) {

@@ -66,7 +66,7 @@ pub(crate) struct Args {
     collect_ms: Option<Nanos>,
 
     /// Also decide again after every period, if a strategy promises so much over the one in place: the logarithm of
-    /// latencies (a ranker) or of probabilities (a classifier).
+    /// latencies, or of probabilities where the model is a classifier.
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "0.03")]
     repeat: Option<f64>,
 }

@@ -48,7 +48,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct HowArgs {
     /// Requests of a mix.
-    #[arg(long, value_name = "N", default_value_t = 8_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     requests: u64,
 
     /// Pages of each tenant's working set.

@@ -22,7 +22,7 @@ pub(crate) struct AllocatorArgs {
     collect_ms: Option<Nanos>,
 
     /// Let it decide again after every further --collect-ms, and switch where the network promises so much over
-    /// what is in place: the logarithm of latencies (a ranker) or of probabilities (a classifier).
+    /// what is in place: the logarithm of latencies, or of probabilities where the model is a classifier.
     #[arg(long, value_name = "SHARE", requires = "allocator")]
     repeat: Option<f64>,
 }
