@@ -41,7 +41,7 @@ fn model(directory: &Path) -> PathBuf {
     let model = json!({
         "version": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "by hand",
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
-        "kind": "ranker", "abstain": 0.01, "burst_max": 20.0, "strategies": strategies, "network": network,
+        "kind": "ranker", "abstain": 0.01, "risk": 0.0, "burst_max": 20.0, "strategies": strategies, "network": network,
     });
     let path = directory.join("model.json");
     std::fs::write(&path, model.to_string()).unwrap();

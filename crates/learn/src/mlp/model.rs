@@ -172,7 +172,9 @@ impl Layer {
         for (number, block) in blocks.by_ref().enumerate() {
             let mut sums: [f64; BLOCK] = block.try_into().expect("a block");
             for (&value, weights) in input.iter().zip(self.weights.chunks_exact(outputs)) {
-                let weights = &weights[number * BLOCK..][..BLOCK];
+                // As arrays, so that the compiler knows their length.
+                let weights: &[f64; BLOCK] =
+                    weights[number * BLOCK..][..BLOCK].try_into().expect("a block");
                 for (sum, weight) in sums.iter_mut().zip(weights) {
                     *sum += value * weight;
                 }
