@@ -166,33 +166,40 @@ impl Layer {
     fn apply(&self, input: &[f64], out: &mut Vec<f64>) {
         out.clear();
         out.extend_from_slice(&self.bias);
+        let mut rest = &mut out[..];
+        rest = self.apply_blocks::<32>(input, rest);
+        rest = self.apply_blocks::<16>(input, rest);
+        rest = self.apply_blocks::<8>(input, rest);
+        self.apply_blocks::<1>(input, rest);
+    }
+
+    /// Adds what the inputs give to the last outputs, so many at a time as there are in `rest`, and returns those that
+    /// make no whole block. A block's sums stay in registers while all inputs pass; the wider it is, the less an
+    /// addition waits for the one before.
+    #[inline(always)]
+    fn apply_blocks<'a, const N: usize>(
+        &self,
+        input: &[f64],
+        rest: &'a mut [f64],
+    ) -> &'a mut [f64] {
         let outputs = self.bias.len();
-        // Sums stay in registers while all inputs pass: narrow layers would wait for memory at each.
-        let mut blocks = out.chunks_exact_mut(BLOCK);
-        for (number, block) in blocks.by_ref().enumerate() {
-            let mut sums: [f64; BLOCK] = block.try_into().expect("a block");
+        let mut first = outputs - rest.len();
+        let mut blocks = rest.chunks_exact_mut(N);
+        for block in blocks.by_ref() {
+            let mut sums: [f64; N] = (&*block).try_into().expect("a block");
             for (&value, weights) in input.iter().zip(self.weights.chunks_exact(outputs)) {
-                // As arrays, so that the compiler knows their length.
-                let weights: &[f64; BLOCK] =
-                    weights[number * BLOCK..][..BLOCK].try_into().expect("a block");
+                // As an array, so that the compiler knows its length.
+                let weights: &[f64; N] = weights[first..][..N].try_into().expect("a block");
                 for (sum, weight) in sums.iter_mut().zip(weights) {
                     *sum += value * weight;
                 }
             }
             block.copy_from_slice(&sums);
+            first += N;
         }
-        let rest = blocks.into_remainder();
-        let first = outputs - rest.len();
-        for (&value, weights) in input.iter().zip(self.weights.chunks_exact(outputs)) {
-            for (sum, weight) in rest.iter_mut().zip(&weights[first..]) {
-                *sum += value * weight;
-            }
-        }
+        blocks.into_remainder()
     }
 }
-
-/// Sums that are kept in registers.
-const BLOCK: usize = 8;
 
 #[inline(always)]
 fn activate(activation: Activation, values: &mut [f64]) {

@@ -2,6 +2,7 @@ use super::model::Layer;
 use super::*;
 use crate::DataError;
 use ndarray::array;
+use rand::RngExt;
 
 /// Two inputs, two logistic units, two classes, by hand.
 fn small(output: Output) -> MlpModel {
@@ -33,6 +34,25 @@ fn great_numbers_saturate() {
         let out = model.predict_one(&[far, -far], &mut buffer).unwrap();
         assert!(out.iter().all(|p| (0.0..=1.0).contains(p)), "{far}: {out:?}");
         assert!((out.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn layers_of_any_width_add_up_in_the_order_of_their_inputs() {
+    let (mut rng, mut buffer) = (crate::random::stream(8, 0), Buffer::default());
+    for (inputs, outputs) in (1..=70).flat_map(|outputs| [(1, outputs), (9, outputs)]) {
+        let mut draw = |count: usize| -> Vec<f64> {
+            (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
+        };
+        let (weights, bias, row) = (draw(inputs * outputs), draw(outputs), draw(inputs));
+        let one_by_one = |output: usize| {
+            let products = row.iter().enumerate().map(|(n, v)| v * weights[n * outputs + output]);
+            products.fold(bias[output], |sum, product| sum + product)
+        };
+        let expected: Vec<f64> = (0..outputs).map(one_by_one).collect();
+        let layer = Layer { inputs, weights: weights.clone(), bias: bias.clone() };
+        let model = MlpModel::new(Activation::Relu, Output::Linear, vec![layer]);
+        assert_eq!(model.predict_one(&row, &mut buffer).unwrap(), expected, "{inputs} x {outputs}");
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = Schedule::default().epochs as u32, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     epochs: u32,
 
-    /// Mixes for each step.
+    /// Mixes, or with `parts` examples of parts, for each step.
     #[arg(long, value_name = "N", default_value_t = Schedule::default().batch as u32, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     batch: u32,
 
