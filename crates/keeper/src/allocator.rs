@@ -4,7 +4,7 @@
 //! asked for in it. With [`Repeat::Always`] it looks again after every further T, at what they asked for
 //! since the last look, and switches when the better strategy promises more than the hysteresis over the one
 //! in place, twice in a row: a switch costs nothing at once, but what is written then lies elsewhere. Where latencies
-//! are to fall to half ([`URGENT`]) once is enough: a part that is asked for more than it can do falls behind with every
+//! are to fall to half (`URGENT`) once is enough: a part that is asked for more than it can do falls behind with every
 //! period.
 //!
 //! Cost: the drive counts (see `ssdtune_sim::Demand`); a decision is one prediction and, if it changes anything, one

@@ -7,7 +7,7 @@
 //!
 //! Cost: the 42 strategies of four tenants have 34 different parts. Each is asked about once at most, and none for a
 //! strategy that cannot win: a part takes at least as long as if it were idle, and where the sum of what is known and
-//! of that is [`GIVEN_UP`] times the best total so far, nothing more is asked. That leaves about ten.
+//! of that is `GIVEN_UP` times the best total so far, nothing more is asked. That leaves about fourteen.
 
 use crate::features::{Rates, Seen};
 use crate::strategy::{Part, Strategy, TENANTS, Tenants};
