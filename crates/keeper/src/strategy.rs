@@ -46,11 +46,6 @@ impl Tenants {
         Self(self.0 & !others.0)
     }
 
-    /// The one, if there is one alone.
-    pub const fn sole(self) -> Option<usize> {
-        if self.0.count_ones() == 1 { Some(self.0.trailing_zeros() as usize) } else { None }
-    }
-
     /// What belongs to them, of what belongs to all in their order.
     pub fn of<T>(self, all: &[T]) -> impl Iterator<Item = &T> {
         all.iter().enumerate().filter(move |(tenant, _)| self.contains(*tenant)).map(|(_, own)| own)

@@ -195,7 +195,7 @@ pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport)
 
     let mut targets = Vec::new();
     for (at, target) in Target::ALL.into_iter().enumerate() {
-        let leaf_of = leaves(&trees.regressors[0], &train.workloads)?;
+        let leaf_of = leaves(&trees.regressors[at], &train.workloads)?;
         let banded = |family: &Family| {
             let regressor = family.regressors[at].clone();
             Banded::new(regressor, &leaf_of, &train.truths[at], &family.unseen[at])
@@ -416,4 +416,60 @@ fn importance(model: &Model) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = names.into_iter().zip(shares).collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::{Figures, Settings};
+    use super::super::model::BAND_ROWS_MIN;
+    use super::super::point::Point;
+    use super::super::results::Source;
+    use super::*;
+    use ssdtune_model::DeviceConfig;
+    use std::collections::BTreeMap;
+
+    /// Latency follows the depth, IOPS the size: their trees have other leaves.
+    #[test]
+    fn intervals_are_those_of_the_leaves_of_each_targets_own_tree() {
+        let mut rows = Vec::new();
+        for depth in 1..=16 {
+            for kib in [4, 8, 16, 32, 64, 128, 256, 512] {
+                for random in [0, 50, 100] {
+                    let name = format!("w0-q{depth}-R{kib}k.r{random}");
+                    let point: Point = name.parse().unwrap();
+                    let wobble = 1.0 + 0.01 * f64::from((depth * 7 + kib * 3 + random) % 11);
+                    let figures = Figures {
+                        latency_ns: 1e5 * f64::from(depth) * wobble,
+                        iops: 4e6 / f64::from(kib) * wobble,
+                        bandwidth_bps: 1e9 * wobble,
+                        offered_iops: None,
+                        requests: 1_000,
+                    };
+                    rows.push(Row { key: name, point, figures });
+                }
+            }
+        }
+        let settings = Settings::default();
+        let source = Source::simulated(&DeviceConfig::default(), "test".into(), settings, &[]);
+        let results = Results { source, rows };
+        let (program, command) = ("test".to_owned(), String::new());
+        let options = FitOptions { train: 300, seed: 1, folds: 3, program, command };
+        let (model, _) = fit(&results, &options).unwrap();
+        let (train, _) = divide(results.rows.len(), &options).unwrap();
+        let train = Data::of(train.iter().map(|&row| &results.rows[row]));
+        let mut all = Vec::new();
+        for both in &model.targets {
+            let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+            for leaf in leaves(&both.tree.regressor, &train.workloads).unwrap() {
+                *counts.entry(leaf).or_default() += 1;
+            }
+            counts.retain(|_, count| *count >= BAND_ROWS_MIN);
+            let wanted: Vec<usize> = counts.into_keys().collect();
+            for banded in [&both.tree, &both.strong] {
+                assert_eq!(banded.leaves.keys().copied().collect::<Vec<_>>(), wanted);
+            }
+            all.push(wanted);
+        }
+        assert_ne!(all[0], all[1], "the trees must differ for this to say anything");
+    }
 }

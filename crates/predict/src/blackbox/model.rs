@@ -20,7 +20,7 @@ use std::path::Path;
 /// Share of the truths that an interval is to hold.
 pub const COVERAGE: f64 = 0.9;
 /// Fewest ratios of a leaf's own band.
-const BAND_ROWS_MIN: usize = 20;
+pub(super) const BAND_ROWS_MIN: usize = 20;
 
 /// Where a model comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
