@@ -60,15 +60,16 @@ fn pages(count: u64) -> Vec<u64> {
 fn write(ftl: &mut Ftl, pages: &[u64], start: u64) {
     for (at, &page) in pages.iter().enumerate() {
         if let Some(&soon) = pages.get(at + AHEAD) {
-            ftl.expect_soon(0, soon);
+            ftl.prefetch_directory(0, soon);
         }
         if let Some(&soon) = pages.get(at + AHEAD / 2) {
-            ftl.expect(0, soon);
+            ftl.prefetch_entry(0, soon);
         }
-        if let Some(entry) = pages.get(at + AHEAD / 4).and_then(|&soon| ftl.looked_at(0, soon)) {
-            ftl.expect_write(entry);
+        if let Some(entry) = pages.get(at + AHEAD / 4).and_then(|&soon| ftl.existing_entry(0, soon))
+        {
+            ftl.prefetch_old_page(entry);
         }
-        ftl.tell(Nanos(start + at as u64), 0);
+        ftl.set_write_context(Nanos(start + at as u64), 0);
         ftl.warm_up().write_whole(0, page).expect("room");
     }
 }

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
-use ssdtune_sim::{Footprint, InitialState, Observe, Past, Simulator, Stream, Tenant};
+use ssdtune_sim::{Footprint, InitialContent, InitialState, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
 /// The default drive with so many channels: 64 GiB each, pages of 8 KiB.
@@ -29,8 +29,9 @@ fn config(channels: u32, ideal: bool) -> CheckedConfig {
 fn used(config: &CheckedConfig) -> Simulator {
     let tenants = [Tenant::sole(config)];
     let mut drive = Simulator::new(config, &tenants, Observe::default()).expect("a drive");
-    let past = Past { state: InitialState::Steady, occupancy: vec![1.0], erases: 100, seed: 1 };
-    drive.define(&past, &Footprint::default()).expect("room");
+    let past =
+        InitialContent { state: InitialState::Steady, occupancy: vec![1.0], erases: 100, seed: 1 };
+    drive.set_initial_content(&past, &Footprint::default()).expect("room");
     drive
 }
 

@@ -8,7 +8,7 @@ mod past;
 
 pub(crate) use past::Past;
 
-use crate::hint::prefetch;
+use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -316,7 +316,7 @@ impl Plane {
 
     /// Asks for the cache lines of a page's records.
     #[inline]
-    pub fn expect(&self, block: u32, page: u32) {
+    pub fn prefetch_page(&self, block: u32, page: u32) {
         prefetch(&self.invalid[block as usize]);
         if let Some(record) = self.blocks[block as usize].pages.get(page as usize) {
             prefetch(record);

@@ -106,16 +106,16 @@ impl Ftl {
     }
 
     /// Asks for the cache line that says where the entry of a victim's page is.
-    pub(crate) fn expect_leaf_of(&mut self, from: Phys) {
+    pub(crate) fn prefetch_directory_of(&mut self, from: Phys) {
         if let Some(owner) = self.data_owner(from) {
-            self.table.expect_leaf(owner);
+            self.table.prefetch_directory(owner);
         }
     }
 
     /// Asks for the cache line of that entry.
-    pub(crate) fn expect_entry_of(&mut self, from: Phys) {
+    pub(crate) fn prefetch_entry_of(&mut self, from: Phys) {
         if let Some(owner) = self.data_owner(from) {
-            self.table.expect(owner);
+            self.table.prefetch_entry(owner);
         }
     }
 
@@ -144,7 +144,7 @@ impl Ftl {
             stream
         } else {
             // The move is committed when its program has ended.
-            self.table.expect(owner);
+            self.table.prefetch_entry(owner);
             self.placer.moved_stream(owner, stream)
         };
         self.counters.moved_pages += 1;

@@ -48,7 +48,7 @@ pub enum Start {
 
 /// A drive's past.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Definition {
+pub struct InitialContent {
     /// What was done to it.
     pub start: Start,
     /// Share of each tenant's pages that hold data, the last for those that follow; its footprint does in any
@@ -157,10 +157,10 @@ impl Ftl {
     ///
     /// # Panics
     /// Something was written already.
-    pub fn define(&mut self, definition: &Definition) -> Result<Vec<u64>, FtlError> {
+    pub fn set_initial_content(&mut self, content: &InitialContent) -> Result<Vec<u64>, FtlError> {
         assert!(self.table.mapped() == 0 && self.past.is_none(), "only an empty drive gets a past");
         let tenants: Vec<TenantPast> =
-            (0..self.tenants.len()).map(|tenant| self.tenant_past(tenant, definition)).collect();
+            (0..self.tenants.len()).map(|tenant| self.tenant_past(tenant, content)).collect();
         let used: Vec<u64> = tenants.iter().map(|tenant| tenant.members.len()).collect();
         let mut planes: Vec<PlanePast> = self.planes.iter().map(|_| PlanePast::default()).collect();
         for (tenant, past) in tenants.iter().enumerate() {
@@ -180,23 +180,23 @@ impl Ftl {
         }
         let steady = Distributions { as_mqsim: self.config.analytic_start, ..Default::default() };
         for (index, past) in planes.iter_mut().enumerate() {
-            self.settle(PlaneId(index as u32), past, definition)?;
+            self.settle(PlaneId(index as u32), past, content)?;
         }
         self.table.define(used.iter().sum());
-        self.past = Some(Box::new(Past { tenants, planes, seed: definition.seed, steady }));
-        self.seed_caches(definition.start);
+        self.past = Some(Box::new(Past { tenants, planes, seed: content.seed, steady }));
+        self.seed_caches(content.start);
         Ok(used)
     }
 
-    fn tenant_past(&self, tenant: usize, definition: &Definition) -> TenantPast {
+    fn tenant_past(&self, tenant: usize, content: &InitialContent) -> TenantPast {
         let own = &self.tenants[tenant];
         let pages = self.tenant_pages(tenant);
-        let own_share = definition.occupancy.get(tenant).or(definition.occupancy.last());
+        let own_share = content.occupancy.get(tenant).or(content.occupancy.last());
         let target = (pages as f64 * own_share.unwrap_or(&0.0).clamp(0.0, 1.0)) as u64;
-        let footprint = definition.footprints.get(tenant).map_or(&[][..], Vec::as_slice);
+        let footprint = content.footprints.get(tenant).map_or(&[][..], Vec::as_slice);
         let members = Members::covering(footprint, target, pages);
-        let key = mix(definition.seed ^ (tenant as u64 + 1).rotate_left(40));
-        let random = own.dynamic && definition.start == Start::Steady && members.len() > 0;
+        let key = mix(content.seed ^ (tenant as u64 + 1).rotate_left(40));
+        let random = own.dynamic && content.start == Start::Steady && members.len() > 0;
         TenantPast {
             scatter: random.then(|| Permutation::new(members.len(), key)),
             planes: own.planes.clone(),
@@ -299,7 +299,7 @@ impl Ftl {
 
     /// Where a page is, if it has any place. What is only defined stays so: for checks.
     pub fn place_of(&mut self, tenant: usize, lpn: u64) -> Option<Phys> {
-        if let Some(at) = self.looked_at(tenant, lpn)
+        if let Some(at) = self.existing_entry(tenant, lpn)
             && (self.past.is_none() || !self.table.is_untouched(at))
         {
             return self.table.phys(at);

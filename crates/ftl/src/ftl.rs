@@ -373,30 +373,30 @@ impl Ftl {
 
     /// The entry of a logical page that was looked at before.
     #[inline]
-    pub fn looked_at(&self, tenant: usize, lpn: u64) -> Option<EntryRef> {
+    pub fn existing_entry(&self, tenant: usize, lpn: u64) -> Option<EntryRef> {
         self.table.find(self.tenants[tenant].base + lpn)
     }
 
     /// A page will be accessed in a while: asks for the cache line that says where its entry is.
     #[inline]
-    pub fn expect_soon(&self, tenant: usize, lpn: u64) {
-        self.table.expect_leaf(self.tenants[tenant].base + lpn);
+    pub fn prefetch_directory(&self, tenant: usize, lpn: u64) {
+        self.table.prefetch_directory(self.tenants[tenant].base + lpn);
     }
 
     /// A page will be accessed soon: asks for the cache lines of its entry and of what its placement goes by.
     #[inline]
-    pub fn expect(&self, tenant: usize, lpn: u64) {
+    pub fn prefetch_entry(&self, tenant: usize, lpn: u64) {
         let page = self.tenants[tenant].base + lpn;
-        self.table.expect(page);
-        self.placer.expect(page);
+        self.table.prefetch_entry(page);
+        self.placer.prefetch_page(page);
     }
 
     /// A page will be written next: asks for the cache lines of the place it leaves.
     #[inline]
-    pub fn expect_write(&self, at: EntryRef) {
+    pub fn prefetch_old_page(&self, at: EntryRef) {
         if let Some(old) = self.table.phys(at) {
             let place = self.layout.block(old);
-            self.planes[place.plane as usize].expect(place.block, self.layout.page(old));
+            self.planes[place.plane as usize].prefetch_page(place.block, self.layout.page(old));
         }
     }
 

@@ -20,24 +20,24 @@ mod defined;
 mod error;
 mod ftl;
 mod gc;
-mod hint;
 mod layout;
 mod mapping;
 mod page_table;
 pub mod placement;
+mod prefetch;
 mod snapshot;
 mod tenant;
 mod warmup;
 
 pub use block::{SectorMask, Stream};
-pub use defined::{Definition, Start};
+pub use defined::{InitialContent, Start};
 pub use error::FtlError;
 pub use ftl::{
     Ftl, FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,
 };
-pub use hint::prefetch;
 pub use layout::{BlockRef, Layout, Phys};
 pub use page_table::{CacheMark, EntryRef};
+pub use prefetch::prefetch;
 pub use snapshot::FtlState;
 pub use tenant::Places;
 pub use warmup::Warmup;

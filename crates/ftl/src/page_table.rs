@@ -8,8 +8,8 @@
 //!
 //! Memory: 64 B for each 8 logical pages touched, 4 B of directory for each 8 pages of a touched 32,768.
 
-use crate::hint::prefetch;
 use crate::layout::{PHYS_BITS, Phys};
+use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
 const LEAF_PAGES: u64 = 8;
@@ -133,7 +133,7 @@ impl PageTable {
 
     /// Asks for the cache line of a page's entry.
     #[inline]
-    pub fn expect(&self, page: u64) {
+    pub fn prefetch_entry(&self, page: u64) {
         if let Some(at) = self.find(page) {
             prefetch(&self.leaves[at.leaf as usize]);
         }
@@ -141,7 +141,7 @@ impl PageTable {
 
     /// Asks for the cache line that says where a page's entry is.
     #[inline]
-    pub fn expect_leaf(&self, page: u64) {
+    pub fn prefetch_directory(&self, page: u64) {
         let leaf_no = page / LEAF_PAGES;
         let node = self.root[(leaf_no as usize) / LEAVES_PER_NODE];
         if node != NONE {

@@ -23,6 +23,7 @@ mod asa_ftl;
 mod auto_stream;
 pub mod clusters;
 mod haml;
+pub mod haml_unit;
 mod heat;
 mod hotis;
 mod oracle;
@@ -30,7 +31,6 @@ mod reserve;
 mod sepbit;
 #[cfg(test)]
 mod tests;
-pub mod unit;
 
 pub use haml::{Tables, Training, TrainingOptions, scaled};
 pub use oracle::Foresight;
@@ -84,7 +84,7 @@ pub(crate) trait Policy {
     fn observe(&mut self, _: &Write) {}
 
     /// A page will be written soon: asks for the cache line of what is known of it.
-    fn expect(&self, _page: u64) {}
+    fn prefetch_page(&self, _page: u64) {}
 
     /// A block was opened for a queue.
     fn opened(&mut self, _: BlockRef, _queue: u8) {}
@@ -263,8 +263,8 @@ impl Placer {
 
     /// A page will be written soon.
     #[inline]
-    pub fn expect(&self, page: u64) {
-        each!(&self.kind, policy => policy.expect(page), ());
+    pub fn prefetch_page(&self, page: u64) {
+        each!(&self.kind, policy => policy.prefetch_page(page), ());
     }
 
     /// Which free block a frontier takes.
@@ -314,7 +314,7 @@ impl Ftl {
     /// Tells the time and the application of the accesses that follow, for policies that learn from them. Time
     /// that begins anew, as when a run follows a warm-up, goes on from where it was.
     #[inline]
-    pub fn tell(&mut self, now: Nanos, application: u16) {
+    pub fn set_write_context(&mut self, now: Nanos, application: u16) {
         let placer = &mut self.placer;
         if now.0 + placer.since < placer.now {
             placer.since = placer.now - now.0;

@@ -118,7 +118,7 @@ impl Warmup<'_> {
         let mut pages = std::mem::take(&mut self.ftl.victim);
         pages.extend(self.ftl.victim_pages(victim));
         // The pages' entries lie anywhere: first all their lines are asked for, then they are used.
-        for ask in [Ftl::expect_leaf_of, Ftl::expect_entry_of] {
+        for ask in [Ftl::prefetch_directory_of, Ftl::prefetch_entry_of] {
             pages.iter().for_each(|&from| ask(self.ftl, from));
         }
         for &from in &pages {

@@ -4,13 +4,13 @@
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use ssdtune_ftl::{Definition, Ftl, FtlError, Places, Start, TenantSpec};
+use ssdtune_ftl::{Ftl, FtlError, InitialContent, Places, Start, TenantSpec};
 use ssdtune_model::config::{Allocation, GcPolicy, PlaneOrder, Sharing};
 use ssdtune_model::{Bytes, DeviceConfig};
 use std::collections::BTreeSet;
 
 /// A small drive of that number; policies and orders are walked through, the rest is drawn.
-fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, Definition) {
+fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, InitialContent) {
     let rng = &mut Pcg64Mcg::seed_from_u64(number);
     let mut config = DeviceConfig::default();
     config.bus.channels = rng.random_range(1..4);
@@ -47,7 +47,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, Definition) {
     });
     let footprint: Vec<_> = footprint.collect();
     let start = if rng.random_bool(0.25) { Start::Sequential } else { Start::Steady };
-    let definition = Definition {
+    let content = InitialContent {
         start,
         occupancy: vec![rng.random_range(0.3..0.9), rng.random_range(0.3..0.9)],
         footprints: vec![footprint],
@@ -55,17 +55,17 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, Definition) {
         free: Vec::new(),
         seed: rng.next_u64(),
     };
-    (config, tenants, definition)
+    (config, tenants, content)
 }
 
 fn born(number: u64) -> Option<(Ftl, Vec<u64>)> {
-    let (config, tenants, mut definition) = case(number);
+    let (config, tenants, mut content) = case(number);
     let mut ftl = Ftl::new(&config, &tenants).ok()?;
-    for range in &mut definition.footprints[0] {
+    for range in &mut content.footprints[0] {
         range.end = range.end.min(ftl.tenant_pages(0));
     }
-    definition.footprints[0].retain(|range| range.start < range.end);
-    match ftl.define(&definition) {
+    content.footprints[0].retain(|range| range.start < range.end);
+    match ftl.set_initial_content(&content) {
         Ok(used) => Some((ftl, used)),
         Err(FtlError::NoRoomForPast { .. }) => None,
         Err(other) => panic!("case {number}: {other}"),
@@ -92,8 +92,8 @@ fn every_page_has_a_place_of_its_own() {
         let held: Vec<u64> = before.iter().copied().flatten().collect();
         assert_eq!(held.len() as u64, used.iter().sum::<u64>(), "case {number}");
         assert_eq!(held.iter().collect::<BTreeSet<_>>().len(), held.len(), "case {number}");
-        let (_, _, definition) = case(number);
-        for range in &definition.footprints[0] {
+        let (_, _, content) = case(number);
+        for range in &content.footprints[0] {
             for lpn in range.start..range.end.min(ftl.tenant_pages(0)) {
                 assert!(ftl.place_of(0, lpn).is_some(), "case {number}: {lpn}");
             }

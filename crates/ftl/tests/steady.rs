@@ -6,7 +6,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use ssdtune_ftl::{Definition, Ftl, Places, Start, TenantSpec};
+use ssdtune_ftl::{Ftl, InitialContent, Places, Start, TenantSpec};
 use ssdtune_model::config::{Allocation, GcPolicy, PlaneOrder};
 use ssdtune_model::{DeviceConfig, PlaneId};
 
@@ -89,7 +89,7 @@ fn compare(setting: Setting) {
     let mut found = 0.0;
     for seed in 0..6 {
         let mut born = drive(setting, seed);
-        let definition = Definition {
+        let content = InitialContent {
             start: Start::Steady,
             occupancy: vec![setting.occupancy],
             footprints: Vec::new(),
@@ -97,7 +97,7 @@ fn compare(setting: Setting) {
             free: Vec::new(),
             seed,
         };
-        let used = born.define(&definition).expect("room")[0];
+        let used = born.set_initial_content(&content).expect("room")[0];
         if seed == 0 {
             seen = valid_pages(&mut born);
         }

@@ -13,8 +13,8 @@ use crate::strategy::{Part, Strategy, TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{
-    Completion, Footprint, InitialState, Look, Observe, Outcome, Past, Places, SimError, Simulator,
-    Stream, Tenant,
+    Completion, Footprint, InitialContent, InitialState, Look, Observe, Outcome, Places, SimError,
+    Simulator, Stream, Tenant,
 };
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -194,8 +194,8 @@ impl<'a> Bench<'a> {
         };
         let occupancy = (0..writers.len()).map(share).collect();
         let seed = self.config.run.seed;
-        let past = Past { state: InitialState::Sequential, occupancy, erases: 0, seed };
-        drive.define(&past, &Footprint::default())?;
+        let past = InitialContent { state: InitialState::Sequential, occupancy, erases: 0, seed };
+        drive.set_initial_content(&past, &Footprint::default())?;
         Ok(drive)
     }
 

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{
-    Footprint, InitialState, Look, Observe, Outcome, Past, Report, SimError, Simulator, Stream,
-    Tenant,
+    Footprint, InitialContent, InitialState, Look, Observe, Outcome, Report, SimError, Simulator,
+    Stream, Tenant,
 };
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -192,13 +192,13 @@ impl<'a> Contest<'a> {
         if self.data == Data::Spread {
             let mut footprint = Footprint::default();
             self.requests.iter().for_each(|request| drive.cover(&mut footprint, request));
-            let past = Past {
+            let past = InitialContent {
                 state: InitialState::Sequential,
                 occupancy: vec![0.0],
                 erases: 0,
                 seed: config.run.seed,
             };
-            drive.define(&past, &footprint)?;
+            drive.set_initial_content(&past, &footprint)?;
         }
         if let Plan::Fixed(strategy, writers) = plan {
             bind(&mut drive, strategy, writers)?;

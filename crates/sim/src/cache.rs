@@ -92,7 +92,7 @@ impl DataCache {
 
     /// Asks for the cache line of a slot.
     #[inline]
-    pub fn expect(&self, slot: u32) {
+    pub fn prefetch_slot(&self, slot: u32) {
         prefetch(&self.slots[slot as usize]);
     }
 

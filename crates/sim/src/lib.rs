@@ -36,8 +36,8 @@ mod energy;
 mod event;
 mod flash;
 mod host;
+mod initial_content;
 mod own;
-mod past;
 mod pipe;
 mod report;
 mod request;
@@ -54,7 +54,7 @@ mod tx;
 mod warmup;
 
 pub use allocate::Demand;
-pub use past::{Footprint, InitialState, Past};
+pub use initial_content::{Footprint, InitialContent, InitialState};
 pub use report::{
     Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Energy, EraseBin,
     FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA, Simulation,

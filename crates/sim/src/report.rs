@@ -9,7 +9,7 @@ mod energy;
 
 pub use energy::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes, TenantEnergy};
 
-use crate::past::InitialState;
+use crate::initial_content::InitialState;
 use crate::stats::{FlashCommands, LatencySummary};
 use serde::{Deserialize, Serialize};
 

@@ -500,7 +500,7 @@ impl Core {
         if !self.sources_known {
             alone_until = Nanos::ZERO;
         }
-        self.expect(stream);
+        self.prefetch(stream);
         let tenant = tenant.min(self.tenants.len() - 1);
         self.arrive(stream, tenant, &request, number, alone_until);
         self.await_arrival(stream);
@@ -509,7 +509,7 @@ impl Core {
     /// Asks for the cache lines that the next requests of a stream will touch: what is known of their first
     /// pages, and then, for writes, what they overwrite.
     #[inline]
-    fn expect(&self, stream: usize) {
+    fn prefetch(&self, stream: usize) {
         let inbox = &self.inboxes[stream];
         let first_page = |request: &Request| {
             let tenant = usize::from(inbox.tenant.unwrap_or(request.tenant.0));
@@ -518,20 +518,20 @@ impl Core {
         };
         if let Some(request) = inbox.requests.get(LEAVES_AHEAD) {
             let (tenant, lpn) = first_page(request);
-            self.ftl.expect_soon(tenant, lpn);
+            self.ftl.prefetch_directory(tenant, lpn);
         }
         if let Some(request) = inbox.requests.get(ENTRIES_AHEAD) {
             let (tenant, lpn) = first_page(request);
-            self.ftl.expect(tenant, lpn);
+            self.ftl.prefetch_entry(tenant, lpn);
         }
         if let Some(request) = inbox.requests.get(PLACES_AHEAD)
             && request.op == Op::Write
         {
             let (tenant, lpn) = first_page(request);
-            if let Some(entry) = self.ftl.looked_at(tenant, lpn) {
-                self.ftl.expect_write(entry);
+            if let Some(entry) = self.ftl.existing_entry(tenant, lpn) {
+                self.ftl.prefetch_old_page(entry);
                 if let Mark::Slot(slot) = read_mark(self.ftl.mark(entry)) {
-                    self.caches[self.cache_of(tenant as u16)].expect(slot);
+                    self.caches[self.cache_of(tenant as u16)].prefetch_slot(slot);
                 }
             }
         }
@@ -565,7 +565,7 @@ impl Core {
         let number = inbox.number;
         inbox.number += 1;
         self.stats.first_arrival.get_or_insert(self.events.now());
-        self.expect(stream);
+        self.prefetch(stream);
         self.arrive(stream, tenant, &request, number, Nanos::ZERO);
     }
 

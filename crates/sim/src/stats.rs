@@ -2,8 +2,8 @@
 //! run asks for exact percentiles they are kept one by one instead (8 B each).
 
 use crate::energy::Work;
+use crate::initial_content::InitialState;
 use crate::own::Own;
-use crate::past::InitialState;
 use crate::tx::{Class, Req};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};

@@ -157,7 +157,7 @@ impl Core {
             self.settle(tx, phys);
             return Translated::Placed;
         }
-        self.ftl.tell(self.events.now(), tenant as u16);
+        self.ftl.set_write_context(self.events.now(), tenant as u16);
         let plane = self.plane_for_write(tenant, lpn);
         if self.ftl.must_hold(tenant, lpn, plane) {
             self.held[plane.index()].push_back(tx);
@@ -278,7 +278,7 @@ impl Core {
             let record = &self.txs[tx];
             let (tenant, lpn) = (record.tenant as usize, record.what);
             let is_read = record.class == Class::UserRead;
-            self.ftl.tell(self.events.now(), tenant as u16);
+            self.ftl.set_write_context(self.events.now(), tenant as u16);
             let must_hold = if is_read {
                 self.ftl.must_hold_read(tenant, lpn)
             } else {

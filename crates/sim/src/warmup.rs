@@ -57,11 +57,11 @@ impl Simulator {
         // The lines that a request touches lie anywhere; they are asked for while the ones before it are served.
         let mut ahead = VecDeque::with_capacity(AHEAD + 1);
         for request in requests {
-            self.expect(&request, 0);
+            self.prefetch(&request, 0);
             ahead.push_back(request);
             for (steps, back) in [(1, AHEAD / 3), (2, 2 * AHEAD / 3)] {
                 if let Some(earlier) = ahead.len().checked_sub(back + 1) {
-                    self.expect(&ahead[earlier], steps);
+                    self.prefetch(&ahead[earlier], steps);
                 }
             }
             if ahead.len() > AHEAD
@@ -78,16 +78,16 @@ impl Simulator {
     }
 
     /// Asks for the next line on the way to a request's first page: where its entry is, the entry, its place.
-    fn expect(&self, request: &Request, step: u32) {
+    fn prefetch(&self, request: &Request, step: u32) {
         let core = &self.core;
         let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
         let lpn = core.page_of(core.tenants[tenant].inside(request.lba).0);
         match step {
-            0 => core.ftl.expect_soon(tenant, lpn),
-            1 => core.ftl.expect(tenant, lpn),
+            0 => core.ftl.prefetch_directory(tenant, lpn),
+            1 => core.ftl.prefetch_entry(tenant, lpn),
             _ => {
-                if let Some(entry) = core.ftl.looked_at(tenant, lpn) {
-                    core.ftl.expect_write(entry);
+                if let Some(entry) = core.ftl.existing_entry(tenant, lpn) {
+                    core.ftl.prefetch_old_page(entry);
                 }
             }
         }
@@ -96,7 +96,7 @@ impl Simulator {
     fn warm_up_by(&mut self, request: &Request) -> Result<(), SimError> {
         let core = &mut self.core;
         let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
-        core.ftl.tell(request.at, request.tenant.0);
+        core.ftl.set_write_context(request.at, request.tenant.0);
         let (mut cursor, mut rest) = (core.tenants[tenant].inside(request.lba).0, request.sectors);
         while rest > 0 {
             let part = core.cut(tenant, &mut cursor, &mut rest);

@@ -7,8 +7,8 @@ use drives::Mix;
 use ssdtune_model::config::{Allocation, CacheMode};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{
-    Completion, Demand, Footprint, InitialState, Look, Outcome, Past, Places, Simulator, Stream,
-    Tenant,
+    Completion, Demand, Footprint, InitialContent, InitialState, Look, Outcome, Places, Simulator,
+    Stream, Tenant,
 };
 use ssdtune_trace::{Op, Request, TenantId};
 
@@ -118,8 +118,13 @@ fn written_data_stay_readable_where_they_are_and_new_data_go_to_the_new_channels
     let mut config = config(0);
     config.mapping.allocation = Allocation::Static;
     let mut drive = drive(&config);
-    let past = Past { state: InitialState::Sequential, occupancy: vec![0.2], erases: 0, seed: 1 };
-    drive.define(&past, &Footprint::default()).expect("room");
+    let past = InitialContent {
+        state: InitialState::Sequential,
+        occupancy: vec![0.2],
+        erases: 0,
+        seed: 1,
+    };
+    drive.set_initial_content(&past, &Footprint::default()).expect("room");
     drive.bind(1, &places(&config, &[1]), false).expect("channels");
     let request = |at, page: u64, op| Request {
         at: Nanos(at),

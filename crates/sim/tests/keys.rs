@@ -11,7 +11,7 @@ use drives::Mix;
 use ssdtune_model::catalogue::{Effect, Legal, Parameter, Value, parameters};
 use ssdtune_model::config::*;
 use ssdtune_model::{DeviceConfig, Nanos};
-use ssdtune_sim::{Footprint, InitialState, Outcome, Past, Places, Simulator, Tenant};
+use ssdtune_sim::{Footprint, InitialContent, InitialState, Outcome, Places, Simulator, Tenant};
 use ssdtune_trace::Request;
 
 /// Keys that no result of the simulation core shows yet, and why.
@@ -23,7 +23,7 @@ struct Scene {
     config: DeviceConfig,
     tenants: fn(&DeviceConfig) -> Vec<Tenant>,
     streams: Vec<Vec<Request>>,
-    past: Past,
+    past: InitialContent,
 }
 
 fn one(config: &DeviceConfig) -> Vec<Tenant> {
@@ -55,7 +55,7 @@ fn scene(name: &'static str, change: impl FnOnce(&mut DeviceConfig)) -> Scene {
     config.gc.threshold = 0.2;
     change(&mut config);
     let streams = vec![WRITES.requests(0)];
-    Scene { name, config, tenants: one, streams, past: Past::default() }
+    Scene { name, config, tenants: one, streams, past: InitialContent::default() }
 }
 
 fn scenes() -> Vec<Scene> {
@@ -136,7 +136,11 @@ fn scenes() -> Vec<Scene> {
         Mix { reads: 90, sectors: 24_000, ..busy.clone() }.requests(1),
     ];
     scenes.push(tenants);
-    let past = Past { state: InitialState::Steady, occupancy: vec![0.8], ..Past::default() };
+    let past = InitialContent {
+        state: InitialState::Steady,
+        occupancy: vec![0.8],
+        ..InitialContent::default()
+    };
     scenes.push(Scene { past, ..scene("used", |c| c.gc.policy = GcPolicy::Fifo) });
     let long =
         Mix { requests: 40, sectors: 24_000, gap_ns: 1e7, pages_max: 1, align: 65_544, ..WRITES };
@@ -170,7 +174,7 @@ fn measure(scene: &Scene, config: &DeviceConfig) -> Option<String> {
     config.check().ok()?;
     let tenants = (scene.tenants)(config);
     let mut drive = Simulator::new(&config.check().ok()?, &tenants, drives::WATCH).ok()?;
-    drive.define(&scene.past, &Footprint::default()).ok()?;
+    drive.set_initial_content(&scene.past, &Footprint::default()).ok()?;
     let ran = drives::run_on(drive, &scene.streams);
     let mut report = ran.report;
     // Neither belongs to the drive.

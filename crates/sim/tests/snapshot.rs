@@ -7,7 +7,7 @@ use drives::{Mix, small};
 use ssdtune_model::config::{Allocation, CacheMode, Compat, GcPolicy, HostInterface};
 use ssdtune_model::{DeviceConfig, Nanos};
 use ssdtune_sim::{
-    Completion, Footprint, InitialState, Past, Places, Simulator, SnapshotError, Tenant,
+    Completion, Footprint, InitialContent, InitialState, Places, Simulator, SnapshotError, Tenant,
 };
 use ssdtune_trace::Request;
 
@@ -64,9 +64,13 @@ fn half_way(number: u64, share: f64) -> (DeviceConfig, Vec<Tenant>, Simulator, V
     let (config, tenants) = case(number);
     let mut drive = drives::new(&config, &tenants);
     if number.is_multiple_of(2) && number % 5 != 4 {
-        let past =
-            Past { state: InitialState::Steady, occupancy: vec![0.8], erases: 2, seed: number };
-        drive.define(&past, &Footprint::default()).expect("room");
+        let past = InitialContent {
+            state: InitialState::Steady,
+            occupancy: vec![0.8],
+            erases: 2,
+            seed: number,
+        };
+        drive.set_initial_content(&past, &Footprint::default()).expect("room");
     }
     let space = (0..tenants.len()).map(|tenant| drive.address_space(tenant).0 / 512).min();
     let mut all = requests(number, tenants.len(), space.expect("a tenant") - 200);

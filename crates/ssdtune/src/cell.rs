@@ -10,8 +10,8 @@ use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
 use ssdtune_predict::firmware::fit::FirmwareModel;
 use ssdtune_sim::{
-    Completion, Filling, Footprint, InitialState, Look, Observe, Past, Replay, Report, Simulator,
-    Stream, Tenant,
+    Completion, Filling, Footprint, InitialContent, InitialState, Look, Observe, Replay, Report,
+    Simulator, Stream, Tenant,
 };
 use ssdtune_trace::{Request, TenantId};
 use std::path::PathBuf;
@@ -88,7 +88,7 @@ pub(crate) struct Cell {
     /// Only this tenant is served in the run; all of them have aged the drive.
     pub(crate) only: Option<u16>,
     /// What the drive is born as.
-    pub(crate) past: Past,
+    pub(crate) past: InitialContent,
     /// Where the drive comes from, if it was kept before.
     pub(crate) restore: Option<PathBuf>,
     /// Where it is kept before the run.
@@ -153,7 +153,7 @@ impl Cell {
         let gauges: Vec<Gauge> = self.lanes.iter().map(|_| Gauge::default()).collect();
         if self.restore.is_none() && self.past.state != InitialState::Empty {
             let footprint = self.footprint(&drive, &slot, watch.stop)?;
-            drive.define(&self.past, &footprint)?;
+            drive.set_initial_content(&self.past, &footprint)?;
         }
         if let Some(ageing) = self.ageing {
             self.age(&mut drive, ageing, &slot, watch.stop)?;

@@ -14,7 +14,7 @@ use ssdtune_model::mqsim;
 use ssdtune_model::scenario::{Flow, Pace, Scenario, Source, TimeUnit, TraceSource};
 use ssdtune_model::source::{LoadError, read_text};
 use ssdtune_model::{CheckedConfig, DeviceConfig, Fault, Faults, Nanos, Problem};
-use ssdtune_sim::{InitialState, Past, Places, Replay, Tenant};
+use ssdtune_sim::{InitialContent, InitialState, Places, Replay, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::{Format, ReadOptions, Request};
 use std::path::{Path, PathBuf};
@@ -121,12 +121,12 @@ pub(crate) fn cell(
 }
 
 /// What the drive of a scenario is before its run.
-pub(crate) fn past(device: &CheckedConfig, scenario: &Scenario) -> Past {
+pub(crate) fn past(device: &CheckedConfig, scenario: &Scenario) -> InitialContent {
     if !device.run.preconditioned {
-        return Past::default();
+        return InitialContent::default();
     }
     let share = |flow: &Flow| f64::from(flow.initial_occupancy_percent) / 100.0;
-    Past {
+    InitialContent {
         state: InitialState::Steady,
         occupancy: scenario.flows.iter().map(share).collect(),
         erases: 0,

@@ -2,7 +2,7 @@
 
 use super::members::Members;
 use super::permutation::{Permutation, mix};
-use super::{Definition, Distributions, Start};
+use super::{Distributions, InitialContent, Start};
 use crate::block::{Past as BlockPast, Plane, Stream};
 use crate::error::FtlError;
 use crate::ftl::Ftl;
@@ -81,7 +81,7 @@ impl Ftl {
         &mut self,
         id: PlaneId,
         past: &mut PlanePast,
-        definition: &Definition,
+        content: &InitialContent,
     ) -> Result<(), FtlError> {
         if past.groups.is_empty() {
             return Ok(());
@@ -95,11 +95,11 @@ impl Ftl {
         }
         past.first = plane.opened_blocks();
         past.pages = pages as u32;
-        past.shuffled = definition.start == Start::Steady;
-        past.seed = mix(definition.seed ^ (u64::from(id.0) << 20));
+        past.shuffled = content.start == Start::Steady;
+        past.seed = mix(content.seed ^ (u64::from(id.0) << 20));
         for group in &mut past.groups {
             let key = mix(past.seed ^ (group.tenant as u64 + 1));
-            past_frontiers(group, definition.start, pages, key, self.config.eager_frontiers);
+            past_frontiers(group, content.start, pages, key, self.config.eager_frontiers);
             if past.shuffled {
                 group.shuffle = Some(Permutation::new(group.members.len(), key));
             }
@@ -107,24 +107,24 @@ impl Ftl {
         let open: u32 = past.groups.iter().map(|group| group.open.len() as u32).sum();
         let settled: u64 = past.groups.iter().map(Group::settled).sum();
         // Unless told otherwise, steady is a plane that has just collected: its pool is at the threshold.
-        let spared = match definition.start {
+        let spared = match content.start {
             Start::Sequential => self.config.reserve + 1,
             Start::Steady if self.config.analytic_start => self.config.threshold / 2,
             Start::Steady => {
                 let blocks = f64::from(self.geometry.blocks_per_plane);
-                let free = definition.free.get(id.index()).or(definition.free.last());
+                let free = content.free.get(id.index()).or(content.free.last());
                 free.map_or(self.config.threshold, |share| (share * blocks) as u32)
             }
         };
         let room = plane.free_blocks().saturating_sub(spared + open);
         let needed: u64 = past.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();
-        let is_steady = definition.start == Start::Steady;
+        let is_steady = content.start == Start::Steady;
         if needed > u64::from(room)
             || is_steady && settled + u64::from(room) > u64::from(room) * pages
         {
             return Err(FtlError::NoRoomForPast { plane: id.0, blocks: needed, room });
         }
-        match definition.start {
+        match content.start {
             Start::Sequential => {
                 for group in &mut past.groups {
                     group.full = group.settled().div_ceil(pages) as u32;
@@ -142,7 +142,7 @@ impl Ftl {
         }
         let valid = settled + past.groups.iter().map(Group::opened).sum::<u64>();
         let fills = past.oldest() as u64 + 1;
-        plane.sleep(BlockPast { opened: block, fills, valid, erases: definition.erases });
+        plane.sleep(BlockPast { opened: block, fills, valid, erases: content.erases });
         Ok(())
     }
 }

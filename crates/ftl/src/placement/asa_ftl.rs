@@ -94,8 +94,8 @@ impl Policy for AsaFtl {
     }
 
     #[inline]
-    fn expect(&self, page: u64) {
-        self.heat.expect(page);
+    fn prefetch_page(&self, page: u64) {
+        self.heat.prefetch_page(page);
     }
 
     #[inline]

@@ -24,7 +24,7 @@
 use super::clusters::{Point, Points, lloyd, on_the_diagonal};
 use super::{Policy, Write};
 use crate::block::Pick;
-use crate::hint::prefetch;
+use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{Placement, TableScale};
 
@@ -271,7 +271,7 @@ impl Policy for Haml {
     }
 
     #[inline]
-    fn expect(&self, page: u64) {
+    fn prefetch_page(&self, page: u64) {
         prefetch(&self.slices[self.cut.of(page)]);
     }
 

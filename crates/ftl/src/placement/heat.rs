@@ -4,7 +4,7 @@
 //! a core). A cell is 4 B: the window in which it was last touched (8 bits), a bit for each of the eight windows
 //! before that in which it was updated, and its updates in that window (16 bits).
 
-use crate::hint::prefetch;
+use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
 const CELLS_MAX: u64 = 1 << 18;
@@ -49,7 +49,7 @@ impl Heat {
 
     /// Asks for the cache line of a page's cell.
     #[inline]
-    pub fn expect(&self, page: u64) {
+    pub fn prefetch_page(&self, page: u64) {
         prefetch(&self.cells[(page >> self.shift) as usize]);
     }
 

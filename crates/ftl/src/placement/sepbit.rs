@@ -7,8 +7,8 @@
 //! page (the count wraps after 4 G writes, which makes one page in a long life look young).
 
 use super::{Cause, Policy, Write};
-use crate::hint::prefetch;
 use crate::layout::BlockRef;
+use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
 /// Blocks of the first queue whose lives are averaged.
@@ -73,7 +73,7 @@ impl Policy for SepBit {
     }
 
     #[inline]
-    fn expect(&self, page: u64) {
+    fn prefetch_page(&self, page: u64) {
         prefetch(&self.written[page as usize]);
     }
 

@@ -362,7 +362,7 @@ impl Driver {
     /// Time goes on, and applications own pages here and there.
     fn tell(&mut self, lpn: u64) {
         self.clock += 1 + lpn % 7;
-        self.ftl.tell(Nanos(self.clock), (lpn % 19) as u16);
+        self.ftl.set_write_context(Nanos(self.clock), (lpn % 19) as u16);
     }
 
     /// The frontier a host page went to. What the policies know is theirs; without one there is one frontier.
@@ -563,7 +563,7 @@ impl Driver {
     /// One logical page in both.
     fn compare(&self, tenant: usize, lpn: u64) {
         let owner = Owner::Data(tenant, lpn);
-        let phys = self.ftl.looked_at(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
+        let phys = self.ftl.existing_entry(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
         let expected = self.reference.place.get(&owner).copied();
         assert_eq!(phys, expected, "tenant {tenant} page {lpn}");
         if let Some(phys) = phys {

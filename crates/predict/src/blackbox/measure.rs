@@ -20,8 +20,8 @@ use super::stream::Requests;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{CheckedConfig, Nanos, Sectors};
 use ssdtune_sim::{
-    Completion, Footprint, InitialState, Observe, Outcome, Past, SimError, Simulator, Stream,
-    Tenant,
+    Completion, Footprint, InitialContent, InitialState, Observe, Outcome, SimError, Simulator,
+    Stream, Tenant,
 };
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -203,8 +203,8 @@ impl Bench<'_> {
             State::Steady => InitialState::Steady,
         };
         let seed = self.config.run.seed;
-        let past = Past { state, occupancy: vec![1.0], erases: 0, seed };
-        drive.define(&past, &Footprint::default())?;
+        let past = InitialContent { state, occupancy: vec![1.0], erases: 0, seed };
+        drive.set_initial_content(&past, &Footprint::default())?;
         Ok(drive)
     }
 }

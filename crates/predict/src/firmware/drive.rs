@@ -12,7 +12,9 @@
 //! Left out: flash operations end at once, so nothing is ever in flight when the next request comes; threads.
 
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{BlockRef, Definition, Ftl, FtlError, NoLoad, Phys, Places, Start, TenantSpec};
+use ssdtune_ftl::{
+    BlockRef, Ftl, FtlError, InitialContent, NoLoad, Phys, Places, Start, TenantSpec,
+};
 use ssdtune_model::config::{Allocation, GcPolicy};
 use ssdtune_model::{DeviceConfig, Geometry, PlaneId};
 use ssdtune_trace::{Op, Request};
@@ -151,7 +153,7 @@ impl Drive {
         let mut ftl = Ftl::new(&config, &specs)?;
         let planes = geometry.planes() as usize;
         let (free, collecting): (Vec<f64>, Vec<bool>) = (0..planes).map(phase).unzip();
-        ftl.define(&Definition {
+        ftl.set_initial_content(&InitialContent {
             start: Start::Steady,
             occupancy: vec![1.0],
             footprints: Vec::new(),

@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_keeper::allocator::Decision;
 use ssdtune_predict::firmware::fit::FirmwareModel;
-use ssdtune_sim::{Ending, FtlError, Past, Report, SimError, Slowdown};
+use ssdtune_sim::{Ending, FtlError, InitialContent, Report, SimError, Slowdown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -161,7 +161,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
-    fn past(&self) -> anyhow::Result<Past> {
+    fn past(&self) -> anyhow::Result<InitialContent> {
         let filled = matches!(self.warm_up, Some(WarmUp::Sequential | WarmUp::Random));
         if filled && self.start != StartArg::Empty {
             return Err(anyhow!(
@@ -180,7 +180,7 @@ impl Args {
             return Err(anyhow!("--erases says how worn --start leaves the drive: give it too"));
         }
         let (occupancy, erases) = (vec![self.occupancy], self.erases.unwrap_or(0));
-        Ok(Past { state: self.start.into(), occupancy, erases, seed: 0 })
+        Ok(InitialContent { state: self.start.into(), occupancy, erases, seed: 0 })
     }
 
     fn ageing(&self) -> Option<Ageing> {

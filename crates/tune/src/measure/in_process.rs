@@ -5,7 +5,8 @@ use crate::grade::Figures;
 use crate::key::BUILT_IN;
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 use ssdtune_sim::{
-    Filling, Footprint, Observe, Outcome, Past, Report, SimError, Simulator, Stream, Tenant,
+    Filling, Footprint, InitialContent, Observe, Outcome, Report, SimError, Simulator, Stream,
+    Tenant,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -81,8 +82,8 @@ impl InProcess {
                 let mut footprint = Footprint::default();
                 job.trace.requests().iter().for_each(|r| drive.cover(&mut footprint, r));
                 let (state, seed) = (ssdtune_sim::InitialState::Steady, config.run.seed);
-                let past = Past { state, occupancy: vec![occupancy], erases: 0, seed };
-                drive.define(&past, &footprint).map_err(unfit)?;
+                let past = InitialContent { state, occupancy: vec![occupancy], erases: 0, seed };
+                drive.set_initial_content(&past, &footprint).map_err(unfit)?;
             }
             InitialState::Filled { occupancy, overwrites } => {
                 let filling = Filling { occupancy, overwrites, seed: config.run.seed };

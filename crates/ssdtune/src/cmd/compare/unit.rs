@@ -5,7 +5,7 @@ use crate::outcome::Outcome;
 use crate::table;
 use serde::Serialize;
 use ssdtune_ftl::placement::clusters::{Points, lloyd, on_the_diagonal};
-use ssdtune_ftl::placement::unit::{Unit, table_v};
+use ssdtune_ftl::placement::haml_unit::{HamlUnit, table_v};
 use std::time::Instant;
 
 /// Arguments of `ssdtune compare unit`.
@@ -68,7 +68,7 @@ fn random(inputs: u32) -> Points {
 }
 
 fn row(clusters: u32, inputs: u32, iterations: u32) -> Option<Row> {
-    let unit = Unit::new(clusters as usize, inputs as usize)?;
+    let unit = HamlUnit::new(clusters as usize, inputs as usize)?;
     let (points, start) = (random(inputs), on_the_diagonal(clusters as usize));
     let (mut software_us, mut labels) = (f64::INFINITY, Vec::new());
     for _ in 0..RUNS {

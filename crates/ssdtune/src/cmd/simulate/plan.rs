@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use rayon::prelude::*;
 use ssdtune_model::source::Loaded;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue};
-use ssdtune_sim::{Past, Places, Replay, Simulator, Tenant};
+use ssdtune_sim::{InitialContent, Places, Replay, Simulator, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Format, ReadOptions, TenantId};
@@ -114,7 +114,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
                 past: group
                     .past
                     .clone()
-                    .unwrap_or_else(|| Past { seed: config.run.seed, ..past.clone() }),
+                    .unwrap_or_else(|| InitialContent { seed: config.run.seed, ..past.clone() }),
                 only: None,
                 restore: args.restore.clone(),
                 save: args.save.clone(),
@@ -138,7 +138,7 @@ struct Group {
     /// Tenants as a scenario describes them.
     described: Option<Vec<Tenant>>,
     /// The past that a scenario asks for.
-    past: Option<Past>,
+    past: Option<InitialContent>,
     lanes: Vec<Lane>,
 }
 

@@ -162,7 +162,7 @@ impl Replay<'_> {
     fn serve(&mut self, requests: &[WriteRequest]) -> anyhow::Result<bool> {
         for request in requests {
             for page in request.page..request.page + request.count {
-                self.ftl.expect_soon(0, page.into());
+                self.ftl.prefetch_directory(0, page.into());
                 self.ahead.push_back((page, request.at_ns, request.application));
                 self.expect();
                 if self.ahead.len() > AHEAD && !self.next()? {
@@ -180,18 +180,18 @@ impl Replay<'_> {
 
     fn expect(&self) {
         if let Some(at) = self.ahead.len().checked_sub(AHEAD / 3 + 1) {
-            self.ftl.expect(0, self.ahead[at].0.into());
+            self.ftl.prefetch_entry(0, self.ahead[at].0.into());
         }
         if let Some(at) = self.ahead.len().checked_sub(2 * AHEAD / 3 + 1)
-            && let Some(entry) = self.ftl.looked_at(0, self.ahead[at].0.into())
+            && let Some(entry) = self.ftl.existing_entry(0, self.ahead[at].0.into())
         {
-            self.ftl.expect_write(entry);
+            self.ftl.prefetch_old_page(entry);
         }
     }
 
     fn next(&mut self) -> anyhow::Result<bool> {
         let Some((page, at_ns, application)) = self.ahead.pop_front() else { return Ok(true) };
-        self.ftl.tell(Nanos(at_ns), application);
+        self.ftl.set_write_context(Nanos(at_ns), application);
         self.ftl.warm_up().write_whole(0, page.into()).context("the drive is too small")?;
         self.done += 1;
         if self.done.is_multiple_of(STRIDE) {

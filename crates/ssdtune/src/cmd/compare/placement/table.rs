@@ -5,7 +5,7 @@ use super::show::LoadResult;
 use anyhow::Context as _;
 use serde::Serialize;
 use ssdtune_ftl::placement::clusters::{lloyd, on_the_diagonal};
-use ssdtune_ftl::placement::unit::Unit;
+use ssdtune_ftl::placement::haml_unit::HamlUnit;
 use ssdtune_ftl::placement::{Training, scaled};
 use ssdtune_model::config::TableScale;
 use std::fmt::Write as _;
@@ -64,7 +64,7 @@ impl Learned {
 fn unit(training: &Training) -> Option<(f64, f64)> {
     let points = scaled(&training.tables, TableScale::Linear);
     let start = on_the_diagonal(training.centroids.len());
-    let hardware = Unit::new(start.len(), points.x.len())?;
+    let hardware = HamlUnit::new(start.len(), points.x.len())?;
     let labels = lloyd(&points, &mut start.clone(), ITERATIONS);
     let own = hardware.train(&points, &start, ITERATIONS).clusters;
     let same = labels.iter().zip(&own).filter(|(a, b)| a == b).count();

@@ -7,7 +7,7 @@ mod drives;
 use drives::{Mix, small};
 use ssdtune_model::config::{Allocation, CacheMode, GcPolicy, Sharing};
 use ssdtune_model::{Bytes, DeviceConfig, Nanos, Sectors};
-use ssdtune_sim::{Footprint, InitialState, Past, Places, Simulator, Tenant};
+use ssdtune_sim::{Footprint, InitialContent, InitialState, Places, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ fn requests(seed: u64, tenant: u16, sectors: u64) -> Vec<Request> {
     mix.requests(tenant)
 }
 
-fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, Past) {
+fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, InitialContent) {
     let mut config = small();
     config.run.seed = seed;
     config.flash.blocks_per_plane = 32;
@@ -44,7 +44,7 @@ fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, Past) {
         tenants.push(Tenant { places, writer: true, ..Tenant::sole(&config) });
     }
     let state = if seed % 7 == 6 { InitialState::Sequential } else { InitialState::Steady };
-    (config, tenants, Past { state, occupancy: vec![0.9, 0.7], erases: 3, seed })
+    (config, tenants, InitialContent { state, occupancy: vec![0.9, 0.7], erases: 3, seed })
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_defined_drive_runs_as_its_stored_copy() {
             for request in streams.iter().flatten().take(50) {
                 drive.cover(&mut footprint, request);
             }
-            drive.define(&past, &footprint).expect("room");
+            drive.set_initial_content(&past, &footprint).expect("room");
             if stored {
                 drive.materialise();
             }
@@ -99,8 +99,8 @@ fn the_footprint_is_covered_first() {
         let mut drive = drives::new(&config, &tenants);
         let mut footprint = Footprint::default();
         streams[0].iter().take(covered).for_each(|request| drive.cover(&mut footprint, request));
-        let past = Past { state: InitialState::Steady, ..Past::default() };
-        drive.define(&past, &footprint).expect("room");
+        let past = InitialContent { state: InitialState::Steady, ..InitialContent::default() };
+        drive.set_initial_content(&past, &footprint).expect("room");
         drives::run_on(drive, &streams).report.unwritten_reads.pages
     };
     assert_eq!([unwritten(0), unwritten(50), unwritten(200)], [200, 150, 0]);
@@ -120,9 +120,12 @@ fn a_used_drive_is_ready_at_once() {
             let ready = || {
                 let start = Instant::now();
                 let mut drive = Simulator::new(&config, &tenants, drives::WATCH).expect("a drive");
-                let past =
-                    Past { state: InitialState::Steady, occupancy: vec![0.9], ..Past::default() };
-                drive.define(&past, &Footprint::default()).expect("room");
+                let past = InitialContent {
+                    state: InitialState::Steady,
+                    occupancy: vec![0.9],
+                    ..InitialContent::default()
+                };
+                drive.set_initial_content(&past, &Footprint::default()).expect("room");
                 (start.elapsed(), drive.report().simulation.ftl_memory_bytes)
             };
             let (took, memory) = (0..3).map(|_| ready()).min().expect("three runs");

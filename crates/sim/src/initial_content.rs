@@ -1,11 +1,11 @@
 //! The past of a drive that is not empty at the start: data that are defined, not written, in the state that
-//! a sequential fill or endless random writes leave behind. `ssdtune_ftl::Definition` says how.
+//! a sequential fill or endless random writes leave behind. `ssdtune_ftl::InitialContent` says how.
 
 use crate::run::Simulator;
 use crate::simulator::SimError;
 use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{Definition, Start};
+use ssdtune_ftl::Start;
 use ssdtune_trace::{Op, Request};
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub enum InitialState {
 
 /// A drive's past.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Past {
+pub struct InitialContent {
     /// What was done to it.
     pub state: InitialState,
     /// Share of each tenant's pages that hold data, the last for those that follow. A footprint comes first,
@@ -81,23 +81,28 @@ impl Simulator {
     ///
     /// # Panics
     /// Something was done with the drive before.
-    pub fn define(&mut self, past: &Past, footprint: &Footprint) -> Result<(), SimError> {
-        let start = match past.state {
+    pub fn set_initial_content(
+        &mut self,
+        content: &InitialContent,
+        footprint: &Footprint,
+    ) -> Result<(), SimError> {
+        let start = match content.state {
             InitialState::Empty => return Ok(()),
             InitialState::Sequential => Start::Sequential,
             InitialState::Steady => Start::Steady,
         };
         let tenants = self.core.tenants.len();
-        let definition = Definition {
+        let definition = ssdtune_ftl::InitialContent {
             start,
-            occupancy: past.occupancy.clone(),
+            occupancy: content.occupancy.clone(),
             footprints: (0..tenants).map(|tenant| footprint.ranges(tenant)).collect(),
-            erases: past.erases,
+            erases: content.erases,
             free: Vec::new(),
-            seed: past.seed,
+            seed: content.seed,
         };
-        self.core.stats.defined_pages = self.core.ftl.define(&definition)?.iter().sum();
-        self.core.stats.initial_state = past.state;
+        self.core.stats.defined_pages =
+            self.core.ftl.set_initial_content(&definition)?.iter().sum();
+        self.core.stats.initial_state = content.state;
         Ok(())
     }
 

@@ -12,7 +12,7 @@
 //! Time: at [`CLOCK_HZ`], a cycle a point, [`PIPELINE_CYCLES`] until the last is summed, and 2 K divisions of
 //! [`DIVISION_CYCLES`] an iteration (radix 4 makes the 13 bits of a quotient in 7 cycles, two more load and store).
 //! Table V gives the sum, 19.8 us, and the text that divisions are less than 5 % of it; the parts are ours.
-//! Area and power of other sizes than Table V's are estimates ([`Unit::area_mm2`]).
+//! Area and power of other sizes than Table V's are estimates ([`HamlUnit::area_mm2`]).
 //!
 //! It stands beside the policies because it shares their tables; it needs nothing of the FTL.
 
@@ -53,7 +53,7 @@ const MEMORY_SHARE: f64 = 2560.0 * 18.0 * 0.127e-6 / 0.6 / table_v::AREA_MM2;
 
 /// A unit of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct HamlUnit {
     clusters: usize,
     inputs: usize,
 }
@@ -69,7 +69,7 @@ pub struct Trained {
     pub cycles: u64,
 }
 
-impl Unit {
+impl HamlUnit {
     /// A unit for so many clusters and points; `None` if it cannot be built (1 to 16 clusters, at least one point).
     pub fn new(clusters: usize, inputs: usize) -> Option<Self> {
         let can_be = (1..=CLUSTERS_MAX).contains(&clusters) && inputs > 0;
@@ -242,7 +242,7 @@ mod tests {
             for (clusters, inputs) in [(3, 640), (6, 2560), (8, 2560), (6, 25_600)] {
                 let points = table(shape, inputs, &mut rng);
                 let start = on_the_diagonal(clusters);
-                let unit = Unit::new(clusters, inputs).unwrap().train(&points, &start, 10);
+                let unit = HamlUnit::new(clusters, inputs).unwrap().train(&points, &start, 10);
                 let real = floating(&points, &mut start.clone(), 10);
                 let same = agreement(&unit.clusters, &real);
                 println!("shape {shape}, {clusters} clusters, {inputs} inputs: {same}");
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn its_time_is_that_of_table_v() {
-        let unit = Unit::new(table_v::CLUSTERS, table_v::INPUTS).unwrap();
+        let unit = HamlUnit::new(table_v::CLUSTERS, table_v::INPUTS).unwrap();
         // 10 x (2560 + 4 + 12 x 9) = 26,720 cycles of 1.3 GHz.
         assert_eq!(unit.cycles(table_v::ITERATIONS), 26_720);
         let time = unit.time_us(table_v::ITERATIONS);
@@ -273,16 +273,16 @@ mod tests {
         assert!((unit.area_mm2() - table_v::AREA_MM2).abs() < 1e-12);
         assert!((unit.power_mw() - table_v::POWER_MW).abs() < 1e-12);
         // "The maximum execution time with 25,600 inputs is only 197 us", and divisions cost less than 5 %.
-        let largest = Unit::new(6, 25_600).unwrap().time_us(10);
+        let largest = HamlUnit::new(6, 25_600).unwrap().time_us(10);
         assert!((largest / 197.0 - 1.0).abs() < 0.01, "{largest}");
         assert!(12.0 * DIVISION_CYCLES as f64 / 2560.0 < 0.05);
     }
 
     #[test]
     fn sizes_that_cannot_be_built_are_refused() {
-        assert_eq!(Unit::new(0, 10), None);
-        assert_eq!(Unit::new(17, 10), None);
-        assert_eq!(Unit::new(6, 0), None);
+        assert_eq!(HamlUnit::new(0, 10), None);
+        assert_eq!(HamlUnit::new(17, 10), None);
+        assert_eq!(HamlUnit::new(6, 0), None);
     }
 
     proptest! {
