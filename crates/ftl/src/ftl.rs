@@ -132,8 +132,8 @@ pub struct Ftl {
     pub(crate) config: Switches,
     pub(crate) counters: FtlCounters,
     pub(crate) turn: u32,
-    plane_order: PlaneOrder,
-    allocation: Allocation,
+    pub(crate) plane_order: PlaneOrder,
+    pub(crate) allocation: Allocation,
     /// What lay on it before its first request.
     pub(crate) past: Option<Box<Past>>,
     /// Pages of a victim, while a warm-up moves them.

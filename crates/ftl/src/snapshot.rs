@@ -1,5 +1,8 @@
-//! The FTL's whole state as one value, for [`Ftl::state`] and [`Ftl::set_state`]. What follows from the
-//! configuration is not in it.
+//! The state of an FTL as one value that can be stored and put back: [`Ftl::state`], [`Ftl::set_state`].
+//!
+//! Only what a run may change is stored. What follows from the configuration alone is made anew by
+//! [`Ftl::new`]. The stored form is whatever the caller's serialiser writes; with a format that does not
+//! name fields (the simulator uses postcard), the order of the fields below is the format.
 
 use crate::block::Plane;
 use crate::cmt::{MappingCache, TranslationPages};
@@ -11,42 +14,60 @@ use crate::tenant::Tenant;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
+/// Declares which fields of [`Ftl`] are stored, in which order, and which are not. A field that is in
+/// neither list does not compile, so nobody can add one without deciding about it.
 macro_rules! state {
-    ($($field:ident: $kind:ty),* $(,)?) => {
+    (stored { $($field:ident: $kind:ty),* $(,)? } derived { $($derived:ident),* $(,)? }) => {
         #[derive(Serialize)]
         struct Borrowed<'a> {
             $($field: &'a $kind),*
         }
 
-        /// The state of an FTL.
+        /// The stored state of an FTL, as read back.
         #[derive(Deserialize)]
         pub struct FtlState {
             $($field: $kind),*
         }
 
         impl Ftl {
-            /// Everything that a run may have changed.
+            /// Everything that a run may have changed, for a serialiser.
             pub fn state(&self) -> impl Serialize + '_ {
-                Borrowed { $($field: &self.$field),* }
+                let Self { $($field,)* $($derived: _,)* } = self;
+                Borrowed { $($field),* }
             }
 
             /// Continues from the state of an FTL of the same configuration and tenants.
             pub fn set_state(&mut self, state: FtlState) {
-                $(self.$field = state.$field;)*
+                let FtlState { $($field),* } = state;
+                $(self.$field = $field;)*
             }
         }
     };
 }
 
 state! {
-    table: PageTable,
-    planes: Vec<Plane>,
-    tenants: Vec<Tenant>,
-    caches: Vec<MappingCache>,
-    translation: TranslationPages,
-    rng: Pcg64Mcg,
-    counters: FtlCounters,
-    turn: u32,
-    past: Option<Box<Past>>,
-    placer: Placer,
+    stored {
+        table: PageTable,
+        planes: Vec<Plane>,
+        tenants: Vec<Tenant>,
+        caches: Vec<MappingCache>,
+        translation: TranslationPages,
+        rng: Pcg64Mcg,
+        counters: FtlCounters,
+        turn: u32,
+        past: Option<Box<Past>>,
+        placer: Placer,
+    }
+    // From the configuration, except `victim`, which is empty between two calls.
+    derived {
+        geometry,
+        layout,
+        entries_per_page,
+        entry_bytes,
+        rules,
+        config,
+        plane_order,
+        allocation,
+        victim,
+    }
 }

@@ -76,7 +76,7 @@ pub struct Simulator {
     pub(crate) core: Core,
     pub(crate) config: CheckedConfig,
     pub(crate) tenants: Vec<Tenant>,
-    ending: Ending,
+    pub(crate) ending: Ending,
 }
 
 impl Simulator {
@@ -310,10 +310,6 @@ impl Simulator {
     /// If the drive has no such tenant.
     pub fn address_space(&self, tenant: usize) -> Bytes {
         self.core.tenant_sectors(tenant).bytes()
-    }
-
-    pub(crate) fn ending(&self) -> Ending {
-        self.ending
     }
 
     /// Everything measured so far.

@@ -18,7 +18,7 @@ impl Report {
         let core = &simulator.core;
         let config = simulator.config();
         let stats = &core.stats;
-        let ending = simulator.ending();
+        let ending = simulator.ending;
         let first = stats.first_arrival;
         let seconds = stats.last_completion.saturating_sub(first.unwrap_or_default()).as_secs_f64();
         let spaces: Vec<u64> =
