@@ -1,0 +1,206 @@
+//! What a crate may depend on, how much it shows, and what it hands to a stranger.
+
+use crate::direction::read;
+use crate::open::{self, Fault};
+use crate::source::{crates, is_library, sources};
+use ssdtune_tests::root;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Public modules of a library.
+const PUBLIC_MODULES_MAX: usize = 10;
+/// Lines of the command's own crate.
+const BINARY_LINES_MAX: usize = 8_000;
+
+/// Which crates of the workspace a crate may depend on, those that these depend on included.
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("model", &[]),
+    ("learn", &[]),
+    ("report", &[]),
+    ("trace", &["model"]),
+    ("ftl", &["model"]),
+    ("sim", &["model", "trace", "ftl"]),
+    ("experiment", &["model", "trace", "ftl", "sim"]),
+    ("mqsim", &["model", "trace", "ftl", "sim", "experiment"]),
+    ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report"]),
+    ("keeper", &["model", "trace", "ftl", "sim", "experiment", "learn", "report"]),
+    ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report"]),
+    ("tune", &["model", "trace", "ftl", "sim", "experiment", "mqsim", "learn", "report"]),
+    (
+        "ssdtune",
+        &[
+            "model",
+            "trace",
+            "ftl",
+            "sim",
+            "experiment",
+            "mqsim",
+            "placement",
+            "keeper",
+            "predict",
+            "tune",
+            "learn",
+            "report",
+        ],
+    ),
+];
+
+#[test]
+fn dependencies_follow_the_arrows() {
+    let arrows = BTreeMap::from(ARROWS);
+    for name in crates() {
+        let allowed =
+            arrows.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in the plan"));
+        let path = root().join("crates").join(&name).join("Cargo.toml");
+        let manifest: toml::Table =
+            fs::read_to_string(path).expect("a manifest").parse().expect("TOML");
+        for dependency in dependencies(&manifest) {
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} must not depend on {dependency}"
+            );
+        }
+    }
+}
+
+/// The crates of the workspace that a manifest asks for, in any section.
+fn dependencies(manifest: &toml::Table) -> Vec<String> {
+    let mut found = Vec::new();
+    for (section, value) in manifest {
+        let Some(table) = value.as_table() else { continue };
+        if section.ends_with("dependencies") {
+            let names = table.keys().filter_map(|name| name.strip_prefix("ssdtune-"));
+            found.extend(names.map(str::to_owned));
+        } else if section == "target" {
+            found.extend(table.values().filter_map(toml::Value::as_table).flat_map(dependencies));
+        }
+    }
+    found
+}
+
+#[test]
+fn libraries_show_at_most_ten_modules() {
+    let mut faults = Vec::new();
+    for name in crates().iter().filter(|name| is_library(name)) {
+        let path = format!("crates/{name}/src/lib.rs");
+        let text = fs::read_to_string(root().join(&path)).expect("a library");
+        for module in public_modules(&text).into_iter().skip(PUBLIC_MODULES_MAX) {
+            faults.push(Fault::at(name, format!("{path}: pub mod {module}")));
+        }
+    }
+    open::hold("modules", faults);
+}
+
+/// The public modules that the text of a `lib.rs` declares.
+fn public_modules(text: &str) -> Vec<String> {
+    let syntax = syn::parse_file(text).expect("Rust");
+    let public = |item: &syn::Item| match item {
+        syn::Item::Mod(module) if matches!(module.vis, syn::Visibility::Public(_)) => {
+            Some(module.ident.to_string())
+        }
+        _ => None,
+    };
+    syntax.items.iter().filter_map(public).collect()
+}
+
+#[test]
+fn libraries_have_a_tested_landing_page_and_an_example() {
+    let mut faults = Vec::new();
+    for name in crates().iter().filter(|name| is_library(name)) {
+        let directory = root().join("crates").join(name);
+        let text = fs::read_to_string(directory.join("src/lib.rs")).expect("a library");
+        if !has_doc_test(&text) {
+            faults.push(Fault::at(name, format!("{name}: no example that runs in lib.rs")));
+        }
+        let examples = fs::read_dir(directory.join("examples")).into_iter().flatten().flatten();
+        if !examples
+            .map(|entry| entry.path())
+            .any(|path| path.extension().is_some_and(|end| end == "rs"))
+        {
+            faults.push(Fault::at(name, format!("{name}: no program under examples")));
+        }
+    }
+    open::hold("landing", faults);
+}
+
+/// Whether the page of a crate has code that runs as a test.
+fn has_doc_test(text: &str) -> bool {
+    let fences =
+        text.lines().filter_map(|line| line.strip_prefix("//!")?.trim().strip_prefix("```"));
+    let mut opening = true;
+    fences.into_iter().any(|words| {
+        let runs = opening && matches!(words, "" | "rust");
+        opening = !opening;
+        runs
+    })
+}
+
+#[test]
+fn the_command_is_thin() {
+    let own = |path: &str| path.starts_with("crates/ssdtune/src/");
+    let lines: usize = sources()
+        .iter()
+        .filter(|source| own(&source.path))
+        .map(|source| source.text.lines().count())
+        .sum();
+    // A fault for every thousand lines begun.
+    let over = (lines + 1).saturating_sub(BINARY_LINES_MAX).div_ceil(1_000);
+    let text = format!("crates/ssdtune/src has {lines} lines");
+    let faults = (0..over).map(|_| Fault::at("ssdtune", text.clone())).collect();
+    open::hold("binary", faults);
+}
+
+/// Requests run on a drive in one crate alone, so that there is one way to prepare it.
+#[test]
+fn only_experiments_build_simulators() {
+    let mut faults = Vec::new();
+    for name in crates().iter().filter(|name| !["sim", "experiment"].contains(&name.as_str())) {
+        for module in read(name).modules {
+            for path in module.mentions.iter().filter(|path| builds(path)) {
+                faults
+                    .push(Fault::at(&module.file, format!("{}: {}", module.file, path.join("::"))));
+            }
+        }
+    }
+    open::hold("simulators", faults);
+}
+
+/// Whether a path names a way to make a simulator.
+fn builds(path: &[String]) -> bool {
+    path.windows(2)
+        .any(|pair| pair[0] == "Simulator" && ["new", "restore"].contains(&pair[1].as_str()))
+}
+
+mod checker {
+    //! The checker finds what it looks for.
+
+    use super::*;
+    use crate::modules::Crate;
+
+    #[test]
+    fn dependencies_are_found_in_every_section() {
+        let text = "[dependencies]\nssdtune-a.workspace = true\nserde = \"1\"\n\
+                    [dev-dependencies]\nssdtune-b = { path = \"b\" }\n\
+                    [target.'cfg(unix)'.dependencies]\nssdtune-c = \"1\"\n";
+        assert_eq!(dependencies(&text.parse().expect("TOML")), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn public_modules_and_doc_tests_are_told_from_others() {
+        assert_eq!(public_modules("pub mod a; mod b; pub(crate) mod c; pub mod d {}"), ["a", "d"]);
+        assert!(has_doc_test("//! ```\n//! a();\n//! ```"));
+        assert!(has_doc_test("//! ```text\n//! a\n//! ```\n//! ```rust\n//! ```"));
+        assert!(!has_doc_test("//! ```no_run\n//! a();\n//! ```\n//! ```text\n//! ```"));
+    }
+
+    #[test]
+    fn simulators_are_found_outside_tests() {
+        let text = "use ssdtune_sim::Simulator;\n\
+                    fn f() { Simulator::new(1); }\nfn g() { assert!(Simulator::restore(2)) }\n\
+                    #[cfg(test)] mod tests { fn h() { super::Simulator::new(3) } }";
+        let whole = Crate::read("lib.rs", &|_| Some(text.to_owned()));
+        let found =
+            whole.modules.iter().flat_map(|module| &module.mentions).filter(|path| builds(path));
+        assert_eq!(found.count(), 2);
+    }
+}
