@@ -20,7 +20,7 @@ use serde::Serialize;
 use ssdtune_learn::mlp::{
     Activation, Curves, EarlyStopping, MlpError, MlpParams, Optimiser, Targets,
 };
-use ssdtune_learn::{Version, split};
+use ssdtune_learn::{Version, selection};
 use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH};
 
 /// Share of the mixes that only test.
@@ -143,7 +143,7 @@ pub fn divide(labels: &Labels, seed: u64) -> Result<[Vec<&Row>; 2], TrainError> 
     if found < 20 {
         return Err(TrainError::TooFew { found });
     }
-    let parts = split::parts(found, &[1.0 - TEST_SHARE, TEST_SHARE], seed)
+    let parts = selection::partition(found, &[1.0 - TEST_SHARE, TEST_SHARE], seed)
         .map_err(|_| TrainError::TooFew { found })?;
     let rows = |part: &Vec<usize>| part.iter().map(|&row| &labels.rows[row]).collect();
     Ok([rows(&parts[0]), rows(&parts[1])])
@@ -311,7 +311,7 @@ fn abstention(
         .collect();
     let found = rows.len();
     let folds =
-        split::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
+        selection::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
     let mut costs = vec![0.0; candidates.len()];
     for fold in folds {
         let of = |part: &[usize]| part.iter().map(|&row| rows[row]).collect::<Vec<&Row>>();

@@ -233,7 +233,7 @@ fn perceptron(criterion: &mut Criterion) {
 /// Timed by hand: seconds each, and the quality is the point.
 #[cfg(feature = "torch")]
 fn train_perceptron() {
-    use ssdtune_learn::measure::accuracy;
+    use ssdtune_learn::metrics::accuracy;
     use ssdtune_learn::mlp::{Activation, MlpParams, Optimiser, Targets};
     let mut draw = SplitMix(28);
     let centres = draw.matrix(42, 9);

@@ -41,7 +41,7 @@ pub use errors::GpError;
 pub use expectation::GpMean;
 pub use kernel::Hyperparameters;
 pub use model::{GpModel, LeaveOneOut, Predictions};
-pub use params::{GpParams, GpValidParams, LengthScales, Mean};
+pub use params::{GpParams, GpValidParams, LengthScales, PriorMean};
 
 #[cfg(test)]
 mod tests;

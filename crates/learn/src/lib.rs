@@ -7,13 +7,12 @@
 //! | [`kmeans`] | k-means: distances, thresholds, one more cluster | linfa-clustering |
 //! | [`ridge`] | Ridge regression in closed form | faer |
 //! | [`gp`] | Gaussian process, RBF + rational quadratic + white | faer |
-//! | [`tree`] | regression tree, linear or constant leaves, pruned | - |
-//! | [`bag`] | a bagged ensemble of such trees | - |
+//! | [`tree`] | regression tree with linear or constant leaves, and bags of such trees | - |
 //! | [`mlp`] | multilayer perceptron: inference in plain Rust, training by feature `torch` | tch |
 //!
-//! Beside them: [`split`] (k-fold, leave one group out), [`measure`] (MRE, MAPE, R², percentiles of
-//! the error), [`space`] (mixed spaces of continuous, ordinal, boolean and categorical coordinates
-//! as numbers), and [`grid`] (hyperparameter search).
+//! Beside them: [`selection`] (k-fold, leave one group out, grid search), [`metrics`] (MRE, MAPE,
+//! R², percentiles of the error), and [`space`] (mixed spaces of continuous, ordinal, boolean and
+//! categorical coordinates as numbers).
 //!
 //! Every learner has the same files: `params` (the builder), `fit` (the work), `model` (what is
 //! kept and predicts), `errors`. Parameters follow linfa's shape: a builder is checked once, by
@@ -39,26 +38,32 @@
 //!   predicts. With JSON, use serde_json's `float_roundtrip`, or the model that comes back differs
 //!   in the last bits.
 
-pub mod bag;
-pub mod errors;
 pub mod gp;
-pub mod grid;
 pub mod kmeans;
-pub mod measure;
+pub mod metrics;
 pub mod mlp;
 pub mod pca;
 pub mod ridge;
 pub mod scale;
+pub mod selection;
 pub mod space;
-pub mod split;
 pub mod tree;
-pub mod version;
 
+mod errors;
 mod guard;
 mod linalg;
 mod random;
+mod version;
 mod vmath;
 
 pub use errors::{DataError, ModelError};
+pub use gp::{GpModel, GpParams};
+pub use kmeans::{KMeansModel, KMeansParams};
 pub use linfa::ParamGuard;
+pub use mlp::{MlpModel, MlpParams};
+pub use ndarray;
+pub use pca::{PcaModel, PcaParams};
+pub use ridge::{RidgeModel, RidgeParams};
+pub use scale::{ScaleParams, Scaler};
+pub use tree::{BagModel, BagParams, TreeModel, TreeParams};
 pub use version::Version;

@@ -9,7 +9,7 @@
 //!
 //! Numbers are double precision in training and inference, so both agree to about 1e-12. The random
 //! numbers are this crate's own, never libtorch's, and each training uses one thread: one seed
-//! gives one network. Several trainings run in parallel under [`crate::grid::search`].
+//! gives one network. Several trainings run in parallel under [`crate::selection::grid_search`].
 //!
 //! Without the feature everything but training is here; [`MlpParams::fit`] then says how to enable
 //! it. The layers are the papers': 9-64-42 with a logistic layer (SSDKeeper), and 4 to 7 layers of

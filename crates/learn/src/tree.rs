@@ -20,6 +20,7 @@
 //!
 //! Left out: categorical columns (encode them: [`crate::space`]), missing values, surrogate splits.
 
+mod bag;
 mod errors;
 mod fit;
 mod flat;
@@ -28,8 +29,9 @@ mod moments;
 mod params;
 mod prune;
 
+pub use bag::{BagError, BagModel, BagParams, BagValidParams};
 pub use errors::TreeError;
-pub use model::{Path, Step, TreeModel};
+pub use model::{Decision, DecisionPath, TreeModel};
 pub use params::{Leaves, Prune, TreeParams, TreeValidParams, Weighting};
 
 pub(crate) use fit::{Sample, grow};

@@ -4,13 +4,12 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 use serde::Deserialize;
-use ssdtune_learn::bag::BagParams;
-use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales, Mean};
+use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales, PriorMean};
 use ssdtune_learn::kmeans::KMeansParams;
-use ssdtune_learn::measure;
+use ssdtune_learn::metrics;
 use ssdtune_learn::pca::PcaParams;
 use ssdtune_learn::ridge::RidgeParams;
-use ssdtune_learn::tree::{Leaves, TreeParams, Weighting};
+use ssdtune_learn::tree::{BagParams, Leaves, TreeParams, Weighting};
 use std::f64::consts::PI;
 
 #[derive(Deserialize)]
@@ -169,7 +168,7 @@ fn gaussian_process_training() {
         let mean = y.sum() / y.len() as f64;
         let deviation = y.mapv(|v| (v - mean) * (v - mean)).mean().unwrap().sqrt();
         let y = y.mapv(|v| (v - mean) / deviation);
-        let params = GpParams::new(LengthScales::Isotropic).mean(Mean::Fixed(0.0));
+        let params = GpParams::new(LengthScales::Isotropic).mean(PriorMean::Fixed(0.0));
         let model = params.fit(x.view(), y.view()).unwrap();
         let (ours, theirs) = (model.log_marginal_likelihood(), case.likelihood);
         assert!(ours > theirs - 1e-3, "{ours} here, {theirs} by scikit-learn");
@@ -294,7 +293,7 @@ fn trees_err_no_more_than_the_reference() {
         let (x, y) = friedman(case.function, 100 + u64::from(case.function), 2000);
         let (asked, truth) = friedman(case.function, 200 + u64::from(case.function), 1000);
         let error =
-            |predicted: Array1<f64>| measure::mre(&truth.to_vec(), &predicted.to_vec()).unwrap();
+            |predicted: Array1<f64>| metrics::mre(&truth.to_vec(), &predicted.to_vec()).unwrap();
         let fit = |params: TreeParams| {
             error(params.fit(x.view(), y.view()).unwrap().predict(asked.view()).unwrap())
         };
@@ -347,7 +346,7 @@ fn networks_classify_as_well_as_the_reference() {
             let targets = Targets::Classes { classes: 10, labels: &labels };
             let training = params.clone().seed(seed).fit(x.view(), targets).unwrap();
             let found = training.model.classify(asked.view()).unwrap().to_vec();
-            measure::accuracy(&truth, &found).unwrap()
+            metrics::accuracy(&truth, &found).unwrap()
         };
         let ours = (0..5).map(one).sum::<f64>() / 5.0;
         println!("{optimiser}: accuracy {ours:.4} here, {accuracy:.4} by scikit-learn");

@@ -3,7 +3,7 @@
 use super::kernel::FIXED;
 use super::likelihood::{Likelihood, Solved};
 use super::optimise::{self, Bounds, Limits, Minimum};
-use super::{GpError, GpModel, GpParams, GpValidParams, Hyperparameters, LengthScales, Mean};
+use super::{GpError, GpModel, GpParams, GpValidParams, Hyperparameters, LengthScales, PriorMean};
 use crate::errors::{DataError, check_supervised};
 use crate::{linalg, random};
 use linfa::ParamGuard;
@@ -48,8 +48,8 @@ impl GpValidParams {
         linalg::one_thread();
         let scaled = Scaled::new(y);
         let mean = match self.mean {
-            Mean::Trained => Mean::Trained,
-            Mean::Fixed(value) => Mean::Fixed((value - scaled.centre) / scaled.unit),
+            PriorMean::Trained => PriorMean::Trained,
+            PriorMean::Fixed(value) => PriorMean::Fixed((value - scaled.centre) / scaled.unit),
         };
         let lengths = typical_lengths(x, self.scales);
         let bounds = self.bounds(&lengths);
@@ -134,7 +134,7 @@ impl GpModel {
         hyper.verify()?;
         hyper.check_columns(x.ncols())?;
         linalg::one_thread();
-        let mean = Mean::Fixed(hyper.mean);
+        let mean = PriorMean::Fixed(hyper.mean);
         condition(x, y, hyper, mean)
     }
 }
@@ -144,7 +144,7 @@ fn condition(
     x: ArrayView2<'_, f64>,
     y: ArrayView1<'_, f64>,
     mut hyper: Hyperparameters,
-    mean: Mean,
+    mean: PriorMean,
 ) -> Result<GpModel, GpError> {
     let targets = y.to_vec();
     let mut likelihood = Likelihood::new(x, &targets, mean);

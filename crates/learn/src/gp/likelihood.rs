@@ -3,7 +3,7 @@
 //! For each pair of rows the squared distance stands once in a packed lower triangle (column after
 //! column, without the diagonal), and all passes over pairs are straight loops over such columns.
 
-use super::Mean;
+use super::PriorMean;
 use super::kernel::{self, Constants, FIXED, Hyperparameters};
 use super::optimise::Objective;
 use crate::vmath::vectorised;
@@ -32,7 +32,7 @@ pub(super) struct Likelihood<'a> {
     columns: usize,
     cells: Vec<f64>,
     targets: &'a [f64],
-    mean: Mean,
+    mean: PriorMean,
     /// Squared distances with all lengths 1; only kept for a single length scale.
     plain: Vec<f64>,
     /// Squared distances in units of the length scales.
@@ -52,7 +52,7 @@ pub(super) struct Likelihood<'a> {
 }
 
 impl<'a> Likelihood<'a> {
-    pub(super) fn new(x: ArrayView2<'_, f64>, targets: &'a [f64], mean: Mean) -> Self {
+    pub(super) fn new(x: ArrayView2<'_, f64>, targets: &'a [f64], mean: PriorMean) -> Self {
         let (rows, columns) = x.dim();
         let pairs = rows * (rows - 1) / 2;
         let scratch = factor::cholesky_in_place_scratch::<f64>(rows, Par::Seq, Default::default())
@@ -347,7 +347,7 @@ pub(super) fn inverse_of(factor: &Mat<f64>) -> Mat<f64> {
 }
 
 /// Solves for the mean and the weights; `None` if rounding has eaten the answer.
-fn weigh(factor: Mat<f64>, targets: &[f64], mean: Mean) -> Option<Solved> {
+fn weigh(factor: Mat<f64>, targets: &[f64], mean: PriorMean) -> Option<Solved> {
     let n = factor.nrows();
     // Columns: L⁻¹ y and L⁻¹ 1.
     let mut sides = Mat::from_fn(n, 2, |i, j| if j == 0 { targets[i] } else { 1.0 });
@@ -355,8 +355,8 @@ fn weigh(factor: Mat<f64>, targets: &[f64], mean: Mean) -> Option<Solved> {
     let (y, ones) = (sides.col_as_slice(0), sides.col_as_slice(1));
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     let mean = match mean {
-        Mean::Fixed(value) => value,
-        Mean::Trained => dot(ones, y) / dot(ones, ones),
+        PriorMean::Fixed(value) => value,
+        PriorMean::Trained => dot(ones, y) / dot(ones, ones),
     };
     let rest: Vec<f64> = y.iter().zip(ones).map(|(y, one)| y - mean * one).collect();
     let half_log_determinant: f64 = (0..n).map(|i| factor[(i, i)].ln()).sum();

@@ -14,7 +14,7 @@ pub enum LengthScales {
 
 /// What the process returns to far from all observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Mean {
+pub enum PriorMean {
     /// The constant of greatest likelihood.
     Trained,
     /// This one.
@@ -29,7 +29,7 @@ pub struct GpParams(GpValidParams);
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpValidParams {
     pub(super) scales: LengthScales,
-    pub(super) mean: Mean,
+    pub(super) mean: PriorMean,
     pub(super) starts: usize,
     pub(super) warm_start: Option<Hyperparameters>,
     pub(super) seed: u64,
@@ -45,7 +45,7 @@ impl GpParams {
     pub fn new(scales: LengthScales) -> Self {
         Self(GpValidParams {
             scales,
-            mean: Mean::Trained,
+            mean: PriorMean::Trained,
             starts: 4,
             warm_start: None,
             seed: 0,
@@ -56,7 +56,7 @@ impl GpParams {
 
     /// Sets the mean.
     #[must_use]
-    pub fn mean(mut self, mean: Mean) -> Self {
+    pub fn mean(mut self, mean: PriorMean) -> Self {
         self.0.mean = mean;
         self
     }
@@ -110,7 +110,7 @@ impl GpValidParams {
             let (name, value) = ("noise_floor", self.noise_floor);
             return Err(GpError::Parameter { name, value, legal: "a fraction from 1e-10 to 1" });
         }
-        if let Mean::Fixed(value) = self.mean
+        if let PriorMean::Fixed(value) = self.mean
             && !value.is_finite()
         {
             return Err(GpError::Parameter { name: "mean", value, legal: "a finite number" });

@@ -84,7 +84,7 @@ fn three_points_by_hand() {
     assert!((predicted.variances[0] - variance).abs() < 1e-12);
 }
 
-fn likelihood_at(x: &Array2<f64>, y: &Array1<f64>, logs: &[f64], mean: Mean) -> f64 {
+fn likelihood_at(x: &Array2<f64>, y: &Array1<f64>, logs: &[f64], mean: PriorMean) -> f64 {
     let targets = y.to_vec();
     let mut likelihood = Likelihood::new(x.view(), &targets, mean);
     likelihood.solve(&Hyperparameters::from_logs(logs, 1.0, 0.0), 0.0).unwrap();
@@ -103,7 +103,7 @@ proptest! {
         trained: bool,
     ) {
         let (x, y) = data(23, 4, seed);
-        let mean = if trained { Mean::Trained } else { Mean::Fixed(0.3) };
+        let mean = if trained { PriorMean::Trained } else { PriorMean::Fixed(0.3) };
         let base = [0.0, -0.3, 0.2, 0.4, -2.0, -0.5, -0.2, 0.1, 0.4];
         let length = if ard { 9 } else { 6 };
         let logs: Vec<f64> = (0..length).map(|i| base[i] + shift[i]).collect();
@@ -251,7 +251,7 @@ fn bad_parameters_and_data_are_refused() {
     let (x, y) = data(5, 2, 1);
     let params = || GpParams::new(LengthScales::Isotropic);
     assert_eq!(params().starts(0).fit(x.view(), y.view()).unwrap_err(), GpError::Zero("starts"));
-    let fixed = params().mean(Mean::Fixed(f64::NAN)).fit(x.view(), y.view());
+    let fixed = params().mean(PriorMean::Fixed(f64::NAN)).fit(x.view(), y.view());
     assert!(matches!(fixed, Err(GpError::Parameter { name: "mean", .. })));
     let one = params().fit(x.slice(s![..1, ..]), y.slice(s![..1]));
     assert!(matches!(one, Err(GpError::Data(DataError::TooFewRows { needed: 2, .. }))));

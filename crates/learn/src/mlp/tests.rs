@@ -103,7 +103,7 @@ fn without_libtorch_the_error_says_what_to_do() {
 #[cfg(feature = "torch")]
 mod torch {
     use super::super::*;
-    use crate::{grid, measure, random, split};
+    use crate::{metrics, random, selection};
     use ndarray::{Array1, Array2, Axis, array};
     use rand::RngExt;
 
@@ -151,7 +151,7 @@ mod torch {
                 params.fit(x.view(), Targets::Classes { classes: 10, labels: &labels }).unwrap();
             let own = training.model.classify(x.view()).unwrap().to_vec();
             let last = training.curves.train_accuracy[29];
-            assert!((measure::accuracy(&labels, &own).unwrap() - last).abs() < 1e-12);
+            assert!((metrics::accuracy(&labels, &own).unwrap() - last).abs() < 1e-12);
             assert!(training.curves.train_loss[29] < training.curves.train_loss[0]);
         }
     }
@@ -180,7 +180,7 @@ mod torch {
         let params = params.optimiser(Optimiser::Adam { learning_rate: 0.005 }).epochs(150);
         let training = params.fit(x.view(), Targets::Values(targets.view())).unwrap();
         let predicted = training.model.predict(x.view()).unwrap().column(0).to_vec();
-        assert!(measure::r2(&y.to_vec(), &predicted).unwrap() > 0.99);
+        assert!(metrics::r2(&y.to_vec(), &predicted).unwrap() > 0.99);
         assert!(training.curves.train_accuracy.is_empty());
     }
 
@@ -217,8 +217,8 @@ mod torch {
                 MlpParams::new(hidden).optimiser(Optimiser::Adam { learning_rate }).epochs(8)
             })
             .collect();
-        let splits = split::k_fold(400, 3, 1).unwrap();
-        let result = grid::search(&candidates, &splits, |params, split| {
+        let splits = selection::k_fold(400, 3, 1).unwrap();
+        let result = selection::grid_search(&candidates, &splits, |params, split| {
             let of = |rows: &[usize]| -> (Array2<f64>, Vec<usize>) {
                 (x.select(Axis(0), rows), rows.iter().map(|&row| labels[row]).collect())
             };
@@ -226,7 +226,7 @@ mod torch {
             let training =
                 params.fit(x.view(), Targets::Classes { classes: 10, labels: &labels })?;
             let found = training.model.classify(asked.view())?.to_vec();
-            Ok::<f64, MlpError>(1.0 - measure::accuracy(&truth, &found).unwrap())
+            Ok::<f64, MlpError>(1.0 - metrics::accuracy(&truth, &found).unwrap())
         })
         .unwrap();
         assert_eq!(result.best, 3, "{:?}", result.scored);

@@ -5,7 +5,7 @@ use super::model::{Layer, Output};
 use super::{Activation, MlpError, MlpModel, MlpValidParams, Optimiser};
 use crate::random;
 use crate::scale::{ConstantColumns, Method, ScaleParams, Scaler};
-use crate::split;
+use crate::selection;
 use ndarray::ArrayView2;
 use rand::RngExt;
 use tch::nn::{self, OptimizerConfig};
@@ -46,7 +46,7 @@ pub(super) fn train(
         None => (all, None),
         Some(stopping) => {
             let fractions = [1.0 - stopping.fraction, stopping.fraction];
-            let parts = split::parts(x.nrows(), &fractions, params.seed).map_err(|_| {
+            let parts = selection::partition(x.nrows(), &fractions, params.seed).map_err(|_| {
                 let purpose = "holding rows back";
                 crate::DataError::TooFewRows { rows: x.nrows(), needed: 2, purpose }
             })?;

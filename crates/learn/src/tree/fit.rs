@@ -4,7 +4,7 @@ use super::moments::{Fitted, Moments, Workspace};
 use super::prune;
 use super::{Leaves, Prune, TreeError, TreeModel, TreeParams, TreeValidParams, Weighting};
 use crate::errors::check_supervised;
-use crate::{linalg, random, split};
+use crate::{linalg, random, selection};
 use linfa::ParamGuard;
 use ndarray::{ArrayView1, ArrayView2};
 use rand::RngExt;
@@ -87,7 +87,7 @@ impl TreeValidParams {
     /// The price whose trees predict left-out rows best, or the highest within the margin.
     fn best_price(&self, sample: &Sample, steps: &[f64], folds: usize, margin: f64) -> f64 {
         let rows = sample.targets.len();
-        let Ok(splits) = split::k_fold(rows, folds.min(rows), self.seed) else { return -1.0 };
+        let Ok(splits) = selection::k_fold(rows, folds.min(rows), self.seed) else { return -1.0 };
         // Between two steps the tree is the same; the geometric mean stands for the interval.
         let mut tried = vec![-1.0];
         tried.extend(steps.windows(2).map(|pair| (pair[0] * pair[1]).sqrt()));

@@ -54,7 +54,7 @@ enum Kind {
 
 /// One decision on a row's way to its leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct Decision {
     /// The column that decides.
     pub column: usize,
     /// What it is compared with.
@@ -65,9 +65,9 @@ pub struct Step {
 
 /// A row's way through the tree.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Path<'a> {
+pub struct DecisionPath<'a> {
     /// The decisions, from the root.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Decision>,
     /// Number of the leaf among the tree's nodes.
     pub leaf: usize,
     /// Training rows of the leaf.
@@ -192,7 +192,7 @@ impl TreeModel {
     }
 
     /// A row's way through the tree, and what it finds there.
-    pub fn path(&self, row: &[f64]) -> Result<Path<'_>, DataError> {
+    pub fn path(&self, row: &[f64]) -> Result<DecisionPath<'_>, DataError> {
         check_row(row, self.columns)?;
         let (mut place, mut steps) = (0, Vec::new());
         loop {
@@ -200,7 +200,11 @@ impl TreeModel {
             match &node.kind {
                 Kind::Split { column, threshold, below, above } => {
                     let is_below = row[*column] <= *threshold;
-                    steps.push(Step { column: *column, threshold: *threshold, below: is_below });
+                    steps.push(Decision {
+                        column: *column,
+                        threshold: *threshold,
+                        below: is_below,
+                    });
                     place = if is_below { *below } else { *above };
                 }
                 Kind::Leaf { intercept, slopes, low, high } => {
@@ -209,7 +213,16 @@ impl TreeModel {
                     let (rows, rmse, clamped) = (node.rows, node.rmse, value != sum);
                     let intercept = *intercept;
                     let leaf = place;
-                    return Ok(Path { steps, leaf, rows, rmse, intercept, slopes, clamped, value });
+                    return Ok(DecisionPath {
+                        steps,
+                        leaf,
+                        rows,
+                        rmse,
+                        intercept,
+                        slopes,
+                        clamped,
+                        value,
+                    });
                 }
             }
         }

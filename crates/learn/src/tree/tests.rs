@@ -1,6 +1,6 @@
 use super::*;
 use crate::DataError;
-use crate::measure;
+use crate::metrics;
 use crate::random;
 use ndarray::{Array1, Array2, array};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn two_planes_are_found_exactly() {
     let model = TreeParams::new(Leaves::Linear).thresholds(400).fit(x.view(), y.view()).unwrap();
     assert_eq!((model.leaves(), model.depth()), (2, 1));
     let predicted = model.predict(x.view()).unwrap();
-    assert!(measure::rmse(&y.to_vec(), &predicted.to_vec()).unwrap() < 1e-6);
+    assert!(metrics::rmse(&y.to_vec(), &predicted.to_vec()).unwrap() < 1e-6);
     let text = model.describe(&["a", "b", "c"], "y").unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("a <= 0.") && lines[0].ends_with("[400 rows]"), "{text}");
@@ -94,7 +94,7 @@ fn smoothing_averages_with_the_parent() {
         let params = TreeParams::new(Leaves::Linear).prune(Prune::No).min_leaf(10).smoothing(rows);
         let model = params.fit(x.view(), y.view()).unwrap();
         let found = model.predict(asked.view()).unwrap().to_vec();
-        measure::rmse(&targets(&asked, plane).to_vec(), &found).unwrap()
+        metrics::rmse(&targets(&asked, plane).to_vec(), &found).unwrap()
     };
     assert!(error(15.0) < 0.8 * error(0.0), "{} {}", error(15.0), error(0.0));
     let refused = TreeParams::new(Leaves::Linear).smoothing(-1.0).fit(x.view(), y.view());
@@ -132,7 +132,7 @@ fn relative_weights_lower_the_relative_error() {
     let fit = |weighting| {
         let params = TreeParams::new(Leaves::Linear).weighting(weighting);
         let predicted = params.fit(x.view(), y.view()).unwrap().predict(x.view()).unwrap();
-        measure::mre(&y.to_vec(), &predicted.to_vec()).unwrap()
+        metrics::mre(&y.to_vec(), &predicted.to_vec()).unwrap()
     };
     assert!(fit(Weighting::Relative) < 0.5 * fit(Weighting::Uniform));
 }

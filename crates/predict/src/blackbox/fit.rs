@@ -15,8 +15,8 @@ use super::regressor::{Bag, FitError, Learner, Recipe, Regressor, Scale, blended
 use super::results::{Results, Row};
 use serde::Serialize;
 use ssdtune_learn::Version;
-use ssdtune_learn::measure::{self, ErrorReport};
-use ssdtune_learn::split;
+use ssdtune_learn::metrics::{self, ErrorReport};
+use ssdtune_learn::selection;
 use std::time::Instant;
 
 /// How a model is made.
@@ -247,7 +247,7 @@ fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>),
         )));
     }
     let share = train as f64 / rows as f64;
-    let mut parts = split::parts(rows, &[share, 1.0 - share], seed)?;
+    let mut parts = selection::partition(rows, &[share, 1.0 - share], seed)?;
     let test = parts.pop().unwrap_or_default();
     Ok((parts.pop().unwrap_or_default(), test))
 }
@@ -280,7 +280,7 @@ fn stronger(bags: Family, processes: Family, latency: &[f64]) -> Result<Family, 
     let mut best = (f64::INFINITY, 0);
     for bag_percent in BAG_PERCENTS {
         let found = blended(bag_percent, &bags.unseen[0], &processes.unseen[0]);
-        let error = measure::mre(latency, &found)?;
+        let error = metrics::mre(latency, &found)?;
         if error < best.0 {
             best = (error, bag_percent);
         }

@@ -13,7 +13,7 @@ use super::regressor::{FitError, Regressor};
 use super::results::Source;
 use crate::model_file::{Kind, ModelFileError};
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::{Version, measure};
+use ssdtune_learn::{Version, metrics};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -85,8 +85,8 @@ impl Band {
         let outside = 50.0 * (1.0 - COVERAGE);
         Ok(Self {
             rows: ratios.len(),
-            low: measure::percentile(ratios, outside)?,
-            high: measure::percentile(ratios, 100.0 - outside)?,
+            low: metrics::percentile(ratios, outside)?,
+            high: metrics::percentile(ratios, 100.0 - outside)?,
         })
     }
 }

@@ -8,11 +8,13 @@ use super::features::{COLUMNS_MAX, Characteristics, Features};
 use ndarray::{Array1, Array2, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::bag::{BagError, BagModel, BagParams};
 use ssdtune_learn::gp::{GpError, GpMean, GpModel, GpParams, LengthScales};
-use ssdtune_learn::split::{self, SplitError};
-use ssdtune_learn::tree::{Leaves, Path, TreeError, TreeModel, TreeParams, Weighting};
-use ssdtune_learn::{DataError, measure};
+use ssdtune_learn::selection::{self, SplitError};
+use ssdtune_learn::tree::{
+    BagError, BagModel, BagParams, DecisionPath, Leaves, TreeError, TreeModel, TreeParams,
+    Weighting,
+};
+use ssdtune_learn::{DataError, metrics};
 use std::fmt;
 
 /// On which scale a target is learned.
@@ -105,7 +107,7 @@ pub enum FitError {
     Split(#[from] SplitError),
     /// A comparison.
     #[error(transparent)]
-    Measure(#[from] measure::MeasureError),
+    Measure(#[from] metrics::MetricsError),
     /// Points of different kinds, or too few.
     #[error("{0}")]
     Rows(String),
@@ -201,7 +203,7 @@ fn process(
         return Ok(params.fit(x.view(), y.view())?);
     }
     let share = tuned_on as f64 / y.len() as f64;
-    let part = &split::parts(y.len(), &[share, 1.0 - share], seed)?[0];
+    let part = &selection::partition(y.len(), &[share, 1.0 - share], seed)?[0];
     let tuned = params.fit(x.select(Axis(0), part).view(), y.select(Axis(0), part).view())?;
     Ok(GpModel::with_hyperparameters(x.view(), y.view(), tuned.hyperparameters().clone())?)
 }
@@ -266,7 +268,7 @@ impl Recipe {
         folds: usize,
         seed: u64,
     ) -> Result<Vec<f64>, FitError> {
-        let splits = split::k_fold(targets.len(), folds, seed)?;
+        let splits = selection::k_fold(targets.len(), folds, seed)?;
         let parts: Vec<Vec<(usize, f64)>> = splits
             .into_par_iter()
             .map(|split| {
@@ -313,7 +315,7 @@ impl Recipe {
         let mut best: Option<(Self, f64)> = None;
         for recipe in recipes {
             let predictions = recipe.out_of_fold(workloads, targets, folds, seed)?;
-            let error = measure::mre(targets, &predictions)?;
+            let error = metrics::mre(targets, &predictions)?;
             if best.is_none_or(|(_, least)| error < least) {
                 best = Some((*recipe, error));
             }
@@ -376,7 +378,7 @@ impl Regressor {
     ///
     /// # Errors
     /// A characteristic is not finite.
-    pub fn path(&self, workload: &Characteristics) -> Option<Result<Path<'_>, DataError>> {
+    pub fn path(&self, workload: &Characteristics) -> Option<Result<DecisionPath<'_>, DataError>> {
         match &self.fitted {
             Fitted::Tree(tree) => Some(tree.path(&self.recipe.features.row(workload))),
             Fitted::Bag(_) | Fitted::Process(_) | Fitted::Blend(_) => None,

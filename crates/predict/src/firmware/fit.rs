@@ -20,8 +20,7 @@ use super::regress::{Learner, Shape, TrainError};
 use judge::{judge, shares};
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_learn::grid::{self, GridError};
-use ssdtune_learn::split::{self, SplitError};
+use ssdtune_learn::selection::{self, GridError, SplitError};
 use std::collections::BTreeMap;
 
 /// How networks are dealt with.
@@ -168,7 +167,7 @@ pub fn fit(
 /// Predictions of every record by a model that has not seen its workload.
 fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
     let labels: Vec<&str> = records.rows.iter().map(|row| row.workload.as_str()).collect();
-    let splits = split::leave_one_group_out(&labels)?;
+    let splits = selection::leave_one_group_out(&labels)?;
     let inputs = learner.inputs(records);
     let parts: Vec<Result<Vec<(usize, f64)>, TrainError>> = splits
         .par_iter()
@@ -196,7 +195,7 @@ fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError
     let folds = workload_folds(&tenth, options.seed)?;
     let shapes = Shape::table_2(options.epochs);
     let inputs = Learner::RateDnn(shapes[0]).inputs(records);
-    let errors = |shape: &Shape, fold: &split::Split| -> Result<Vec<f64>, TrainError> {
+    let errors = |shape: &Shape, fold: &selection::Split| -> Result<Vec<f64>, TrainError> {
         let train: Vec<&Record> = fold.train.iter().map(|&row| tenth[row]).collect();
         let model = Learner::RateDnn(*shape).train(&inputs, &train)?;
         let one =
@@ -204,7 +203,7 @@ fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError
         fold.test.iter().map(one).collect()
     };
     let tails = std::sync::Mutex::new(BTreeMap::<usize, f64>::new());
-    let found = grid::search(&shapes, &folds, |shape, fold| {
+    let found = selection::grid_search(&shapes, &folds, |shape, fold| {
         let errors = errors(shape, fold)?;
         let place = shapes.iter().position(|other| other == shape).unwrap_or(0);
         let tail = percentile_99(&errors);
@@ -217,7 +216,7 @@ fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError
 }
 
 /// Folds that keep the records of a workload together: what a shape is for is a workload it has not seen.
-fn workload_folds(rows: &[&Record], seed: u64) -> Result<Vec<split::Split>, SplitError> {
+fn workload_folds(rows: &[&Record], seed: u64) -> Result<Vec<selection::Split>, SplitError> {
     let mut labels: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
     labels.sort_unstable();
     labels.dedup();
@@ -226,10 +225,10 @@ fn workload_folds(rows: &[&Record], seed: u64) -> Result<Vec<split::Split>, Spli
             |row: &usize| places.iter().any(|&place| labels[place] == rows[*row].workload.as_str());
         (0..rows.len()).filter(chosen).collect()
     };
-    let folds = split::k_fold(labels.len(), FOLDS, seed)?;
+    let folds = selection::k_fold(labels.len(), FOLDS, seed)?;
     Ok(folds
         .iter()
-        .map(|fold| split::Split { train: of(&fold.train), test: of(&fold.test) })
+        .map(|fold| selection::Split { train: of(&fold.train), test: of(&fold.test) })
         .collect())
 }
 

@@ -3,8 +3,8 @@
 use super::records::Record;
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::bag::BagModel;
 use ssdtune_learn::mlp::MlpModel;
+use ssdtune_learn::tree::BagModel;
 use std::collections::BTreeMap;
 
 /// From what is known of a group to the target's nanoseconds.

@@ -19,10 +19,9 @@ use super::predictor::{Form, INSTR, MissingInput, Predictor, columns, rates};
 use super::records::{HOST_NS, Record, Records};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::bag::{BagError, BagParams};
 use ssdtune_learn::mlp::{Activation, MlpError, MlpParams, Optimiser, Targets};
 use ssdtune_learn::ridge::{RidgeError, RidgeParams};
-use ssdtune_learn::tree::{Leaves, TreeParams, Weighting};
+use ssdtune_learn::tree::{BagError, BagParams, Leaves, TreeParams, Weighting};
 
 /// A learner.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -32,8 +32,7 @@ use crate::workload::Workload;
 use ndarray::{Array1, Array2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::bag::{BagModel, BagParams};
-use ssdtune_learn::tree::{Leaves, TreeParams};
+use ssdtune_learn::tree::{BagModel, BagParams, Leaves, TreeParams};
 use ssdtune_model::DeviceConfig;
 use std::collections::BTreeSet;
 

@@ -12,7 +12,7 @@ use crate::{table, tuning};
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_learn::measure::ErrorReport;
+use ssdtune_learn::metrics::ErrorReport;
 use ssdtune_predict::blackbox::measure::{Bench, MeasureError};
 use ssdtune_predict::blackbox::model::Target;
 use ssdtune_predict::blackbox::results::Source;

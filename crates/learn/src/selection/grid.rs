@@ -3,12 +3,12 @@
 //! Candidates and splits are measured in any order and judged in theirs: the lowest mean loss wins,
 //! the earlier candidate on a tie, so the winner does not depend on the number of threads.
 
-use crate::split::Split;
+use super::split::Split;
 use rayon::prelude::*;
 
 /// What one candidate came to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scored<P> {
+pub struct ScoredCandidate<P> {
     /// The candidate.
     pub params: P,
     /// Its loss on each split, in the order of the splits.
@@ -48,13 +48,13 @@ pub enum GridError<E> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridResult<P> {
     /// Every candidate with its losses.
-    pub scored: Vec<Scored<P>>,
+    pub scored: Vec<ScoredCandidate<P>>,
     /// The place of the winner in `scored`.
     pub best: usize,
 }
 
 /// Calls `loss` for every pair of candidate and split; lower is better.
-pub fn search<P, E, F>(
+pub fn grid_search<P, E, F>(
     candidates: &[P],
     splits: &[Split],
     loss: F,
@@ -80,10 +80,10 @@ where
             source,
         })?);
     }
-    let scored: Vec<Scored<P>> = candidates
+    let scored: Vec<ScoredCandidate<P>> = candidates
         .iter()
         .zip(losses.chunks(columns))
-        .map(|(params, losses)| Scored {
+        .map(|(params, losses)| ScoredCandidate {
             params: params.clone(),
             losses: losses.to_vec(),
             mean_loss: losses.iter().sum::<f64>() / columns as f64,
@@ -97,14 +97,15 @@ where
 
 #[cfg(test)]
 mod tests {
+    use super::super::split::k_fold;
     use super::*;
-    use crate::split::k_fold;
 
     #[test]
     fn the_lowest_mean_wins_and_ties_go_to_the_first() {
         let splits = k_fold(9, 3, 1).unwrap();
         let result =
-            search(&[3.0, 1.0, 1.0, f64::NAN], &splits, |&p: &f64, _| Ok::<_, String>(p)).unwrap();
+            grid_search(&[3.0, 1.0, 1.0, f64::NAN], &splits, |&p: &f64, _| Ok::<_, String>(p))
+                .unwrap();
         assert_eq!(result.best, 1);
         assert_eq!(result.scored[0].losses, [3.0; 3]);
     }
@@ -112,12 +113,13 @@ mod tests {
     #[test]
     fn a_failed_fit_names_its_place() {
         let splits = k_fold(9, 3, 1).unwrap();
-        let error = search(&[1, 2], &splits, |&p, split| {
+        let error = grid_search(&[1, 2], &splits, |&p, split| {
             if p == 2 && *split == splits[1] { Err("no".to_owned()) } else { Ok(0.0) }
         })
         .unwrap_err();
         assert_eq!(error.to_string(), "candidate 1, split 1: no");
-        let none: Result<GridResult<i32>, GridError<String>> = search(&[], &splits, |_, _| Ok(0.0));
+        let none: Result<GridResult<i32>, GridError<String>> =
+            grid_search(&[], &splits, |_, _| Ok(0.0));
         assert!(matches!(none, Err(GridError::Empty { candidates: 0, splits: 3 })));
     }
 }

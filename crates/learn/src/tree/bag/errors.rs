@@ -1,6 +1,6 @@
 //! What can go wrong with the bagged ensemble of trees.
 
-use crate::tree::TreeError;
+use super::super::TreeError;
 
 /// Why an ensemble cannot be grown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Why errors cannot be measured.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum MeasureError {
+pub enum MetricsError {
     /// Nothing to compare.
     #[error("no predictions to measure: give at least one")]
     Empty,
@@ -71,7 +71,7 @@ pub struct ErrorReport {
 
 impl ErrorReport {
     /// Compares predictions with the truth.
-    pub fn new(truth: &[f64], predictions: &[f64]) -> Result<Self, MeasureError> {
+    pub fn new(truth: &[f64], predictions: &[f64]) -> Result<Self, MetricsError> {
         let mut relative = relative_errors(truth, predictions)?;
         relative.sort_by(f64::total_cmp);
         let mre = mean(&relative);
@@ -92,32 +92,32 @@ impl ErrorReport {
 }
 
 /// `|prediction - truth| / |truth|` of each value, in order.
-pub fn relative_errors(truth: &[f64], predictions: &[f64]) -> Result<Vec<f64>, MeasureError> {
+pub fn relative_errors(truth: &[f64], predictions: &[f64]) -> Result<Vec<f64>, MetricsError> {
     check(truth, predictions)?;
     if let Some(at) = truth.iter().position(|&t| t == 0.0) {
-        return Err(MeasureError::ZeroTruth { at });
+        return Err(MetricsError::ZeroTruth { at });
     }
     Ok(truth.iter().zip(predictions).map(|(t, p)| ((p - t) / t).abs()).collect())
 }
 
 /// Mean relative error, a fraction.
-pub fn mre(truth: &[f64], predictions: &[f64]) -> Result<f64, MeasureError> {
+pub fn mre(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     Ok(mean(&relative_errors(truth, predictions)?))
 }
 
 /// Mean absolute percentage error: the MRE in percent.
-pub fn mape_percent(truth: &[f64], predictions: &[f64]) -> Result<f64, MeasureError> {
+pub fn mape_percent(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     Ok(100.0 * mre(truth, predictions)?)
 }
 
 /// Root of the mean squared error.
-pub fn rmse(truth: &[f64], predictions: &[f64]) -> Result<f64, MeasureError> {
+pub fn rmse(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     check(truth, predictions)?;
     Ok((squared_error(truth, predictions) / truth.len() as f64).sqrt())
 }
 
 /// Coefficient of determination.
-pub fn r2(truth: &[f64], predictions: &[f64]) -> Result<f64, MeasureError> {
+pub fn r2(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     check(truth, predictions)?;
     let centre = mean(truth);
     let total: f64 = truth.iter().map(|t| (t - centre) * (t - centre)).sum();
@@ -130,9 +130,9 @@ pub fn r2(truth: &[f64], predictions: &[f64]) -> Result<f64, MeasureError> {
 }
 
 /// The `percent`-th percentile, linear between neighbours (NumPy's default).
-pub fn percentile(values: &[f64], percent: f64) -> Result<f64, MeasureError> {
+pub fn percentile(values: &[f64], percent: f64) -> Result<f64, MetricsError> {
     if !(0.0..=100.0).contains(&percent) {
-        return Err(MeasureError::Percentile(percent));
+        return Err(MetricsError::Percentile(percent));
     }
     check(values, values)?;
     let mut sorted = values.to_vec();
@@ -141,12 +141,12 @@ pub fn percentile(values: &[f64], percent: f64) -> Result<f64, MeasureError> {
 }
 
 /// Fraction of equal labels.
-pub fn accuracy(truth: &[usize], predictions: &[usize]) -> Result<f64, MeasureError> {
+pub fn accuracy(truth: &[usize], predictions: &[usize]) -> Result<f64, MetricsError> {
     if truth.is_empty() {
-        return Err(MeasureError::Empty);
+        return Err(MetricsError::Empty);
     }
     if truth.len() != predictions.len() {
-        return Err(MeasureError::Length { truths: truth.len(), predictions: predictions.len() });
+        return Err(MetricsError::Length { truths: truth.len(), predictions: predictions.len() });
     }
     let right = truth.iter().zip(predictions).filter(|(t, p)| t == p).count();
     Ok(right as f64 / truth.len() as f64)
@@ -167,16 +167,16 @@ fn squared_error(truth: &[f64], predictions: &[f64]) -> f64 {
     truth.iter().zip(predictions).map(|(t, p)| (p - t) * (p - t)).sum()
 }
 
-fn check(truth: &[f64], predictions: &[f64]) -> Result<(), MeasureError> {
+fn check(truth: &[f64], predictions: &[f64]) -> Result<(), MetricsError> {
     if truth.len() != predictions.len() {
-        return Err(MeasureError::Length { truths: truth.len(), predictions: predictions.len() });
+        return Err(MetricsError::Length { truths: truth.len(), predictions: predictions.len() });
     }
     if truth.is_empty() {
-        return Err(MeasureError::Empty);
+        return Err(MetricsError::Empty);
     }
     let mut pairs = truth.iter().zip(predictions).enumerate();
     match pairs.find(|(_, (t, p))| !(t.is_finite() && p.is_finite())) {
-        Some((at, (&truth, &prediction))) => Err(MeasureError::NotFinite { at, truth, prediction }),
+        Some((at, (&truth, &prediction))) => Err(MetricsError::NotFinite { at, truth, prediction }),
         None => Ok(()),
     }
 }
@@ -205,15 +205,15 @@ mod tests {
         assert_eq!(percentile(&values, 50.0).unwrap(), 2.5);
         assert!((percentile(&values, 90.0).unwrap() - 3.7).abs() < 1e-12);
         assert_eq!(percentile(&values, 100.0).unwrap(), 4.0);
-        assert_eq!(percentile(&values, 101.0), Err(MeasureError::Percentile(101.0)));
+        assert_eq!(percentile(&values, 101.0), Err(MetricsError::Percentile(101.0)));
     }
 
     #[test]
     fn what_has_no_relative_error_is_named() {
-        assert_eq!(mre(&[1.0, 0.0], &[1.0, 1.0]), Err(MeasureError::ZeroTruth { at: 1 }));
-        assert_eq!(mre(&[], &[]), Err(MeasureError::Empty));
-        assert_eq!(rmse(&[1.0], &[]), Err(MeasureError::Length { truths: 1, predictions: 0 }));
-        assert!(matches!(r2(&[f64::NAN], &[1.0]), Err(MeasureError::NotFinite { at: 0, .. })));
+        assert_eq!(mre(&[1.0, 0.0], &[1.0, 1.0]), Err(MetricsError::ZeroTruth { at: 1 }));
+        assert_eq!(mre(&[], &[]), Err(MetricsError::Empty));
+        assert_eq!(rmse(&[1.0], &[]), Err(MetricsError::Length { truths: 1, predictions: 0 }));
+        assert!(matches!(r2(&[f64::NAN], &[1.0]), Err(MetricsError::NotFinite { at: 0, .. })));
     }
 
     #[test]

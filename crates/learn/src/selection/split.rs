@@ -1,7 +1,7 @@
 //! Ways to cut rows into those that train and those that test.
 //!
 //! Every cut is a partition: each row tests exactly once over the folds of [`k_fold`] and
-//! [`leave_one_group_out`], and falls in exactly one part of [`parts`].
+//! [`leave_one_group_out`], and falls in exactly one part of [`partition`].
 
 use crate::random;
 
@@ -69,7 +69,7 @@ pub fn leave_one_group_out<G: Ord + Clone>(groups: &[G]) -> Result<Vec<(G, Split
 
 /// Shuffled rows cut by fractions that sum to 1 (such as `[0.7, 0.2, 0.1]`), each part in rising
 /// order.
-pub fn parts(rows: usize, fractions: &[f64], seed: u64) -> Result<Vec<Vec<usize>>, SplitError> {
+pub fn partition(rows: usize, fractions: &[f64], seed: u64) -> Result<Vec<Vec<usize>>, SplitError> {
     let sum: f64 = fractions.iter().sum();
     if fractions.iter().any(|&f| !(f > 0.0 && f <= 1.0)) || (sum - 1.0).abs() > 1e-9 {
         return Err(SplitError::Fractions(fractions.to_vec()));
@@ -130,7 +130,7 @@ mod tests {
 
         #[test]
         fn parts_are_a_partition(rows in 30usize..300, seed: u64) {
-            let cut = parts(rows, &[0.7, 0.2, 0.1], seed).unwrap();
+            let cut = partition(rows, &[0.7, 0.2, 0.1], seed).unwrap();
             let mut all: Vec<usize> = cut.concat();
             all.sort_unstable();
             prop_assert_eq!(all, (0..rows).collect::<Vec<_>>());
@@ -150,7 +150,7 @@ mod tests {
     fn cuts_that_cannot_be_are_errors() {
         assert_eq!(k_fold(3, 4, 0), Err(SplitError::Folds { folds: 4, rows: 3 }));
         assert_eq!(k_fold(3, 1, 0), Err(SplitError::Folds { folds: 1, rows: 3 }));
-        assert!(matches!(parts(10, &[0.5, 0.4], 0), Err(SplitError::Fractions(_))));
-        assert_eq!(parts(1, &[0.5, 0.5], 0), Err(SplitError::EmptyPart { rows: 1, parts: 2 }));
+        assert!(matches!(partition(10, &[0.5, 0.4], 0), Err(SplitError::Fractions(_))));
+        assert_eq!(partition(1, &[0.5, 0.5], 0), Err(SplitError::EmptyPart { rows: 1, parts: 2 }));
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     use super::super::{BagError, BagParams};
     use super::*;
     use crate::tree::{Leaves, Prune, TreeParams};
-    use crate::{measure, random};
+    use crate::{metrics, random};
     use ndarray::Array2;
     use rand::RngExt;
 
@@ -101,14 +101,14 @@ mod tests {
         let tree = TreeParams::new(Leaves::Constant).prune(Prune::No);
         let bag = BagParams::new(30, tree.clone()).fit(x.view(), y.view()).unwrap();
         let error =
-            |predicted: Array1<f64>| measure::rmse(&truth.to_vec(), &predicted.to_vec()).unwrap();
+            |predicted: Array1<f64>| metrics::rmse(&truth.to_vec(), &predicted.to_vec()).unwrap();
         let alone = error(tree.fit(x.view(), y.view()).unwrap().predict(asked.view()).unwrap());
         let together = error(bag.predict(asked.view()).unwrap());
         assert!(together < 0.9 * alone, "{together} {alone}");
         let seen: Vec<(f64, f64)> =
             bag.out_of_bag().iter().zip(&y).filter_map(|(p, y)| Some((*y, (*p)?))).collect();
         let (t, p): (Vec<f64>, Vec<f64>) = seen.into_iter().unzip();
-        let honest = measure::rmse(&t, &p).unwrap();
+        let honest = metrics::rmse(&t, &p).unwrap();
         assert!((honest - together).abs() < 0.25 * together, "{honest} {together}");
     }
 
