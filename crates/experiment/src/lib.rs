@@ -1,0 +1,67 @@
+//! One way to run an experiment on a simulated drive: prepare it, serve requests, watch, report.
+//!
+//! Whoever wants to know what a drive does with a workload needs four things, and each is one type here:
+//!
+//! | type | what it says |
+//! |---|---|
+//! | [`Preparation`] | what the drive holds and has been through before: empty, footprint, sequential, steady, aged, restored |
+//! | [`RequestSource`] | where requests come from (a trace file, a workload model, memory), cut, scaled and fitted; reading may fail |
+//! | [`Experiment`] | the drive, its tenants, its flows of requests; [`Experiment::run`] gives the simulator's report |
+//! | [`Observer`] | somebody who follows the run: [`Recorder`] writes files, [`KeepCompletions`] keeps every completion |
+//!
+//! Tools that make requests while the drive runs, or serve several streams one after the other, take the two
+//! halves one by one: [`Blank::prepare`] makes the drive, [`serve`] serves streams on it, and a [`Tally`] sums
+//! up what was completed. No other crate makes a simulator to serve requests on.
+//!
+//! This crate knows no command line, no tuner and no other simulator's files.
+//!
+//! ```
+//! use ssdtune_experiment::{Experiment, Preparation, RequestSource, RunOptions, Start};
+//! use ssdtune_model::{Nanos, Sectors, presets};
+//! use ssdtune_sim::Replay;
+//! use ssdtune_trace::{Op, Request, TenantId};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! // A thousand reads of 4 KiB, ten microseconds apart.
+//! let request = |n: u64| Request {
+//!     at: Nanos(10_000 * n),
+//!     lba: Sectors(8 * (n * 7_919 % 100_000)),
+//!     sectors: 8,
+//!     tenant: TenantId(0),
+//!     op: Op::Read,
+//! };
+//! let reads = RequestSource::of_requests("reads", (0..1_000).map(request).collect::<Vec<_>>());
+//! let device = presets::load("samsung-850-pro")?.check()?;
+//!
+//! // A drive of which half holds data, overwritten at random for ever.
+//! let mut experiment = Experiment::new(&device, reads, Replay::Open);
+//! experiment.preparation = Preparation::of(Start::steady(0.5), device.run.seed);
+//!
+//! let stop = AtomicBool::new(false);
+//! let options = RunOptions { stop: &stop, progress: &|_, _| {}, exact_percentiles: false };
+//! let report = experiment.run(&options, &mut [])?;
+//! assert_eq!(report.total.read.requests, 1_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod experiment;
+mod extents;
+mod fit;
+mod preparation;
+mod prepare;
+mod recorder;
+mod serve;
+mod source;
+mod tally;
+
+pub use error::{ExperimentError, PrepareError, SourceError};
+pub use experiment::{Experiment, Flow, RunOptions, unsupported};
+pub use extents::{Extent, Extents};
+pub use fit::{AddressFit, Fitted};
+pub use preparation::{Age, OVERWRITES, Preparation, PreparationError, Share, Shares, Start};
+pub use prepare::{Binding, Blank, FallibleRequests, Nothing, Upcoming};
+pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions, SERIES_COLUMNS};
+pub use serve::{KeepCompletions, Observer, ObserverError, Served, serve};
+pub use source::{Origin, Position, RequestSource, page_sectors, read_all};
+pub use tally::{ByOp, Sums, Tally};
