@@ -2,9 +2,7 @@
 //!
 //! Prints the mean latency of the writes and how many pages the flash programmed for each page of the host.
 
-use ssdtune_experiment::{
-    AddressFit, Experiment, Preparation, RequestSource, RunOptions, Start,
-};
+use ssdtune_experiment::{AddressFit, Experiment, Preparation, RequestSource, RunOptions, Start};
 use ssdtune_model::presets;
 use ssdtune_sim::Replay;
 use ssdtune_trace::workload::{Seed, bundled};

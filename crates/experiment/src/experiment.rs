@@ -2,8 +2,8 @@
 //! interruption.
 
 use crate::error::{ExperimentError, SourceError};
-use crate::prepare::{Blank, FallibleRequests, Upcoming, address_spaces};
 use crate::preparation::Preparation;
+use crate::prepare::{Blank, FallibleRequests, Upcoming, address_spaces};
 use crate::serve::{Observer, serve};
 use crate::source::{Position, RequestSource, page_sectors};
 use ssdtune_model::config::HostInterface;

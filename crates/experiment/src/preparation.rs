@@ -105,7 +105,9 @@ pub enum PreparationError {
     )]
     NothingToOverwrite(&'static str),
     /// Random ageing of a drive in steady state.
-    #[error("--start steady is what --age random leads to after endless overwrites: leave one away")]
+    #[error(
+        "--start steady is what --age random leads to after endless overwrites: leave one away"
+    )]
     AlreadySteady,
     /// Random ageing comes after another step.
     #[error("--age random comes first, right after --start sequential")]

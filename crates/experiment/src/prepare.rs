@@ -5,7 +5,7 @@ use crate::extents::Extents;
 use crate::preparation::{Age, Preparation, Share, Shares, Start};
 use ssdtune_model::{CheckedConfig, Sectors};
 use ssdtune_sim::{
-    Filling, Footprint, InitialState, Observe, Past, Places, SimError, Simulator, Tenant,
+    Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator, Tenant,
 };
 use ssdtune_trace::Request;
 use std::path::Path;
@@ -170,8 +170,9 @@ impl<U: Upcoming + ?Sized> Work<'_, U> {
             self.drive.cover(&mut footprint, &request?);
         }
         let occupancy = (0..self.tenants).map(|tenant| self.occupancy(shares, tenant)).collect();
-        let past = Past { state, occupancy, erases: preparation.erases, seed: preparation.seed };
-        Ok(self.drive.define(&past, &footprint)?)
+        let content =
+            InitialContent { state, occupancy, erases: preparation.erases, seed: preparation.seed };
+        Ok(self.drive.set_initial_content(&content, &footprint)?)
     }
 
     /// Writes the data in order and then overwrites them at random, tenant by tenant.
@@ -261,7 +262,8 @@ mod tests {
         assert_eq!(of(Start::sequential(1.0)), [1, 1]);
         assert_eq!(of(Start::steady(1.0)), [1, 1]);
         let random = Age::Random { times: 0 };
-        let written = Preparation { ages: vec![random], ..Preparation::of(Start::sequential(1.0), 1) };
+        let written =
+            Preparation { ages: vec![random], ..Preparation::of(Start::sequential(1.0), 1) };
         assert_eq!(pages_read(&written), [1, 1]);
         let pages = Shares(vec![Share::Pages(16)]);
         assert_eq!(of(Start::Sequential(pages)), [1, 0]);

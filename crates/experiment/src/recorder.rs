@@ -186,7 +186,8 @@ impl Recorder {
     /// # Errors
     /// One of them cannot be created.
     pub fn create(options: &RecorderOptions) -> Result<Self, RecordError> {
-        let log = options.log.as_ref().map(|path| CsvFile::create(path, LOG_COLUMNS)).transpose()?;
+        let log =
+            options.log.as_ref().map(|path| CsvFile::create(path, LOG_COLUMNS)).transpose()?;
         let series = match &options.series {
             None => None,
             Some((path, length)) => Some(Series {

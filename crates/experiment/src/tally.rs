@@ -102,7 +102,8 @@ impl Tally {
     /// Sums over the tenants that the condition chooses by their numbers.
     pub fn of_tenants(&self, mut is_chosen: impl FnMut(usize) -> bool) -> ByOp {
         let mut total = ByOp::default();
-        for (_, tenant) in self.tenants.iter().enumerate().filter(|(number, _)| is_chosen(*number)) {
+        for (_, tenant) in self.tenants.iter().enumerate().filter(|(number, _)| is_chosen(*number))
+        {
             total += *tenant;
         }
         total
