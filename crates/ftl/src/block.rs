@@ -1,12 +1,14 @@
-//! Erase blocks of one plane: write frontiers, the pool of free blocks, valid and invalid pages, wear.
+//! Erase blocks of one plane: write frontiers, the pool of free blocks, valid and invalid pages,
+//! wear.
 //!
-//! A plane materialises what was written: block records up to the highest block ever opened, page records
-//! (16 B: the logical page and its written sectors) while a block holds data. Blocks never opened are one
-//! counter. They are handed out in order of their number, before any recycled block: they are the least worn.
+//! A plane materialises what was written: block records up to the highest block ever opened, page
+//! records (16 B: the logical page and its written sectors) while a block holds data. Blocks never
+//! opened are one counter. They are handed out in order of their number, before any recycled block:
+//! they are the least worn.
 
-mod past;
+mod computed;
 
-pub(crate) use past::Past;
+pub(crate) use computed::PlaneSummary;
 
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
@@ -16,12 +18,12 @@ use std::collections::BinaryHeap;
 /// Sectors of one page that hold host data, one bit each.
 pub type SectorMask = u64;
 
-/// What a write frontier is for: host data, translation pages, pages moved by garbage collection, and the
-/// further frontiers that a placement policy has beyond one for each.
+/// What a write frontier is for: host data, translation pages, pages moved by garbage collection,
+/// and the further frontiers that a placement policy has beyond one for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Stream(u8);
+pub struct FrontierId(u8);
 
-impl Stream {
+impl FrontierId {
     /// Host data; the first of them under a placement policy.
     pub const DATA: Self = Self(0);
     /// Translation pages.
@@ -42,7 +44,7 @@ impl Stream {
 }
 
 /// Frontiers each tenant has in a plane without a placement policy.
-pub(crate) const STREAMS: usize = 3;
+pub(crate) const FRONTIERS: usize = 3;
 
 /// Which of the free blocks a frontier takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,9 +102,9 @@ pub(crate) struct Block {
     /// Programs on their way; a block with any is no victim.
     pub programs: u32,
     pub tenant: u16,
-    pub stream: Stream,
+    pub frontier: FrontierId,
     /// Its pages are as the drive's past says, except those overwritten since; it has no records.
-    pub defined: bool,
+    pub computed: bool,
     /// Fill number: blocks in the order in which they became full.
     pub filled_at: u64,
 }
@@ -130,7 +132,8 @@ pub(crate) struct Slot {
 pub(crate) struct Plane {
     pub blocks: Vec<Block>,
     pub states: Vec<BlockState>,
-    /// Invalid pages of each block, apart from the records so that victim selection scans 4 B a block.
+    /// Invalid pages of each block, apart from the records so that victim selection scans 4 B a
+    /// block.
     pub invalid: Vec<u32>,
     blocks_total: u32,
     pages_per_block: u32,
@@ -146,7 +149,7 @@ pub(crate) struct Plane {
     recycled_seq: u64,
     frontiers: Vec<Frontier>,
     /// Frontiers of each tenant.
-    streams: usize,
+    frontiers_per_tenant: usize,
     fills: u64,
     pub collecting: u32,
     pub valid: u64,
@@ -156,7 +159,12 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    pub fn new(blocks: u32, pages_per_block: u32, tenants: usize, streams: usize) -> Self {
+    pub fn new(
+        blocks: u32,
+        pages_per_block: u32,
+        tenants: usize,
+        frontiers_per_tenant: usize,
+    ) -> Self {
         Self {
             blocks: Vec::new(),
             states: Vec::new(),
@@ -169,8 +177,8 @@ impl Plane {
             fresh: 0,
             recycled: BinaryHeap::new(),
             recycled_seq: 0,
-            frontiers: vec![Frontier { block: NO_BLOCK, next: 0 }; tenants * streams],
-            streams,
+            frontiers: vec![Frontier { block: NO_BLOCK, next: 0 }; tenants * frontiers_per_tenant],
+            frontiers_per_tenant,
             fills: 0,
             collecting: 0,
             valid: 0,
@@ -187,24 +195,26 @@ impl Plane {
 
     /// Whether the frontier can take a page without a new block.
     #[inline]
-    pub fn has_room(&self, tenant: usize, stream: Stream) -> bool {
-        self.frontiers[tenant * self.streams + stream.index()].block != NO_BLOCK
+    pub fn has_room(&self, tenant: usize, frontier: FrontierId) -> bool {
+        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()].block != NO_BLOCK
     }
 
     /// Whether the next page fills the frontier's block.
-    pub fn is_nearly_full(&self, tenant: usize, stream: Stream) -> bool {
-        self.frontiers[tenant * self.streams + stream.index()].next + 1 >= self.pages_per_block
+    pub fn is_nearly_full(&self, tenant: usize, frontier: FrontierId) -> bool {
+        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()].next + 1
+            >= self.pages_per_block
     }
 
     /// Gives the frontier its block now; `false` without a free one.
-    pub fn open_frontier(&mut self, tenant: usize, stream: Stream, pick: Pick) -> bool {
+    pub fn open_frontier(&mut self, tenant: usize, frontier: FrontierId, pick: Pick) -> bool {
         let Some(block) = self.take_free(pick) else { return false };
         let index = block as usize;
         debug_assert_eq!(self.states[index], BlockState::Free);
         self.states[index] = BlockState::Open;
         self.blocks[index].tenant = tenant as u16;
-        self.blocks[index].stream = stream;
-        self.frontiers[tenant * self.streams + stream.index()] = Frontier { block, next: 0 };
+        self.blocks[index].frontier = frontier;
+        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
+            Frontier { block, next: 0 };
         true
     }
 
@@ -222,8 +232,8 @@ impl Plane {
             erases: self.worn,
             programs: 0,
             tenant: 0,
-            stream: Stream::DATA,
-            defined: false,
+            frontier: FrontierId::DATA,
+            computed: false,
             filled_at: 0,
         });
         self.states.push(BlockState::Free);
@@ -231,8 +241,8 @@ impl Plane {
         Some(self.fresh - 1)
     }
 
-    /// The recycled block that is picked; `None` where the pool's own order decides. Walks the pool, which is
-    /// about as large as the collection threshold once a plane collects.
+    /// The recycled block that is picked; `None` where the pool's own order decides. Walks the
+    /// pool, which is about as large as the collection threshold once a plane collects.
     fn pick_recycled(&self, pick: Pick) -> Option<u32> {
         let fresh = self.fresh_blocks();
         let recycled = || self.recycled.iter().map(|Reverse((_, order, block))| (*order, *block));
@@ -260,11 +270,11 @@ impl Plane {
     pub fn append(
         &mut self,
         tenant: usize,
-        stream: Stream,
+        frontier: FrontierId,
         owner: u64,
         sectors: SectorMask,
     ) -> Slot {
-        let frontier = &mut self.frontiers[tenant * self.streams + stream.index()];
+        let frontier = &mut self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()];
         let (block, page) = (frontier.block, frontier.next);
         frontier.next += 1;
         let filled = frontier.next == self.pages_per_block;
@@ -291,7 +301,7 @@ impl Plane {
     #[inline]
     pub fn invalidate(&mut self, block: u32, page: u32) {
         let record = &mut self.blocks[block as usize];
-        if record.defined {
+        if record.computed {
             self.overwrite(block, page);
         } else {
             debug_assert!(record.pages[page as usize].owner().is_some());
@@ -327,13 +337,13 @@ impl Plane {
     #[inline]
     pub fn sectors(&self, block: u32, page: u32, whole: SectorMask) -> SectorMask {
         let record = &self.blocks[block as usize];
-        if record.defined { whole } else { record.pages[page as usize].sectors }
+        if record.computed { whole } else { record.pages[page as usize].sectors }
     }
 
     /// Whether the page's program has ended.
     pub fn is_programmed(&self, block: u32, page: u32) -> bool {
         let record = &self.blocks[block as usize];
-        record.defined || record.pages.get(page as usize).is_some_and(PageRecord::is_programmed)
+        record.computed || record.pages.get(page as usize).is_some_and(PageRecord::is_programmed)
     }
 
     /// The record of a page in a block that is not just defined.
@@ -420,7 +430,7 @@ impl Plane {
         assert_eq!(all, self.blocks_total);
         let mut valid = 0;
         for (block, invalid) in self.blocks.iter().zip(&self.invalid) {
-            if block.defined {
+            if block.computed {
                 valid += u64::from(self.pages_per_block - invalid);
                 continue;
             }

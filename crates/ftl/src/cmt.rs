@@ -1,11 +1,12 @@
-//! The cached mapping table: which logical pages have their mapping in DRAM, which translation pages are on
-//! their way in or out, and who waits for them.
+//! The cached mapping table: which logical pages have their mapping in DRAM, which translation
+//! pages are on their way in or out, and who waits for them.
 //!
-//! Exact LRU over single mappings, as MQSim has it. The mappings themselves are in the page table: an entry
-//! that left the cache was written to its translation page in the same moment, so there is one truth; the
-//! cache decides only what an access costs. A cached page's slot number stands beside its page-table entry.
+//! Exact LRU over single mappings, as MQSim has it. The mappings themselves are in the page table:
+//! an entry that left the cache was written to its translation page in the same moment, so there is
+//! one truth; the cache decides only what an access costs. A cached page's slot number stands
+//! beside its page-table entry.
 
-use crate::defined::seeds::Seeds;
+use crate::initial_content::initial_mappings::InitialMappings;
 use crate::layout::Phys;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +82,7 @@ pub(crate) struct MappingCache {
     oldest: u32,
     tokens: Nodes,
     /// Mappings it holds since the start and nobody has used.
-    pub seeds: Seeds,
+    pub initial: InitialMappings,
 }
 
 impl MappingCache {
@@ -93,12 +94,12 @@ impl MappingCache {
             newest: NIL,
             oldest: NIL,
             tokens: Nodes::default(),
-            seeds: Seeds::NONE,
+            initial: InitialMappings::NONE,
         }
     }
 
     pub fn is_full(&self) -> bool {
-        (self.slots.len() - self.free.len()) as u64 + self.seeds.left >= self.capacity.into()
+        (self.slots.len() - self.free.len()) as u64 + self.initial.left >= self.capacity.into()
     }
 
     /// Mappings it can hold.

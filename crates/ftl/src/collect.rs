@@ -1,9 +1,10 @@
 //! Garbage collection and wear levelling, step by step: name a victim, move its pages, erase it.
 //!
-//! A move takes effect when its program has ended ([`Ftl::commit_move`]) and is dropped if the host has
-//! rewritten or trimmed the page meanwhile, so nobody ever waits for a page that is being moved.
+//! A move takes effect when its program has ended ([`Ftl::commit_move`]) and is dropped if the host
+//! has rewritten or trimmed the page meanwhile, so nobody ever waits for a page that is being
+//! moved.
 
-use crate::block::{BlockState, Pick, Stream};
+use crate::block::{BlockState, FrontierId, Pick};
 use crate::ftl::{Ftl, Placed};
 use crate::layout::{BlockRef, Phys};
 use crate::placement::EXCHANGE_GAP;
@@ -13,7 +14,8 @@ use ssdtune_model::PlaneId;
 const IN_FLIGHT: u64 = (1 << 62) - 1;
 
 impl Ftl {
-    /// The block a plane should collect now, if it should; the caller moves its pages and erases it.
+    /// The block a plane should collect now, if it should; the caller moves its pages and erases
+    /// it.
     pub fn next_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
         let record = &mut self.planes[plane.index()];
         if record.free_blocks() >= self.config.threshold
@@ -55,14 +57,14 @@ impl Ftl {
 
     /// Cold data leave the least worn block that holds any, hot data the most worn one.
     fn exchanged(&mut self, plane: PlaneId) -> Option<u32> {
-        let (stream, pick) = self.placer.exchange(plane.index())?;
+        let (frontier, pick) = self.placer.exchange(plane.index())?;
         let record = &self.planes[plane.index()];
         let erases = |&block: &u32| record.blocks[block as usize].erases;
         let all = 0..record.blocks.len() as u32;
         let own = all.clone().filter(|&block| {
             let at = &record.blocks[block as usize];
             let is_full = record.states[block as usize] == BlockState::Full;
-            is_full && at.programs == 0 && at.stream == stream
+            is_full && at.programs == 0 && at.frontier == frontier
         });
         let (block, gap) = if pick == Pick::Least {
             let block = own.min_by_key(erases)?;
@@ -76,7 +78,7 @@ impl Ftl {
 
     /// The pages of a victim are looked at one by one.
     fn victim(&mut self, at: BlockRef) -> BlockRef {
-        if self.planes[at.plane as usize].blocks[at.block as usize].defined {
+        if self.planes[at.plane as usize].blocks[at.block as usize].computed {
             self.materialise_block(at);
         }
         at
@@ -122,42 +124,43 @@ impl Ftl {
     pub(crate) fn data_owner(&self, at: Phys) -> Option<u64> {
         let place = self.layout.block(at);
         let block = &self.planes[place.plane as usize].blocks[place.block as usize];
-        if block.stream == Stream::TRANSLATION {
+        if block.frontier == FrontierId::TRANSLATION {
             return None;
         }
         block.pages[self.layout.page(at) as usize].owner()
     }
 
-    /// A place in the same plane for a page just read from a victim; `None` if it is invalid by now.
+    /// A place in the same plane for a page just read from a victim; `None` if it is invalid by
+    /// now.
     pub fn place_move(&mut self, from: Phys) -> Option<Placed> {
         let at = self.layout.block(from);
         let record = &self.planes[at.plane as usize];
         let page = record.page(at.block, self.layout.page(from));
-        let stream = record.blocks[at.block as usize].stream;
+        let frontier = record.blocks[at.block as usize].frontier;
         let Some(owner) = page.owner() else {
             self.counters.moves_dropped += 1;
             return None;
         };
         let sectors = page.sectors;
         let tenant = record.blocks[at.block as usize].tenant.into();
-        let stream = if stream == Stream::TRANSLATION {
-            stream
+        let frontier = if frontier == FrontierId::TRANSLATION {
+            frontier
         } else {
             // The move is committed when its program has ended.
             self.table.prefetch_entry(owner);
-            self.placer.moved_stream(owner, stream)
+            self.placer.moved_frontier(owner, frontier)
         };
         self.counters.moved_pages += 1;
-        Some(self.append(tenant, stream, PlaneId(at.plane), IN_FLIGHT, sectors))
+        Some(self.append(tenant, frontier, PlaneId(at.plane), IN_FLIGHT, sectors))
     }
 
-    /// The program of a moved page has ended: the logical page is there from now on, unless the host was
-    /// faster.
+    /// The program of a moved page has ended: the logical page is there from now on, unless the
+    /// host was faster.
     pub fn commit_move(&mut self, from: Phys, to: Phys) {
         let (source, target) = (self.layout.block(from), self.layout.block(to));
         let (from_page, to_page) = (self.layout.page(from), self.layout.page(to));
         let plane = &mut self.planes[source.plane as usize];
-        let stream = plane.blocks[source.block as usize].stream;
+        let frontier = plane.blocks[source.block as usize].frontier;
         let tenant = plane.blocks[source.block as usize].tenant.into();
         let Some(owner) = plane.page(source.block, from_page).owner() else {
             plane.programmed(target.block, to_page);
@@ -168,7 +171,7 @@ impl Ftl {
         plane.invalidate(source.block, from_page);
         plane.set_owner(target.block, to_page, owner);
         plane.programmed(target.block, to_page);
-        if stream == Stream::TRANSLATION {
+        if frontier == FrontierId::TRANSLATION {
             if !self.caches.is_empty() {
                 self.translation.set_phys(owner, to);
             }
@@ -181,7 +184,7 @@ impl Ftl {
 
     /// A victim is erased and free again.
     pub fn erase_done(&mut self, block: BlockRef) {
-        self.placer.collected(block, self.block_stream(block));
+        self.placer.collected(block, self.block_frontier(block));
         self.planes[block.plane as usize].recycle(block.block, self.config.dynamic_wear);
     }
 

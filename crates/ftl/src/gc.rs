@@ -1,12 +1,13 @@
-//! Which block garbage collection takes. One function per policy; a victim is full, has no program on its
-//! way and has at least one invalid page (moving a block without any wins nothing).
+//! Which block garbage collection takes. One function per policy; a victim is full, has no program
+//! on its way and has at least one invalid page (moving a block without any wins nothing).
 //!
-//! Greedy and the windowed and cost-benefit policies scan one number per block (2,048 blocks: about 1 us,
-//! against some 100 pages moved per victim).
+//! Greedy and the windowed and cost-benefit policies scan one number per block (2,048 blocks: about
+//! 1 us, against some 100 pages moved per victim).
 
 use crate::block::{BlockState, Plane};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
+use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::GcPolicy;
 
 /// What the policies need to know besides the plane.
@@ -23,6 +24,20 @@ pub(crate) struct VictimRules {
 }
 
 impl VictimRules {
+    /// The rules of a configuration, with its zeros ("choose for me") resolved.
+    pub fn new(config: &DeviceConfig) -> Self {
+        let blocks = config.flash.blocks_per_plane;
+        let pages = config.flash.pages_per_block;
+        let spare = config.mapping.overprovisioning * f64::from(pages);
+        Self {
+            policy: config.gc.policy,
+            choices: if config.gc.choices == 0 { blocks.ilog2().max(1) } else { config.gc.choices },
+            window: if config.gc.window == 0 { (blocks / 8).max(1) } else { config.gc.window },
+            invalid_min: (spare as u32).max(1),
+            pages_per_block: pages,
+        }
+    }
+
     /// Names the victim.
     pub fn choose(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<u32> {
         match self.policy {
@@ -83,8 +98,9 @@ fn most_invalid(plane: &Plane, blocks: impl Iterator<Item = u32>) -> Option<u32>
     victim
 }
 
-/// Up to `count` different random blocks that `fits`. Gives up drawing after as many misses as there are
-/// blocks and takes the first that fit after a random start, so it always ends and never misses one.
+/// Up to `count` different random blocks that `fits`. Gives up drawing after as many misses as
+/// there are blocks and takes the first that fit after a random start, so it always ends and never
+/// misses one.
 fn draw(
     plane: &Plane,
     rng: &mut Pcg64Mcg,

@@ -1,7 +1,8 @@
-//! How a physical page packs into the page table: bit fields, so that no division stands on the hot path.
+//! How a physical page packs into the page table: bit fields, so that no division stands on the hot
+//! path.
 //!
-//! A [`Phys`] is `plane | block | page`, each field as wide as its count needs. 36 bits reach a 256 TiB
-//! drive of 4 KiB pages; [`Layout::new`] refuses what does not fit.
+//! A [`Phys`] is `plane | block | page`, each field as wide as its count needs. 36 bits reach a 256
+//! TiB drive of 4 KiB pages; [`Layout::new`] refuses what does not fit.
 
 use crate::error::FtlError;
 use serde::{Deserialize, Serialize};

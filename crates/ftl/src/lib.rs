@@ -1,25 +1,68 @@
-//! Where data goes in a drive: page mapping, blocks, garbage collection, wear levelling, placement.
+//! Where data go in a flash drive: page mapping, blocks, garbage collection, wear levelling,
+//! placement.
 //!
-//! A passive state machine. It is told of host accesses, of finished flash operations and of free moments,
-//! and answers with places, with work to do and with tokens for what must wait. It has no clock, so it runs
-//! without a simulator: that is what the reference-model tests drive and what a profiler measures.
+//! This crate is the flash translation layer (FTL) of one drive, as a passive state machine. You
+//! tell it of host accesses, of flash operations that have ended and of blocks that have been
+//! erased. It answers with places, with work that must be done, and with tokens for what must wait.
+//! It has no clock, does no I/O and starts no threads. So it runs under a simulator (`ssdtune-sim`
+//! adds the time), alone under a profiler, or under tests that compare it with a reference model.
 //!
-//! | told | answers |
+//! It does not say how long anything takes, what a workload looks like, or what a drive costs.
+//!
+//! # A drive without time
+//!
+//! [`Warmup`] performs accesses one after the other, with all the collection they cause:
+//!
+//! ```
+//! use ssdtune_ftl::{Ftl, Places, TenantSpec};
+//! use ssdtune_model::DeviceConfig;
+//!
+//! // 24 blocks of 16 pages, about a third of them spare.
+//! let mut config = DeviceConfig::default();
+//! [config.bus.channels, config.bus.chips_per_channel] = [1, 1];
+//! [config.flash.dies_per_chip, config.flash.planes_per_die] = [1, 1];
+//! [config.flash.blocks_per_plane, config.flash.pages_per_block] = [24, 16];
+//! config.mapping.overprovisioning = 0.34;
+//!
+//! let places = Places::all(&config.geometry());
+//! let mut ftl = Ftl::new(&config, &[TenantSpec { places, writer: false }])?;
+//!
+//! let pages = ftl.tenant_pages(0);
+//! let mut drive = ftl.warm_up();
+//! for write in 0..10 * pages {
+//!     // Every page ten times, in an order that mixes them.
+//!     drive.write_whole(0, write * 7 % pages)?;
+//! }
+//! assert_eq!(ftl.mapped_pages(), pages);
+//! assert!(ftl.counters().collections > 0, "blocks had to be collected to make room");
+//! ftl.check();
+//! # Ok::<(), ssdtune_ftl::FtlError>(())
+//! ```
+//!
+//! # A drive in time
+//!
+//! A simulator calls the steps one by one and decides when each of them happens:
+//!
+//! | you call | the FTL answers |
 //! |---|---|
-//! | [`Ftl::access_mapping`] | is the mapping in DRAM; which translation page to read or write back |
-//! | [`Ftl::phys`], [`Ftl::place_write`] | where a page is; where it goes and what must be merged |
-//! | [`Ftl::next_victim`], [`Ftl::victim_pages`] | what to collect |
-//! | [`Ftl::define`] | the past of a drive that is not empty at the start |
-//! | [`Ftl::warm_up`] | accesses without time, to age a drive |
-//! | [`Ftl::place_move`], [`Ftl::commit_move`], [`Ftl::erase_done`] | a victim's way to the free pool |
+//! | [`Ftl::access_mapping`] | whether the mapping is in DRAM; which translation page to read or write back |
+//! | [`Ftl::phys`] | where a page is |
+//! | [`Ftl::plane_for_write`], [`Ftl::must_hold`], [`Ftl::place_write`] | where a write goes, whether it must wait for space, and what must be read first |
+//! | [`Ftl::program_done`] | nothing; the page is on flash from now on |
+//! | [`Ftl::next_victim`], [`Ftl::victim_pages`] | which block to collect, and which pages to move |
+//! | [`Ftl::place_move`], [`Ftl::commit_move`], [`Ftl::erase_done`] | a victim's way to the pool of free blocks |
+//! | [`Ftl::set_initial_content`] | how many pages hold data in a drive that is not empty at the start |
+//!
+//! [`placement`] holds the policies that separate hot from cold data.
 
 mod block;
 mod cmt;
 mod collect;
-mod defined;
 mod error;
 mod ftl;
 mod gc;
+mod initial_content;
+mod inspect;
 mod layout;
 mod mapping;
 mod page_table;
@@ -28,13 +71,14 @@ mod prefetch;
 mod snapshot;
 mod tenant;
 mod warmup;
+mod write;
 
-pub use block::{SectorMask, Stream};
-pub use defined::{InitialContent, Start};
+pub use block::{FrontierId, SectorMask};
 pub use error::FtlError;
 pub use ftl::{
     Ftl, FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,
 };
+pub use initial_content::{InitialContent, Start};
 pub use layout::{BlockRef, Layout, Phys};
 pub use page_table::{CacheMark, EntryRef};
 pub use prefetch::prefetch;

@@ -1,9 +1,9 @@
 //! Accesses to mappings when the table does not fit into DRAM.
 
-use crate::block::Stream;
+use crate::block::FrontierId;
 use crate::ftl::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::layout::Phys;
-use crate::page_table::{EntryRef, Side};
+use crate::page_table::{CacheStatus, EntryRef};
 use ssdtune_model::PlaneId;
 
 impl Ftl {
@@ -27,7 +27,8 @@ impl Ftl {
         self.translation_base(tenant) + lpn / self.entries_per_page
     }
 
-    /// Looks for a mapping. A miss may push others out: the write-back comes first, if there is one.
+    /// Looks for a mapping. A miss may push others out: the write-back comes first, if there is
+    /// one.
     pub fn access_mapping(
         &mut self,
         tenant: usize,
@@ -37,9 +38,9 @@ impl Ftl {
     ) -> (MappingAccess, Option<WriteBack>) {
         let cache = self.cache_of(tenant);
         let owner = self.tenants[tenant].base + lpn;
-        let side = self.table.side(at);
-        if self.is_seed(cache, tenant, owner, side) {
-            self.adopt_seed(cache, owner, at, side == Side::Changed);
+        let status = self.table.status(at);
+        if self.is_initial_mapping(cache, tenant, owner, status) {
+            self.adopt_initial_mapping(cache, owner, at, status == CacheStatus::ChangedInitial);
         }
         if let Some(slot) = self.table.slot(at)
             && !self.caches[cache].is_waiting(slot)
@@ -57,7 +58,8 @@ impl Ftl {
         if self.table.slot(at).is_some() {
             return (MappingAccess::Awaited, None);
         }
-        // The order matters: what pushes an entry out may itself start a read of the page looked for.
+        // The order matters: what pushes an entry out may itself start a read of the page looked
+        // for.
         let Some(phys) = self.translation.phys(page) else {
             let writeback = self.cache_mapping(tenant, owner, at, true);
             self.counters.mapping_misses_free += 1;
@@ -79,7 +81,8 @@ impl Ftl {
         (MappingAccess::Load { page, phys }, writeback)
     }
 
-    /// `token` waits for the mapping of an entry that is [`MappingAccess::Awaited`] or being loaded.
+    /// `token` waits for the mapping of an entry that is [`MappingAccess::Awaited`] or being
+    /// loaded.
     pub fn await_mapping(&mut self, tenant: usize, at: EntryRef, token: u32, is_write: bool) {
         let cache = self.cache_of(tenant);
         if let Some(slot) = self.table.slot(at) {
@@ -114,11 +117,11 @@ impl Ftl {
             return;
         }
         let cache = self.cache_of(tenant);
-        let side = self.table.side(at);
-        if let Side::Slot(slot) = side {
+        let status = self.table.status(at);
+        if let CacheStatus::Slot(slot) = status {
             self.caches[cache].set_dirty(slot, true);
-        } else if self.is_seed(cache, tenant, page, side) {
-            self.table.set_side(at, Side::Changed);
+        } else if self.is_initial_mapping(cache, tenant, page, status) {
+            self.table.set_status(at, CacheStatus::ChangedInitial);
         }
     }
 
@@ -133,14 +136,14 @@ impl Ftl {
         let cache = self.cache_of(tenant);
         let mut writeback = None;
         if self.caches[cache].is_full() {
-            if let Some(seed) = self.evict_seed(cache) {
-                writeback = seed.changed.then(|| self.write_back(seed.page));
+            if let Some(initial) = self.evict_initial_mapping(cache) {
+                writeback = initial.changed.then(|| self.write_back(initial.page));
             } else if let Some(slot) = self.next_eviction(cache) {
                 let (evicted, dirty) =
                     (self.caches[cache].page(slot), self.caches[cache].is_dirty(slot));
                 self.caches[cache].remove(slot);
                 let entry = self.table.entry(evicted);
-                self.table.set_side(entry, Side::Gone);
+                self.table.set_status(entry, CacheStatus::Evicted);
                 writeback = dirty.then(|| self.write_back(evicted));
             }
         }
@@ -148,12 +151,13 @@ impl Ftl {
         if ready {
             self.caches[cache].set_ready(slot);
         }
-        self.table.set_side(at, Side::Slot(slot));
+        self.table.set_status(at, CacheStatus::Slot(slot));
         writeback
     }
 
-    /// The mapping used longest ago that can leave. A write-back cannot be held as host writes are, so a
-    /// dirty mapping stays, and the cache exceeds its size, while its plane has no room for the page.
+    /// The mapping used longest ago that can leave. A write-back cannot be held as host writes are,
+    /// so a dirty mapping stays, and the cache exceeds its size, while its plane has no room for
+    /// the page.
     fn next_eviction(&self, cache: usize) -> Option<u32> {
         let mut found = None;
         loop {
@@ -172,7 +176,7 @@ impl Ftl {
     pub(crate) fn can_write_back(&self, page: u64) -> bool {
         let tenant = self.tenant_of_page(page);
         let index = self.translation_page(tenant, page) - self.translation_base(tenant);
-        self.has_room_unheld(tenant, Stream::TRANSLATION, self.static_plane(tenant, index))
+        self.has_room_unheld(tenant, FrontierId::TRANSLATION, self.static_plane(tenant, index))
     }
 
     /// Writes the translation page of an evicted mapping, with all other dirty mappings it holds.
@@ -188,14 +192,16 @@ impl Ftl {
         for lpn in first..last {
             let neighbour = base + lpn;
             let at = self.table.find(neighbour);
-            let side = at.map_or(Side::Untouched, |at| self.table.side(at));
-            if let (Some(at), Side::Changed) = (at, side) {
-                self.adopt_seed(cache, neighbour, at, false);
+            let status = at.map_or(CacheStatus::Untouched, |at| self.table.status(at));
+            if let (Some(at), CacheStatus::ChangedInitial) = (at, status) {
+                self.adopt_initial_mapping(cache, neighbour, at, false);
                 continue;
             }
-            let Side::Slot(slot) = side else {
+            let CacheStatus::Slot(slot) = status else {
                 // How much of the page is clean matters only where its writes are free.
-                if self.config.free_mapping_writes && self.is_seed(cache, tenant, neighbour, side) {
+                if self.config.free_mapping_writes
+                    && self.is_initial_mapping(cache, tenant, neighbour, status)
+                {
                     clean_sectors |= self.mapping_sector(lpn - first);
                 }
                 continue;
@@ -236,6 +242,6 @@ impl Ftl {
     /// Places a translation page; `index` is its number within the tenant.
     pub(crate) fn append_translation(&mut self, tenant: usize, page: u64, index: u64) -> Placed {
         let plane = self.tenants[tenant].static_plane(index);
-        self.append(tenant, Stream::TRANSLATION, PlaneId(plane.0), page, self.config.full_mask)
+        self.append(tenant, FrontierId::TRANSLATION, PlaneId(plane.0), page, self.config.full_mask)
     }
 }

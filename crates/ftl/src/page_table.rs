@@ -1,12 +1,14 @@
 //! The page table: logical page to physical page, in leaves of one cache line that exist only where
 //! something was written.
 //!
-//! An entry is 64 bits: 36 for the physical page plus one, 28 for a mark of the data cache (the slot that
-//! holds the page, or what the cache wants to remember of a page it dropped). So a cached page is found
-//! without hashing, and an access costs two cache misses at most: the directory and the leaf. An entry that is
-//! all zero was never looked at: on a drive with a past the page may have a place all the same.
+//! An entry is 64 bits: 36 for the physical page plus one, 28 for a mark of the data cache (the
+//! slot that holds the page, or what the cache wants to remember of a page it dropped). So a cached
+//! page is found without hashing, and an access costs two cache misses at most: the directory and
+//! the leaf. An entry that is all zero was never looked at: on a drive with a past the page may
+//! have a place all the same.
 //!
-//! Memory: 64 B for each 8 logical pages touched, 4 B of directory for each 8 pages of a touched 32,768.
+//! Memory: 64 B for each 8 logical pages touched, 4 B of directory for each 8 pages of a touched
+//! 32,768.
 
 use crate::layout::{PHYS_BITS, Phys};
 use crate::prefetch::prefetch;
@@ -43,19 +45,19 @@ pub struct EntryRef {
 
 /// The number beside an entry: how its mapping stands to the mapping cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum CacheStatus {
     /// Never used: in the cache only if the drive's past put it there.
     Untouched,
     /// As before, but the mapping has changed.
-    Changed,
+    ChangedInitial,
     /// It left the cache.
-    Gone,
+    Evicted,
     /// The slot that holds it.
     Slot(u32),
 }
 
-const GONE: u32 = u32::MAX - 1;
-const CHANGED: u32 = u32::MAX - 2;
+const EVICTED: u32 = u32::MAX - 1;
+const CHANGED_INITIAL: u32 = u32::MAX - 2;
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PageTable {
@@ -64,8 +66,9 @@ pub(crate) struct PageTable {
     #[serde(with = "nodes")]
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
-    /// One number per page beside the leaves, where somebody asked for it (the mapping cache's slots).
-    side: Option<Vec<[u32; LEAF_PAGES as usize]>>,
+    /// One number per page beside the leaves, where somebody asked for it (the mapping cache's
+    /// slots).
+    statuses: Option<Vec<[u32; LEAF_PAGES as usize]>>,
     mapped: u64,
 }
 
@@ -74,13 +77,13 @@ const PHYS_MASK: u64 = (1 << PHYS_BITS) - 1;
 const UNMAPPED: u64 = PHYS_MASK;
 
 impl PageTable {
-    pub fn new(pages: u64, with_side: bool) -> Self {
+    pub fn new(pages: u64, with_status: bool) -> Self {
         let span = LEAF_PAGES * LEAVES_PER_NODE as u64;
         Self {
             root: vec![NONE; pages.div_ceil(span) as usize],
             nodes: Vec::new(),
             leaves: Vec::new(),
-            side: with_side.then(Vec::new),
+            statuses: with_status.then(Vec::new),
             mapped: 0,
         }
     }
@@ -95,7 +98,7 @@ impl PageTable {
         (self.root.len() * 4
             + self.nodes.len() * LEAVES_PER_NODE * 4
             + self.leaves.capacity() * size_of::<Leaf>()
-            + self.side.as_ref().map_or(0, |side| side.capacity() * 32)) as u64
+            + self.statuses.as_ref().map_or(0, |statuses| statuses.capacity() * 32)) as u64
     }
 
     /// The entry of a page, made if absent.
@@ -112,8 +115,8 @@ impl PageTable {
         if *leaf == NONE {
             *leaf = self.leaves.len() as u32;
             self.leaves.push(EMPTY);
-            if let Some(side) = &mut self.side {
-                side.push([NONE; LEAF_PAGES as usize]);
+            if let Some(statuses) = &mut self.statuses {
+                statuses.push([NONE; LEAF_PAGES as usize]);
             }
         }
         EntryRef { leaf: *leaf, index }
@@ -181,12 +184,12 @@ impl PageTable {
     }
 
     /// Stores what the drive's past says of a page.
-    pub fn touch(&mut self, at: EntryRef, phys: Option<Phys>) {
+    pub fn set_initial(&mut self, at: EntryRef, phys: Option<Phys>) {
         self.place(at, phys.map_or(UNMAPPED, |phys| phys.0 + 1));
     }
 
     /// So many pages have a place by the drive's past.
-    pub fn define(&mut self, pages: u64) {
+    pub fn set_mapped(&mut self, pages: u64) {
         self.mapped = pages;
     }
 
@@ -229,35 +232,35 @@ impl PageTable {
 
     /// The number beside the entry.
     #[inline]
-    pub fn side(&self, at: EntryRef) -> Side {
-        let Some(side) = self.side.as_ref() else { return Side::Gone };
-        match side[at.leaf as usize][at.index as usize % LEAF_PAGES as usize] {
-            NONE => Side::Untouched,
-            GONE => Side::Gone,
-            CHANGED => Side::Changed,
-            slot => Side::Slot(slot),
+    pub fn status(&self, at: EntryRef) -> CacheStatus {
+        let Some(statuses) = self.statuses.as_ref() else { return CacheStatus::Evicted };
+        match statuses[at.leaf as usize][at.index as usize % LEAF_PAGES as usize] {
+            NONE => CacheStatus::Untouched,
+            EVICTED => CacheStatus::Evicted,
+            CHANGED_INITIAL => CacheStatus::ChangedInitial,
+            slot => CacheStatus::Slot(slot),
         }
     }
 
     /// The slot that holds the mapping.
     #[inline]
     pub fn slot(&self, at: EntryRef) -> Option<u32> {
-        match self.side(at) {
-            Side::Slot(slot) => Some(slot),
-            Side::Untouched | Side::Changed | Side::Gone => None,
+        match self.status(at) {
+            CacheStatus::Slot(slot) => Some(slot),
+            CacheStatus::Untouched | CacheStatus::ChangedInitial | CacheStatus::Evicted => None,
         }
     }
 
     /// Sets the number beside the entry.
     #[inline]
-    pub fn set_side(&mut self, at: EntryRef, value: Side) {
-        if let Some(side) = &mut self.side {
-            let slot = &mut side[at.leaf as usize][at.index as usize % LEAF_PAGES as usize];
+    pub fn set_status(&mut self, at: EntryRef, value: CacheStatus) {
+        if let Some(statuses) = &mut self.statuses {
+            let slot = &mut statuses[at.leaf as usize][at.index as usize % LEAF_PAGES as usize];
             *slot = match value {
-                Side::Untouched => NONE,
-                Side::Gone => GONE,
-                Side::Changed => CHANGED,
-                Side::Slot(slot) => slot,
+                CacheStatus::Untouched => NONE,
+                CacheStatus::Evicted => EVICTED,
+                CacheStatus::ChangedInitial => CHANGED_INITIAL,
+                CacheStatus::Slot(slot) => slot,
             };
         }
     }
@@ -292,7 +295,7 @@ mod tests {
         assert_eq!((table.phys(at), table.mark(at)), (None, CacheMark(0)));
         table.set_phys(at, Phys(PHYS_MASK - 2));
         table.set_mark(at, CacheMark(CacheMark::LIMIT - 1));
-        table.set_side(at, Side::Slot(7));
+        table.set_status(at, CacheStatus::Slot(7));
         let again = table.find(far).unwrap();
         assert_eq!(table.phys(again), Some(Phys(PHYS_MASK - 2)));
         assert_eq!(table.mark(again), CacheMark(CacheMark::LIMIT - 1));

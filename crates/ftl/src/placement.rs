@@ -1,8 +1,9 @@
 //! Which write frontier of its plane a page goes to: pages that die together should share a block.
 //!
-//! A policy is a `Policy`: given a write it names a queue, and it learns from what it observes. Queues are
-//! write frontiers of every plane: those of host data, then those of moved pages, if a policy keeps them apart.
-//! On the hot path the policy is an enum; a drive without one takes a branch and nothing else.
+//! A policy is a `Policy`: given a write it names a queue, and it learns from what it observes.
+//! Queues are write frontiers of every plane: those of host data, then those of moved pages, if a
+//! policy keeps them apart. On the hot path the policy is an enum; a drive without one takes a
+//! branch and nothing else.
 //!
 //! | policy | queues | memory | moved pages go |
 //! |---|---|---|---|
@@ -14,10 +15,11 @@
 //! | `SepBit` | 2 | 4 B a logical page, 4 B a block | to four of their own, by the page's age |
 //! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | as for `Haml`, by the time of death |
 //!
-//! Where moved pages go can be set otherwise (`placement.moved`): with host data, to one frontier, to one for each
-//! queue.
+//! Where moved pages go can be set otherwise (`placement.moved`): with host data, to one frontier,
+//! to one for each queue.
 //!
-//! Policies see host pages of all tenants in one numbering; translation pages have a frontier of their own.
+//! Policies see host pages of all tenants in one numbering; translation pages have a frontier of
+//! their own.
 
 mod asa_ftl;
 mod auto_stream;
@@ -35,7 +37,7 @@ mod tests;
 pub use haml::{Tables, Training, TrainingOptions, scaled};
 pub use oracle::Foresight;
 
-use crate::block::{Pick, STREAMS, Stream};
+use crate::block::{FRONTIERS, FrontierId, Pick};
 use crate::error::FtlError;
 use crate::ftl::Ftl;
 use crate::layout::BlockRef;
@@ -95,7 +97,7 @@ pub(crate) trait Policy {
 
 /// The policies there are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Kind {
+enum ActivePolicy {
     None,
     AutoStream(AutoStream),
     Hotis(Box<Hotis>),
@@ -106,16 +108,16 @@ enum Kind {
 }
 
 /// Does the same with whatever policy there is; the other value without one.
-macro_rules! each {
+macro_rules! with_policy {
     ($kind:expr, $policy:ident => $act:expr, $none:expr) => {
         match $kind {
-            Kind::None => $none,
-            Kind::AutoStream($policy) => $act,
-            Kind::Hotis($policy) => $act,
-            Kind::AsaFtl($policy) => $act,
-            Kind::Haml($policy) => $act,
-            Kind::SepBit($policy) => $act,
-            Kind::Oracle($policy) => $act,
+            ActivePolicy::None => $none,
+            ActivePolicy::AutoStream($policy) => $act,
+            ActivePolicy::Hotis($policy) => $act,
+            ActivePolicy::AsaFtl($policy) => $act,
+            ActivePolicy::Haml($policy) => $act,
+            ActivePolicy::SepBit($policy) => $act,
+            ActivePolicy::Oracle($policy) => $act,
         }
     };
 }
@@ -123,19 +125,19 @@ macro_rules! each {
 /// The policy of a drive and what it is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Placer {
-    kind: Kind,
+    kind: ActivePolicy,
     /// Queues of host data.
     host: u8,
     /// Queues of moved pages alone.
     moved: u8,
     /// Where moved pages go without a policy.
-    plain: Stream,
+    plain: FrontierId,
     now: u64,
     /// What is added to the caller's time, which may begin anew.
     since: u64,
     application: u16,
     /// Writes are placed but teach nothing.
-    deaf: bool,
+    learning_off: bool,
 }
 
 impl Placer {
@@ -144,24 +146,24 @@ impl Placer {
         let frontiers = config.placement.frontiers();
         let planes = config.geometry().planes() as usize;
         let kind = match config.placement.policy {
-            PlacementPolicy::None => Kind::None,
-            PlacementPolicy::AutoStream => Kind::AutoStream(AutoStream),
-            PlacementPolicy::Hotis => Kind::Hotis(Box::new(Hotis::new(pages))),
-            PlacementPolicy::AsaFtl => Kind::AsaFtl(Box::new(AsaFtl::new(pages))),
+            PlacementPolicy::None => ActivePolicy::None,
+            PlacementPolicy::AutoStream => ActivePolicy::AutoStream(AutoStream),
+            PlacementPolicy::Hotis => ActivePolicy::Hotis(Box::new(Hotis::new(pages))),
+            PlacementPolicy::AsaFtl => ActivePolicy::AsaFtl(Box::new(AsaFtl::new(pages))),
             PlacementPolicy::Haml => {
-                Kind::Haml(Box::new(Haml::new(&config.placement, pages, planes)))
+                ActivePolicy::Haml(Box::new(Haml::new(&config.placement, pages, planes)))
             }
-            PlacementPolicy::Sepbit => Kind::SepBit(Box::new(SepBit::new(pages, planes))),
+            PlacementPolicy::Sepbit => ActivePolicy::SepBit(Box::new(SepBit::new(pages, planes))),
         };
         Self {
             kind,
             host: frontiers.host as u8,
             moved: frontiers.moved as u8,
-            plain: if frontiers.moved == 0 { Stream::DATA } else { Stream::MOVED },
+            plain: if frontiers.moved == 0 { FrontierId::DATA } else { FrontierId::MOVED },
             now: 0,
             since: 0,
             application: 0,
-            deaf: false,
+            learning_off: false,
         }
     }
 
@@ -177,7 +179,7 @@ impl Placer {
         let (blocks, needed) = (geometry.blocks_per_plane, needs.open + needs.reserve);
         // When all other blocks are full, one of them must hold an invalid page.
         let is_enough = visible < f64::from(blocks.saturating_sub(needed)) * pages;
-        if matches!(self.kind, Kind::None) || is_enough {
+        if matches!(self.kind, ActivePolicy::None) || is_enough {
             return Ok(());
         }
         Err(FtlError::TooFewSpare {
@@ -188,28 +190,29 @@ impl Placer {
     }
 
     /// Frontiers that each tenant has in a plane.
-    pub fn streams(&self) -> usize {
-        STREAMS + usize::from(self.host - 1) + usize::from(self.moved.max(1) - 1)
+    pub fn frontiers(&self) -> usize {
+        FRONTIERS + usize::from(self.host - 1) + usize::from(self.moved.max(1) - 1)
     }
 
-    /// The frontiers of the first host queue and of the first queue of moved pages are those of a drive without
-    /// a policy; the rest follow.
+    /// The frontiers of the first host queue and of the first queue of moved pages are those of a
+    /// drive without a policy; the rest follow.
     ///
     /// Queues follow each other in no order that a branch could be foreseen by, so there is none.
     #[inline]
-    fn stream(&self, queue: u8) -> Stream {
-        let further = Stream::further((queue + u8::from(queue < self.host)).wrapping_sub(2));
-        let stream = if queue == self.host { Stream::MOVED } else { further };
-        if queue == 0 { Stream::DATA } else { stream }
+    fn frontier(&self, queue: u8) -> FrontierId {
+        let further = FrontierId::further((queue + u8::from(queue < self.host)).wrapping_sub(2));
+        let frontier = if queue == self.host { FrontierId::MOVED } else { further };
+        if queue == 0 { FrontierId::DATA } else { frontier }
     }
 
-    fn queue(&self, stream: Stream) -> u8 {
-        let further = stream.index() as u8 - if stream == Stream::DATA { 0 } else { 2 };
-        match stream {
-            Stream::DATA => 0,
-            // Without a queue for moved pages none of their blocks exists, except from a drive's past.
-            Stream::MOVED if self.moved == 0 => 0,
-            Stream::MOVED => self.host,
+    fn queue(&self, frontier: FrontierId) -> u8 {
+        let further = frontier.index() as u8 - if frontier == FrontierId::DATA { 0 } else { 2 };
+        match frontier {
+            FrontierId::DATA => 0,
+            // Without a queue for moved pages none of their blocks exists, except from a drive's
+            // past.
+            FrontierId::MOVED if self.moved == 0 => 0,
+            FrontierId::MOVED => self.host,
             _ if further < self.host => further,
             _ => further + 1,
         }
@@ -221,30 +224,30 @@ impl Placer {
 
     /// The frontier of a host write.
     #[inline]
-    pub fn host_stream(&self, page: u64) -> Stream {
+    pub fn host_frontier(&self, page: u64) -> FrontierId {
         match self.kind {
-            Kind::None => Stream::DATA,
-            _ => self.stream_for(page, Cause::Host),
+            ActivePolicy::None => FrontierId::DATA,
+            _ => self.frontier_for(page, Cause::Host),
         }
     }
 
     /// The frontier of a page that leaves a block of another frontier.
     #[inline]
-    pub fn moved_stream(&self, page: u64, from: Stream) -> Stream {
+    pub fn moved_frontier(&self, page: u64, from: FrontierId) -> FrontierId {
         match self.kind {
-            Kind::None => self.plain,
-            _ if self.moved == 1 => Stream::MOVED,
-            _ => self.stream_for(page, Cause::Move(self.class(self.queue(from)))),
+            ActivePolicy::None => self.plain,
+            _ if self.moved == 1 => FrontierId::MOVED,
+            _ => self.frontier_for(page, Cause::Move(self.class(self.queue(from)))),
         }
     }
 
     #[inline]
-    fn stream_for(&self, page: u64, cause: Cause) -> Stream {
+    fn frontier_for(&self, page: u64, cause: Cause) -> FrontierId {
         let write = self.write(page, cause);
-        let queue = each!(&self.kind, policy => policy.queue(&write), 0);
+        let queue = with_policy!(&self.kind, policy => policy.queue(&write), 0);
         // A policy that does not look at the cause names the queue that a host write would go to.
         let is_apart = cause != Cause::Host && self.moved == self.host && queue < self.host;
-        self.stream(if is_apart { self.host + queue } else { queue })
+        self.frontier(if is_apart { self.host + queue } else { queue })
     }
 
     /// The host queue that a queue of moved pages stands beside, if there is one for each.
@@ -255,64 +258,64 @@ impl Placer {
     /// A host write was placed.
     #[inline]
     pub fn observe(&mut self, page: u64) {
-        if !matches!(self.kind, Kind::None) && !self.deaf {
+        if !matches!(self.kind, ActivePolicy::None) && !self.learning_off {
             let write = self.write(page, Cause::Host);
-            each!(&mut self.kind, policy => policy.observe(&write), ());
+            with_policy!(&mut self.kind, policy => policy.observe(&write), ());
         }
     }
 
     /// A page will be written soon.
     #[inline]
     pub fn prefetch_page(&self, page: u64) {
-        each!(&self.kind, policy => policy.prefetch_page(page), ());
+        with_policy!(&self.kind, policy => policy.prefetch_page(page), ());
     }
 
     /// Which free block a frontier takes.
-    pub fn pick(&self, stream: Stream, rng: &mut Pcg64Mcg) -> Pick {
+    pub fn pick(&self, frontier: FrontierId, rng: &mut Pcg64Mcg) -> Pick {
         match &self.kind {
-            Kind::Haml(haml) if stream != Stream::TRANSLATION => {
-                haml.pick(self.class(self.queue(stream)), || rng.random())
+            ActivePolicy::Haml(haml) if frontier != FrontierId::TRANSLATION => {
+                haml.pick(self.class(self.queue(frontier)), || rng.random())
             }
             _ => Pick::InOrder,
         }
     }
 
-    pub fn opened(&mut self, at: BlockRef, stream: Stream) {
-        if stream != Stream::TRANSLATION {
-            let queue = self.queue(stream);
-            each!(&mut self.kind, policy => policy.opened(at, queue), ());
+    pub fn opened(&mut self, at: BlockRef, frontier: FrontierId) {
+        if frontier != FrontierId::TRANSLATION {
+            let queue = self.queue(frontier);
+            with_policy!(&mut self.kind, policy => policy.opened(at, queue), ());
         }
     }
 
-    pub fn collected(&mut self, at: BlockRef, stream: Stream) {
-        if stream != Stream::TRANSLATION {
-            let queue = self.queue(stream);
-            each!(&mut self.kind, policy => policy.collected(at, queue), ());
+    pub fn collected(&mut self, at: BlockRef, frontier: FrontierId) {
+        if frontier != FrontierId::TRANSLATION {
+            let queue = self.queue(frontier);
+            with_policy!(&mut self.kind, policy => policy.collected(at, queue), ());
         }
     }
 
     /// The frontier whose least worn block, or whose most worn one, is to be moved next in a plane.
-    pub fn exchange(&mut self, plane: usize) -> Option<(Stream, Pick)> {
-        let Kind::Haml(haml) = &mut self.kind else { return None };
+    pub fn exchange(&mut self, plane: usize) -> Option<(FrontierId, Pick)> {
+        let ActivePolicy::Haml(haml) = &mut self.kind else { return None };
         let (queue, pick) = haml.exchange(plane)?;
-        Some((self.stream(queue), pick))
+        Some((self.frontier(queue), pick))
     }
 
     pub fn memory_bytes(&self) -> u64 {
         match &self.kind {
-            Kind::None | Kind::AutoStream(_) => 0,
-            Kind::Hotis(policy) => policy.memory_bytes(),
-            Kind::AsaFtl(policy) => policy.memory_bytes(),
-            Kind::Haml(policy) => policy.memory_bytes(),
-            Kind::SepBit(policy) => policy.memory_bytes(),
-            Kind::Oracle(policy) => policy.memory_bytes(),
+            ActivePolicy::None | ActivePolicy::AutoStream(_) => 0,
+            ActivePolicy::Hotis(policy) => policy.memory_bytes(),
+            ActivePolicy::AsaFtl(policy) => policy.memory_bytes(),
+            ActivePolicy::Haml(policy) => policy.memory_bytes(),
+            ActivePolicy::SepBit(policy) => policy.memory_bytes(),
+            ActivePolicy::Oracle(policy) => policy.memory_bytes(),
         }
     }
 }
 
 impl Ftl {
-    /// Tells the time and the application of the accesses that follow, for policies that learn from them. Time
-    /// that begins anew, as when a run follows a warm-up, goes on from where it was.
+    /// Tells the time and the application of the accesses that follow, for policies that learn from
+    /// them. Time that begins anew, as when a run follows a warm-up, goes on from where it was.
     #[inline]
     pub fn set_write_context(&mut self, now: Nanos, application: u16) {
         let placer = &mut self.placer;
@@ -323,29 +326,29 @@ impl Ftl {
         placer.application = application;
     }
 
-    /// Places the writes that follow without learning from them, or learns again: to fill a drive with what
-    /// was not part of a workload.
+    /// Places the writes that follow without learning from them, or learns again: to fill a drive
+    /// with what was not part of a workload.
     pub fn set_learning(&mut self, learns: bool) {
-        self.placer.deaf = !learns;
+        self.placer.learning_off = !learns;
     }
 
-    /// Places pages by the times of their deaths, which only somebody who knows all writes to come can tell: the
-    /// least write amplification to be hoped for. The drive's policy must be HAML-SSD with as many clusters as
-    /// there are to be frontiers; it is replaced.
+    /// Places pages by the times of their deaths, which only somebody who knows all writes to come
+    /// can tell: the least write amplification to be hoped for. The drive's policy must be HAML-SSD
+    /// with as many clusters as there are to be frontiers; it is replaced.
     ///
     /// # Panics
     /// The drive has another policy.
     pub fn foresee(&mut self, foresight: Foresight) {
-        assert!(matches!(self.placer.kind, Kind::Haml(_)), "a drive with hotness queues");
+        assert!(matches!(self.placer.kind, ActivePolicy::Haml(_)), "a drive with hotness queues");
         let pages = self.geometry.planes() * u64::from(self.geometry.pages_per_block);
         let oracle = Oracle::new(foresight, pages, self.placer.host);
-        self.placer.kind = Kind::Oracle(Box::new(oracle));
+        self.placer.kind = ActivePolicy::Oracle(Box::new(oracle));
     }
 
     /// What HAML-SSD learned when it was trained last, if it is the policy and was.
     pub fn last_training(&self) -> Option<&Training> {
         match &self.placer.kind {
-            Kind::Haml(haml) => haml.last_training(),
+            ActivePolicy::Haml(haml) => haml.last_training(),
             _ => None,
         }
     }
@@ -361,7 +364,7 @@ impl Ftl {
     }
 
     /// The frontier a block was opened for.
-    pub fn block_stream(&self, block: BlockRef) -> Stream {
-        self.planes[block.plane as usize].blocks[block.block as usize].stream
+    pub fn block_frontier(&self, block: BlockRef) -> FrontierId {
+        self.planes[block.plane as usize].blocks[block.block as usize].frontier
     }
 }

@@ -1,21 +1,22 @@
-//! The state of an FTL as one value that can be stored and put back: [`Ftl::state`], [`Ftl::set_state`].
+//! The state of an FTL as one value that can be stored and put back: [`Ftl::state`],
+//! [`Ftl::set_state`].
 //!
 //! Only what a run may change is stored. What follows from the configuration alone is made anew by
-//! [`Ftl::new`]. The stored form is whatever the caller's serialiser writes; with a format that does not
-//! name fields (the simulator uses postcard), the order of the fields below is the format.
+//! [`Ftl::new`]. The stored form is whatever the caller's serialiser writes; with a format that
+//! does not name fields (the simulator uses postcard), the order of the fields below is the format.
 
 use crate::block::Plane;
 use crate::cmt::{MappingCache, TranslationPages};
-use crate::defined::Past;
 use crate::ftl::{Ftl, FtlCounters};
+use crate::initial_content::ComputedContent;
 use crate::page_table::PageTable;
 use crate::placement::Placer;
 use crate::tenant::Tenant;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
-/// Declares which fields of [`Ftl`] are stored, in which order, and which are not. A field that is in
-/// neither list does not compile, so nobody can add one without deciding about it.
+/// Declares which fields of [`Ftl`] are stored, in which order, and which are not. A field that is
+/// in neither list does not compile, so nobody can add one without deciding about it.
 macro_rules! state {
     (stored { $($field:ident: $kind:ty),* $(,)? } derived { $($derived:ident),* $(,)? }) => {
         #[derive(Serialize)]
@@ -55,7 +56,7 @@ state! {
         rng: Pcg64Mcg,
         counters: FtlCounters,
         turn: u32,
-        past: Option<Box<Past>>,
+        initial_content: Option<Box<ComputedContent>>,
         placer: Placer,
     }
     // From the configuration, except `victim`, which is empty between two calls.

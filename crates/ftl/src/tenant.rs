@@ -1,7 +1,8 @@
-//! Tenants: which planes each may use, how much logical space that gives it, and the static plane order.
+//! Tenants: which planes each may use, how much logical space that gives it, and the static plane
+//! order.
 //!
-//! A plane listed by k tenants gives each the k-th part of its visible pages. Logical page numbers of all
-//! tenants share one page table: each starts at its own multiple of a leaf.
+//! A plane listed by k tenants gives each the k-th part of its visible pages. Logical page numbers
+//! of all tenants share one page table: each starts at its own multiple of a leaf.
 
 use crate::error::FtlError;
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,8 @@ impl Tenant {
     }
 }
 
-/// Sectors each tenant sees: of every plane it lists, the visible part over the number of its sharers.
+/// Sectors each tenant sees: of every plane it lists, the visible part over the number of its
+/// sharers.
 pub(crate) fn visible_sectors(
     places: &[Places],
     geometry: &Geometry,

@@ -1,10 +1,10 @@
-//! Ageing a drive without time: every write is placed, programmed and, where it must be, made room for at
-//! once, by the same rules as in a run.
+//! Ageing a drive without time: every write is placed, programmed and, where it must be, made room
+//! for at once, by the same rules as in a run.
 //!
-//! For drives that a workload has used before the part of it that is simulated. Left out is whatever hangs
-//! on time: two things never happen at once, so nothing is dropped because the host was faster, and dynamic
-//! placement knows no load. Cost: one page-table access and one page record a write, and the same for each
-//! page that collection moves.
+//! For drives that a workload has used before the part of it that is simulated. Left out is
+//! whatever hangs on time: two things never happen at once, so nothing is dropped because the host
+//! was faster, and dynamic placement knows no load. Cost: one page-table access and one page record
+//! a write, and the same for each page that collection moves.
 
 use crate::block::SectorMask;
 use crate::error::FtlError;

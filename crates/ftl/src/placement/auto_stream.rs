@@ -1,4 +1,4 @@
-//! A frontier for each application, the aim of AutoStream and of multi-stream drives (the paper's "Auto-SSD").
+//! A frontier for each application, the aim of AutoStream and of multi-frontier drives (the paper's "Auto-SSD").
 //!
 //! The application is what the caller tells: a process, a file system, a tenant of the trace. Where nobody knows
 //! it, all pages have one frontier and the policy is no policy. The 17th application shares with the first.

@@ -133,12 +133,12 @@ impl Training {
 
 /// The slice of a page by multiplication: pages times `factor`, over 2^63.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Cut {
+pub(super) struct SliceIndex {
     factor: u64,
     pub(super) last: u64,
 }
 
-impl Cut {
+impl SliceIndex {
     fn new(pages: u64, slices: u32) -> Self {
         let size = pages.div_ceil(slices.into()).max(1);
         // Exact while pages times size is below 2^63; beyond, a border may be off by a page.
@@ -162,7 +162,7 @@ enum ScaleName {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Haml {
     slices: Vec<Slice>,
-    pub(super) cut: Cut,
+    pub(super) cut: SliceIndex,
     period: u64,
     /// When the period began.
     start: u64,
@@ -179,7 +179,7 @@ pub(crate) struct Haml {
 
 impl Haml {
     pub fn new(config: &Placement, pages: u64, planes: usize) -> Self {
-        let cut = Cut::new(pages, config.slices);
+        let cut = SliceIndex::new(pages, config.slices);
         let clusters = config.clusters as u8;
         let slice = Slice { queue: clusters - 1, ..Slice::default() };
         Self {

@@ -264,13 +264,13 @@ fn queues_and_frontiers_name_each_other() {
         config.placement.policy = *policy;
         config.placement.moved = *moved;
         let placer = Placer::new(&config, 1_000);
-        let mut streams: Vec<Stream> =
-            (0..placer.host + placer.moved).map(|queue| placer.stream(queue)).collect();
-        for (queue, &stream) in streams.iter().enumerate() {
-            assert_eq!(usize::from(placer.queue(stream)), queue, "{policy} {moved}");
-            assert!(stream.index() < placer.streams(), "{policy} {moved}");
+        let mut streams: Vec<FrontierId> =
+            (0..placer.host + placer.moved).map(|queue| placer.frontier(queue)).collect();
+        for (queue, &frontier) in streams.iter().enumerate() {
+            assert_eq!(usize::from(placer.queue(frontier)), queue, "{policy} {moved}");
+            assert!(frontier.index() < placer.frontiers(), "{policy} {moved}");
         }
-        streams.push(Stream::TRANSLATION);
+        streams.push(FrontierId::TRANSLATION);
         streams.sort_unstable();
         assert!(streams.windows(2).all(|pair| pair[0] != pair[1]), "{policy} {moved}: {streams:?}");
     }

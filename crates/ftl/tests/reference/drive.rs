@@ -5,7 +5,7 @@
 //! under way) and what follows from it: where each logical page is, what of a block is still valid, how many
 //! blocks are free.
 
-use ssdtune_ftl::{BlockRef, Layout, Phys, Stream};
+use ssdtune_ftl::{BlockRef, FrontierId, Layout, Phys};
 use ssdtune_model::config::{GcPolicy, PlacementPolicy};
 use ssdtune_model::{DeviceConfig, PlaneId};
 use std::collections::BTreeMap;
@@ -58,11 +58,11 @@ pub enum Purpose {
 
 impl Purpose {
     /// What a frontier is for.
-    pub fn of(stream: Stream) -> Self {
-        match stream {
-            Stream::TRANSLATION => Self::Translation,
-            Stream::MOVED => Self::Moved,
-            stream => Self::Data(stream.index()),
+    pub fn of(frontier: FrontierId) -> Self {
+        match frontier {
+            FrontierId::TRANSLATION => Self::Translation,
+            FrontierId::MOVED => Self::Moved,
+            frontier => Self::Data(frontier.index()),
         }
     }
 

@@ -367,7 +367,7 @@ impl Driver {
 
     /// The frontier a host page went to. What the policies know is theirs; without one there is one frontier.
     fn purpose(&self, phys: Phys, is_read: bool) -> Purpose {
-        let purpose = Purpose::of(self.ftl.block_stream(self.ftl.layout().block(phys)));
+        let purpose = Purpose::of(self.ftl.block_frontier(self.ftl.layout().block(phys)));
         let one = is_read || self.case.config.placement.policy == PlacementPolicy::None;
         assert!(!one || purpose == Purpose::Data(0), "{purpose:?}");
         assert!(matches!(purpose, Purpose::Data(_)), "{purpose:?} for host data");
@@ -378,7 +378,7 @@ impl Driver {
 
     /// The frontier of a moved page: its own kind of page stays, and what has a frontier of its own goes there.
     fn moved_purpose(&self, phys: Phys, from: Purpose) -> Purpose {
-        let purpose = Purpose::of(self.ftl.block_stream(self.ftl.layout().block(phys)));
+        let purpose = Purpose::of(self.ftl.block_frontier(self.ftl.layout().block(phys)));
         let Frontiers { host, moved } = self.case.config.placement.frontiers();
         let is_legal = match (from, moved) {
             (Purpose::Translation, _) => purpose == Purpose::Translation,

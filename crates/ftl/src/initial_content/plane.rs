@@ -1,9 +1,9 @@
 //! The past of one plane: how many valid pages each of its blocks holds, and whose they are.
 
-use super::members::Members;
+use super::page_set::PageSet;
 use super::permutation::{Permutation, mix};
 use super::{Distributions, InitialContent, Start};
-use crate::block::{Past as BlockPast, Plane, Stream};
+use crate::block::{FrontierId, Plane, PlaneSummary};
 use crate::error::FtlError;
 use crate::ftl::Ftl;
 use crate::gc::VictimRules;
@@ -17,11 +17,11 @@ pub(crate) struct Group {
     pub tenant: usize,
     /// The plane's number among the tenant's.
     pub position: u64,
-    pub members: Members,
+    pub members: PageSet,
     /// Full blocks it has.
     full: u32,
     /// Frontiers and how many of their pages are written.
-    open: Vec<(Stream, u32)>,
+    open: Vec<(FrontierId, u32)>,
     /// Of its pages over the valid pages of its blocks; none where they lie in order.
     shuffle: Option<Permutation>,
     /// Its blocks, and how many of its pages lie in earlier ones; empty while the plane sleeps.
@@ -32,7 +32,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub fn new(tenant: usize, position: u64, members: Members) -> Self {
+    pub fn new(tenant: usize, position: u64, members: PageSet) -> Self {
         Self {
             tenant,
             position,
@@ -57,7 +57,7 @@ impl Group {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct PlanePast {
+pub(crate) struct PlaneContent {
     pub groups: Vec<Group>,
     /// First block whose content is defined.
     first: u32,
@@ -80,10 +80,10 @@ impl Ftl {
     pub(super) fn settle(
         &mut self,
         id: PlaneId,
-        past: &mut PlanePast,
-        content: &InitialContent,
+        content: &mut PlaneContent,
+        spec: &InitialContent,
     ) -> Result<(), FtlError> {
-        if past.groups.is_empty() {
+        if content.groups.is_empty() {
             return Ok(());
         }
         let plane = &mut self.planes[id.index()];
@@ -93,62 +93,62 @@ impl Ftl {
         if bits > u32::BITS {
             return Err(FtlError::TooLarge { bits, limit: u32::BITS });
         }
-        past.first = plane.opened_blocks();
-        past.pages = pages as u32;
-        past.shuffled = content.start == Start::Steady;
-        past.seed = mix(content.seed ^ (u64::from(id.0) << 20));
-        for group in &mut past.groups {
-            let key = mix(past.seed ^ (group.tenant as u64 + 1));
-            past_frontiers(group, content.start, pages, key, self.config.eager_frontiers);
-            if past.shuffled {
+        content.first = plane.opened_blocks();
+        content.pages = pages as u32;
+        content.shuffled = spec.start == Start::Steady;
+        content.seed = mix(spec.seed ^ (u64::from(id.0) << 20));
+        for group in &mut content.groups {
+            let key = mix(content.seed ^ (group.tenant as u64 + 1));
+            open_frontiers(group, spec.start, pages, key, self.config.eager_frontiers);
+            if content.shuffled {
                 group.shuffle = Some(Permutation::new(group.members.len(), key));
             }
         }
-        let open: u32 = past.groups.iter().map(|group| group.open.len() as u32).sum();
-        let settled: u64 = past.groups.iter().map(Group::settled).sum();
+        let open: u32 = content.groups.iter().map(|group| group.open.len() as u32).sum();
+        let settled: u64 = content.groups.iter().map(Group::settled).sum();
         // Unless told otherwise, steady is a plane that has just collected: its pool is at the threshold.
-        let spared = match content.start {
+        let spared = match spec.start {
             Start::Sequential => self.config.reserve + 1,
             Start::Steady if self.config.analytic_start => self.config.threshold / 2,
             Start::Steady => {
                 let blocks = f64::from(self.geometry.blocks_per_plane);
-                let free = content.free.get(id.index()).or(content.free.last());
+                let free = spec.free.get(id.index()).or(spec.free.last());
                 free.map_or(self.config.threshold, |share| (share * blocks) as u32)
             }
         };
         let room = plane.free_blocks().saturating_sub(spared + open);
-        let needed: u64 = past.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();
-        let is_steady = content.start == Start::Steady;
+        let needed: u64 = content.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();
+        let is_steady = spec.start == Start::Steady;
         if needed > u64::from(room)
             || is_steady && settled + u64::from(room) > u64::from(room) * pages
         {
             return Err(FtlError::NoRoomForPast { plane: id.0, blocks: needed, room });
         }
-        match content.start {
+        match spec.start {
             Start::Sequential => {
-                for group in &mut past.groups {
+                for group in &mut content.groups {
                     group.full = group.settled().div_ceil(pages) as u32;
                 }
             }
-            Start::Steady => share(&mut past.groups, room, settled, pages),
+            Start::Steady => share(&mut content.groups, room, settled, pages),
         }
-        past.full = past.groups.iter().map(|group| group.full).sum();
-        let mut block = past.first + past.full;
-        for group in &past.groups {
-            for &(stream, filled) in &group.open {
-                plane.set_frontier(group.tenant, stream, block, filled);
+        content.full = content.groups.iter().map(|group| group.full).sum();
+        let mut block = content.first + content.full;
+        for group in &content.groups {
+            for &(frontier, filled) in &group.open {
+                plane.set_frontier(group.tenant, frontier, block, filled);
                 block += 1;
             }
         }
-        let valid = settled + past.groups.iter().map(Group::opened).sum::<u64>();
-        let fills = past.oldest() as u64 + 1;
-        plane.sleep(BlockPast { opened: block, fills, valid, erases: content.erases });
+        let valid = settled + content.groups.iter().map(Group::opened).sum::<u64>();
+        let fills = content.oldest() as u64 + 1;
+        plane.sleep(PlaneSummary { opened: block, fills, valid, erases: spec.erases });
         Ok(())
     }
 }
 
 /// How far the frontiers of a tenant are: anywhere, so that planes do not run out of step together.
-fn past_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: bool) {
+fn open_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: bool) {
     let held = group.members.len();
     // Where frontiers own a block from the beginning it is still empty.
     if eager {
@@ -156,12 +156,12 @@ fn past_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: 
     }
     match start {
         Start::Sequential if !held.is_multiple_of(pages) => {
-            group.open.push((Stream::DATA, (held % pages) as u32));
+            group.open.push((FrontierId::DATA, (held % pages) as u32));
         }
         Start::Steady if held >= OPEN_FROM * pages && pages > 1 => {
-            for stream in [Stream::DATA, Stream::MOVED] {
-                let filled = 1 + mix(key ^ ((stream.index() as u64 + 1) << 32)) % (pages - 1);
-                group.open.push((stream, filled as u32));
+            for frontier in [FrontierId::DATA, FrontierId::MOVED] {
+                let filled = 1 + mix(key ^ ((frontier.index() as u64 + 1) << 32)) % (pages - 1);
+                group.open.push((frontier, filled as u32));
             }
         }
         _ => {}
@@ -180,7 +180,7 @@ fn share(groups: &mut [Group], room: u32, settled: u64, pages: u64) {
     }
 }
 
-impl PlanePast {
+impl PlaneContent {
     /// No block was filled longer ago, counted in blocks filled since.
     fn oldest(&self) -> f64 {
         16.0 * f64::from(self.full)
@@ -250,12 +250,12 @@ impl PlanePast {
             for (nth, &block) in group.blocks.iter().enumerate() {
                 let valid = group.valid(nth);
                 let open = nth.checked_sub(group.full as usize);
-                let stream = open.map_or(Stream::DATA, |nth| group.open[nth].0);
+                let frontier = open.map_or(FrontierId::DATA, |nth| group.open[nth].0);
                 let full = group
                     .ages
                     .get(nth)
                     .map(|&age| (self.pages - valid, fills - 1 - u64::from(age)));
-                plane.define(block, group.tenant, stream, full);
+                plane.set_block(block, group.tenant, frontier, full);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// A set of numbers with ranks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Members {
+pub(crate) struct PageSet {
     /// All numbers below are members.
     prefix: u64,
     /// First number and rank of each range above the prefix, ascending.
@@ -15,7 +15,7 @@ pub(crate) struct Members {
     len: u64,
 }
 
-impl Members {
+impl PageSet {
     /// All numbers below `prefix` and the `ranges`, which are ascending and apart.
     pub fn new(prefix: u64, ranges: impl Iterator<Item = Range<u64>>) -> Self {
         let mut members = Self { prefix, ranges: Vec::new(), len: prefix };
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn agree(members: &Members, truth: &BTreeSet<u64>, count: u64) {
+    fn agree(members: &PageSet, truth: &BTreeSet<u64>, count: u64) {
         assert_eq!(members.len(), truth.len() as u64);
         for (rank, &number) in truth.iter().enumerate() {
             assert_eq!(members.member(rank as u64), number);
@@ -117,7 +117,7 @@ mod tests {
     fn ranks_agree_with_a_set() {
         let footprint = [3..5, 9..10, 20..33, 40..41];
         for target in 0..60 {
-            let members = Members::covering(&footprint, target, 50);
+            let members = PageSet::covering(&footprint, target, 50);
             let mut truth: BTreeSet<u64> = footprint.iter().cloned().flatten().collect();
             for filler in 0..50 {
                 if truth.len() as u64 >= target {

@@ -2,10 +2,10 @@
 //! only a bit for each page that was overwritten since.
 
 use super::INVALID;
-use super::{Block, BlockState, Frontier, PROGRAMMED, PageRecord, Plane, SectorMask, Stream};
+use super::{Block, BlockState, Frontier, FrontierId, PROGRAMMED, PageRecord, Plane, SectorMask};
 
 /// What a plane knows of its past while nobody looks at it.
-pub(crate) struct Past {
+pub(crate) struct PlaneSummary {
     /// Blocks that are not free.
     pub opened: u32,
     /// How many blocks have become full, those collected since included.
@@ -23,16 +23,17 @@ impl Plane {
     }
 
     /// Continues a block that is partly written.
-    pub fn set_frontier(&mut self, tenant: usize, stream: Stream, block: u32, next: u32) {
-        self.frontiers[tenant * self.streams + stream.index()] = Frontier { block, next };
+    pub fn set_frontier(&mut self, tenant: usize, frontier: FrontierId, block: u32, next: u32) {
+        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
+            Frontier { block, next };
     }
 
     /// Takes a past without block records.
-    pub fn sleep(&mut self, past: Past) {
-        self.fresh = past.opened;
-        self.fills += past.fills;
-        self.valid += past.valid;
-        self.worn = past.erases;
+    pub fn sleep(&mut self, summary: PlaneSummary) {
+        self.fresh = summary.opened;
+        self.fills += summary.fills;
+        self.valid += summary.valid;
+        self.worn = summary.erases;
         self.asleep = true;
     }
 
@@ -47,8 +48,8 @@ impl Plane {
             erases: self.worn,
             programs: 0,
             tenant: 0,
-            stream: Stream::DATA,
-            defined: true,
+            frontier: FrontierId::DATA,
+            computed: true,
             filled_at: 0,
         };
         let opened = self.fresh as usize;
@@ -64,10 +65,16 @@ impl Plane {
     }
 
     /// Says whose a block is and, of a full one, how many of its pages are invalid and when it became full.
-    pub fn define(&mut self, block: u32, tenant: usize, stream: Stream, full: Option<(u32, u64)>) {
+    pub fn set_block(
+        &mut self,
+        block: u32,
+        tenant: usize,
+        frontier: FrontierId,
+        full: Option<(u32, u64)>,
+    ) {
         let index = block as usize;
         self.blocks[index].tenant = tenant as u16;
-        self.blocks[index].stream = stream;
+        self.blocks[index].frontier = frontier;
         if let Some((invalid, filled_at)) = full {
             self.states[index] = BlockState::Full;
             self.invalid[index] = invalid;
@@ -95,7 +102,7 @@ impl Plane {
         owner: impl Fn(u32) -> Option<u64>,
     ) {
         let index = block as usize;
-        debug_assert!(self.blocks[index].defined);
+        debug_assert!(self.blocks[index].computed);
         let open = self.frontiers.iter().find(|frontier| frontier.block == block);
         let written = open.map_or(self.pages_per_block, |frontier| frontier.next);
         let mut pages = self.spare.pop().unwrap_or_default();
@@ -105,6 +112,6 @@ impl Plane {
             PageRecord { owner: owner.unwrap_or(INVALID) | PROGRAMMED, sectors }
         }));
         self.blocks[index].pages = pages;
-        self.blocks[index].defined = false;
+        self.blocks[index].computed = false;
     }
 }

@@ -1,0 +1,203 @@
+//! What the mapping cache holds at the start: a seeded choice of the mapped pages, each computed when it is
+//! used, changed or pushed out.
+//!
+//! InitialMappings are older than every mapping used since. A page's number beside its page-table entry says how it
+//! stands to them: never used, changed by a move while still a seed, or not a seed any more.
+
+use super::permutation::{Permutation, mix};
+use super::{ComputedContent, Start};
+use crate::ftl::Ftl;
+use crate::page_table::{CacheStatus, EntryRef};
+use serde::{Deserialize, Serialize};
+
+/// The seeds of one cache, in the order in which they leave.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct InitialMappings {
+    order: Order,
+    /// None before is a seed any more.
+    next: u64,
+    end: u64,
+    /// InitialMappings that are left.
+    pub left: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Order {
+    /// The nth seed is the page of this rank.
+    Random(Permutation),
+    /// It is n pages after the first.
+    From(u64),
+}
+
+/// A mapping that leaves the cache without ever having been used.
+pub(crate) struct Evicted {
+    pub page: u64,
+    pub changed: bool,
+}
+
+impl InitialMappings {
+    pub const NONE: Self = Self { order: Order::From(0), next: 0, end: 0, left: 0 };
+
+    fn rank(&self, nth: u64) -> u64 {
+        match self.order {
+            Order::Random(order) => order.forward(nth),
+            Order::From(first) => first + nth,
+        }
+    }
+
+    fn holds(&self, rank: u64) -> bool {
+        let nth = match self.order {
+            Order::Random(order) => Some(order.back(rank)),
+            Order::From(first) => rank.checked_sub(first),
+        };
+        nth.is_some_and(|nth| self.next <= nth && nth < self.end)
+    }
+}
+
+impl ComputedContent {
+    /// The tenants that share a cache, and how many pages of theirs hold data.
+    fn sharers(&self, cache: usize, caches: usize) -> std::ops::Range<usize> {
+        if caches == 1 { 0..self.tenants.len() } else { cache..cache + 1 }
+    }
+
+    fn initial_mapping_rank(
+        &self,
+        sharers: std::ops::Range<usize>,
+        tenant: usize,
+        lpn: u64,
+    ) -> Option<u64> {
+        let before: u64 = (sharers.start..tenant).map(|other| self.members(other).len()).sum();
+        Some(before + self.members(tenant).rank(lpn)?)
+    }
+
+    fn initial_mapping_page(&self, sharers: std::ops::Range<usize>, mut rank: u64) -> (usize, u64) {
+        for tenant in sharers.clone() {
+            let members = self.members(tenant);
+            if rank < members.len() {
+                return (tenant, members.member(rank));
+            }
+            rank -= members.len();
+        }
+        unreachable!("an initial mapping belongs to a sharer of the cache: {sharers:?}")
+    }
+}
+
+impl Ftl {
+    /// Fills the mapping caches.
+    pub(super) fn fill_mapping_caches(&mut self, start: Start) {
+        let Some(content) = &self.initial_content else { return };
+        let caches = self.caches.len();
+        for (index, cache) in self.caches.iter_mut().enumerate() {
+            let pages =
+                content.sharers(index, caches).map(|tenant| content.members(tenant).len()).sum();
+            let end = u64::from(cache.capacity()).min(pages);
+            let key = mix(content.seed ^ (index as u64 + 1).rotate_left(52));
+            let order = match start {
+                Start::Steady if pages > 0 => Order::Random(Permutation::new(pages, key)),
+                Start::Steady => Order::From(0),
+                // The last pages written.
+                Start::Sequential => Order::From(pages - end),
+            };
+            cache.initial = InitialMappings { order, next: 0, end, left: end };
+        }
+    }
+
+    /// Whether a mapping is in the cache since the start, unused so far.
+    pub(crate) fn is_initial_mapping(
+        &self,
+        cache: usize,
+        tenant: usize,
+        page: u64,
+        status: CacheStatus,
+    ) -> bool {
+        match status {
+            CacheStatus::ChangedInitial => true,
+            CacheStatus::Slot(_) | CacheStatus::Evicted => false,
+            CacheStatus::Untouched => {
+                let initial = &self.caches[cache].initial;
+                let Some(content) = self.initial_content.as_ref().filter(|_| initial.left > 0)
+                else {
+                    return false;
+                };
+                let sharers = content.sharers(cache, self.caches.len());
+                let lpn = page - self.tenants[tenant].base;
+                content
+                    .initial_mapping_rank(sharers, tenant, lpn)
+                    .is_some_and(|rank| initial.holds(rank))
+            }
+        }
+    }
+
+    /// Makes a seed an ordinary mapping, used just now.
+    pub(crate) fn adopt_initial_mapping(
+        &mut self,
+        cache: usize,
+        page: u64,
+        at: EntryRef,
+        changed: bool,
+    ) {
+        let cache = &mut self.caches[cache];
+        cache.initial.left -= 1;
+        let slot = cache.reserve(page);
+        cache.set_ready(slot);
+        cache.set_dirty(slot, changed);
+        self.table.set_status(at, CacheStatus::Slot(slot));
+    }
+
+    /// Drops the oldest seed that can leave.
+    pub(crate) fn evict_initial_mapping(&mut self, cache: usize) -> Option<Evicted> {
+        let mut nth = self.caches[cache].initial.next;
+        while self.caches[cache].initial.left > 0 && nth < self.caches[cache].initial.end {
+            let page = self.initial_mapping_page(cache, nth);
+            let at = self.table.find(page);
+            let status = at.map_or(CacheStatus::Untouched, |at| self.table.status(at));
+            let leaves = match status {
+                CacheStatus::Untouched => true,
+                CacheStatus::ChangedInitial => self.can_write_back(page),
+                CacheStatus::Slot(_) | CacheStatus::Evicted => false,
+            };
+            let initial = &mut self.caches[cache].initial;
+            let is_first = initial.next == nth;
+            if is_first && (leaves || status != CacheStatus::ChangedInitial) {
+                initial.next += 1;
+            }
+            if leaves {
+                initial.left -= 1;
+                if status == CacheStatus::ChangedInitial || !is_first {
+                    let at = self.table.entry(page);
+                    self.table.set_status(at, CacheStatus::Evicted);
+                }
+                return Some(Evicted { page, changed: status == CacheStatus::ChangedInitial });
+            }
+            nth += 1;
+        }
+        None
+    }
+
+    fn initial_mapping_page(&self, cache: usize, nth: u64) -> u64 {
+        let content = self.initial_content.as_ref().expect("a cache has seeds from a content");
+        let sharers = content.sharers(cache, self.caches.len());
+        let (tenant, lpn) =
+            content.initial_mapping_page(sharers, self.caches[cache].initial.rank(nth));
+        self.tenants[tenant].base + lpn
+    }
+
+    /// Stores all seeds as ordinary mappings.
+    pub(super) fn store_initial_mappings(&mut self) {
+        for cache in 0..self.caches.len() {
+            for nth in self.caches[cache].initial.next..self.caches[cache].initial.end {
+                let page = self.initial_mapping_page(cache, nth);
+                let at = self.table.entry(page);
+                let status = self.table.status(at);
+                if matches!(status, CacheStatus::Untouched | CacheStatus::ChangedInitial) {
+                    self.adopt_initial_mapping(
+                        cache,
+                        page,
+                        at,
+                        status == CacheStatus::ChangedInitial,
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Host writes and trims: which plane and which write frontier a page goes to, when a write must
+//! wait for space, and what becomes of the page it replaces.
+//!
+//! Cost of a write: one page-table entry, the record of the page it replaces and a new record of 16
+//! B, plus what the placement policy takes.
+
+use crate::block::{FrontierId, Pick, SectorMask};
+use crate::ftl::{Ftl, Load, Placed, WritePlan};
+use crate::layout::{BlockRef, Phys};
+use crate::page_table::EntryRef;
+use ssdtune_model::PlaneId;
+
+impl Ftl {
+    /// The plane that the next write of a logical page goes to. Static placement follows the plane
+    /// order; dynamic placement takes the plane with the smallest backlog.
+    #[inline]
+    pub fn plane_for_write(&mut self, tenant: usize, lpn: u64, load: &impl Load) -> PlaneId {
+        let owner = &self.tenants[tenant];
+        if !owner.dynamic {
+            return owner.static_plane(lpn);
+        }
+        // Planes without room come last. Among equals the turn decides, so that an idle drive is
+        // striped.
+        let (before, from) = owner.planes.split_at(self.turn as usize % owner.planes.len());
+        let in_turn = from.iter().chain(before).copied();
+        let plane = in_turn
+            .min_by_key(|&plane| (self.must_hold(tenant, lpn, plane), load.backlog(plane)))
+            .unwrap_or(owner.planes[0]);
+        self.turn = self.turn.wrapping_add(1);
+        plane
+    }
+
+    /// The plane of a logical page by the static plane order, whatever the allocation of the
+    /// tenant.
+    #[inline]
+    pub fn static_plane(&self, tenant: usize, lpn: u64) -> PlaneId {
+        self.tenants[tenant].static_plane(lpn)
+    }
+
+    /// Whether a host write to a plane must be held back until the plane has been collected. Ask
+    /// before [`Ftl::place_write`].
+    #[inline]
+    pub fn must_hold(&self, tenant: usize, lpn: u64, plane: PlaneId) -> bool {
+        let plane = &self.planes[plane.index()];
+        let free = plane.free_blocks();
+        if self.config.eager_frontiers {
+            return free < self.config.reserve;
+        }
+        free <= self.config.reserve && {
+            let frontier = self.placer.host_frontier(self.tenants[tenant].base + lpn);
+            free < self.config.floor || !plane.has_room(tenant, frontier)
+        }
+    }
+
+    /// Whether a page that cannot be held back may be written without taking space that page moves
+    /// rely on.
+    pub(crate) fn has_room_unheld(
+        &self,
+        tenant: usize,
+        frontier: FrontierId,
+        plane: PlaneId,
+    ) -> bool {
+        let record = &self.planes[plane.index()];
+        let opens_none = if self.config.eager_frontiers {
+            !record.is_nearly_full(tenant, frontier)
+        } else {
+            record.has_room(tenant, frontier)
+        };
+        // Translation pages that are moved and those that are written back share a frontier. So
+        // room in the frontier does not suffice: a free block must be left as well.
+        let keep = self.config.keep;
+        record.free_blocks() > keep || record.free_blocks() == keep && opens_none
+    }
+
+    /// Whether [`Ftl::place_read`] must be held back until the page's plane has been collected.
+    pub fn must_hold_read(&self, tenant: usize, lpn: u64) -> bool {
+        !self.has_room_unheld(tenant, FrontierId::DATA, self.static_plane(tenant, lpn))
+    }
+
+    /// Places a host write of some sectors of a page, and invalidates the old physical page.
+    ///
+    /// `plane` comes from [`Ftl::plane_for_write`], and [`Ftl::must_hold`] has said that the write
+    /// need not wait.
+    ///
+    /// # Panics
+    /// The plane has no room.
+    #[inline]
+    pub fn place_write(
+        &mut self,
+        tenant: usize,
+        lpn: u64,
+        at: EntryRef,
+        plane: PlaneId,
+        sectors: SectorMask,
+    ) -> WritePlan {
+        let mut merge = None;
+        let mut all = sectors;
+        if let Some(old) = self.table.phys(at) {
+            let place = self.layout.block(old);
+            let page = self.layout.page(old);
+            if sectors != self.config.full_mask {
+                let whole = self.config.full_mask;
+                let before = self.planes[place.plane as usize].sectors(place.block, page, whole);
+                if before & !sectors != 0 {
+                    merge = Some((old, before & !sectors));
+                }
+                all |= before;
+            }
+            self.planes[place.plane as usize].invalidate(place.block, page);
+        }
+        let owner = self.tenants[tenant].base + lpn;
+        let frontier = self.placer.host_frontier(owner);
+        let placed = self.append(tenant, frontier, plane, owner, all);
+        self.placer.observe(owner);
+        self.table.set_phys(at, placed.phys);
+        self.dirty_mapping(tenant, owner, at);
+        WritePlan { placed, merge }
+    }
+
+    /// Gives a page that was never written a place, because the host reads it. A peculiarity of
+    /// MQSim (`compat.read_allocates`). [`Ftl::must_hold_read`] has said that the read need not
+    /// wait.
+    pub fn place_read(
+        &mut self,
+        tenant: usize,
+        lpn: u64,
+        at: EntryRef,
+        sectors: SectorMask,
+    ) -> Placed {
+        let plane = self.tenants[tenant].static_plane(lpn);
+        let owner = self.tenants[tenant].base + lpn;
+        let placed = self.append(tenant, FrontierId::DATA, plane, owner, sectors);
+        self.table.set_phys(at, placed.phys);
+        self.dirty_mapping(tenant, owner, at);
+        placed
+    }
+
+    /// Writes a page to a tenant's write frontier, and opens a new block for the frontier if it has
+    /// none.
+    #[inline]
+    pub(crate) fn append(
+        &mut self,
+        tenant: usize,
+        frontier: FrontierId,
+        plane: PlaneId,
+        owner: u64,
+        sectors: SectorMask,
+    ) -> Placed {
+        self.wake(plane);
+        let record = &mut self.planes[plane.index()];
+        let mut opened = false;
+        if !record.has_room(tenant, frontier) {
+            let pick = self.placer.pick(frontier, &mut self.rng);
+            opened = record.open_frontier(tenant, frontier, pick);
+            assert!(opened, "plane {} has no free block: a write was not held", plane.0);
+        }
+        let slot = record.append(tenant, frontier, owner, sectors);
+        let at = BlockRef { plane: plane.0, block: slot.block };
+        if opened {
+            self.placer.opened(at, frontier);
+        }
+        if slot.filled && self.config.eager_frontiers {
+            opened = record.open_frontier(tenant, frontier, Pick::InOrder);
+            assert!(opened, "plane {} has no free block for a frontier", plane.0);
+        }
+        Placed { phys: self.layout.pack(at, slot.page), opened }
+    }
+
+    /// Reports that the program of a physical page has ended, whoever wrote it.
+    #[inline]
+    pub fn program_done(&mut self, phys: Phys) {
+        let at = self.layout.block(phys);
+        self.planes[at.plane as usize].programmed(at.block, self.layout.page(phys));
+    }
+
+    /// Discards the content of a logical page. Returns the plane that held it: a block there may be
+    /// a victim now. `None` if the page held no data.
+    pub fn trim(&mut self, tenant: usize, lpn: u64) -> Option<PlaneId> {
+        let at = self.find(tenant, lpn)?;
+        let old = self.table.phys(at)?;
+        let place = self.layout.block(old);
+        self.planes[place.plane as usize].invalidate(place.block, self.layout.page(old));
+        self.table.unmap(at);
+        self.dirty_mapping(tenant, self.tenants[tenant].base + lpn, at);
+        Some(PlaneId(place.plane))
+    }
+
+    /// The sectors of a physical page that were written. The page must still be valid.
+    pub fn sectors(&self, phys: Phys) -> SectorMask {
+        let at = self.layout.block(phys);
+        let plane = &self.planes[at.plane as usize];
+        plane.sectors(at.block, self.layout.page(phys), self.config.full_mask)
+    }
+}
