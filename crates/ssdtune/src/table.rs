@@ -1,14 +1,12 @@
-//! Tables for people: no frames; on a terminal, columns are wrapped to its width.
+//! Tables on standard output: as wide as the terminal, or as their cells where there is none.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use ssdtune_report::Table;
 
-/// An empty table with these headings.
+/// An empty table with one column for each heading.
 pub(crate) fn new(headings: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
+    let mut table = Table::new(headings.iter().copied());
     if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.0);
+        table.wrap_at(width.0);
     }
-    table.set_header(headings.iter().copied());
     table
 }

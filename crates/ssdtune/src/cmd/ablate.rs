@@ -7,7 +7,6 @@ use crate::outcome::{Failure, Outcome};
 use crate::table;
 use crate::tuning::{self, TuneArgs};
 use anyhow::anyhow;
-use comfy_table::CellAlignment;
 use serde::Serialize;
 use ssdtune_tune::grade::{Speedup, Weights};
 use ssdtune_tune::measure::Lab;
@@ -121,8 +120,6 @@ fn show(weight: Weight, rows: &[Row], context: &Context) -> Outcome {
             row.others_worst_latency.map(|worst| format!("{worst:.2}x")).unwrap_or_default(),
         ]);
     }
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    table.align_right(..);
     context.line(table)
 }

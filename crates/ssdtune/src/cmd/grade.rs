@@ -8,7 +8,6 @@ use crate::outcome::{Failure, Outcome};
 use crate::table;
 use crate::tuning::{self, TuneArgs};
 use anyhow::anyhow;
-use comfy_table::CellAlignment;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
 use ssdtune_tune::measure::Lab;
@@ -207,9 +206,7 @@ fn show(lines: &[Line], task: &Task, context: &Context) -> Outcome {
         }
         table.add_row(row);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    table.align_right(1..);
     context.line(format_args!("latency/throughput speedups over {}", task.base.name))?;
     context.line(table)
 }

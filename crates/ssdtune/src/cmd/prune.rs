@@ -6,7 +6,6 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
 use crate::tuning::{self, TuneArgs};
-use comfy_table::CellAlignment;
 use ssdtune_tune::measure::Lab;
 use ssdtune_tune::prune::{self, Finding, PruneSettings, Pruning};
 
@@ -81,9 +80,7 @@ fn show(pruning: &Pruning, context: &Context) -> Outcome {
         row.push(finding(&sweep.finding));
         coarse.add_row(row);
     }
-    for column in coarse.column_iter_mut().skip(1).take(4) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    coarse.align_right(1..=4);
     context.line(coarse)?;
     context.line(format_args!("{} pairs of insensitive parameters tried", pruning.pairs_tried))?;
     context.line(format_args!(
@@ -95,9 +92,7 @@ fn show(pruning: &Pruning, context: &Context) -> Outcome {
         let place = if row.kept { (place + 1).to_string() } else { "dropped".to_owned() };
         fine.add_row([place, row.key.clone(), format!("{:+.4}", row.coefficient)]);
     }
-    if let Some(column) = fine.column_mut(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    fine.align_right(2..=2);
     context.line(fine)
 }
 

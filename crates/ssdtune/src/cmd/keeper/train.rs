@@ -109,7 +109,7 @@ fn failure(error: TrainError) -> Failure {
     }
 }
 
-fn table_of(lines: &[Line]) -> comfy_table::Table {
+fn table_of(lines: &[Line]) -> ssdtune_report::Table {
     let headings: Vec<&str> =
         ["recipe", "loss"].into_iter().chain(SCORE_HEADINGS).chain(["epoch", "seconds"]).collect();
     let mut table = table::new(&headings);

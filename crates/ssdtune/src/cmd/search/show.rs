@@ -3,7 +3,6 @@
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
-use comfy_table::CellAlignment;
 use ssdtune_tune::grade::Speedup;
 use ssdtune_tune::recommend::{Recommendation, Row, Table, parameter_lines};
 
@@ -87,9 +86,7 @@ fn speedups(rows: &Table, context: &Context) -> Outcome {
             table.add_row([name.to_owned()].into_iter().chain(parts));
         }
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    table.align_right(1..);
     context.line(table)
 }
 

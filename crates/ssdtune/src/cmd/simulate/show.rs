@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::firmware::FirmwareReport;
 use crate::outcome::Outcome;
 use crate::table;
-use comfy_table::CellAlignment;
+use ssdtune_report::Table;
 use ssdtune_sim::{OpMetrics, Report, Slowdown, TenantMetrics};
 
 /// Prints the results and warns of what must be known about them.
@@ -86,7 +86,7 @@ fn firmware_time(firmware: &FirmwareReport, context: &Context) -> Outcome {
     ))
 }
 
-fn latencies(report: &Report) -> comfy_table::Table {
+fn latencies(report: &Report) -> Table {
     let headings =
         ["", "requests", "IOPS", "MB/s", "mean us", "p50", "p95", "p99", "p99.9", "p99.99", "max"];
     let mut table = table::new(&headings);
@@ -102,12 +102,12 @@ fn latencies(report: &Report) -> comfy_table::Table {
             rows(&format!("tenant {index} "), &tenant.metrics);
         }
     }
-    numbers_right(&mut table, 1);
+    table.align_right(1..);
     table
 }
 
 /// What each tenant has of the drive, and what sharing costs it.
-fn shares(report: &Report, slowdown: Option<&Slowdown>) -> comfy_table::Table {
+fn shares(report: &Report, slowdown: Option<&Slowdown>) -> Table {
     let mut headings = vec![
         "tenant",
         "write amp.",
@@ -140,7 +140,7 @@ fn shares(report: &Report, slowdown: Option<&Slowdown>) -> comfy_table::Table {
         }
         table.add_row(row);
     }
-    numbers_right(&mut table, 0);
+    table.align_right(..);
     table
 }
 
@@ -264,12 +264,6 @@ fn table_of(cells: &[(&CellResult, &Report)], context: &Context) -> Outcome {
         ]);
         table.add_row(row);
     }
-    numbers_right(&mut table, figures);
+    table.align_right(figures..);
     context.line(table)
-}
-
-fn numbers_right(table: &mut comfy_table::Table, from: usize) {
-    for column in table.column_iter_mut().skip(from) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
 }

@@ -1,0 +1,287 @@
+//! A bar for every value, from left to right, in groups with names at the left.
+//!
+//! Each bar says its value at its end. Values that are not finite are left out, and values beyond
+//! 10^15 are drawn as 10^15.
+
+use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Svg, colour};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+/// Length of the longest bar, in pixels.
+const LENGTH: i32 = 480;
+/// Height of a bar and the room below it, in pixels.
+const PITCH: i32 = 16;
+/// Room between two groups, in pixels.
+const GAP: i32 = 10;
+/// Room for the numbers and the name of the axis, in pixels.
+const AXIS: i32 = 44;
+
+/// One value of a [`BarChart`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    value: Option<f64>,
+    label: String,
+}
+
+impl Bar {
+    /// The length as a part of a whole.
+    fn part(&self) -> f64 {
+        self.value.unwrap_or(0.0).max(0.0)
+    }
+
+    /// A bar for a value; without a value there is only the room for it.
+    pub fn new(value: Option<f64>) -> Self {
+        let value = value.and_then(canvas::drawable);
+        Self { value, label: value.map(|value| canvas::number(value, 4)).unwrap_or_default() }
+    }
+
+    /// Says this at the end of the bar in place of the number.
+    #[must_use]
+    pub fn labelled(self, label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..self }
+    }
+}
+
+impl From<f64> for Bar {
+    fn from(value: f64) -> Self {
+        Self::new(Some(value))
+    }
+}
+
+/// Groups of bars over one axis.
+#[derive(Clone, Debug)]
+pub struct BarChart {
+    title: String,
+    axis: Axis,
+    series: Vec<String>,
+    groups: Vec<(String, Vec<Bar>)>,
+    stacked: bool,
+    base: f64,
+}
+
+impl BarChart {
+    /// A chart without bars. The first bar of each group belongs to the first of the series, and
+    /// so on; a chart with one series has no legend.
+    pub fn new<S: Into<String>>(
+        title: impl Into<String>,
+        axis: Axis,
+        series: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let series = series.into_iter().map(Into::into).collect();
+        let (groups, stacked, base) = (Vec::new(), false, 0.0);
+        Self { title: title.into(), axis, series, groups, stacked, base }
+    }
+
+    /// Puts the bars of a group end to end, as parts of a whole. They do not say their values, and
+    /// a negative part has no length.
+    #[must_use]
+    pub fn stacked(self) -> Self {
+        Self { stacked: true, ..self }
+    }
+
+    /// Lets bars begin at a value other than 0, such as the 1 of a ratio. Ignored if it is not
+    /// finite, and by stacked bars.
+    #[must_use]
+    pub fn from_base(self, base: f64) -> Self {
+        Self { base: canvas::drawable(base).unwrap_or(0.0), ..self }
+    }
+
+    /// Adds a group of bars below the others.
+    pub fn add<B: Into<Bar>>(
+        &mut self,
+        name: impl Into<String>,
+        bars: impl IntoIterator<Item = B>,
+    ) -> &mut Self {
+        self.groups.push((name.into(), bars.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    /// Draws it. A chart without bars has its title and says so.
+    pub fn to_svg(&self) -> Svg {
+        let rows: i32 = self.groups.iter().map(|(_, bars)| self.height(bars) + GAP).sum();
+        let names = self.groups.iter().map(|(name, _)| canvas::text_width(name)).max();
+        let left = names.unwrap_or(0) + 2 * MARGIN;
+        let legend = canvas::legend_width(self.legend().map(String::as_str));
+        let widest = self.labels().map(canvas::text_width).max().unwrap_or(0) + MARGIN;
+        let lines = self.legend().count() as i32 * LINE;
+        let size = (
+            (left + LENGTH + widest + legend + MARGIN) as u32,
+            (HEADER + rows.max(lines) + GAP + AXIS + MARGIN) as u32,
+        );
+        canvas::picture(&self.title, size, |area| {
+            let Some(range) = self.range() else {
+                return canvas::write(area, "no values", (left, HEADER), HPos::Left);
+            };
+            self.draw(area, range, left, widest + legend)?;
+            for (number, name) in self.legend().enumerate() {
+                let (x, y) = (left + LENGTH + widest, HEADER + LINE / 2 + LINE * number as i32);
+                let box_of = [(x, y - 5), (x + 10, y + 5)];
+                area.draw(&Rectangle::new(box_of, colour(number).filled()))?;
+                canvas::write(area, name, (x + 2 * MARGIN, y), HPos::Left)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn legend(&self) -> impl Iterator<Item = &String> {
+        self.series.iter().filter(|_| self.series.len() > 1)
+    }
+
+    fn labels(&self) -> impl Iterator<Item = &str> {
+        let bars = self.groups.iter().flat_map(|(_, bars)| bars).filter(|_| !self.stacked);
+        bars.map(|bar| bar.label.as_str())
+    }
+
+    fn height(&self, bars: &[Bar]) -> i32 {
+        if self.stacked { PITCH } else { PITCH * bars.len() as i32 }
+    }
+
+    /// From where to where the axis goes. `None` if no bar has a value.
+    fn range(&self) -> Option<(f64, f64)> {
+        let groups = || self.groups.iter().map(|(_, bars)| bars);
+        let mut values = groups().flatten().filter_map(|bar| bar.value).peekable();
+        values.peek()?;
+        match self.stacked {
+            true => {
+                canvas::range(groups().map(|bars| bars.iter().map(Bar::part).sum()).chain([0.0]))
+            }
+            false => canvas::range(values.chain([self.base])),
+        }
+    }
+
+    fn draw(&self, area: &Area<'_>, range: (f64, f64), left: i32, right: i32) -> Drawn {
+        let plot = area.margin(HEADER, MARGIN, left, right + MARGIN);
+        let height = plot.dim_in_pixel().1 as i32 - AXIS;
+        let mut chart = ChartBuilder::on(&plot)
+            .x_label_area_size(AXIS)
+            .build_cartesian_2d(range.0..range.1, 0.0..f64::from(height))?;
+        let mesh = &mut chart.configure_mesh();
+        mesh.disable_y_mesh().x_labels(8).max_light_lines(0).bold_line_style(canvas::GRID);
+        mesh.axis_style(canvas::FRAME).label_style(canvas::text_style());
+        mesh.axis_desc_style(canvas::text_style()).x_desc(self.axis.label());
+        mesh.x_label_formatter(&|value| canvas::number(*value, 6)).draw()?;
+        let place = |value: f64| chart.backend_coord(&(value, 0.0)).0;
+        let mut y = HEADER + GAP;
+        for (name, bars) in &self.groups {
+            let middle = y + self.height(bars) / 2;
+            canvas::write(area, name, (left - MARGIN / 2, middle), HPos::Right)?;
+            match self.stacked {
+                true => draw_stack(area, bars, y, &place)?,
+                false => self.draw_group(area, bars, y, &place)?,
+            }
+            y += self.height(bars) + GAP;
+        }
+        let base = place(if self.stacked { 0.0 } else { self.base });
+        area.draw(&PathElement::new([(base, HEADER), (base, HEADER + height)], canvas::FRAME))
+    }
+
+    fn draw_group(
+        &self,
+        area: &Area<'_>,
+        bars: &[Bar],
+        y: i32,
+        place: &dyn Fn(f64) -> i32,
+    ) -> Drawn {
+        for (number, bar) in bars.iter().enumerate() {
+            let top = y + PITCH * number as i32;
+            let ends = [place(self.base), place(bar.value.unwrap_or(self.base))];
+            if bar.value.is_some() {
+                let corners = [(ends[0], top), (ends[1], top + PITCH - 2)];
+                area.draw(&Rectangle::new(corners, colour(number).filled()))?;
+            }
+            let at = (ends[0].max(ends[1]) + 4, top + PITCH / 2 - 1);
+            canvas::write(area, &bar.label, at, HPos::Left)?;
+        }
+        Ok(())
+    }
+}
+
+fn draw_stack(area: &Area<'_>, bars: &[Bar], y: i32, place: &dyn Fn(f64) -> i32) -> Drawn {
+    let mut from = 0.0;
+    for (number, bar) in bars.iter().enumerate() {
+        let to = from + bar.part();
+        let corners = [(place(from), y), (place(to), y + PITCH - 2)];
+        area.draw(&Rectangle::new(corners, colour(number).filled()))?;
+        from = to;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Left ends and widths of the coloured rectangles, from top to bottom.
+    fn rectangles(svg: &Svg) -> Vec<(i32, i32)> {
+        let bars = svg.as_str().lines().filter(|line| {
+            line.starts_with("<rect") && !line.contains("#FFFFFF") && !line.contains("width=\"10\"")
+        });
+        let number = |line: &str, key: &str| -> i32 {
+            let rest = line.split(&format!(" {key}=\"")).nth(1).expect("an attribute");
+            rest.split('"').next().and_then(|text| text.parse().ok()).expect("a number")
+        };
+        bars.map(|line| (number(line, "x"), number(line, "width"))).collect()
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_values_and_say_them() {
+        let mut chart = BarChart::new("erases", Axis::new("erases"), ["none", "haml"]);
+        chart.add("prn_1", [4.0, 1.0]).add("wdev_0", [Bar::new(None), 2.0.into()]);
+        let svg = chart.to_svg();
+        let bars = rectangles(&svg);
+        let widths: Vec<i32> = bars.iter().map(|bar| bar.1).collect();
+        assert_eq!(widths.len(), 3);
+        assert!((widths[0] - 4 * widths[1]).abs() <= 4 && (widths[0] - 2 * widths[2]).abs() <= 2);
+        assert!(bars.iter().all(|bar| bar.0 == bars[0].0), "all begin at zero: {bars:?}");
+        for text in ["prn_1", "wdev_0", "none", "haml", "\n4\n", "\n2\n"] {
+            assert!(svg.as_str().contains(text), "{text:?} is not in {svg}");
+        }
+    }
+
+    #[test]
+    fn negative_bars_go_to_the_left_and_a_base_moves_the_beginning() {
+        let mut chart = BarChart::new("change", Axis::new("change").in_unit("%"), ["change"]);
+        chart.add("a", [-3.0]).add("b", [Bar::from(6.0).labelled("much")]);
+        let svg = chart.to_svg();
+        let bars = rectangles(&svg);
+        assert_eq!(bars[0].0 + bars[0].1, bars[1].0, "they meet at zero");
+        assert!((2 * bars[0].1 - bars[1].1).abs() <= 2);
+        assert!(svg.as_str().contains("much") && svg.as_str().contains("change (%)"));
+        let mut ratios = BarChart::new("", Axis::new("speedup"), ["speedup"]).from_base(1.0);
+        ratios.add("slower", [0.5]).add("faster", [1.5]);
+        let bars = rectangles(&ratios.to_svg());
+        assert!((bars[0].1 - bars[1].1).abs() <= 1 && bars[0].0 + bars[0].1 == bars[1].0);
+    }
+
+    #[test]
+    fn parts_lie_end_to_end() {
+        let mut chart = BarChart::new("parts", Axis::new("share"), ["a", "b", "c"]).stacked();
+        chart.add("whole", [0.5, 0.25, 0.25]);
+        let bars = rectangles(&chart.to_svg());
+        assert!(bars.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0), "{bars:?}");
+        assert!((bars[0].1 - 2 * bars[1].1).abs() <= 2, "{bars:?}");
+    }
+
+    #[test]
+    fn a_chart_without_values_says_so() {
+        let mut chart = BarChart::new("nothing", Axis::new("x"), ["a"]);
+        assert!(chart.to_svg().as_str().contains("no values"));
+        chart.add("group", [f64::NAN]);
+        assert!(chart.to_svg().as_str().contains("no values"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_can_be_drawn(
+            values in prop::collection::vec(any::<f64>(), 0..6),
+            stacked: bool,
+            base: f64,
+        ) {
+            let chart = BarChart::new("any", Axis::new("x"), ["a", "b"]).from_base(base);
+            let mut chart = if stacked { chart.stacked() } else { chart };
+            chart.add("one", values.clone()).add("two", values);
+            prop_assert!(chart.to_svg().as_str().trim_end().ends_with("</svg>"));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Lines and dots over two axes of numbers.
+//!
+//! Points that are not finite are left out, and values beyond 10^15 are drawn as 10^15.
+
+use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Svg, colour};
+use plotters::element::{Circle, Cross, PathElement};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+/// Width and height of a chart without its legend, in pixels.
+const SIZE: (i32, i32) = (680, 420);
+/// Radius of a dot, in pixels.
+const DOT: i32 = 3;
+/// Half the width of a cross, in pixels.
+const CROSS: i32 = 6;
+/// Room for the numbers at an axis, in pixels.
+const NUMBERS: (u32, u32) = (44, 76);
+
+/// Series of points over two axes.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    title: String,
+    x: Axis,
+    y: Axis,
+    series: Vec<Series>,
+}
+
+/// Points that belong together, and how they are drawn.
+#[derive(Clone, Debug)]
+pub struct Series {
+    mark: Mark,
+    points: Vec<(f64, f64)>,
+    name: Option<String>,
+    colour: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Line,
+    Dot,
+    Ring,
+    Cross,
+}
+
+impl Series {
+    fn new(mark: Mark, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let drawable = |(x, y)| canvas::drawable(x).zip(canvas::drawable(y));
+        let points = points.into_iter().filter_map(drawable).collect();
+        Self { mark, points, name: None, colour: None }
+    }
+
+    /// A line through the points in their order.
+    pub fn line(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::new(Mark::Line, points)
+    }
+
+    /// A line that keeps each value until the next point, for what changes at once: the best
+    /// result so far, a setting.
+    pub fn steps(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let mut last = None;
+        let corners = points.into_iter().flat_map(|(x, y)| {
+            let corner = last.replace(y).map(|before| (x, before));
+            corner.into_iter().chain([(x, y)])
+        });
+        let corners: Vec<(f64, f64)> = corners.collect();
+        Self::line(corners)
+    }
+
+    /// A filled dot for each point.
+    pub fn dots(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::new(Mark::Dot, points)
+    }
+
+    /// An empty circle for each point.
+    pub fn rings(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::new(Mark::Ring, points)
+    }
+
+    /// A large black cross for each point, such as the centre of a cluster.
+    pub fn crosses(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::new(Mark::Cross, points)
+    }
+
+    /// Puts the series into the legend.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// Gives the series a colour by number; two series of one number look alike. Without it a
+    /// series has the number of its place in the chart. From number 8 on the colours come again,
+    /// and dots are rings.
+    #[must_use]
+    pub fn coloured(self, number: usize) -> Self {
+        Self { colour: Some(number), ..self }
+    }
+}
+
+impl Chart {
+    /// A chart without series.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { title: title.into(), x, y, series: Vec::new() }
+    }
+
+    /// Adds a series. Later series are drawn over earlier ones.
+    pub fn add(&mut self, series: Series) -> &mut Self {
+        let colour = series.colour.or(Some(self.series.len()));
+        self.series.push(Series { colour, ..series });
+        self
+    }
+
+    /// Draws it. A chart without points has its title and says so.
+    pub fn to_svg(&self) -> Svg {
+        let legend = canvas::legend_width(self.names().map(|(_, name)| name));
+        let lines = self.names().count() as i32 * LINE + HEADER + MARGIN;
+        let size = ((SIZE.0 + legend) as u32, SIZE.1.max(lines) as u32);
+        canvas::picture(&self.title, size, |area| {
+            let middle = (SIZE.0 / 2, SIZE.1 / 2);
+            match self.ranges() {
+                None => canvas::write(area, "no points", middle, HPos::Center),
+                Some(ranges) => self.draw(area, ranges, legend),
+            }
+        })
+    }
+
+    fn names(&self) -> impl Iterator<Item = (&Series, &str)> {
+        self.series.iter().filter_map(|series| Some((series, series.name.as_deref()?)))
+    }
+
+    fn ranges(&self) -> Option<[(f64, f64); 2]> {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let x = canvas::range(points().map(|point| point.0))?;
+        let y = canvas::range(points().map(|point| point.1))?;
+        // So that no dot stands on the frame.
+        let room = |(low, high): (f64, f64)| {
+            let room = 0.04 * (high - low);
+            (low - room, high + room)
+        };
+        Some([room(x), room(y)])
+    }
+
+    fn draw(&self, area: &Area<'_>, [x, y]: [(f64, f64); 2], legend: i32) -> Drawn {
+        let plot = area.margin(HEADER, MARGIN, MARGIN, MARGIN + legend);
+        let mut chart = ChartBuilder::on(&plot)
+            .x_label_area_size(NUMBERS.0)
+            .y_label_area_size(NUMBERS.1)
+            .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
+        let mesh = &mut chart.configure_mesh();
+        mesh.x_labels(8).y_labels(8).max_light_lines(0).bold_line_style(canvas::GRID);
+        mesh.axis_style(canvas::FRAME).label_style(canvas::text_style());
+        mesh.axis_desc_style(canvas::text_style());
+        mesh.x_desc(self.x.label()).y_desc(self.y.label());
+        mesh.x_label_formatter(&|value| canvas::number(*value, 6));
+        mesh.y_label_formatter(&|value| canvas::number(*value, 6)).draw()?;
+        for series in &self.series {
+            let points: Vec<(i32, i32)> =
+                series.points.iter().map(|point| chart.backend_coord(point)).collect();
+            series.draw(area, &points)?;
+        }
+        let left = area.dim_in_pixel().0 as i32 - legend;
+        for (row, (series, name)) in self.names().enumerate() {
+            let y = HEADER + MARGIN + LINE * row as i32;
+            series.draw_sample(area, (left, y))?;
+            canvas::write(area, name, (left + 2 * MARGIN, y), HPos::Left)?;
+        }
+        Ok(())
+    }
+}
+
+impl Series {
+    /// Draws the series at places of the picture.
+    fn draw(&self, area: &Area<'_>, points: &[(i32, i32)]) -> Drawn {
+        let number = self.colour.unwrap_or(0);
+        let colour = colour(number);
+        let hollow = self.mark == Mark::Ring || canvas::repeats(number);
+        match self.mark {
+            Mark::Line => area.draw(&PathElement::new(points.to_vec(), colour.stroke_width(2))),
+            Mark::Dot | Mark::Ring => points.iter().try_for_each(|point| match hollow {
+                true => area.draw(&Circle::new(*point, DOT, colour.stroke_width(1))),
+                false => area.draw(&Circle::new(*point, DOT, colour.mix(0.6).filled())),
+            }),
+            Mark::Cross => points
+                .iter()
+                .try_for_each(|point| area.draw(&Cross::new(*point, CROSS, BLACK.stroke_width(2)))),
+        }
+    }
+
+    /// Draws what stands for the series in the legend.
+    fn draw_sample(&self, area: &Area<'_>, (x, y): (i32, i32)) -> Drawn {
+        match self.mark {
+            Mark::Line => self.draw(area, &[(x, y), (x + MARGIN, y)]),
+            Mark::Dot | Mark::Ring | Mark::Cross => self.draw(area, &[(x + MARGIN / 2, y)]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn chart() -> Chart {
+        Chart::new("a & b", Axis::new("load").in_unit("1/s"), Axis::new("latency").in_unit("us"))
+    }
+
+    #[test]
+    fn every_point_is_drawn_once_and_the_legend_has_a_sample() {
+        let mut chart = chart();
+        chart.add(Series::dots([(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN)]).named("first"));
+        chart.add(Series::rings([(0.5, 1.5)]).coloured(0));
+        chart.add(Series::line([(0.0, 0.0), (1.0, 1.0)]).named("second"));
+        let svg = chart.to_svg();
+        assert_eq!(svg.as_str().matches("<circle").count(), 2 + 1 + 1);
+        let thick = svg.as_str().matches("stroke-width=\"2\"").count();
+        assert_eq!(thick, 2, "the line and its sample: {svg}");
+        for text in ["a &amp; b", "load (1/s)", "latency (us)", "first", "second"] {
+            assert!(svg.as_str().contains(text), "{text} is not in {svg}");
+        }
+    }
+
+    #[test]
+    fn points_lie_where_their_values_say() {
+        let mut chart = chart();
+        chart.add(Series::dots([(0.0, 0.0), (5.0, 5.0), (10.0, 10.0)]));
+        let svg = chart.to_svg();
+        let place = |line: &str, key: &str| -> i32 {
+            let rest = line.split(&format!(" {key}=\"")).nth(1).expect("an attribute");
+            rest.split('"').next().and_then(|text| text.parse().ok()).expect("a number")
+        };
+        let circles = svg.as_str().lines().filter(|line| line.starts_with("<circle"));
+        let places: Vec<(i32, i32)> =
+            circles.map(|line| (place(line, "cx"), place(line, "cy"))).collect();
+        let [low, middle, high] = places[..] else { panic!("three dots: {svg}") };
+        assert!((low.0 + high.0 - 2 * middle.0).abs() <= 1 && low.0 < middle.0);
+        assert!((low.1 + high.1 - 2 * middle.1).abs() <= 1 && low.1 > middle.1, "up is more");
+    }
+
+    #[test]
+    fn steps_keep_a_value_until_the_next() {
+        let steps = Series::steps([(0.0, 1.0), (2.0, 3.0), (4.0, 2.0)]);
+        let corners = [(0.0, 1.0), (2.0, 1.0), (2.0, 3.0), (4.0, 3.0), (4.0, 2.0)];
+        assert_eq!(steps.points, corners);
+    }
+
+    #[test]
+    fn a_chart_without_points_says_so() {
+        assert!(chart().to_svg().as_str().contains("no points"));
+        let mut empty = chart();
+        empty.add(Series::line([(f64::INFINITY, 0.0)]).named("nothing"));
+        assert!(empty.to_svg().as_str().contains("no points"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_can_be_drawn(points in prop::collection::vec(any::<(f64, f64)>(), 0..8)) {
+            let mut chart = chart();
+            chart.add(Series::dots(points.clone()).coloured(9)).add(Series::steps(points));
+            prop_assert!(chart.to_svg().as_str().trim_end().ends_with("</svg>"));
+        }
+
+        #[test]
+        fn close_numbers_can_be_drawn(at in -1e15..1e15_f64, by in 0.0..1e-3_f64) {
+            let mut chart = chart();
+            chart.add(Series::line([(at, by), (at * (1.0 + by), -by), (at + by, at)]));
+            prop_assert!(chart.to_svg().as_str().trim_end().ends_with("</svg>"));
+        }
+    }
+}
