@@ -1,7 +1,7 @@
 //! The command line as a whole: help, exit codes, pipes, colour, completions, manual pages.
 
+use crate::support::{binary, ssdtune};
 use predicates::prelude::*;
-use ssdtune_tests::{binary, ssdtune};
 use std::process::{Command, Stdio};
 
 #[test]

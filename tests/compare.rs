@@ -1,8 +1,8 @@
 //! `ssdtune compare placement`, and drives with a placement policy: documents, refusals, determinism.
 
+use crate::support::ssdtune;
 use predicates::prelude::*;
 use serde_json::Value;
-use ssdtune_tests::ssdtune;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -1,14 +1,13 @@
 //! `ssdtune config …` from outside.
 
+use crate::support::{parse, root, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
 use ssdtune_model::{presets, testing::shared};
-use ssdtune_tests::ssdtune;
 use std::path::PathBuf;
 
 fn json(arguments: &[&str]) -> Value {
-    let assert = ssdtune().args(arguments).arg("--json").assert();
-    serde_json::from_slice(&assert.get_output().stdout).expect("one JSON document")
+    parse(&ssdtune().args(arguments).arg("--json").assert())
 }
 
 fn file(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
@@ -146,8 +145,7 @@ fn show_and_params_speak_json() {
 
 #[test]
 fn the_written_parameter_page_is_the_committed_one() {
-    let committed =
-        std::fs::read(ssdtune_tests::root().join("docs/parameters.md")).expect("a page");
+    let committed = std::fs::read(root().join("docs/parameters.md")).expect("a page");
     ssdtune().args(["config", "params", "--markdown"]).assert().stdout(committed);
 }
 

@@ -1,8 +1,8 @@
 //! `ssdtune db …` from outside.
 
+use crate::support::{self, ssdtune};
 use predicates::prelude::*;
 use serde_json::{Value, json};
-use ssdtune_tests::ssdtune;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,7 @@ impl Scratch {
     }
 
     fn json(&self, name: &str, arguments: &[&str]) -> Value {
-        let assert = self.db(name, arguments).arg("--json").assert().success();
-        serde_json::from_slice(&assert.get_output().stdout).expect("one JSON document")
+        support::document(&mut self.db(name, arguments))
     }
 
     /// An AutoDB of some records of two kinds.

@@ -2,9 +2,9 @@
 //!
 //! Where valgrind is not installed, what needs it says so and is skipped; likewise qemu-x86_64.
 
+use crate::support::{parse, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
-use ssdtune_tests::ssdtune;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -95,14 +95,14 @@ fn events_a_fit_and_firmware_time_in_a_simulation() {
     }
     let mut fit = ftl(&["fit", "--json", "--host"]);
     let done = fit.arg(&host).arg("--target").arg(target).arg("--out").arg(&model).assert();
-    let report: Value = serde_json::from_slice(&done.success().get_output().stdout).unwrap();
+    let report = parse(&done.success());
     assert_eq!(report["records"], 24);
     assert_eq!(report["judgements"].as_array().unwrap().len(), 7);
     assert!(report["target"].as_str().unwrap().starts_with("measured on"));
     simulated(&model);
     let mut predict = ftl(&["predict", "--json", "--model"]);
     let done = predict.arg(&model).arg("--host").arg(&host).assert().success();
-    let predicted: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let predicted = parse(&done);
     let groups = predicted["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 24);
     assert!(groups.iter().all(|group| group["predicted_ns"].as_f64().unwrap() > 0.0));
@@ -127,7 +127,7 @@ fn simulated(model: &Path) {
             .args(["--requests", "5000", "--start", "steady", "--replay", "closed:4"])
             .args(more);
         let done = command.assert().success();
-        let document: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+        let document = parse(&done);
         document["cells"][0].clone()
     };
     let (plain, with) = (run(&[]), run(&["--ftl-time", model.to_str().unwrap()]));

@@ -1,8 +1,8 @@
 //! `ssdtune grade` from end to end: drives, points of another optimiser, seeds, wrong input.
 
+use crate::support::{parse, ssdtune};
 use predicates::prelude::*;
 use serde_json::{Value, json};
-use ssdtune_tests::ssdtune;
 
 fn grade(more: &[&str]) -> assert_cmd::Command {
     let mut command = ssdtune();
@@ -24,7 +24,7 @@ fn the_baseline_is_0_and_a_faster_drive_above() {
     std::fs::write(&faster, "name = \"f\"\nbase = \"intel-750\"\n[bus]\nwidth_bytes = 8\n")
         .unwrap();
     let done = grade(&["--json", "intel-750"]).arg(&faster).assert().success();
-    let graded: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let graded = parse(&done);
     assert_eq!(graded[0]["grade"], 0.0);
     assert_eq!(graded[0]["others"].as_array().map(Vec::len), Some(1));
     assert!(graded[1]["grade"].as_f64().unwrap() > 0.01, "{graded}");
@@ -35,7 +35,7 @@ fn the_baseline_is_0_and_a_faster_drive_above() {
 #[test]
 fn points_are_answered_a_line_for_a_line() {
     let axes = grade(&["--axes"]).assert().success();
-    let axes: Value = serde_json::from_slice(&axes.get_output().stdout).unwrap();
+    let axes = parse(&axes);
     let channels = axes.as_array().unwrap().iter().find(|axis| axis["key"] == "bus.channels");
     assert_eq!(channels.unwrap()["baseline"], 12);
     // The baseline; a better bus; a layout of half the capacity.
@@ -82,7 +82,7 @@ fn one_seed_sets_two() {
         command.args(["search", "--target", "database", "--others", "none", "--requests", "300"]);
         command.args(["--algorithm", "random", "--budget", "4", "--no-db", "-q", "--json"]);
         let done = command.args(more).assert().success();
-        let mut own: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+        let mut own = parse(&done);
         own["effort"] = json!(null);
         own
     };

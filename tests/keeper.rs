@@ -1,8 +1,8 @@
 //! `ssdtune keeper` and `simulate --allocator` from end to end: label, resume, eval, map, compare, wrong input.
 
+use crate::support::{document, ssdtune};
 use predicates::prelude::*;
 use serde_json::{Value, json};
-use ssdtune_tests::ssdtune;
 use std::path::{Path, PathBuf};
 
 /// The drive of Table I with fewer blocks.
@@ -48,19 +48,14 @@ fn model(directory: &Path) -> PathBuf {
     path
 }
 
-fn json_of(command: &mut assert_cmd::Command) -> Value {
-    let done = command.arg("--json").assert().success();
-    serde_json::from_slice(&done.get_output().stdout).unwrap()
-}
-
 #[test]
 fn labels_go_on_where_they_ended_and_are_judged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("labels.jsonl");
-    let summary = json_of(&mut label(&path, &["--mixes", "4", "--tenants", "4,2"]));
+    let summary = document(&mut label(&path, &["--mixes", "4", "--tenants", "4,2"]));
     assert_eq!(summary["mixes"], 4);
     let four = std::fs::read_to_string(&path).unwrap();
-    json_of(&mut label(&path, &["--mixes", "24", "--tenants", "4,2"]));
+    document(&mut label(&path, &["--mixes", "24", "--tenants", "4,2"]));
     let all = std::fs::read_to_string(&path).unwrap();
     assert!(all.starts_with(&four), "what was known stays");
     // Other settings are another file.
@@ -70,7 +65,7 @@ fn labels_go_on_where_they_ended_and_are_judged() {
         .stderr(predicate::str::contains("begun with other settings"));
     let model = model(directory.path());
     let mut eval = keeper(&["eval", "--all", "--model"]);
-    let document = json_of(eval.arg(&model).arg(&path));
+    let document = document(eval.arg(&model).arg(&path));
     assert_eq!(document["model"]["mixes"], 24);
     assert_eq!(document["cost"]["multiplications"], 9 * 42);
     assert!(document["shared"]["regret_mean"].as_f64().unwrap() > 0.0);
@@ -82,7 +77,7 @@ fn labels_go_on_where_they_ended_and_are_judged() {
 fn a_map_has_every_level_and_share() {
     let directory = tempfile::tempdir().unwrap();
     let mut map = keeper(&["map", "--model"]);
-    let places = json_of(map.arg(model(directory.path())));
+    let places = document(map.arg(model(directory.path())));
     assert_eq!(places.as_array().unwrap().len(), 20 * 9);
     assert!(places.as_array().unwrap().iter().all(|place| place["strategy"] == "5:3"));
 }
@@ -92,7 +87,7 @@ fn plans_are_compared_on_workloads() {
     let directory = tempfile::tempdir().unwrap();
     let mut compare = keeper(&["compare", "--requests", "3000", "--level", "8"]);
     compare.args(SMALL).args(["--collect-ms", "25", "--repeat", "--workload", "mds_0", "mds_1"]);
-    let document = json_of(compare.arg("--model").arg(model(directory.path())));
+    let document = document(compare.arg("--model").arg(model(directory.path())));
     assert_eq!(document["writers"], json!([true, false]));
     assert_eq!(document["level"], 7);
     let lines = document["lines"].as_array().unwrap();
@@ -135,8 +130,8 @@ fn a_simulation_takes_an_allocator() {
         }
         command
     };
-    let shared = json_of(&mut run(None));
-    let keeper = json_of(&mut run(Some(&format!("keeper:{}", model.display()))));
+    let shared = document(&mut run(None));
+    let keeper = document(&mut run(Some(&format!("keeper:{}", model.display()))));
     let decisions = keeper["cells"][0]["decisions"].as_array().unwrap();
     assert_eq!(decisions.len(), 1);
     assert_eq!(

@@ -1,8 +1,8 @@
 //! `ssdtune predict-perf` from end to end: sweep, resume, fit, predict, fio in and out, wrong input.
 
+use crate::support::{parse, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
-use ssdtune_tests::ssdtune;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -52,7 +52,7 @@ fn fitted() -> &'static (tempfile::TempDir, Value) {
         sweep(&results, &["--sample", "400"]).assert().success();
         let mut fit = perf(&["fit", "--train", "300", "--folds", "2", "--json"]);
         let done = fit.arg(&results).arg("--out").arg(&model).assert().success();
-        let report = serde_json::from_slice(&done.get_output().stdout).unwrap();
+        let report = parse(&done);
         (directory, report)
     })
 }
@@ -91,7 +91,7 @@ fn a_prediction_has_an_interval_a_way_and_a_warning() {
         .success()
         .stderr(predicate::str::contains("q_dep = 500 is outside the training range 1 to 64"));
     let done = asked("w50-q16-W64k.r100-R4k.r0").arg("--json").assert().success();
-    let value: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let value = parse(&done);
     let latency = &value["strong"][0];
     let number = |key: &str| latency[key].as_f64().unwrap();
     assert!(0.0 < number("low") && number("low") < number("value"));

@@ -1,8 +1,8 @@
 //! `ssdtune simulate` from end to end: results, sweeps, files, wrong input, exit codes, determinism.
 
+use crate::support::{binary, document, root, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
-use ssdtune_tests::{binary, root, ssdtune};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -40,11 +40,6 @@ fn simulate(trace: &Path, more: &[&str]) -> assert_cmd::Command {
     command.args(["simulate", "--device", "mqsim-default"]).args(SMALL);
     command.arg("--trace").arg(trace).args(more);
     command
-}
-
-fn document(command: &mut assert_cmd::Command) -> Value {
-    let assert = command.arg("--json").assert().success();
-    serde_json::from_slice(&assert.get_output().stdout).expect("one JSON document")
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! `ssdtune trace …` from outside.
 
+use crate::support::{self, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
 use ssdtune_model::testing::shared;
-use ssdtune_tests::ssdtune;
 use std::path::Path;
 
 fn directory() -> tempfile::TempDir {
@@ -16,8 +16,7 @@ fn text(path: &Path) -> &str {
 
 /// The JSON document that a trace command prints.
 fn json(arguments: &[&str]) -> Value {
-    let assert = ssdtune().arg("trace").args(arguments).arg("--json").assert().success();
-    serde_json::from_slice(&assert.get_output().stdout).expect("one JSON document")
+    support::document(ssdtune().arg("trace").args(arguments))
 }
 
 #[test]

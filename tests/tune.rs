@@ -1,9 +1,9 @@
 //! `ssdtune search`, `prune`, `whatif` and `ablate` from end to end: results, resumption, determinism, wrong
 //! input, exit codes.
 
+use crate::support::{self, binary, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
-use ssdtune_tests::{binary, ssdtune};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -29,8 +29,7 @@ fn search(db: &Path, more: &[&str]) -> assert_cmd::Command {
 }
 
 fn document(command: &mut assert_cmd::Command) -> Value {
-    let assert = command.args(["--json", "-q"]).assert().success();
-    serde_json::from_slice(&assert.get_output().stdout).expect("one JSON document")
+    support::document(command.arg("-q"))
 }
 
 /// The answer without what depends on the clock and on what was remembered.

@@ -1,8 +1,8 @@
 //! `ssdtune validate` on the recorded battery, and on broken ones.
 
+use crate::support::{parse, ssdtune};
 use serde_json::Value;
 use ssdtune_model::testing::shared;
-use ssdtune_tests::ssdtune;
 use std::path::Path;
 
 fn validate(directory: &Path, more: &[&str]) -> (Option<i32>, Value) {
@@ -52,7 +52,7 @@ fn a_difference_is_found_and_a_missing_trace_is_skipped() {
 
     std::fs::write(directory.path().join("traces/unl_sizes.trace"), "0 0 nonsense 1 1\n").unwrap();
     let assert = ssdtune().arg("validate").arg(directory.path()).arg("--json").assert().code(3);
-    let document: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+    let document = parse(&assert);
     assert_eq!(document["cases"][0]["status"], "invalid");
 }
 
@@ -76,7 +76,7 @@ fn a_pair_runs_as_it_is_and_gives_what_was_recorded() {
         let mut command = ssdtune();
         command.arg("simulate").arg("--mqsim").arg(battery.join(ssd)).arg(battery.join(workload));
         let assert = command.args(["--exact", "--json"]).assert().success();
-        let document: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+        let document = parse(&assert);
         document["cells"][0]["report"].clone()
     };
     let text = std::fs::read(battery.join("cases.json")).unwrap();

@@ -1,8 +1,8 @@
 //! `ssdtune workload …` and `ssdtune recommend` from outside.
 
+use crate::support::{self, ssdtune};
 use predicates::prelude::*;
 use serde_json::{Value, json};
-use ssdtune_tests::ssdtune;
 use std::fs;
 use std::path::PathBuf;
 
@@ -26,8 +26,7 @@ impl Scratch {
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        let assert = self.run(arguments).arg("--json").assert().success();
-        serde_json::from_slice(&assert.get_output().stdout).expect("one JSON document")
+        support::document(&mut self.run(arguments))
     }
 
     /// A trace file of a bundled model.

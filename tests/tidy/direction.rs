@@ -6,8 +6,8 @@
 
 use crate::modules::{Crate, Id, Target};
 use crate::open::{self, Fault};
+use crate::source::root;
 use crate::source::{crates, is_library};
-use ssdtune_tests::root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

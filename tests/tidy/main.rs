@@ -8,8 +8,7 @@ mod open;
 mod shape;
 mod source;
 
-use source::sources;
-use ssdtune_tests::root;
+use source::{root, sources};
 use std::collections::BTreeSet;
 use std::fs;
 

@@ -5,7 +5,7 @@
 //! `SSDTUNE_TIDY_WRITE=1 cargo test -p ssdtune-tests --test tidy` does. A rule without lines is in
 //! force everywhere.
 
-use ssdtune_tests::root;
+use crate::source::root;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;

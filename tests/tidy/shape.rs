@@ -2,8 +2,8 @@
 
 use crate::direction::read;
 use crate::open::{self, Fault};
+use crate::source::root;
 use crate::source::{crates, is_library, sources};
-use ssdtune_tests::root;
 use std::collections::BTreeMap;
 use std::fs;
 

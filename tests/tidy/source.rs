@@ -1,9 +1,13 @@
 //! The Rust files of the project: which there are, and their text as tokens.
 
 use proc_macro2::TokenStream;
-use ssdtune_tests::root;
 use std::fs;
 use std::path::Path;
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")
+}
 
 /// One Rust file.
 pub struct Source {

@@ -1,0 +1,18 @@
+//! End-to-end tests of the `ssdtune` command, a file for each subcommand or group of them.
+//!
+//! They are tests of the package `ssdtune`, so cargo builds the binary for them once, with the same features.
+
+mod command_line;
+mod compare;
+mod config;
+mod db;
+mod firmware;
+mod grade;
+mod keeper;
+mod predict;
+mod simulate;
+mod support;
+mod trace;
+mod tune;
+mod validate;
+mod workload;

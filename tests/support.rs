@@ -1,0 +1,45 @@
+//! What every end-to-end test needs: the built command, and the root of the repository.
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// The root of the workspace.
+pub fn root() -> &'static Path {
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        root.canonicalize().expect("the crate lies in the workspace")
+    });
+    &ROOT
+}
+
+/// The `ssdtune` command, run in the root of the workspace; colourless unless asked.
+pub fn ssdtune() -> Command {
+    let mut command = Command::new(binary());
+    command.env_remove("CLICOLOR_FORCE").current_dir(root());
+    command
+}
+
+/// The path of the `ssdtune` binary that cargo has built for these tests. `SSDTUNE_BIN` names another one, an
+/// installed one say.
+pub fn binary() -> &'static Path {
+    static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        std::env::var_os("SSDTUNE_BIN").map_or(env!("CARGO_BIN_EXE_ssdtune").into(), PathBuf::from)
+    });
+    &BINARY
+}
+
+/// Runs a command with `--json`, which succeeds, and reads what it printed.
+pub fn document(command: &mut Command) -> Value {
+    parse(&command.arg("--json").assert().success())
+}
+
+/// The JSON document that a command has printed.
+pub fn parse(done: &Assert) -> Value {
+    let output = done.get_output();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("not one JSON document: {error}\n{}", String::from_utf8_lossy(&output.stderr))
+    })
+}
