@@ -181,5 +181,5 @@ fn what_is_missing_or_wrong_is_said() {
         .arg(target)
         .assert()
         .code(3)
-        .stderr(predicate::str::contains("no model of firmware time"));
+        .stderr(predicate::str::contains("is not a model of firmware time"));
 }

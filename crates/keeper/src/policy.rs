@@ -11,10 +11,10 @@ use crate::features::Seen;
 use crate::parts::{self, Forecast};
 use crate::strategy::Strategy;
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::Version;
 use ssdtune_learn::mlp::{Buffer, MlpModel};
+use ssdtune_learn::{ModelFile, ModelFileError, Version};
 use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a network's outputs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,26 +78,8 @@ pub struct Policy {
     pub network: MlpModel,
 }
 
-/// Why a file is no policy.
-#[derive(Debug, thiserror::Error)]
-pub enum PolicyError {
-    /// It cannot be read.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// It is no policy.
-    #[error("{}: {problem}; train it again with `ssdtune keeper train`", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-}
+const FILE: ModelFile =
+    ModelFile { holds: "network of SSDKeeper", written_by: "ssdtune keeper train" };
 
 /// What a policy says of a mix.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,56 +101,48 @@ pub struct Scratch {
 }
 
 impl Policy {
-    /// Reads a file.
+    /// Reads a policy and checks it.
     ///
     /// # Errors
-    /// It cannot be read, or is no policy.
-    pub fn read(path: &Path) -> Result<Self, PolicyError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| PolicyError::Io { path: path.to_path_buf(), source })?;
-        Self::parse(&text)
-            .map_err(|problem| PolicyError::Content { path: path.to_path_buf(), problem })
+    /// The file cannot be read, or holds no sound policy.
+    pub fn read(path: &Path) -> Result<Self, ModelFileError> {
+        FILE.read(path, Self::verify)
     }
 
-    /// Reads the text of a file; an error says what is wrong with it.
-    ///
-    /// # Errors
-    /// It is no policy.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let policy: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let (inputs, outputs) = (policy.network.inputs(), policy.network.outputs());
-        let wanted = policy.kind.shape(policy.strategies.len());
-        if (inputs, outputs) != wanted {
+    /// Whether it can decide: what is wrong with it if not.
+    fn verify(&self) -> Result<(), String> {
+        let found = (self.network.inputs(), self.network.outputs());
+        let wanted = self.kind.shape(self.strategies.len());
+        if found != wanted {
             return Err(format!(
-                "the network has {inputs} inputs and {outputs} outputs where {} and {} are wanted",
-                wanted.0, wanted.1
+                "the network has {} inputs and {} outputs where {} and {} are wanted",
+                found.0, found.1, wanted.0, wanted.1
             ));
         }
-        if policy.strategies.first() != Some(&Strategy::Shared) {
+        if self.strategies.first() != Some(&Strategy::Shared) {
             return Err("its first strategy is not Shared".to_owned());
         }
-        let too_many = |strategy: &&Strategy| match strategy {
+        let all = u64::from(self.channels);
+        let is_wrong = |strategy: &&Strategy| match strategy {
             Strategy::Shared | Strategy::Isolated => false,
             Strategy::ByKind { writers, readers } => {
-                u64::from(*writers) + u64::from(*readers) != u64::from(policy.channels)
+                u64::from(*writers) + u64::from(*readers) != all
             }
-            Strategy::Parts(parts) => {
-                parts.iter().map(|&part| u64::from(part)).sum::<u64>() != u64::from(policy.channels)
-            }
+            Strategy::Parts(parts) => parts.iter().copied().map(u64::from).sum::<u64>() != all,
         };
-        if let Some(strategy) = policy.strategies.iter().find(too_many) {
-            return Err(format!("{strategy} does not divide {} channels", policy.channels));
+        if let Some(strategy) = self.strategies.iter().find(is_wrong) {
+            return Err(format!("{strategy} does not divide {all} channels"));
         }
-        if policy.collect_ns == 0 {
+        if self.collect_ns == 0 {
             return Err("collect_ns must be above 0".to_owned());
         }
-        let rate = policy.intensity.requests_per_s_max;
-        let numbers = [rate, policy.abstain, policy.risk, policy.burst_max];
+        let rate = self.intensity.requests_per_s_max;
+        let numbers = [rate, self.abstain, self.risk, self.burst_max];
         if !(numbers.into_iter().all(f64::is_finite) && rate > 0.0) {
             let names = "intensity, abstain, risk and burst_max";
             return Err(format!("{names} must be finite numbers, intensity above 0"));
         }
-        Ok(policy)
+        Ok(())
     }
 
     /// What its decisions need.

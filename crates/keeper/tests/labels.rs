@@ -59,7 +59,15 @@ fn policy(best: &str) -> Policy {
         "network": { "version": 1, "activation": "relu", "output": "linear",
             "layers": [{ "inputs": 9, "weights": vec![0.0; 9 * 42], "bias": bias }] },
     });
-    Policy::parse(&text.to_string()).expect("a policy")
+    read(&text.to_string()).expect("a policy")
+}
+
+/// A policy from the text of its file; an error as it is shown.
+fn read(text: &str) -> Result<Policy, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("policy.json");
+    std::fs::write(&path, text).unwrap();
+    Policy::read(&path).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -227,7 +235,7 @@ fn a_policy_for_other_drives_is_refused() {
 #[test]
 fn files_that_are_no_policies_are_refused_with_a_reason() {
     let sound = serde_json::to_string(&policy("7:1")).unwrap();
-    assert!(Policy::parse(&sound).is_ok());
+    assert!(read(&sound).is_ok());
     for (from, to, problem) in [
         ("\"channels\":8", "\"channels\":9", "Isolated"),
         ("\"Shared\",", "", "9 inputs and 42 outputs where 9 and 41 are wanted"),
@@ -240,7 +248,7 @@ fn files_that_are_no_policies_are_refused_with_a_reason() {
         ("\"seed\":0", "\"sed\":0", "unknown field `sed`"),
     ] {
         assert!(sound.contains(from), "{from}");
-        let error = Policy::parse(&sound.replacen(from, to, 1)).unwrap_err();
+        let error = read(&sound.replacen(from, to, 1)).unwrap_err();
         let expected = if problem == "Isolated" { "does not divide 9 channels" } else { problem };
         assert!(error.contains(expected), "{error}");
     }

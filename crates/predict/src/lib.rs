@@ -7,6 +7,3 @@
 
 pub mod blackbox;
 pub mod firmware;
-mod model_file;
-
-pub use model_file::ModelFileError;

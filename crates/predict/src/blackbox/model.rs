@@ -11,9 +11,8 @@
 use super::features::{Characteristics, Features};
 use super::regressor::{FitError, Regressor};
 use super::results::Source;
-use crate::model_file::{Kind, ModelFileError};
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::{Version, metrics};
+use ssdtune_learn::{ModelFile, ModelFileError, Version, metrics};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -189,7 +188,8 @@ pub struct Prediction {
     pub warnings: Vec<String>,
 }
 
-const FILE: Kind = Kind { what: "black-box model", made_by: "ssdtune predict-perf fit" };
+const FILE: ModelFile =
+    ModelFile { holds: "black-box model", written_by: "ssdtune predict-perf fit" };
 
 impl Model {
     /// Reads a model and checks it.

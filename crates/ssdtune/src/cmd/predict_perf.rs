@@ -17,7 +17,6 @@ use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
 use ssdtune_model::CheckedConfig;
-use ssdtune_predict::ModelFileError;
 use ssdtune_predict::blackbox::model::Model;
 use ssdtune_predict::blackbox::point::Point;
 use ssdtune_predict::blackbox::results::{Results, ResultsError};
@@ -104,7 +103,7 @@ fn read_text(path: &Path) -> Outcome<String> {
 }
 
 fn read_model(path: &Path) -> Outcome<Model> {
-    Model::read(path).map_err(|error: ModelFileError| Failure::input(error))
+    Model::read(path).map_err(Failure::input)
 }
 
 fn read_results(path: &Path) -> Outcome<Results> {

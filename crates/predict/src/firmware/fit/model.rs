@@ -3,9 +3,8 @@
 use super::judge::Errors;
 use crate::firmware::predictor::Predictor;
 use crate::firmware::profile::{Source, Statistic};
-use crate::model_file::{Kind, ModelFileError};
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::Version;
+use ssdtune_learn::{ModelFile, ModelFileError, Version};
 use std::path::Path;
 
 /// Where a model comes from.
@@ -51,8 +50,8 @@ pub struct FirmwareModel {
     pub counts_errors: Errors,
 }
 
-const FILE: Kind =
-    Kind { what: "model of firmware time", made_by: "ssdtune predict-perf ftl fit --out" };
+const FILE: ModelFile =
+    ModelFile { holds: "model of firmware time", written_by: "ssdtune predict-perf ftl fit --out" };
 
 impl FirmwareModel {
     /// Its text.
