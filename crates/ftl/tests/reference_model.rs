@@ -3,20 +3,15 @@
 //!
 //! Every step compares what it touched; every few hundred steps everything is compared and [`Ftl::check`]
 //! walks the drive. A failing run is shrunk, and printed with the number that makes it happen again:
-//! `FTL_REFERENCE_CASE=17 cargo test -p ssdtune-ftl --test reference_model`. `FTL_REFERENCE_STEPS` and
+//! `FTL_REFERENCE_CASE=17 cargo test -p ssdtune-ftl reference_model`. `FTL_REFERENCE_STEPS` and
 //! `FTL_REFERENCE_CASES` set the length and the number of runs.
 //!
 //! [`Ftl::check`]: ssdtune_ftl::Ftl::check
 
-#[path = "reference/cached_mapping.rs"]
 mod cached_mapping;
-#[path = "reference/cases.rs"]
 mod cases;
-#[path = "reference/drive.rs"]
 mod drive;
-#[path = "reference/driver.rs"]
 mod driver;
-#[path = "reference/shrink.rs"]
 mod shrink;
 
 use rand::{RngExt, SeedableRng};

@@ -1,9 +1,6 @@
 //! Tenants get other channels while the drive runs: nothing is lost, and what is not switched is not changed.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::Mix;
+use crate::drives::{self, Mix};
 use ssdtune_model::config::{Allocation, CacheMode};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{

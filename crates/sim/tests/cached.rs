@@ -1,9 +1,6 @@
 //! Cache commands, read retry and wear, by times computed by hand: one die, one page after the other.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::WATCH;
+use crate::drives::{self, WATCH};
 use ssdtune_model::config::{CacheMode, Compat, FlashTechnology, SuspensionSupport};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Completion, Outcome, Simulator, Stream, Tenant};

@@ -1,10 +1,7 @@
 //! Against what arithmetic says: no bandwidth beyond the link, the channels or the flash, most of the least
 //! of them under a deep queue, and the waiting time of the M/D/1 queue at a single die.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, WATCH, fill, run};
+use crate::drives::{self, Mix, WATCH, fill, run};
 use ssdtune_model::config::{CacheMode, FlashTechnology};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};

@@ -4,10 +4,7 @@
 //! `SIM_CORNERS_CASE=17` runs one case, `SIM_CORNERS_CASES=5000` more of them. A failing case is run again
 //! with ever fewer requests, and the fewest that still fail are printed.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, WATCH, pick};
+use crate::drives::{self, Mix, WATCH, pick};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::*;

@@ -1,9 +1,6 @@
 //! One input, one output: between runs, between threads, and between the ways of handing requests over.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, Ran, WATCH};
+use crate::drives::{self, Mix, Ran, WATCH};
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::{Allocation, CacheMode, Compat, GcPolicy};
 use ssdtune_sim::{Completion, Simulator, Tenant};

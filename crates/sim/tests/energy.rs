@@ -1,10 +1,7 @@
 //! Energy by hand: a second at rest, a page read, a block's cycle, the power of a window; and what must hold of
 //! any run: parts make the whole, nothing falls, the peak is not below the average.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, WATCH};
+use crate::drives::{self, Mix, WATCH};
 use ssdtune_model::config::{CacheMode, FlashTechnology, SuspensionSupport};
 use ssdtune_model::ledger::Memory;
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};

@@ -2,10 +2,7 @@
 //! A run ends, either complete or with the clear result that it is out of space, and no page is lost: what the
 //! drive maps is what was written and not trimmed since.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::Mix;
+use crate::drives::{self, Mix};
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::{CacheMode, GcPolicy};
 use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};

@@ -1,10 +1,7 @@
 //! A drive with a past, run in time: it is the drive that stores everything its past defines, and it is
 //! ready at once whatever its size.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, small};
+use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{Allocation, CacheMode, GcPolicy, Sharing};
 use ssdtune_model::{Bytes, DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Footprint, InitialContent, InitialState, Places, Simulator, Tenant};

@@ -4,10 +4,7 @@
 //! a few other values until a result changes. Where the catalogue calls a key inert, changing it must change
 //! nothing.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::Mix;
+use crate::drives::{self, Mix};
 use ssdtune_model::catalogue::{Effect, Legal, Parameter, Value, parameters};
 use ssdtune_model::config::*;
 use ssdtune_model::{DeviceConfig, Nanos};

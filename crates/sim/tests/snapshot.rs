@@ -1,9 +1,6 @@
 //! A drive restored from a snapshot goes on as the drive that was never stopped, from any moment on.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, small};
+use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{Allocation, CacheMode, Compat, GcPolicy, HostInterface};
 use ssdtune_model::{DeviceConfig, Nanos};
 use ssdtune_sim::{

@@ -1,9 +1,6 @@
 //! Suspension by times computed by hand: what a read gains, what the operation it interrupts loses, and how often.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::WATCH;
+use crate::drives::{self, WATCH};
 use ssdtune_model::config::{CacheMode, FlashTechnology, SuspensionSupport};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};

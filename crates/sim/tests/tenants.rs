@@ -1,10 +1,7 @@
 //! Several tenants on a drive: their shares make up the whole, each bears what it causes, and a tenant that shares
 //! with nobody is not slowed down.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, Ran};
+use crate::drives::{self, Mix, Ran};
 use serde_json::Value;
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::{CacheMode, SuspensionSupport};

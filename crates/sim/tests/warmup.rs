@@ -1,9 +1,6 @@
 //! A drive aged without time is the drive that served the same requests with time, one after the other.
 
-#[path = "support/drives.rs"]
-mod drives;
-
-use drives::{Mix, small};
+use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{CacheMode, GcPolicy};
 use ssdtune_model::{DeviceConfig, Nanos};
 use ssdtune_sim::{Completion, Filling, Report, Simulator, Tenant};

@@ -1,5 +1,4 @@
 //! Small drives and request streams for tests.
-#![allow(dead_code, reason = "each test binary uses its part")]
 
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};

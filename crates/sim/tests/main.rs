@@ -1,0 +1,16 @@
+//! Tests of the simulator from outside, in one binary: a file for each thing that must hold.
+
+mod allocate;
+mod cached;
+mod closed_forms;
+mod corners;
+mod determinism;
+mod drives;
+mod energy;
+mod extremes;
+mod initial_content;
+mod keys;
+mod snapshot;
+mod suspension;
+mod tenants;
+mod warmup;
