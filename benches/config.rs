@@ -7,7 +7,8 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ssdtune_model::document::Document;
-use ssdtune_model::{Ppn, mqsim, presets};
+use ssdtune_model::{Ppn, presets};
+use ssdtune_mqsim as mqsim;
 use std::hint::black_box;
 
 fn files(c: &mut Criterion) {

@@ -1,8 +1,9 @@
 //! What the simulator is timed on: the speed list of the recorded MQSim battery, and cases of our own.
 
 use ssdtune_model::config::{CacheMode, DeviceConfig};
-use ssdtune_model::scenario::Source;
-use ssdtune_model::{Bytes, CheckedConfig, Nanos, Sectors, mqsim, presets, testing};
+use ssdtune_model::{Bytes, CheckedConfig, Nanos, Sectors, presets, testing};
+use ssdtune_mqsim::scenario::Source;
+use ssdtune_mqsim::{read_device, read_workload};
 use ssdtune_sim::{Observe, Outcome, Replay, Report, Simulator, Stream, Tenant};
 use ssdtune_trace::{Format, Op, ReadOptions, Request, TenantId};
 use std::path::Path;
@@ -54,8 +55,8 @@ fn recorded_case(folder: &Path, entry: &serde_json::Value, requests_max: usize) 
         let path = folder.join(entry[key].as_str().expect("a path"));
         std::fs::read_to_string(path).expect("a file of the battery")
     };
-    let config = mqsim::read_device(&read("ssd")).expect("a drive of the battery").value;
-    let scenarios = mqsim::read_workload(&read("workload")).expect("a workload").value;
+    let config = read_device(&read("ssd")).expect("a drive of the battery").value;
+    let scenarios = read_workload(&read("workload")).expect("a workload").value;
     let flow = &scenarios[0].flows[0];
     assert!(matches!(flow.source, Source::Trace(_)), "the speed list replays traces");
     let packed = trace.with_extension("trace.xz");

@@ -20,6 +20,7 @@ pub use value::{Candidates, Field, Kind, Legal, Unit, Value};
 
 use crate::config::DeviceConfig;
 use crate::fault::{Fault, Faults, Problem};
+use crate::nearest::closest_name;
 
 /// Where MQSim's XML holds a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,64 +130,7 @@ pub fn find(key: &str) -> Option<&'static Parameter> {
 pub fn nearest(key: &str) -> Option<&'static str> {
     let last = parameters().find(|row| row.key.rsplit('.').next() == Some(key));
     let names = || parameters().flat_map(|row| std::iter::once(row.key).chain(row.aliases()));
-    last.map(|row| row.key).or_else(|| closest(key, names()))
-}
-
-/// The candidate most like `word`, if it is like it at all.
-pub(crate) fn closest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    // Longer than any name: a distance would cost its square.
-    const LONGEST: usize = 64;
-    if word.len() > LONGEST {
-        return None;
-    }
-    let word = word.to_ascii_lowercase();
-    // A third of the letters wrong is still a typo; more is another word.
-    let length = word.chars().count();
-    let bound = length.max(3) / 3;
-    let letters = Letters::of(&word);
-    let mut nearest = None;
-    let mut limit = bound;
-    for name in candidates {
-        let apart = name.chars().count().abs_diff(length);
-        if apart > limit || letters.apart(&Letters::of(name)) > limit {
-            continue;
-        }
-        let distance = strsim::damerau_levenshtein(&word, &name.to_ascii_lowercase());
-        if distance <= limit {
-            nearest = Some(name);
-            // The first of equals stays.
-            let Some(closer) = distance.checked_sub(1) else { break };
-            limit = closer;
-        }
-    }
-    nearest
-}
-
-/// How often each letter stands in a word, without regard to case or place. Some letters share a counter,
-/// which only makes words look more alike.
-struct Letters([u8; 64]);
-
-impl Letters {
-    fn of(word: &str) -> Self {
-        let mut counts = [0_u8; 64];
-        for letter in word.chars() {
-            let count = &mut counts[u32::from(letter.to_ascii_lowercase()) as usize % 64];
-            *count = count.saturating_add(1);
-        }
-        Self(counts)
-    }
-
-    /// The edits that lie between two words at least: one replaces, adds or takes a single letter. Costs a
-    /// hundredth of the distance itself.
-    fn apart(&self, other: &Self) -> usize {
-        let surplus = |a: &[u8; 64], b: &[u8; 64]| {
-            a.iter().zip(b).map(|(a, b)| usize::from(a.saturating_sub(*b))).sum::<usize>()
-        };
-        surplus(&self.0, &other.0).max(surplus(&other.0, &self.0))
-    }
+    last.map(|row| row.key).or_else(|| closest_name(key, names()))
 }
 
 /// Sets one parameter from text, as `--set gc.threshold=0.1` does. `key` is a key of the catalogue or an
@@ -227,9 +171,9 @@ impl Parameter {
         self.legal.parse(text, self.unit).ok_or_else(|| self.illegal(text))
     }
 
-    /// The complaint about `text` as a value.
-    pub(crate) fn illegal(&self, text: &str) -> Problem {
-        let nearest = closest(text, self.legal.names()).map(str::to_owned);
+    /// The complaint that `text` is no legal value of this parameter.
+    pub fn illegal(&self, text: &str) -> Problem {
+        let nearest = closest_name(text, self.legal.names()).map(str::to_owned);
         let unit = self.unit.sign();
         let legal = match (&self.legal, unit) {
             (Legal::Names(_), _) | (_, "") => self.legal.to_string(),

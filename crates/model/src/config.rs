@@ -64,8 +64,6 @@ macro_rules! choice {
     };
 }
 
-pub(crate) use choice;
-
 choice!(
     /// How the host talks to the drive.
     HostInterface {

@@ -6,6 +6,7 @@
 use crate::config::{DeviceConfig, FlashTechnology, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::{Ledger, Memory};
+use crate::nearest::closest_name;
 use crate::units::Bytes;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -179,7 +180,7 @@ impl Constraints {
             "min_overprovisioning" => self.min_overprovisioning = Some(real(value, 0.0, 0.95)?),
             _ => {
                 let names = NAMES.iter().chain(others).copied();
-                let nearest = crate::catalogue::closest(name, names).map(str::to_owned);
+                let nearest = closest_name(name, names).map(str::to_owned);
                 return Err(Problem::UnknownKey { nearest });
             }
         }
@@ -234,7 +235,7 @@ fn choice<T>(
     parse(text).ok_or_else(|| Problem::Illegal {
         expected: "a name",
         legal: own().collect::<Vec<_>>().join(", "),
-        nearest: crate::catalogue::closest(text, own()).map(str::to_owned),
+        nearest: closest_name(text, own()).map(str::to_owned),
     })
 }
 

@@ -14,6 +14,7 @@
 use crate::catalogue::{self, Legal, Parameter, SECTIONS, Value};
 use crate::config::DeviceConfig;
 use crate::fault::{Fault, Faults, Problem};
+use crate::nearest::closest_name;
 use crate::presets;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -231,7 +232,7 @@ impl Reader<'_> {
                 Err(faults) => self.faults.0.extend(faults.0),
             },
             None => {
-                let nearest = catalogue::closest(name, presets::names()).map(str::to_owned);
+                let nearest = closest_name(name, presets::names()).map(str::to_owned);
                 let legal = presets::names().collect::<Vec<_>>().join(", ");
                 let problem = Problem::Illegal { expected: "the name of a preset", legal, nearest };
                 self.fault("base".to_owned(), at, problem, Some(name.to_string()));
@@ -305,7 +306,7 @@ fn nearest(path: &str) -> Option<&'static str> {
     let sections = || SECTIONS.iter().map(|section| section.name).chain(["name", "base"]);
     catalogue::nearest(path)
         .or_else(|| catalogue::nearest(path.rsplit('.').next().unwrap_or(path)))
-        .or_else(|| catalogue::closest(path, sections()))
+        .or_else(|| closest_name(path, sections()))
 }
 
 fn shown(value: &DeValue<'_>) -> String {

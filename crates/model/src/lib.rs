@@ -13,14 +13,12 @@ pub mod document;
 pub mod fault;
 pub mod geometry;
 pub mod ledger;
-pub mod mqsim;
+mod nearest;
 pub mod presets;
-pub mod scenario;
 pub mod source;
 #[doc(hidden)]
 pub mod testing;
 pub mod units;
-mod xml;
 
 pub use address::{
     BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn,
@@ -31,5 +29,5 @@ pub use config::DeviceConfig;
 pub use constraint::Constraints;
 pub use fault::{Fault, Faults, Problem};
 pub use geometry::Geometry;
-pub use scenario::Scenario;
+pub use nearest::closest_name;
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

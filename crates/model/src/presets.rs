@@ -1,8 +1,8 @@
 //! The drives that come with ssdtune: `configs/devices/*.toml`, built into the library.
 
-use crate::catalogue::closest;
 use crate::config::DeviceConfig;
 use crate::document::Document;
+use crate::nearest::closest_name;
 use thiserror::Error;
 
 macro_rules! presets {
@@ -50,7 +50,7 @@ pub fn load(name: &str) -> Result<DeviceConfig, UnknownPreset> {
     match document {
         // A test parses every one of them.
         Some(parsed) => Ok(parsed.expect("presets are sound").config().clone()),
-        None => Err(UnknownPreset { name: name.to_owned(), nearest: closest(name, names()) }),
+        None => Err(UnknownPreset { name: name.to_owned(), nearest: closest_name(name, names()) }),
     }
 }
 

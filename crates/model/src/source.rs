@@ -1,16 +1,19 @@
-//! A drive by the name a user gives it: a preset, a TOML file or an MQSim XML file.
+//! Loads a drive by the name a user gives it: a preset or a file.
+//!
+//! Files are TOML. A caller that knows another format hands its reader to [`load_with`]; the formats are
+//! told apart by the content of the file, not by its name. Files above 8 MiB are refused unread.
 
-use crate::catalogue::closest;
 use crate::config::DeviceConfig;
 use crate::document::Document;
 use crate::fault::{Fault, Faults, Problem};
-use crate::{catalogue, mqsim, presets};
+use crate::nearest::closest_name;
+use crate::{catalogue, presets};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 use thiserror::Error;
 
-/// Larger than any configuration; more is not even read.
+/// Largest file that is read.
 const MAX_BYTES: u64 = 8 << 20;
 
 /// How a configuration was written.
@@ -20,8 +23,23 @@ pub enum Format {
     Preset,
     /// A TOML file.
     Toml,
-    /// An MQSim `ssdconfig.xml`.
-    Xml,
+    /// A file in the format of the caller's [`ForeignReader`].
+    Foreign,
+}
+
+/// Reads a drive from a format that this crate does not know. `None` says that the text is not in that
+/// format; it is taken for TOML then.
+pub type ForeignReader = fn(&str) -> Option<Result<ForeignDrive, Faults>>;
+
+/// A drive as a [`ForeignReader`] finds it. Its name is the file's.
+#[derive(Clone, Debug)]
+pub struct ForeignDrive {
+    /// The configuration; it has passed its check.
+    pub config: DeviceConfig,
+    /// The keys that the file states, as opposed to those left at their defaults.
+    pub stated: Vec<&'static str>,
+    /// What a user should know about the reading, one sentence each.
+    pub notes: Vec<String>,
 }
 
 /// A drive that was found, read and checked.
@@ -31,11 +49,11 @@ pub struct Loaded {
     pub config: DeviceConfig,
     /// How it was written.
     pub format: Format,
-    /// The text of it.
+    /// The text of the preset or file.
     pub text: String,
-    /// The keys that it states itself.
+    /// The keys that the text or an override states, as opposed to those left at their defaults.
     pub stated: Vec<&'static str>,
-    /// What to know about the reading.
+    /// What a user should know about the reading, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -67,13 +85,25 @@ fn hint(nearest: Option<&'static str>) -> String {
     nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
-/// Loads a preset by name or a file by path; a preset goes before a file of the same name. `overrides` are
-/// `(key, value)` pairs, set in order.
+/// Loads a preset by name or a TOML file by path; a preset goes before a file of the same name. `overrides`
+/// are `(key, value)` pairs, set in order.
 ///
 /// # Errors
-/// There is no such thing, it cannot be read, or it or an override is faulty.
+/// There is no such drive, it cannot be read, or it or an override is faulty.
 pub fn load(name: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
-    let mut loaded = find(name)?;
+    load_with(name, overrides, |_| None)
+}
+
+/// Loads a drive as [`load`] does, from files of a foreign format too.
+///
+/// # Errors
+/// There is no such drive, it cannot be read, or it or an override is faulty.
+pub fn load_with(
+    name: &str,
+    overrides: &[(String, String)],
+    foreign: ForeignReader,
+) -> Result<Loaded, LoadError> {
+    let mut loaded = find(name, foreign)?;
     let mut faults = Faults::default();
     for (key, value) in overrides {
         if let Err(wrong) = catalogue::set(&mut loaded.config, key, value) {
@@ -88,7 +118,7 @@ pub fn load(name: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadEr
     faults.or_ok(loaded).map_err(LoadError::Faulty)
 }
 
-fn find(name: &str) -> Result<Loaded, LoadError> {
+fn find(name: &str, foreign: ForeignReader) -> Result<Loaded, LoadError> {
     if let Some(text) = presets::text(name) {
         return parse(text.to_owned(), Format::Preset, name);
     }
@@ -96,28 +126,22 @@ fn find(name: &str) -> Result<Loaded, LoadError> {
     // What is written like a path is a missing file, not a misspelt preset.
     let is_path = path.extension().is_some() || name.contains(std::path::is_separator);
     if !is_path && !path.exists() {
-        let nearest = closest(name, presets::names());
+        let nearest = closest_name(name, presets::names());
         return Err(LoadError::Unknown { name: name.to_owned(), nearest });
     }
     let text = read_text(path)?;
-    let format = if mqsim::is_xml(&text) { Format::Xml } else { Format::Toml };
-    parse(text, format, name)
+    let Some(read) = foreign(&text) else { return parse(text, Format::Toml, name) };
+    let ForeignDrive { mut config, stated, notes } =
+        read.map_err(|faults| LoadError::Faulty(faults.in_file(name)))?;
+    if let Some(stem) = path.file_stem() {
+        config.name = stem.to_string_lossy().into_owned();
+    }
+    Ok(Loaded { config, format: Format::Foreign, text, stated, notes })
 }
 
 fn parse(text: String, format: Format, name: &str) -> Result<Loaded, LoadError> {
-    let faulty = |faults: Faults| LoadError::Faulty(faults.in_file(name));
-    if format == Format::Xml {
-        let read = mqsim::read_device(&text).map_err(faulty)?;
-        let mut config = read.value;
-        if let Some(stem) = Path::new(name).file_stem() {
-            config.name = stem.to_string_lossy().into_owned();
-        }
-        let stated =
-            catalogue::parameters().filter(|row| row.mqsim.is_some() && !row.is_constant());
-        let stated = stated.map(|row| row.key).collect();
-        return Ok(Loaded { config, format, text, stated, notes: read.notes });
-    }
-    let document = Document::parse(&text).map_err(faulty)?;
+    let document =
+        Document::parse(&text).map_err(|faults| LoadError::Faulty(faults.in_file(name)))?;
     Ok(Loaded {
         config: document.config().clone(),
         format,
@@ -175,22 +199,33 @@ mod tests {
         assert!(matches!(load("/", &[]), Err(LoadError::Unreadable { .. })));
     }
 
+    /// A format whose files begin with a percent sign and hold the number of channels.
+    fn percent(text: &str) -> Option<Result<ForeignDrive, Faults>> {
+        let channels = text.strip_prefix('%')?;
+        let mut config = DeviceConfig::default();
+        let set = catalogue::set(&mut config, "bus.channels", channels);
+        let notes = vec!["read".to_owned()];
+        Some(set.map(|()| ForeignDrive { config, stated: vec!["bus.channels"], notes }))
+    }
+
     #[test]
     fn a_file_is_told_by_its_content() {
-        let config = presets::load("mqsim-default").unwrap();
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &[u8]| {
             let path = directory.path().join(name);
             std::fs::write(&path, text).unwrap();
             path.to_string_lossy().into_owned()
         };
-        let xml = write("a.toml", mqsim::write_device(&config).unwrap().value.as_bytes());
-        let toml = write("b.xml", crate::document::write(&config).as_bytes());
-        assert_eq!(load(&xml, &[]).unwrap().format, Format::Xml);
-        assert_eq!(load(&xml, &[]).unwrap().config.name, "a");
-        assert_eq!(load(&toml, &[]).unwrap().format, Format::Toml);
-        let faulty = load(&write("c", b"[gc]\nthreshold = 3"), &[]).unwrap_err().to_string();
-        assert!(faulty.contains("c:2: gc.threshold = 3"), "{faulty}");
-        assert!(load(&write("d", b"\xff\xfe"), &[]).unwrap_err().to_string().contains("UTF-8"));
+        let foreign = load_with(&write("a.toml", b"%16"), &[], percent).unwrap();
+        assert_eq!((foreign.format, foreign.config.bus.channels), (Format::Foreign, 16));
+        assert_eq!((foreign.config.name.as_str(), foreign.notes.len()), ("a", 1));
+        let toml = write("b.percent", b"[bus]\nchannels = 4");
+        let loaded = load_with(&toml, &[], percent).unwrap();
+        assert_eq!((loaded.format, loaded.config.bus.channels), (Format::Toml, 4));
+        let wrong = load_with(&write("c", b"%0"), &[], percent).unwrap_err().to_string();
+        assert!(wrong.contains("c: bus.channels = 0: must be"), "{wrong}");
+        let faulty = load(&write("d", b"[gc]\nthreshold = 3"), &[]).unwrap_err().to_string();
+        assert!(faulty.contains("d:2: gc.threshold = 3"), "{faulty}");
+        assert!(load(&write("e", b"\xff\xfe"), &[]).unwrap_err().to_string().contains("UTF-8"));
     }
 }

@@ -1,19 +1,20 @@
-//! For tests: where the folder of reference data is, and what must hold for any bytes read as a file (the
-//! fuzz targets and the replay of their corpus share it).
+//! For tests: where the folder of reference data is, and what must hold for any bytes read as a TOML file.
+//!
+//! The fuzz targets of the readers and the replay of their corpora share these functions.
 
+use crate::catalogue;
 use crate::config::DeviceConfig;
 use crate::document::{self, Document};
 use crate::ledger::{Ledger, Memory};
-use crate::{catalogue, mqsim};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A path inside the folder of reference data, which is not part of the project.
 ///
-/// The folder is `$SSDTUNE_SHARED`, or `../shared` beside the workspace. Where it is absent the caller
-/// should pass without testing anything; this says so on standard error.
+/// The folder is `$SSDTUNE_SHARED`, or `../shared` beside the workspace. If the file is absent, a line on
+/// standard error says so and the caller should pass without testing anything.
 ///
 /// # Panics
-/// The folder is absent and the environment says `CI=true`: there a skipped test is a failed one.
+/// The file is absent and the environment says `CI=true`: there a skipped test is a failed one.
 pub fn shared(path: &str) -> Option<PathBuf> {
     let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
     let folder = std::env::var_os("SSDTUNE_SHARED").map_or_else(beside, PathBuf::from);
@@ -27,8 +28,28 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// What must hold for any bytes given as a TOML configuration: no panic, and what was read is sound, can be
-/// written and read again to the same.
+/// Gives every file in the folder `target` of a corpus to `demand`, and truncations of it: files that were
+/// cut short are among what users hand in.
+///
+/// # Panics
+/// The folder is missing or empty, or `demand` panics; the file's name is on standard output then.
+pub fn replay_corpus(corpus: &str, target: &str, demand: fn(&[u8])) {
+    let mut inputs = 0;
+    for entry in std::fs::read_dir(Path::new(corpus).join(target)).expect("a corpus") {
+        let path = entry.expect("an entry").path();
+        let bytes = std::fs::read(&path).expect("an input");
+        println!("{}", path.display());
+        demand(&bytes);
+        for length in (0..bytes.len()).step_by(37) {
+            demand(&bytes[..length]);
+        }
+        inputs += 1;
+    }
+    assert!(inputs > 0, "the corpus of {target} is empty");
+}
+
+/// Checks what must hold for any bytes given as a TOML configuration: no panic, and a drive that was read is
+/// sound and survives being written and read again.
 ///
 /// # Panics
 /// It does not hold.
@@ -46,37 +67,11 @@ pub fn toml_config(bytes: &[u8]) {
     );
 }
 
-/// The same for an `ssdconfig.xml`.
+/// Computes everything that is computed from a checked configuration, so that an overflow shows.
 ///
 /// # Panics
-/// It does not hold.
-pub fn ssd_xml(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(read) = mqsim::read_device(text) else { return };
-    exercise(&read.value);
-    // Some legal values are too large for MQSim.
-    let Ok(written) = mqsim::write_device(&read.value) else { return };
-    let again = mqsim::read_device(&written.value).expect("what is written can be read");
-    assert_eq!(again.value, read.value);
-}
-
-/// The same for a `workload.xml`.
-///
-/// # Panics
-/// It does not hold.
-pub fn workload_xml(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(read) = mqsim::read_workload(text) else { return };
-    let geometry = DeviceConfig::default().geometry();
-    for scenario in &read.value {
-        let _ = scenario.check(&geometry);
-    }
-    let again = mqsim::read_workload(&mqsim::write_workload(&read.value));
-    assert_eq!(again.expect("what is written can be read").value, read.value);
-}
-
-/// Arithmetic on a configuration that has passed its check must not overflow.
-fn exercise(config: &DeviceConfig) {
+/// The configuration does not pass its check, or arithmetic on it overflows.
+pub fn exercise(config: &DeviceConfig) {
     assert!(config.check().is_ok());
     let ledger = Ledger::of(config);
     assert!(ledger.visible_bytes <= ledger.raw_bytes);

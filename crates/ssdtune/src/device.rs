@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_model::source::{self, LoadError, Loaded};
+use ssdtune_model::source::{LoadError, Loaded};
 
 /// `--set KEY=VALUE`.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Overrides {
 
 /// Loads the drive; what is wrong with a file is an input error, with a flag or a name a usage error.
 pub(crate) fn load(name: &str, overrides: &Overrides, context: &Context) -> Outcome<Loaded> {
-    source::load(name, &overrides.pairs(context)).map_err(failure)
+    ssdtune_mqsim::load(name, &overrides.pairs(context)).map_err(failure)
 }
 
 /// What a library error means for the exit code.

@@ -10,10 +10,9 @@
 use crate::cell::{Cell, Lane};
 use crate::feed::{Feed, Origin, read_all};
 use anyhow::{Context as _, anyhow};
-use ssdtune_model::mqsim;
-use ssdtune_model::scenario::{Flow, Pace, Scenario, Source, TimeUnit, TraceSource};
 use ssdtune_model::source::{LoadError, read_text};
 use ssdtune_model::{CheckedConfig, DeviceConfig, Fault, Faults, Nanos, Problem};
+use ssdtune_mqsim::scenario::{Flow, Pace, Scenario, Source, TimeUnit, TraceSource};
 use ssdtune_sim::{InitialContent, InitialState, Places, Replay, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::{Format, ReadOptions, Request};
@@ -31,12 +30,12 @@ pub(crate) fn read_workload(
     let shown = path.display().to_string();
     let faulty = |faults: Faults| LoadError::Faulty(faults.in_file(&shown));
     let text = read_text(path)?;
-    if !mqsim::is_xml(&text) {
+    if !ssdtune_mqsim::is_xml(&text) {
         let reason =
             "not an MQSim workload.xml; ssdtune's own models go with --workload".to_owned();
         return Err(faulty(Fault::new("", Problem::Unsupported { reason }).into()));
     }
-    let mut read = mqsim::read_workload(&text).map_err(faulty)?;
+    let mut read = ssdtune_mqsim::read_workload(&text).map_err(faulty)?;
     for scenario in &read.value {
         scenario.check(&config.geometry()).map_err(faulty)?;
         for flow in &scenario.flows {

@@ -12,13 +12,11 @@
 mod external;
 mod in_process;
 mod lab;
-mod mqsim;
 
 pub use external::{External, ExternalError};
 pub use in_process::InProcess;
 pub use lab::{Answer, Lab, LabError, Tick};
 pub(crate) use lab::{Stored, StoredAnswer};
-pub use mqsim::{Scene, result_figures, workload_xml};
 
 use crate::grade::Figures;
 use crate::workload::Trace;

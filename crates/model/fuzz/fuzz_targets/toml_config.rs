@@ -1,4 +1,4 @@
 #![no_main]
-//! See `ssdtune_model::testing::toml_config` for what must hold.
+//! Fuzzes the reader; `ssdtune_model::testing::toml_config` says what must hold.
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ssdtune_model::testing::toml_config(bytes));

@@ -162,7 +162,7 @@ fn the_nearest_name_is_that_of_the_full_search() {
         words.push(swapped.into_iter().collect());
         words.push(format!("{}{}", &name[..middle], &names[index / 2][middle.min(3)..]));
         for word in words {
-            let closest = closest(&word, names.iter().copied());
+            let closest = closest_name(&word, names.iter().copied());
             assert_eq!(closest, full(&word), "{word}");
             found += usize::from(closest.is_some());
         }

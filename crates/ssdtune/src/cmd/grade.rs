@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let drives: Vec<(String, CheckedConfig)> = (args.drives.iter())
         .map(|name| {
-            let loaded = ssdtune_model::source::load(name, &[]).map_err(crate::device::failure)?;
+            let loaded = ssdtune_mqsim::load(name, &[]).map_err(crate::device::failure)?;
             Ok((name.clone(), loaded.config.check().map_err(Failure::usage)?))
         })
         .collect::<Outcome<_>>()?;

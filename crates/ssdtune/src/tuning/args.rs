@@ -241,7 +241,7 @@ impl TuneArgs {
     fn base(&self) -> Outcome<CheckedConfig> {
         let pairs: Vec<(String, String)> =
             (self.overrides.set.iter()).map(|set| (set.key.clone(), set.value.clone())).collect();
-        let loaded = ssdtune_model::source::load(&self.device, &pairs).map_err(device::failure)?;
+        let loaded = ssdtune_mqsim::load(&self.device, &pairs).map_err(device::failure)?;
         loaded.config.check().map_err(Failure::usage)
     }
 

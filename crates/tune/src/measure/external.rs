@@ -11,11 +11,12 @@
 //! the last attempt the drive counts as unfit, with the end of the command's standard error as the reason. A
 //! command that cannot be started at all is an error of the evaluator, and ends the search.
 
-use super::mqsim::{Scene, result_figures, workload_xml};
 use super::{EvaluationError, Evaluator, InitialState, Job, Measurement};
 use crate::grade::Figures;
 use serde::Deserialize;
-use ssdtune_model::{DeviceConfig, mqsim};
+use ssdtune_model::DeviceConfig;
+use ssdtune_mqsim::result::{RunContext, read_result};
+use ssdtune_mqsim::{Scenario, write_device, write_workload};
 use ssdtune_trace::{Op, Request};
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -155,11 +156,11 @@ impl External {
         let broken = |error| EvaluationError::Broken(ExternalError::Files(error));
         let directory = tempfile::tempdir().map_err(broken)?;
         let at = directory.path();
-        let device = mqsim::write_device(config)
-            .map_err(|faults| EvaluationError::Unfit(faults.to_string()))?;
+        let device =
+            write_device(config).map_err(|faults| EvaluationError::Unfit(faults.to_string()))?;
         fs::write(at.join("config.xml"), device.value).map_err(broken)?;
-        fs::write(at.join("workload.xml"), workload_xml(config, "requests.trace"))
-            .map_err(broken)?;
+        let replay = Scenario::replay_of("requests.trace", config);
+        fs::write(at.join("workload.xml"), write_workload(&[replay])).map_err(broken)?;
         fs::write(at.join("requests.trace"), ascii(requests)).map_err(broken)?;
         let mut reason = String::new();
         for _ in 0..=self.retries {
@@ -167,9 +168,10 @@ impl External {
                 Ok(printed) => {
                     let left = fs::read_to_string(at.join("workload_scenario_1.xml")).ok();
                     let outstanding = outstanding(config);
-                    let scene = Scene { mean_bytes, outstanding };
+                    let context = RunContext { mean_bytes, outstanding };
                     let read = match left {
-                        Some(xml) => result_figures(&xml, scene),
+                        Some(xml) => read_result(&xml, context)
+                            .map(|read| (Some(read.latency_ns), Some(read.throughput_bps))),
                         None => printed_figures(&printed),
                     };
                     match read {

@@ -11,7 +11,7 @@ use crate::search::{
 };
 use crate::space::{DRAM, LAYOUT, Point};
 use crate::workload::Workload;
-use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue, document, mqsim};
+use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue, document};
 
 /// How to build it.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub fn recommend(
         parameters: changes(&task.base, &config),
         importance,
         toml: document::write(&named),
-        mqsim_xml: mqsim::write_device(&named).ok().map(|noted| noted.value),
+        mqsim_xml: ssdtune_mqsim::write_device(&named).ok().map(|noted| noted.value),
         curve: found.curve.clone(),
         trade: trade(&found.trials),
         top: top(found, settings.top),

@@ -4,12 +4,13 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
+use ssdtune_model::DeviceConfig;
 use ssdtune_model::check::Advice;
 use ssdtune_model::constraint::Constraints;
 use ssdtune_model::fault::Faults;
 use ssdtune_model::ledger::{Ledger, Memory};
 use ssdtune_model::source::{self, LoadError};
-use ssdtune_model::{DeviceConfig, mqsim};
+use ssdtune_mqsim::{is_xml, read_workload};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `ssdtune config check`.
@@ -130,10 +131,10 @@ fn workload(name: &str) -> Outcome<Option<Result<Vec<String>, Faults>>> {
     let text = source::read_text(path).map_err(device::failure);
     // What cannot be read is reported as a drive.
     let Ok(text) = text else { return Ok(None) };
-    if !mqsim::is_xml(&text) || !text.contains("<MQSim_IO_Scenarios") {
+    if !is_xml(&text) || !text.contains("<MQSim_IO_Scenarios") {
         return Ok(None);
     }
-    Ok(Some(mqsim::read_workload(&text).map(|read| {
+    Ok(Some(read_workload(&text).map(|read| {
         let flows: usize = read.value.iter().map(|scenario| scenario.flows.len()).sum();
         let mut notes =
             vec![format!("a workload; scenarios: {}, flows: {flows}", read.value.len())];

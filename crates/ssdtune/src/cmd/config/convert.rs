@@ -7,7 +7,6 @@ use crate::outcome::{Failure, Outcome};
 use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Serialize;
-use ssdtune_model::mqsim;
 use ssdtune_model::source::Format;
 use std::path::PathBuf;
 
@@ -50,13 +49,13 @@ struct Report {
 /// Converts; what the other form cannot say is told on standard error.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let loaded = device::load(&args.device, &args.overrides, context)?;
-    let other = if loaded.format == Format::Xml { Target::Toml } else { Target::Xml };
+    let other = if loaded.format == Format::Foreign { Target::Toml } else { Target::Xml };
     let mut notes = loaded.notes.clone();
     let text = match args.to.unwrap_or(other) {
         Target::Toml => as_toml(&loaded, false, &args.overrides.pairs(context))?,
         Target::Xml => {
             let written =
-                mqsim::write_device(&loaded.config).map_err(|f| Failure::Work(f.into()))?;
+                ssdtune_mqsim::write_device(&loaded.config).map_err(|f| Failure::Work(f.into()))?;
             notes.extend(written.notes);
             written.value
         }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 
 /// The drive as TOML: its own text with the overrides set in it, or every key written anew.
 pub(super) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -> Outcome<String> {
-    if full || loaded.format == Format::Xml {
+    if full || loaded.format == Format::Foreign {
         return Ok(document::write(&loaded.config));
     }
     let mut document = Document::parse(&loaded.text).map_err(Failure::input)?;

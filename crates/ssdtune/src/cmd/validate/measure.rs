@@ -11,7 +11,6 @@ use crate::outcome::chain;
 use crate::pair;
 use crate::record::RecorderOptions;
 use anyhow::anyhow;
-use ssdtune_model::source;
 use ssdtune_sim::{Completion, Ending, LatencySummary, OpMetrics, Report, TenantMetrics};
 use ssdtune_trace::Op;
 use std::any::Any;
@@ -93,7 +92,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
     let ssd = battery.file(&case.ssd);
     // A file of the battery is never taken for the name of a preset.
-    let device = source::load(&ssd.display().to_string(), &[])?.config.check()?;
+    let device = ssdtune_mqsim::load(&ssd.display().to_string(), &[])?.config.check()?;
     let (scenarios, _) = pair::read_workload(&battery.file(&case.workload), &device)?;
     let [scenario] = scenarios.as_slice() else {
         return Err(anyhow!("{}: {} scenarios; a case has one", case.workload, scenarios.len()));

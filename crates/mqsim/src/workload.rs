@@ -1,20 +1,22 @@
-//! `workload.xml`, read and written.
+//! Workloads: `workload.xml`, read into scenarios and written from them.
+//!
+//! Reading takes one pass over the text. No trace file is opened.
 
-use super::{HEADER, MAX_HINTS, Noted, leaves, parse_bool, root};
-use crate::catalogue::closest;
-use crate::config::{CacheMode, Priority};
-use crate::fault::{Fault, Faults, Problem};
+use crate::format::{HEADER, Noted, leaves, parse_bool, report_unknown, root};
 use crate::scenario::{
-    AddressPattern, Flow, Pace, Scenario, SizePattern, Source, Synthetic, TimeUnit, TraceSource,
+    AddressPattern, Flow, MqsimName, Pace, Scenario, SizePattern, Source, Synthetic, TimeUnit,
+    TraceSource,
 };
-use crate::units::{Nanos, Sectors};
 use crate::xml::{Element, escape};
+use ssdtune_model::config::{CacheMode, Priority};
+use ssdtune_model::{Fault, Faults, Nanos, Problem, Sectors, closest_name};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const SYNTHETIC: &str = "IO_Flow_Parameter_Set_Synthetic";
 const TRACE: &str = "IO_Flow_Parameter_Set_Trace_Based";
 
+/// Tags that every flow has, whatever its requests come from.
 const COMMON_TAGS: [&str; 7] = [
     "Priority_Class",
     "Device_Level_Data_Caching_Mode",
@@ -36,7 +38,7 @@ pub fn read_workload(text: &str) -> Result<Noted<Vec<Scenario>>, Faults> {
     let mut scenarios = Vec::new();
     for element in &root.children {
         if element.name != "IO_Scenario" {
-            unknown(element, &["IO_Scenario"], &mut faults);
+            report_unknown(element, ["IO_Scenario"], &mut faults);
             continue;
         }
         let mut scenario = Scenario::default();
@@ -45,7 +47,7 @@ pub fn read_workload(text: &str) -> Result<Noted<Vec<Scenario>>, Faults> {
                 SYNTHETIC | TRACE => {
                     scenario.flows.push(read_flow(flow, &mut faults, &mut notes));
                 }
-                _ => unknown(flow, &[SYNTHETIC, TRACE], &mut faults),
+                _ => report_unknown(flow, [SYNTHETIC, TRACE], &mut faults),
             }
         }
         if scenario.flows.is_empty() {
@@ -64,33 +66,15 @@ pub fn read_workload(text: &str) -> Result<Noted<Vec<Scenario>>, Faults> {
     faults.or_ok(Noted { value: scenarios, notes })
 }
 
-fn unknown(element: &Element, known: &[&str], faults: &mut Faults) {
-    let few = faults.0.len() < MAX_HINTS;
-    let nearest = few.then(|| closest(&element.name, known.iter().copied())).flatten();
-    let nearest = nearest.map(str::to_owned);
-    let fault = Fault::new(&element.name, Problem::UnknownKey { nearest });
-    faults.push(fault.at_line(element.line).with_value(&element.text));
-}
-
 fn read_flow(element: &Element, faults: &mut Faults, notes: &mut Vec<String>) -> Flow {
     let leaves = leaves(element, faults);
     for child in element.children.iter().filter(|child| !child.children.is_empty()) {
-        unknown(child, &COMMON_TAGS, faults);
+        report_unknown(child, COMMON_TAGS, faults);
     }
     let mut tags = Tags { line: element.line, leaves, seen: COMMON_TAGS.to_vec(), faults, notes };
     let flow = Flow {
-        priority: tags.name(
-            "Priority_Class",
-            Priority::NAMES,
-            Priority::from_mqsim_name,
-            Priority::High,
-        ),
-        cache_mode: tags.name(
-            "Device_Level_Data_Caching_Mode",
-            CacheMode::NAMES,
-            CacheMode::from_mqsim_name,
-            CacheMode::Write,
-        ),
+        priority: tags.name("Priority_Class", Priority::High),
+        cache_mode: tags.name("Device_Level_Data_Caching_Mode", CacheMode::Write),
         channels: tags.ids("Channel_IDs"),
         chips: tags.ids("Chip_IDs"),
         dies: tags.ids("Die_IDs"),
@@ -125,20 +109,14 @@ fn read_trace(tags: &mut Tags<'_>) -> TraceSource {
         file,
         percent_executed: tags.percent("Percentage_To_Be_Executed", Some(100)),
         relay_count: tags.int("Relay_Count", 1, 1_000_000, Some(1)) as u32,
-        time_unit: tags.name(
-            "Time_Unit",
-            TimeUnit::NAMES,
-            TimeUnit::from_mqsim_name,
-            TimeUnit::Nanosecond,
-        ),
+        time_unit: tags.name("Time_Unit", TimeUnit::Nanosecond),
         best_queue_size: tags.optional("Best_Queue_Size", 1, 65_536).map(|size| size as u32),
         device_throughput,
     }
 }
 
 fn read_synthetic(tags: &mut Tags<'_>) -> Synthetic {
-    let pace =
-        tags.name("Synthetic_Generator_Type", Pace::NAMES, Pace::from_mqsim_name, Pace::QueueDepth);
+    let pace = tags.name("Synthetic_Generator_Type", Pace::QueueDepth);
     // MQSim's own example says Intensity, which no version reads.
     if tags.ignored("Intensity") {
         tags.notes
@@ -155,21 +133,11 @@ fn read_synthetic(tags: &mut Tags<'_>) -> Synthetic {
         working_set_percent: tags.percent("Working_Set_Percentage", Some(100)),
         pace,
         read_percent: tags.percent("Read_Percentage", None),
-        addresses: tags.name(
-            "Address_Distribution",
-            AddressPattern::NAMES,
-            AddressPattern::from_mqsim_name,
-            AddressPattern::Uniform,
-        ),
+        addresses: tags.name("Address_Distribution", AddressPattern::Uniform),
         hot_region_percent: tags.percent("Percentage_of_Hot_Region", Some(0)),
         aligned: tags.switch("Generated_Aligned_Addresses"),
         alignment: Sectors(tags.int("Address_Alignment_Unit", 1, 1 << 20, Some(1))),
-        sizes: tags.name(
-            "Request_Size_Distribution",
-            SizePattern::NAMES,
-            SizePattern::from_mqsim_name,
-            SizePattern::Fixed,
-        ),
+        sizes: tags.name("Request_Size_Distribution", SizePattern::Fixed),
         mean_size: Sectors(tags.int("Average_Request_Size", 1, 65_535, None)),
         size_variance: tags.int("Variance_Request_Size", 0, 1 << 32, Some(0)),
         seed: tags.int("Seed", 0, i64::MAX as u64, Some(1)),
@@ -190,21 +158,25 @@ fn read_synthetic(tags: &mut Tags<'_>) -> Synthetic {
     synthetic
 }
 
-/// The leaves of one flow, each to be asked for once.
+/// The tags of one flow, each to be asked for once.
 struct Tags<'a> {
+    /// The line of the flow.
     line: usize,
     leaves: BTreeMap<&'a str, &'a Element>,
+    /// Tags that are legal in this flow.
     seen: Vec<&'static str>,
     faults: &'a mut Faults,
     notes: &'a mut Vec<String>,
 }
 
 impl<'a> Tags<'a> {
+    /// The text of a tag; `None` if it is absent.
     fn text(&mut self, tag: &'static str) -> Option<&'a str> {
         self.seen.push(tag);
         self.leaves.get(tag).map(|element| element.text.as_str())
     }
 
+    /// Whether a tag stands there that is legal and has no effect.
     fn ignored(&mut self, tag: &'static str) -> bool {
         self.text(tag).is_some()
     }
@@ -233,6 +205,7 @@ impl<'a> Tags<'a> {
         self.fault(tag, Problem::Missing { remedy: remedy.to_owned() });
     }
 
+    /// A whole number from `min` to `max`; `None` if the tag is absent or wrong.
     fn optional(&mut self, tag: &'static str, min: u64, max: u64) -> Option<u64> {
         let text = self.text(tag)?;
         let value = text.parse().ok().filter(|value| (min..=max).contains(value));
@@ -242,6 +215,8 @@ impl<'a> Tags<'a> {
         value
     }
 
+    /// A whole number from `min` to `max`; `absent` if there is no such tag, which is a fault if there is no
+    /// `absent` either.
     fn int(&mut self, tag: &'static str, min: u64, max: u64, absent: Option<u64>) -> u64 {
         if !self.leaves.contains_key(tag) && absent.is_none() {
             self.missing(tag, "every generator needs it");
@@ -262,35 +237,31 @@ impl<'a> Tags<'a> {
         value.unwrap_or_default()
     }
 
-    fn name<T>(
-        &mut self,
-        tag: &'static str,
-        names: &[(&str, &str)],
-        parse: fn(&str) -> Option<T>,
-        absent: T,
-    ) -> T {
+    /// A choice by MQSim's name for it, in any case.
+    fn name<T: MqsimName>(&mut self, tag: &'static str, absent: T) -> T {
         let Some(text) = self.text(tag) else { return absent };
-        if let Some(value) = parse(&text.to_ascii_uppercase()) {
-            return value;
+        let found = T::ALL.iter().find(|value| value.mqsim_name().eq_ignore_ascii_case(text));
+        if let Some(value) = found {
+            return *value;
         }
-        let theirs = || names.iter().map(|(_, theirs)| *theirs).filter(|theirs| !theirs.is_empty());
-        let nearest = closest(text, theirs()).map(str::to_owned);
-        self.illegal(tag, "a name", theirs().collect::<Vec<_>>().join(", "), nearest);
+        let names = || T::ALL.iter().map(|value| value.mqsim_name());
+        let nearest = closest_name(text, names()).map(str::to_owned);
+        self.illegal(tag, "a name", names().collect::<Vec<_>>().join(", "), nearest);
         absent
     }
 
-    /// A list of numbers; ascending and without doubles in the result, as MQSim makes it.
+    /// A list of numbers separated by commas, sorted and without duplicates, as MQSim makes it.
     fn ids(&mut self, tag: &'static str) -> Vec<u32> {
-        // No drive that passes its check has more of one level.
-        const MOST: u32 = 1_024;
+        // No drive that passes its check has more channels, chips, dies or planes of one parent.
+        const LIMIT: u32 = 1_024;
         let Some(text) = self.text(tag) else {
             self.missing(tag, "list the numbers the flow may use, from 0, with commas");
             return Vec::new();
         };
         let parsed: Option<Vec<u32>> =
-            text.split(',').map(|id| id.trim().parse().ok().filter(|&id| id < MOST)).collect();
+            text.split(',').map(|id| id.trim().parse().ok().filter(|&id| id < LIMIT)).collect();
         let Some(mut ids) = parsed else {
-            self.illegal(tag, "a list", format!("numbers below {MOST} with commas"), None);
+            self.illegal(tag, "a list", format!("numbers below {LIMIT} with commas"), None);
             return Vec::new();
         };
         ids.sort_unstable();
@@ -298,16 +269,17 @@ impl<'a> Tags<'a> {
         ids
     }
 
+    /// Reports the tags that nobody asked for.
     fn finish(self) {
         for (tag, element) in &self.leaves {
             if !self.seen.contains(tag) {
-                unknown(element, &self.seen, self.faults);
+                report_unknown(element, self.seen.iter().copied(), self.faults);
             }
         }
     }
 }
 
-/// Writes a `workload.xml`.
+/// Writes scenarios as a `workload.xml`.
 pub fn write_workload(scenarios: &[Scenario]) -> String {
     let mut text = format!("{HEADER}<MQSim_IO_Scenarios>\n");
     for scenario in scenarios {
@@ -327,6 +299,7 @@ pub fn write_workload(scenarios: &[Scenario]) -> String {
     text
 }
 
+/// The tags of a flow with their texts, in the order in which they are written.
 fn flow_tags(flow: &Flow) -> Vec<(&'static str, String)> {
     let ids = |ids: &[u32]| ids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut tags = vec![
@@ -339,39 +312,43 @@ fn flow_tags(flow: &Flow) -> Vec<(&'static str, String)> {
         ("Initial_Occupancy_Percentage", flow.initial_occupancy_percent.to_string()),
     ];
     match &flow.source {
-        Source::Trace(trace) => {
-            tags.extend([
-                ("File_Path", trace.file.clone()),
-                ("Percentage_To_Be_Executed", trace.percent_executed.to_string()),
-                ("Relay_Count", trace.relay_count.to_string()),
-                ("Time_Unit", trace.time_unit.mqsim_name().to_owned()),
-            ]);
-            tags.extend(trace.best_queue_size.map(|size| ("Best_Queue_Size", size.to_string())));
-            tags.extend(
-                trace.device_throughput.map(|rate| ("Device_Throughput", format!("{rate:?}"))),
-            );
-        }
-        Source::Synthetic(generator) => {
-            tags.extend([
-                ("Working_Set_Percentage", generator.working_set_percent.to_string()),
-                ("Synthetic_Generator_Type", generator.pace.mqsim_name().to_owned()),
-                ("Read_Percentage", generator.read_percent.to_string()),
-                ("Address_Distribution", generator.addresses.mqsim_name().to_owned()),
-                ("Percentage_of_Hot_Region", generator.hot_region_percent.to_string()),
-                ("Generated_Aligned_Addresses", generator.aligned.to_string()),
-                ("Address_Alignment_Unit", generator.alignment.0.to_string()),
-                ("Request_Size_Distribution", generator.sizes.mqsim_name().to_owned()),
-                ("Average_Request_Size", generator.mean_size.0.to_string()),
-                ("Variance_Request_Size", generator.size_variance.to_string()),
-                ("Seed", generator.seed.to_string()),
-                ("Average_No_of_Reqs_in_Queue", generator.queue_depth.to_string()),
-            ]);
-            tags.extend(generator.bandwidth.map(|rate| ("Bandwidth", rate.to_string())));
-            tags.extend([
-                ("Stop_Time", generator.stop.0.to_string()),
-                ("Total_Requests_To_Generate", generator.requests.to_string()),
-            ]);
-        }
+        Source::Trace(trace) => tags.extend(trace_tags(trace)),
+        Source::Synthetic(generator) => tags.extend(synthetic_tags(generator)),
     }
+    tags
+}
+
+fn trace_tags(trace: &TraceSource) -> Vec<(&'static str, String)> {
+    let mut tags = vec![
+        ("File_Path", trace.file.clone()),
+        ("Percentage_To_Be_Executed", trace.percent_executed.to_string()),
+        ("Relay_Count", trace.relay_count.to_string()),
+        ("Time_Unit", trace.time_unit.mqsim_name().to_owned()),
+    ];
+    tags.extend(trace.best_queue_size.map(|size| ("Best_Queue_Size", size.to_string())));
+    tags.extend(trace.device_throughput.map(|rate| ("Device_Throughput", format!("{rate:?}"))));
+    tags
+}
+
+fn synthetic_tags(generator: &Synthetic) -> Vec<(&'static str, String)> {
+    let mut tags = vec![
+        ("Working_Set_Percentage", generator.working_set_percent.to_string()),
+        ("Synthetic_Generator_Type", generator.pace.mqsim_name().to_owned()),
+        ("Read_Percentage", generator.read_percent.to_string()),
+        ("Address_Distribution", generator.addresses.mqsim_name().to_owned()),
+        ("Percentage_of_Hot_Region", generator.hot_region_percent.to_string()),
+        ("Generated_Aligned_Addresses", generator.aligned.to_string()),
+        ("Address_Alignment_Unit", generator.alignment.0.to_string()),
+        ("Request_Size_Distribution", generator.sizes.mqsim_name().to_owned()),
+        ("Average_Request_Size", generator.mean_size.0.to_string()),
+        ("Variance_Request_Size", generator.size_variance.to_string()),
+        ("Seed", generator.seed.to_string()),
+        ("Average_No_of_Reqs_in_Queue", generator.queue_depth.to_string()),
+    ];
+    tags.extend(generator.bandwidth.map(|rate| ("Bandwidth", rate.to_string())));
+    tags.extend([
+        ("Stop_Time", generator.stop.0.to_string()),
+        ("Total_Requests_To_Generate", generator.requests.to_string()),
+    ]);
     tags
 }

@@ -1,10 +1,14 @@
-//! `ssdconfig.xml`, read and written by the rows of the catalogue.
+//! Drives: `ssdconfig.xml` of MQSim (and of AutoBlox's fork), read and written by the rows of the parameter
+//! catalogue.
+//!
+//! Reading takes one pass over the text and one look-up in the catalogue for each tag.
 
-use super::{HEADER, MAX_HINTS, Noted, leaves, parse_bool, root};
-use crate::catalogue::{self, Group, Legal, Mqsim, Parameter, Unit, Value};
-use crate::config::{Compat, DeviceConfig};
-use crate::fault::{Fault, Faults, Problem};
+use crate::format::{HEADER, Noted, is_xml, leaves, parse_bool, report_unknown, root};
 use crate::xml::Element;
+use ssdtune_model::catalogue::{self, Group, Legal, Mqsim, Parameter, Unit, Value};
+use ssdtune_model::config::{Compat, DeviceConfig};
+use ssdtune_model::source::{self, ForeignDrive, LoadError, Loaded};
+use ssdtune_model::{Fault, Faults, Problem, closest_name};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -20,8 +24,32 @@ const fn group_name(group: Group) -> &'static str {
     }
 }
 
-/// Reads an `ssdconfig.xml`. Every switch of [`Compat`] is on in the result, so that a simulation agrees
-/// with MQSim; a value that MQSim would take for an absent tag is taken, and noted.
+/// Loads a drive by the name a user gives it: a preset, a TOML file or an MQSim XML file, told apart by its
+/// content. `overrides` are `(key, value)` pairs, set in order.
+///
+/// # Errors
+/// There is no such drive, it cannot be read, or it or an override is faulty.
+pub fn load(name: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    source::load_with(name, overrides, read_if_xml)
+}
+
+/// The drive in `text`, if it is XML at all.
+fn read_if_xml(text: &str) -> Option<Result<ForeignDrive, Faults>> {
+    is_xml(text).then(|| {
+        let Noted { value: config, notes } = read_device(text)?;
+        // MQSim has a value of its own for every tag that is absent, so all of them are stated.
+        let stated = rows().filter(|(row, _)| !row.is_constant()).map(|(row, _)| row.key);
+        Ok(ForeignDrive { config, stated: stated.collect(), notes })
+    })
+}
+
+/// The parameters that MQSim's XML holds, and where.
+fn rows() -> impl Iterator<Item = (&'static Parameter, Mqsim)> {
+    catalogue::parameters().filter_map(|row| row.mqsim.map(|mqsim| (row, mqsim)))
+}
+
+/// Reads an `ssdconfig.xml`. In the result every switch of [`Compat`] is on, so that a simulation agrees
+/// with MQSim. An absent tag gets the value that MQSim would take, and a note says so.
 ///
 /// # Errors
 /// Every fault of form, tag, value and combination, each with its line.
@@ -53,13 +81,16 @@ pub fn read_device(text: &str) -> Result<Noted<DeviceConfig>, Faults> {
     faults.or_ok(Noted { value: config, notes })
 }
 
+/// A drive while it is read.
 struct Reader {
     config: DeviceConfig,
+    /// The line of each key that was read.
     lines: BTreeMap<&'static str, usize>,
     faults: Faults,
 }
 
 impl Reader {
+    /// Reads the tags inside the elements that hold parameters.
     fn containers(&mut self, root: &Element) {
         for element in &root.children {
             match element.name.as_str() {
@@ -72,7 +103,7 @@ impl Reader {
                         self.group(flash, Group::Flash);
                     }
                 }
-                _ => self.unknown(element, [HOST, DEVICE].into_iter()),
+                _ => report_unknown(element, [HOST, DEVICE], &mut self.faults),
             }
         }
         for name in [HOST, DEVICE] {
@@ -87,6 +118,7 @@ impl Reader {
         }
     }
 
+    /// A second element of a name that may stand once is a fault.
     fn only_one(&mut self, element: &Element, index: usize) {
         if index > 0 {
             let reason = "stands twice; keep one".to_owned();
@@ -95,37 +127,33 @@ impl Reader {
         }
     }
 
-    fn unknown(&mut self, element: &Element, known: impl Iterator<Item = &'static str>) {
-        let few = self.faults.0.len() < MAX_HINTS;
-        let nearest = few.then(|| catalogue::closest(&element.name, known)).flatten();
-        let nearest = nearest.map(str::to_owned);
-        let fault = Fault::new(&element.name, Problem::UnknownKey { nearest });
-        self.faults.push(fault.at_line(element.line).with_value(&element.text));
-    }
-
+    /// Reads the parameters in one element.
     fn group(&mut self, parent: &Element, group: Group) {
         for (tag, element) in leaves(parent, &mut self.faults) {
             if group == Group::Device && tag == FLASH {
                 continue;
             }
-            let row = catalogue::parameters().find(|row| row.aliases().any(|alias| alias == tag));
-            match row.and_then(|row| row.mqsim.map(|mqsim| (row, mqsim))) {
+            match rows().find(|(row, _)| row.aliases().any(|alias| alias == tag)) {
                 Some((row, mqsim)) if mqsim.group == group => self.assign(row, element),
                 Some((_, mqsim)) => {
                     let reason = format!("belongs into {}", group_name(mqsim.group));
                     let fault = Fault::new(tag, Problem::Unsupported { reason });
                     self.faults.push(fault.at_line(element.line));
                 }
-                None => self.unknown(element, catalogue::parameters().flat_map(Parameter::aliases)),
+                None => {
+                    let tags = rows().flat_map(|(row, _)| row.aliases());
+                    report_unknown(element, tags, &mut self.faults);
+                }
             }
         }
         for child in parent.children.iter().filter(|child| !child.children.is_empty()) {
             if group != Group::Device || child.name != FLASH {
-                self.unknown(child, [HOST, DEVICE, FLASH].into_iter());
+                report_unknown(child, [HOST, DEVICE, FLASH], &mut self.faults);
             }
         }
     }
 
+    /// Sets the parameter of one tag.
     fn assign(&mut self, row: &'static Parameter, element: &Element) {
         let before = row.get(&self.config);
         let set = match value_of(row, &element.text) {
@@ -146,13 +174,13 @@ impl Reader {
         }
     }
 
-    /// Gives absent tags what MQSim gives them; returns those where that is not ssdtune's default.
+    /// Gives absent tags the values that MQSim has for them, and returns each as `TAG = VALUE`.
     fn absent(&mut self) -> Vec<String> {
         let mut absent = Vec::new();
-        for row in catalogue::parameters().filter(|row| !row.is_constant()) {
-            let Some(mqsim) = row.mqsim.filter(|_| !self.lines.contains_key(row.key)) else {
+        for (row, mqsim) in rows() {
+            if row.is_constant() || self.lines.contains_key(row.key) {
                 continue;
-            };
+            }
             let value = mqsim.absent.unwrap_or_else(|| row.default_value());
             // A test sees to it that these are legal.
             if row.set(&mut self.config, value).is_ok() {
@@ -163,6 +191,7 @@ impl Reader {
     }
 }
 
+/// The value that MQSim's text stands for.
 fn value_of(row: &Parameter, text: &str) -> Option<Value> {
     match row.legal {
         Legal::Ints { .. } => Unit::None.parse_int(text).map(Value::Int),
@@ -177,17 +206,18 @@ fn value_of(row: &Parameter, text: &str) -> Option<Value> {
     }
 }
 
-/// The complaint about a value, with MQSim's names where names are legal.
+/// The complaint about a value. Where names are legal, it lists MQSim's names instead of ssdtune's.
 fn illegal(row: &Parameter, text: &str) -> Problem {
     let Legal::Names(names) = row.legal else { return row.illegal(text) };
     let theirs = || names.iter().map(|(_, theirs)| *theirs).filter(|theirs| !theirs.is_empty());
     Problem::Illegal {
         expected: "a name",
         legal: theirs().collect::<Vec<_>>().join(", "),
-        nearest: catalogue::closest(text, theirs()).map(str::to_owned),
+        nearest: closest_name(text, theirs()).map(str::to_owned),
     }
 }
 
+/// A value as MQSim writes it; empty for a name that MQSim does not have.
 fn mqsim_text(row: &Parameter, value: Value) -> String {
     match (row.legal, value) {
         (Legal::Names(names), Value::Name(name)) => {
@@ -199,11 +229,25 @@ fn mqsim_text(row: &Parameter, value: Value) -> String {
     }
 }
 
-/// Writes an `ssdconfig.xml`; the notes name what XML cannot say and MQSim will do its own way.
+/// Writes an `ssdconfig.xml`. The notes name the settings that the XML cannot express; MQSim will do there
+/// what it always does.
 ///
 /// # Errors
 /// Every value that MQSim has no name for or cannot hold.
 pub fn write_device(config: &DeviceConfig) -> Result<Noted<String>, Faults> {
+    let notes = notes_for_mqsim(config)?;
+    let mut text = format!("{HEADER}<Execution_Parameter_Set>\n\t<{HOST}>\n");
+    write_group(&mut text, config, Group::Host, "\t\t");
+    let _ = write!(text, "\t</{HOST}>\n\t<{DEVICE}>\n");
+    write_group(&mut text, config, Group::Device, "\t\t");
+    let _ = writeln!(text, "\t\t<{FLASH}>");
+    write_group(&mut text, config, Group::Flash, "\t\t\t");
+    let _ = write!(text, "\t\t</{FLASH}>\n\t</{DEVICE}>\n</Execution_Parameter_Set>\n");
+    Ok(Noted { value: text, notes })
+}
+
+/// What MQSim will not know of a drive, one sentence each.
+fn notes_for_mqsim(config: &DeviceConfig) -> Result<Vec<String>, Faults> {
     let mut faults = Faults::default();
     let mut notes = Vec::new();
     for row in catalogue::parameters() {
@@ -226,21 +270,12 @@ pub fn write_device(config: &DeviceConfig) -> Result<Noted<String>, Faults> {
     if config.compat != Compat::MQSIM {
         notes.push("MQSim has all peculiarities of [compat], whatever they are set to".to_owned());
     }
-    faults.or_ok(())?;
-    let mut text = format!("{HEADER}<Execution_Parameter_Set>\n\t<{HOST}>\n");
-    write_group(&mut text, config, Group::Host, "\t\t");
-    let _ = write!(text, "\t</{HOST}>\n\t<{DEVICE}>\n");
-    write_group(&mut text, config, Group::Device, "\t\t");
-    let _ = writeln!(text, "\t\t<{FLASH}>");
-    write_group(&mut text, config, Group::Flash, "\t\t\t");
-    let _ = write!(text, "\t\t</{FLASH}>\n\t</{DEVICE}>\n</Execution_Parameter_Set>\n");
-    Ok(Noted { value: text, notes })
+    faults.or_ok(notes)
 }
 
+/// Writes the parameters of one element, each with all the spellings that versions of MQSim read.
 fn write_group(text: &mut String, config: &DeviceConfig, group: Group, indent: &str) {
-    let placed = |row: &'static Parameter| row.mqsim.map(|mqsim: Mqsim| (row, mqsim));
-    let rows = catalogue::parameters().filter_map(placed).filter(|(_, mqsim)| mqsim.group == group);
-    for (row, mqsim) in rows {
+    for (row, mqsim) in rows().filter(|(_, mqsim)| mqsim.group == group) {
         let value = mqsim_text(row, row.get(config));
         for tag in mqsim.tags {
             // Writing to a String cannot fail.
@@ -249,7 +284,7 @@ fn write_group(text: &mut String, config: &DeviceConfig, group: Group, indent: &
     }
 }
 
-/// Why MQSim cannot be told this value.
+/// Why MQSim's XML cannot hold this value; `None` if it can.
 fn inexpressible(row: &Parameter, value: Value) -> Option<String> {
     let int = match value {
         Value::Int(int) => int,

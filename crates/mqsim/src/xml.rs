@@ -1,32 +1,38 @@
-//! A small, strict reader of the XML that MQSim's files are: elements and text, nothing else.
+//! A small, strict reader of the XML in MQSim's files: elements and text, nothing else.
 //!
-//! Files are untrusted: document types, entity definitions, processing instructions and attributes are
-//! refused, and size, depth and count are bounded, so that reading costs no more than a pass over the text.
+//! Files are untrusted. Document types, entity definitions, processing instructions and attributes are
+//! refused. Size, depth and number of elements are bounded, so that reading costs one pass over the text.
 
-use crate::fault::{Fault, Faults, Problem};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
+use ssdtune_model::{Fault, Faults, Problem};
 
-/// A configuration of 200 KiB would list each tag fifty times; workloads of many scenarios are longer.
-pub(crate) const MAX_BYTES: usize = 4 << 20;
-const MAX_ELEMENTS: usize = 100_000;
-const MAX_DEPTH: usize = 8;
+/// Longest text that is read. A drive takes 4 KiB; workloads of many scenarios are longer.
+const BYTES_MAX: usize = 4 << 20;
+/// Most elements of one file.
+const ELEMENTS_MAX: usize = 100_000;
+/// Most elements inside each other; MQSim's own files have three.
+const DEPTH_MAX: usize = 8;
 
-/// One element.
+/// One element and all that is inside it.
 #[derive(Debug)]
 pub(crate) struct Element {
     pub(crate) name: String,
+    /// The line of its opening tag, from 1.
     pub(crate) line: usize,
-    /// The text directly inside, trimmed.
+    /// The text directly inside, without blanks at both ends.
     pub(crate) text: String,
     pub(crate) children: Vec<Element>,
 }
 
-/// Reads the root element.
+/// Reads a file into its root element.
+///
+/// # Errors
+/// The first thing that is not XML or not allowed, with its line.
 pub(crate) fn parse(text: &str) -> Result<Element, Faults> {
-    if text.len() > MAX_BYTES {
-        let reason = format!("{} bytes; at most {MAX_BYTES} are read", text.len());
+    if text.len() > BYTES_MAX {
+        let reason = format!("{} bytes; at most {BYTES_MAX} are read", text.len());
         return Err(Fault::new("", Problem::Unsupported { reason }).into());
     }
     let mut tree = Tree { text, line: 1, counted: 0, elements: 0, open: Vec::new(), root: None };
@@ -39,12 +45,16 @@ pub(crate) fn parse(text: &str) -> Result<Element, Faults> {
     }
 }
 
+/// A file while it is read.
 struct Tree<'a> {
     text: &'a str,
-    /// Line of the byte at `counted`.
+    /// The line of the byte at `counted`.
     line: usize,
+    /// Bytes whose line ends have been counted.
     counted: usize,
+    /// Elements so far.
     elements: usize,
+    /// Elements whose closing tag has not come, the outermost first.
     open: Vec<Element>,
     root: Option<Element>,
 }
@@ -89,7 +99,7 @@ impl Tree<'_> {
 
     fn start(&mut self, start: &BytesStart<'_>) -> Result<(), Faults> {
         self.elements += 1;
-        if self.open.len() >= MAX_DEPTH || self.elements > MAX_ELEMENTS {
+        if self.open.len() >= DEPTH_MAX || self.elements > ELEMENTS_MAX {
             return Err(self.refuse("too many elements, or elements too deep in each other"));
         }
         if start.attributes().next().is_some() {
@@ -126,7 +136,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// The five entities of XML and character numbers; definitions of one's own do not exist here.
+    /// Appends one of XML's five predefined entities or a character given by its number.
     fn entity(&mut self, entity: &BytesRef<'_>) -> Result<(), Faults> {
         let bad = |line| syntax(line, "an entity that XML does not define".to_owned());
         if let Some(letter) = entity.resolve_char_ref().map_err(|_| bad(self.line))? {
@@ -141,7 +151,7 @@ fn syntax(line: usize, message: String) -> Faults {
     Fault::new("", Problem::Syntax { message: format!("not XML: {message}") }).at_line(line).into()
 }
 
-/// `text` as the content of an element.
+/// `text` with the letters escaped that XML reserves.
 pub(crate) fn escape(text: &str) -> std::borrow::Cow<'_, str> {
     quick_xml::escape::escape(text)
 }
@@ -177,6 +187,6 @@ mod tests {
         assert!(complaint("").contains("no element"));
         assert!(complaint("hello").contains("outside"));
         assert!(complaint(&"<a>".repeat(9)).contains("too deep"));
-        assert!(complaint(&" ".repeat(MAX_BYTES + 1)).contains("at most"));
+        assert!(complaint(&" ".repeat(BYTES_MAX + 1)).contains("at most"));
     }
 }

@@ -1,4 +1,0 @@
-#![no_main]
-//! See `ssdtune_model::testing::ssd_xml` for what must hold.
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ssdtune_model::testing::ssd_xml(bytes));

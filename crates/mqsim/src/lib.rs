@@ -1,0 +1,22 @@
+//! MQSim's files: drives (`ssdconfig.xml`) and workloads (`workload.xml`) read and written, results read.
+//!
+//! [MQSim](https://github.com/CMU-SAFARI/MQSim) skips tags that it does not know and takes compiled-in
+//! values for tags that are absent, both silently. Here an unknown tag is a fault with its line and the
+//! nearest legal tag, and every value taken for an absent tag is noted.
+//!
+//! A drive read from MQSim's XML has every switch of
+//! [`Compat`](ssdtune_model::config::Compat) on, so that a simulation of it agrees with MQSim.
+
+mod device;
+mod format;
+pub mod result;
+pub mod scenario;
+#[doc(hidden)]
+pub mod testing;
+mod workload;
+mod xml;
+
+pub use device::{load, read_device, write_device};
+pub use format::{Noted, is_xml};
+pub use scenario::Scenario;
+pub use workload::{read_workload, write_workload};
