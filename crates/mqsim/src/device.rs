@@ -1,5 +1,5 @@
-//! Drives: `ssdconfig.xml` of MQSim (and of AutoBlox's fork), read and written by the rows of the parameter
-//! catalogue.
+//! Drives: `ssdconfig.xml` of MQSim (and of AutoBlox's fork), read and written by the rows of the
+//! parameter catalogue.
 //!
 //! Reading takes one pass over the text and one look-up in the catalogue for each tag.
 
@@ -24,8 +24,8 @@ const fn group_name(group: Group) -> &'static str {
     }
 }
 
-/// Loads a drive by the name a user gives it: a preset, a TOML file or an MQSim XML file, told apart by its
-/// content. `overrides` are `(key, value)` pairs, set in order.
+/// Loads a drive by the name a user gives it: a preset, a TOML file or an MQSim XML file, told
+/// apart by its content. `overrides` are `(key, value)` pairs, set in order.
 ///
 /// # Errors
 /// There is no such drive, it cannot be read, or it or an override is faulty.
@@ -48,8 +48,8 @@ fn rows() -> impl Iterator<Item = (&'static Parameter, Mqsim)> {
     catalogue::parameters().filter_map(|row| row.mqsim.map(|mqsim| (row, mqsim)))
 }
 
-/// Reads an `ssdconfig.xml`. In the result every switch of [`Compat`] is on, so that a simulation agrees
-/// with MQSim. An absent tag gets the value that MQSim would take, and a note says so.
+/// Reads an `ssdconfig.xml`. In the result every switch of [`Compat`] is on, so that a simulation
+/// agrees with MQSim. An absent tag gets the value that MQSim would take, and a note says so.
 ///
 /// # Errors
 /// Every fault of form, tag, value and combination, each with its line.
@@ -229,8 +229,8 @@ fn mqsim_text(row: &Parameter, value: Value) -> String {
     }
 }
 
-/// Writes an `ssdconfig.xml`. The notes name the settings that the XML cannot express; MQSim will do there
-/// what it always does.
+/// Writes an `ssdconfig.xml`. The notes name the settings that the XML cannot express; MQSim will
+/// do there what it always does.
 ///
 /// # Errors
 /// Every value that MQSim has no name for or cannot hold.

@@ -1,4 +1,5 @@
-//! What MQSim's two kinds of files have in common: the declaration, tags without children, truth values.
+//! What MQSim's two kinds of files have in common: the declaration, tags without children, truth
+//! values.
 
 use crate::xml::{self, Element};
 use ssdtune_model::{Fault, Faults, Problem, closest_name};
@@ -16,7 +17,8 @@ pub struct Noted<T> {
 /// The declaration that every file of MQSim begins with.
 pub(crate) const HEADER: &str = "<?xml version=\"1.0\" encoding=\"us-ascii\"?>\n";
 
-/// Unknown tags for which the nearest legal tag is looked for. A file with more is not one of MQSim's.
+/// Unknown tags for which the nearest legal tag is looked for. A file with more is not one of
+/// MQSim's.
 const HINTS_MAX: usize = 100;
 
 /// Whether a text is XML rather than TOML, judged by its first letter.
@@ -34,7 +36,8 @@ pub(crate) fn root(text: &str, name: &str) -> Result<Element, Faults> {
     Err(Fault::new(root.name, Problem::Unsupported { reason }).at_line(root.line).into())
 }
 
-/// The children of `parent` that have no children themselves, by tag. A tag that stands twice is a fault.
+/// The children of `parent` that have no children themselves, by tag. A tag that stands twice is a
+/// fault.
 pub(crate) fn leaves<'a>(
     parent: &'a Element,
     faults: &mut Faults,

@@ -1,7 +1,7 @@
 //! MQSim's result files (`workload_scenario_N.xml`): latency and throughput.
 //!
-//! Only the mean response time is read. MQSim divides its rates by whole simulated seconds, which gives
-//! infinity for a run shorter than one second, so its rates are not used.
+//! Only the mean response time is read. MQSim divides its rates by whole simulated seconds, which
+//! gives infinity for a run shorter than one second, so its rates are not used.
 
 /// What a result file does not say and its reading needs.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,8 @@ pub struct RunContext {
 pub struct ResultFigures {
     /// Mean time from the submission queue to the completion, in nanoseconds.
     pub latency_ns: f64,
-    /// Bytes per second, by Little's law: outstanding requests over response time. Without meaning if the
-    /// drive was not kept full.
+    /// Bytes per second, by Little's law: outstanding requests over response time. Without meaning
+    /// if the drive was not kept full.
     pub throughput_bps: f64,
 }
 

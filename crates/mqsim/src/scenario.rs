@@ -1,8 +1,9 @@
-//! Scenarios of MQSim's `workload.xml`: flows that share one drive, each a recorded trace or a generator.
+//! Scenarios of MQSim's `workload.xml`: flows that share one drive, each a recorded trace or a
+//! generator.
 //!
-//! Plain data; [`read_workload`](crate::read_workload) and [`write_workload`](crate::write_workload) convert
-//! it from and to XML. Where a tag has no effect in MQSim (the time unit of traces) its value is kept, so
-//! that the file can be written again.
+//! Plain data; [`read_workload`](crate::read_workload) and
+//! [`write_workload`](crate::write_workload) convert it from and to XML. Where a tag has no effect
+//! in MQSim (the time unit of traces) its value is kept, so that the file can be written again.
 
 use ssdtune_model::config::{CacheMode, Priority};
 use ssdtune_model::{DeviceConfig, Fault, Faults, Geometry, Nanos, Problem, Sectors};
@@ -17,7 +18,9 @@ pub(crate) trait MqsimName: Copy + 'static {
 }
 
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+ }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[$variant_doc])* $variant,)+ }
@@ -138,12 +141,13 @@ pub struct TraceSource {
     pub percent_executed: u32,
     /// How often it is run, one time after the other.
     pub relay_count: u32,
-    /// The unit of its times according to the file. Published MQSim takes nanoseconds whatever stands here.
+    /// The unit of its times according to the file. Published MQSim takes nanoseconds whatever
+    /// stands here.
     pub time_unit: TimeUnit,
     /// Requests that the drive fetches at once; only AutoBlox's fork of MQSim reads it.
     pub best_queue_size: Option<u32>,
-    /// Throughput of the drive on which the trace was recorded, in bytes per nanosecond; only AutoBlox's fork
-    /// of MQSim reads it.
+    /// Throughput of the drive on which the trace was recorded, in bytes per nanosecond; only
+    /// AutoBlox's fork of MQSim reads it.
     pub device_throughput: Option<f64>,
 }
 

@@ -1,11 +1,11 @@
-//! For tests: what must hold for any bytes read as one of MQSim's files. The fuzz targets and the replay of
-//! their corpus share it.
+//! For tests: what must hold for any bytes read as one of MQSim's files. The fuzz targets and the
+//! replay of their corpus share it.
 
 use crate::{read_device, read_workload, write_device, write_workload};
 use ssdtune_model::{DeviceConfig, testing};
 
-/// Checks what must hold for any bytes given as an `ssdconfig.xml`: no panic, and a drive that was read is
-/// sound and survives being written and read again.
+/// Checks what must hold for any bytes given as an `ssdconfig.xml`: no panic, and a drive that was
+/// read is sound and survives being written and read again.
 ///
 /// # Panics
 /// It does not hold.
@@ -19,8 +19,8 @@ pub fn ssd_xml(bytes: &[u8]) {
     assert_eq!(again.value, read.value);
 }
 
-/// Checks what must hold for any bytes given as a `workload.xml`: no panic, and scenarios that were read
-/// survive being written and read again.
+/// Checks what must hold for any bytes given as a `workload.xml`: no panic, and scenarios that were
+/// read survive being written and read again.
 ///
 /// # Panics
 /// It does not hold.

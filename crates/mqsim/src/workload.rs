@@ -215,8 +215,8 @@ impl<'a> Tags<'a> {
         value
     }
 
-    /// A whole number from `min` to `max`; `absent` if there is no such tag, which is a fault if there is no
-    /// `absent` either.
+    /// A whole number from `min` to `max`; `absent` if there is no such tag, which is a fault if
+    /// there is no `absent` either.
     fn int(&mut self, tag: &'static str, min: u64, max: u64, absent: Option<u64>) -> u64 {
         if !self.leaves.contains_key(tag) && absent.is_none() {
             self.missing(tag, "every generator needs it");

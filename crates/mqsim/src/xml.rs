@@ -1,7 +1,8 @@
 //! A small, strict reader of the XML in MQSim's files: elements and text, nothing else.
 //!
-//! Files are untrusted. Document types, entity definitions, processing instructions and attributes are
-//! refused. Size, depth and number of elements are bounded, so that reading costs one pass over the text.
+//! Files are untrusted. Document types, entity definitions, processing instructions and attributes
+//! are refused. Size, depth and number of elements are bounded, so that reading costs one pass over
+//! the text.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;

@@ -121,7 +121,9 @@ fn complaints(change: impl Fn(&str) -> String) -> Vec<String> {
 #[test]
 fn wrong_drives_name_every_fault_with_its_line() {
     let broken = |text: &str| {
-        text.replace("<Seed>7", "<Sed>1</Sed><CMT_Capacity>-1</CMT_Capacity><Page_Capacity>1</Page_Capacity><Seed>seven")
+        let seed = "<Sed>1</Sed><CMT_Capacity>-1</CMT_Capacity>\
+                    <Page_Capacity>1</Page_Capacity><Seed>seven";
+        text.replace("<Seed>7", seed)
             .replace("</Flash_P", "<Flash_Technology>QLC</Flash_Technology></Flash_P")
     };
     let faults = complaints(broken);
@@ -170,9 +172,11 @@ fn what_mqsim_has_no_word_for_is_refused_and_what_xml_cannot_say_is_noted() {
 
 fn flow(inside: &str) -> String {
     format!(
-        "<MQSim_IO_Scenarios><IO_Scenario>\n<IO_Flow_Parameter_Set_Synthetic>\n<Channel_IDs>1, 0,1</Channel_IDs>\
-         <Chip_IDs>0</Chip_IDs><Die_IDs>0</Die_IDs><Plane_IDs>0</Plane_IDs>\
-         <Read_Percentage>50</Read_Percentage><Average_Request_Size>8</Average_Request_Size>\n{inside}\n\
+        "<MQSim_IO_Scenarios><IO_Scenario>\n<IO_Flow_Parameter_Set_Synthetic>\n\
+         <Channel_IDs>1, 0,1</Channel_IDs><Chip_IDs>0</Chip_IDs>\
+         <Die_IDs>0</Die_IDs><Plane_IDs>0</Plane_IDs>\
+         <Read_Percentage>50</Read_Percentage>\
+         <Average_Request_Size>8</Average_Request_Size>\n{inside}\n\
          </IO_Flow_Parameter_Set_Synthetic></IO_Scenario></MQSim_IO_Scenarios>"
     )
 }
