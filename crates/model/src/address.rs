@@ -1,7 +1,8 @@
 //! Where things are: logical pages as the host names them, physical places as the flash does.
 //!
-//! A physical page packs into one `u64` ([`Ppn`]) in the order channel, chip, die, plane, block, page, so
-//! that neighbouring numbers share a block; the [`Geometry`](crate::Geometry) owns the arithmetic.
+//! A physical page packs into one `u64` ([`Ppn`]) in the order channel, chip, die, plane, block,
+//! page, so that neighbouring numbers share a block; the [`Geometry`](crate::Geometry) owns the
+//! arithmetic.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,10 @@
-//! The parameter catalogue: one row for every tunable of a drive, and everything that is generated from it.
+//! The parameter catalogue: one row for every tunable of a drive, and everything that is generated
+//! from it.
 //!
-//! Validation, the TOML and MQSim XML files, `key=value` overrides, the search space, `ssdtune config
-//! params` and `docs/parameters.md` read these rows and nothing else, so that a parameter is described in
-//! one place. The rows stand in one file per part of the drive, in the order the files list them.
+//! Validation, the TOML and MQSim XML files, `key=value` overrides, the search space, `ssdtune
+//! config params` and `docs/parameters.md` read these rows and nothing else, so that a parameter is
+//! described in one place. The rows stand in one file per part of the drive, in the order the files
+//! list them.
 //!
 //! A look-up walks the rows (about a hundred): configurations are read, not simulated, through it.
 
@@ -78,8 +80,8 @@ pub struct Parameter {
     pub effect: Effect,
     /// Its place in MQSim's XML, if it has one.
     pub mqsim: Option<Mqsim>,
-    /// The drive without it is the drive with its default, so a canonical text leaves the default out: adding
-    /// the row has left every earlier text as it was.
+    /// The drive without it is the drive with its default, so a canonical text leaves the default
+    /// out: adding the row has left every earlier text as it was.
     pub is_later: bool,
     get: fn(&DeviceConfig) -> Value,
     set: fn(&mut DeviceConfig, Value) -> bool,
@@ -125,16 +127,16 @@ pub fn find(key: &str) -> Option<&'static Parameter> {
         .or_else(|| parameters().find(|row| row.aliases().any(|alias| alias == key)))
 }
 
-/// The key that resembles `key` most, if any resembles it at all. A bare last part ("page_bytes") names
-/// the key that ends in it.
+/// The key that resembles `key` most, if any resembles it at all. A bare last part ("page_bytes")
+/// names the key that ends in it.
 pub fn nearest(key: &str) -> Option<&'static str> {
     let last = parameters().find(|row| row.key.rsplit('.').next() == Some(key));
     let names = || parameters().flat_map(|row| std::iter::once(row.key).chain(row.aliases()));
     last.map(|row| row.key).or_else(|| closest_name(key, names()))
 }
 
-/// Sets one parameter from text, as `--set gc.threshold=0.1` does. `key` is a key of the catalogue or an
-/// MQSim tag; sizes and times may carry a suffix (`256MiB`, `75us`).
+/// Sets one parameter from text, as `--set gc.threshold=0.1` does. `key` is a key of the catalogue
+/// or an MQSim tag; sizes and times may carry a suffix (`256MiB`, `75us`).
 ///
 /// # Errors
 /// The one fault: the key, the value, what is legal and the nearest legal name. Nothing is changed.

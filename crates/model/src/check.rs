@@ -1,8 +1,9 @@
-//! From a [`DeviceConfig`], which may be nonsense, to a [`CheckedConfig`], which a simulator may trust.
+//! From a [`DeviceConfig`], which may be nonsense, to a [`CheckedConfig`], which a simulator may
+//! trust.
 //!
 //! The ranges of single values come from the catalogue; here stands what several values must keep
-//! together. Products are bounded so that no address, time or energy computed from a checked configuration
-//! leaves its 64-bit range.
+//! together. Products are bounded so that no address, time or energy computed from a checked
+//! configuration leaves its 64-bit range.
 
 use crate::catalogue::{self, Value};
 use crate::config::{CacheMode, DeviceConfig, FlashTechnology, Frontiers, HostInterface};
@@ -11,9 +12,11 @@ use crate::ledger::Ledger;
 use serde::Serialize;
 use std::ops::Deref;
 
-/// Physical pages a drive may have: 1 EiB of 4 KiB pages, and room in a `u64` for any arithmetic on them.
+/// Physical pages a drive may have: 1 EiB of 4 KiB pages, and room in a `u64` for any arithmetic on
+/// them.
 pub const MAX_PAGES: u64 = 1 << 48;
-/// Planes a drive may have: far beyond any drive, and an index that fits 32 bits with bits to spare.
+/// Planes a drive may have: far beyond any drive, and an index that fits 32 bits with bits to
+/// spare.
 pub const MAX_PLANES: u64 = 1 << 20;
 
 /// A configuration that has passed [`DeviceConfig::check`].
@@ -83,8 +86,9 @@ impl DeviceConfig {
 
     fn check_size(&self, faults: &mut Faults) {
         let at = self.geometry();
-        // Single counts are bounded by the catalogue such that these products cannot wrap: 2^10 * 2^10 *
-        // 2^8 * 2^8 planes, times 2^20 * 2^16 pages, is beyond 64 bits, so planes are judged first.
+        // Single counts are bounded by the catalogue such that these products cannot wrap: 2^10 *
+        // 2^10 * 2^8 * 2^8 planes, times 2^20 * 2^16 pages, is beyond 64 bits, so planes are judged
+        // first.
         let planes = at.planes();
         if planes > MAX_PLANES {
             let reason = format!(

@@ -1,8 +1,9 @@
-//! The configuration of one drive: one struct per part, every field a tunable of the parameter catalogue.
+//! The configuration of one drive: one struct per part, every field a tunable of the parameter
+//! catalogue.
 //!
-//! A [`DeviceConfig`] is plain data and may be nonsense; `validate` (see the catalogue) turns it into
-//! something a simulator may trust. [`DeviceConfig::default`] is the drive that MQSim ships as its
-//! example, with ssdtune's right semantics (no [`Compat`] switch on).
+//! A [`DeviceConfig`] is plain data and may be nonsense; `validate` (see the catalogue) turns it
+//! into something a simulator may trust. [`DeviceConfig::default`] is the drive that MQSim ships as
+//! its example, with ssdtune's right semantics (no [`Compat`] switch on).
 
 mod constants;
 
@@ -123,8 +124,8 @@ choice!(
 );
 
 choice!(
-    /// Which levels a logical page number walks through first when it is placed: letters name channel (C),
-    /// chip or way (W), die (D) and plane (P), fastest-varying first.
+    /// Which levels a logical page number walks through first when it is placed: letters name
+    /// channel (C), chip or way (W), die (D) and plane (P), fastest-varying first.
     PlaneOrder {
         /// Channel, way, die, plane.
         Cwdp = "CWDP" | "CWDP",
@@ -218,7 +219,8 @@ choice!(
         None = "none" | "",
         /// One for each application (AutoStream's aim; a tenant has its own in any case).
         AutoStream = "auto-stream" | "",
-        /// Hot and cold by constant thresholds, with data that are updated at long intervals among the hot.
+        /// Hot and cold by constant thresholds, with data that are updated at long intervals among
+        /// the hot.
         Hotis = "hotis" | "",
         /// Three clusters of update frequency, by k-means over a sample.
         AsaFtl = "asa-ftl" | "",
@@ -232,8 +234,8 @@ choice!(
 choice!(
     /// Which write frontiers take the pages that collection moves.
     MovedPages {
-        /// Those that the placement policy names: one of their own for `none` and `auto-stream`, four for `sepbit`,
-        /// one for each queue for the others.
+        /// Those that the placement policy names: one of their own for `none` and `auto-stream`,
+        /// four for `sepbit`, one for each queue for the others.
         Policy = "policy" | "",
         /// Those of host data.
         WithHost = "with-host" | "",
@@ -249,7 +251,8 @@ choice!(
     TableScale {
         /// In proportion to the largest value, as the paper does.
         Linear = "linear" | "",
-        /// By the logarithm: the few slices with most of the updates do not press all others together.
+        /// By the logarithm: the few slices with most of the updates do not press all others
+        /// together.
         Log = "log" | "",
     }
 );
@@ -456,7 +459,8 @@ pub struct Gc {
     pub copyback: bool,
     /// Candidates of the d-choices policy; 0 takes the binary logarithm of the blocks per plane.
     pub choices: u32,
-    /// Oldest blocks the windowed greedy policy looks at; 0 takes an eighth of the blocks per plane.
+    /// Oldest blocks the windowed greedy policy looks at; 0 takes an eighth of the blocks per
+    /// plane.
     pub window: u32,
 }
 
@@ -510,8 +514,8 @@ pub struct Bus {
 pub struct Flash {
     /// Bits per cell.
     pub technology: FlashTechnology,
-    /// Array read time of the page types: least significant bit, the ones between, most significant.
-    /// SLC uses the first, MLC the first and third, TLC the first three, QLC all four.
+    /// Array read time of the page types: least significant bit, the ones between, most
+    /// significant. SLC uses the first, MLC the first and third, TLC the first three, QLC all four.
     pub read_latency: [Nanos; 4],
     /// Program time of the page types, likewise.
     pub program_latency: [Nanos; 4],
@@ -539,9 +543,9 @@ pub struct Flash {
     pub page_metadata_bytes: u32,
 }
 
-/// Peculiarities of MQSim (commit 722cd84) that change a number without being a crash or a lost request.
-/// Each is off for ssdtune's own drives and switched on by importing an MQSim XML, so that imported
-/// configurations agree with MQSim.
+/// Peculiarities of MQSim (commit 722cd84) that change a number without being a crash or a lost
+/// request. Each is off for ssdtune's own drives and switched on by importing an MQSim XML, so that
+/// imported configurations agree with MQSim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compat {
     /// A chip takes commands only when all its dies are idle and its read data have left.
@@ -562,18 +566,18 @@ pub struct Compat {
     pub eager_frontiers: bool,
     /// Tenants that share the mapping cache have a full-sized one each.
     pub cmt_private_copies: bool,
-    /// A page read into the data cache is found by what the flash stores as its owner: nothing for pages
-    /// that were never programmed.
+    /// A page read into the data cache is found by what the flash stores as its owner: nothing for
+    /// pages that were never programmed.
     pub read_fill_by_flash_owner: bool,
     /// Pages read into the data cache are marked dirty and charged twice.
     pub read_fill_dirty: bool,
     /// The destage set forgets the write that clears it as well.
     pub destage_forgets_all: bool,
-    /// A cached page that is written again and written back carries only the sectors of the last write; older
-    /// ones vanish.
+    /// A cached page that is written again and written back carries only the sectors of the last
+    /// write; older ones vanish.
     pub destage_drops_sectors: bool,
-    /// A dirty page that another tenant pushes out of a shared data cache is written to that tenant's address
-    /// of the same number.
+    /// A dirty page that another tenant pushes out of a shared data cache is written to that
+    /// tenant's address of the same number.
     pub evict_to_evictor: bool,
     /// A tenant's space begins right behind the one before, even in the middle of a page.
     pub unaligned_tenants: bool,
@@ -581,8 +585,8 @@ pub struct Compat {
     pub single_plane_erases: bool,
     /// Request sizes wrap at 65,536 sectors.
     pub wrap_request_size: bool,
-    /// A drive that starts in steady state has half the threshold of collection in its pool, and its oldest
-    /// blocks are its fullest.
+    /// A drive that starts in steady state has half the threshold of collection in its pool, and
+    /// its oldest blocks are its fullest.
     pub analytic_start: bool,
 }
 

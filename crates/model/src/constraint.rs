@@ -1,7 +1,8 @@
-//! What a drive must keep to, whatever a search would like: capacity, interface, flash type, power, DRAM.
+//! What a drive must keep to, whatever a search would like: capacity, interface, flash type, power,
+//! DRAM.
 //!
-//! Power is measured by simulation and judged by [`Constraints::power_violation`]; everything else can be
-//! told from the configuration alone.
+//! Power is measured by simulation and judged by [`Constraints::power_violation`]; everything else
+//! can be told from the configuration alone.
 
 use crate::config::{DeviceConfig, FlashTechnology, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
@@ -47,13 +48,13 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// AutoBlox takes layouts from 0.9 of the capacity up to the next power of two; a tenth either way keeps
-/// 480 GiB a "512 GB" drive.
+/// AutoBlox takes layouts from 0.9 of the capacity up to the next power of two; a tenth either way
+/// keeps 480 GiB a "512 GB" drive.
 const DEFAULT_TOLERANCE: f64 = 0.1;
 
 impl Constraints {
-    /// The paper's `set_cons(capacity, interface, flash_type, power_budget)`: the four limits of AutoBlox,
-    /// power in watt. The capacity may be a tenth off.
+    /// The paper's `set_cons(capacity, interface, flash_type, power_budget)`: the four limits of
+    /// AutoBlox, power in watt. The capacity may be a tenth off.
     pub fn set_cons(
         capacity: Bytes,
         interface: HostInterface,
@@ -124,8 +125,8 @@ impl Constraints {
         Self::parse_with(text, &[], |_, _| None)
     }
 
-    /// Likewise, with `extra` asked first about every name: `None` leaves it to the limits here. `names` are
-    /// those it knows, for hints.
+    /// Likewise, with `extra` asked first about every name: `None` leaves it to the limits here.
+    /// `names` are those it knows, for hints.
     ///
     /// # Errors
     /// Every fault, with its line.

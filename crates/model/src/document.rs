@@ -8,8 +8,8 @@
 //! policy = "cost-benefit"
 //! ```
 //!
-//! Without `base`, what is not said is the catalogue's default. Reading reports every fault at once; a
-//! [`Document`] keeps the text, so that setting a value leaves comments and order alone.
+//! Without `base`, what is not said is the catalogue's default. Reading reports every fault at
+//! once; a [`Document`] keeps the text, so that setting a value leaves comments and order alone.
 
 use crate::catalogue::{self, Legal, Parameter, SECTIONS, Value};
 use crate::config::DeviceConfig;
@@ -23,10 +23,11 @@ use toml::de::{DeTable, DeValue};
 
 /// The catalogue written out with comments is a tenth of this.
 const MAX_BYTES: usize = 256 << 10;
-/// A file with more faults than this is not a configuration; looking for the rest would only take time.
+/// A file with more faults than this is not a configuration; looking for the rest would only take
+/// time.
 const MAX_FAULTS: usize = 100;
-/// A file with more unknown keys than this holds no typing errors but something else; a hint costs a
-/// comparison with every name.
+/// A file with more unknown keys than this holds no typing errors but something else; a hint costs
+/// a comparison with every name.
 const MAX_HINTS: usize = 10;
 
 /// A configuration file, read.
@@ -117,8 +118,8 @@ pub fn write(config: &DeviceConfig) -> String {
     write_rows(config, |row| !row.is_constant())
 }
 
-/// A configuration without its name as the text that stands for it: like [`write()`], but rows that later versions
-/// added are left out while they have their default.
+/// A configuration without its name as the text that stands for it: like [`write()`], but rows that
+/// later versions added are left out while they have their default.
 pub fn canonical(config: &DeviceConfig) -> String {
     let config = DeviceConfig { name: String::new(), ..config.clone() };
     write_rows(&config, |row| {

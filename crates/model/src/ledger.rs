@@ -1,4 +1,5 @@
-//! Where a drive's capacity goes, and how much memory it asks for: the drive's own DRAM and the simulator's.
+//! Where a drive's capacity goes, and how much memory it asks for: the drive's own DRAM and the
+//! simulator's.
 
 use crate::config::{DeviceConfig, Frontiers};
 use crate::units::Bytes;

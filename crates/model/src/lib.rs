@@ -1,8 +1,9 @@
-//! The words every other crate speaks: units, geometry, addresses, and the configuration of a drive.
+//! The words every other crate speaks: units, geometry, addresses, and the configuration of a
+//! drive.
 //!
-//! Nothing here simulates, reads a clock or knows a workload. A quantity has a newtype
-//! ([`Nanos`], [`Bytes`], [`Sectors`], [`Lpn`], [`Ppn`]) so that a latency cannot be passed where a size
-//! is meant; a choice is an enum; a drive is one [`DeviceConfig`].
+//! Nothing here simulates, reads a clock or knows a workload. A quantity has a newtype ([`Nanos`],
+//! [`Bytes`], [`Sectors`], [`Lpn`], [`Ppn`]) so that a latency cannot be passed where a size is
+//! meant; a choice is an enum; a drive is one [`DeviceConfig`].
 
 pub mod address;
 pub mod catalogue;

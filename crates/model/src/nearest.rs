@@ -1,10 +1,11 @@
 //! The name that a misspelt word was probably meant to be, for "did you mean …?".
 //!
-//! The measure is the Damerau-Levenshtein distance without regard to case. It costs the product of two
-//! lengths, so names that cannot win are passed over by a count of their letters, at a hundredth of the cost.
+//! The measure is the Damerau-Levenshtein distance without regard to case. It costs the product of
+//! two lengths, so names that cannot win are passed over by a count of their letters, at a
+//! hundredth of the cost.
 
-/// The candidate with the fewest typing errors against `word`, if no more than a third of the letters of
-/// `word` are wrong. Of equally close candidates the first is taken.
+/// The candidate with the fewest typing errors against `word`, if no more than a third of the
+/// letters of `word` are wrong. Of equally close candidates the first is taken.
 pub fn closest_name<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -35,8 +36,8 @@ pub fn closest_name<'a>(
     nearest
 }
 
-/// How often each letter stands in a word, without regard to case or place. Some letters share a counter,
-/// which only makes words look more alike.
+/// How often each letter stands in a word, without regard to case or place. Some letters share a
+/// counter, which only makes words look more alike.
 struct LetterCounts([u8; 64]);
 
 impl LetterCounts {
@@ -49,7 +50,8 @@ impl LetterCounts {
         Self(counts)
     }
 
-    /// A lower bound of the distance between two words: one edit replaces, adds or removes a single letter.
+    /// A lower bound of the distance between two words: one edit replaces, adds or removes a single
+    /// letter.
     fn edits_min(&self, other: &Self) -> usize {
         let surplus = |a: &[u8; 64], b: &[u8; 64]| {
             a.iter().zip(b).map(|(a, b)| usize::from(a.saturating_sub(*b))).sum::<usize>()

@@ -1,7 +1,8 @@
 //! Loads a drive by the name a user gives it: a preset or a file.
 //!
-//! Files are TOML. A caller that knows another format hands its reader to [`load_with`]; the formats are
-//! told apart by the content of the file, not by its name. Files above 8 MiB are refused unread.
+//! Files are TOML. A caller that knows another format hands its reader to [`load_with`]; the
+//! formats are told apart by the content of the file, not by its name. Files above 8 MiB are
+//! refused unread.
 
 use crate::config::DeviceConfig;
 use crate::document::Document;
@@ -27,8 +28,8 @@ pub enum Format {
     Foreign,
 }
 
-/// Reads a drive from a format that this crate does not know. `None` says that the text is not in that
-/// format; it is taken for TOML then.
+/// Reads a drive from a format that this crate does not know. `None` says that the text is not in
+/// that format; it is taken for TOML then.
 pub type ForeignReader = fn(&str) -> Option<Result<ForeignDrive, Faults>>;
 
 /// A drive as a [`ForeignReader`] finds it. Its name is the file's.
@@ -85,8 +86,8 @@ fn hint(nearest: Option<&'static str>) -> String {
     nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
-/// Loads a preset by name or a TOML file by path; a preset goes before a file of the same name. `overrides`
-/// are `(key, value)` pairs, set in order.
+/// Loads a preset by name or a TOML file by path; a preset goes before a file of the same name.
+/// `overrides` are `(key, value)` pairs, set in order.
 ///
 /// # Errors
 /// There is no such drive, it cannot be read, or it or an override is faulty.

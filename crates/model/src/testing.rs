@@ -1,4 +1,5 @@
-//! For tests: where the folder of reference data is, and what must hold for any bytes read as a TOML file.
+//! For tests: where the folder of reference data is, and what must hold for any bytes read as a
+//! TOML file.
 //!
 //! The fuzz targets of the readers and the replay of their corpora share these functions.
 
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// A path inside the folder of reference data, which is not part of the project.
 ///
-/// The folder is `$SSDTUNE_SHARED`, or `../shared` beside the workspace. If the file is absent, a line on
-/// standard error says so and the caller should pass without testing anything.
+/// The folder is `$SSDTUNE_SHARED`, or `../shared` beside the workspace. If the file is absent, a
+/// line on standard error says so and the caller should pass without testing anything.
 ///
 /// # Panics
 /// The file is absent and the environment says `CI=true`: there a skipped test is a failed one.
@@ -28,8 +29,8 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Gives every file in the folder `target` of a corpus to `demand`, and truncations of it: files that were
-/// cut short are among what users hand in.
+/// Gives every file in the folder `target` of a corpus to `demand`, and truncations of it: files
+/// that were cut short are among what users hand in.
 ///
 /// # Panics
 /// The folder is missing or empty, or `demand` panics; the file's name is on standard output then.
@@ -48,8 +49,8 @@ pub fn replay_corpus(corpus: &str, target: &str, demand: fn(&[u8])) {
     assert!(inputs > 0, "the corpus of {target} is empty");
 }
 
-/// Checks what must hold for any bytes given as a TOML configuration: no panic, and a drive that was read is
-/// sound and survives being written and read again.
+/// Checks what must hold for any bytes given as a TOML configuration: no panic, and a drive that
+/// was read is sound and survives being written and read again.
 ///
 /// # Panics
 /// It does not hold.

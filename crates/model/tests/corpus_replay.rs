@@ -1,4 +1,5 @@
-//! Replays what fuzzing found worth keeping: for each input, what the fuzz target demands must hold.
+//! Replays what fuzzing found worth keeping: for each input, what the fuzz target demands must
+//! hold.
 
 use ssdtune_model::testing;
 

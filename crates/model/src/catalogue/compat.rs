@@ -1,4 +1,5 @@
-//! Rows of the compatibility switches. An imported MQSim XML turns all of them on; XML has no tags for them.
+//! Rows of the compatibility switches. An imported MQSim XML turns all of them on; XML has no tags
+//! for them.
 
 use super::{Section, row};
 

@@ -1,5 +1,5 @@
-//! Rows of the run, the host link and the DRAM. Commodity values are AutoBlox's candidates, what-if ranges
-//! its Table 7 where the paper gives them.
+//! Rows of the run, the host link and the DRAM. Commodity values are AutoBlox's candidates, what-if
+//! ranges its Table 7 where the paper gives them.
 
 use super::Candidates::{Fixed, Ints, Reals, Steps};
 use super::{Group, Section, Unit, Value, only, row};

@@ -177,8 +177,8 @@ impl Legal {
         }
     }
 
-    /// Reads a value of this type from text; `None` where the text is not one. Range is not looked at,
-    /// except that a name must be one of the legal ones.
+    /// Reads a value of this type from text; `None` where the text is not one. Range is not looked
+    /// at, except that a name must be one of the legal ones.
     pub fn parse(&self, text: &str, unit: Unit) -> Option<Value> {
         match self {
             Self::Ints { .. } => unit.parse_int(text).map(Value::Int),

@@ -43,7 +43,8 @@ impl Default for Ageing {
 /// Energy constants. Their sources stand in the catalogue and in `docs/energy.md`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Reading one bit of the flash array, in nanojoule, by page type as in [`super::Flash::read_latency`].
+    /// Reading one bit of the flash array, in nanojoule, by page type as in
+    /// [`super::Flash::read_latency`].
     pub flash_read_nj_per_bit: [f64; 4],
     /// Programming one bit, likewise.
     pub flash_program_nj_per_bit: [f64; 4],
