@@ -1,7 +1,8 @@
-//! Two shapes every learner shares, as macros: linfa's checked parameters, and models checked when
-//! read.
+//! Two things that all learners do alike, as macros: parameters are checked once, as in linfa, and
+//! models are checked when they are read.
 
-/// `$params` is a builder around `$valid`; `$valid::verify` decides whether it may fit.
+/// Implements linfa's `ParamGuard` for `$params`, a builder around `$valid`: the builder's check is
+/// `$valid::verify`.
 macro_rules! guarded_params {
     ($params:ident, $valid:ident, $error:ty) => {
         impl linfa::ParamGuard for $params {
@@ -21,10 +22,14 @@ macro_rules! guarded_params {
     };
 }
 
-/// `$model` derives serde's traits with `#[serde(remote = "Self")]`; what is read passes
-/// `$model::verify`.
+/// Implements serde's traits for `$model`, which derives them with `#[serde(remote = "Self")]`. A
+/// model that is read has to pass `$model::verify`; then `$complete`, if given, computes the fields
+/// that are not stored.
 macro_rules! checked_model {
     ($model:ident) => {
+        checked_model!($model, std::convert::identity);
+    };
+    ($model:ident, $complete:expr) => {
         impl serde::Serialize for $model {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 $model::serialize(self, serializer)
@@ -35,7 +40,8 @@ macro_rules! checked_model {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let model = $model::deserialize(deserializer)?;
                 model.verify().map_err(serde::de::Error::custom)?;
-                Ok(model)
+                let complete: fn(Self) -> Self = $complete;
+                Ok(complete(model))
             }
         }
     };

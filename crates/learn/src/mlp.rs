@@ -22,11 +22,12 @@ mod model;
 mod params;
 #[cfg(feature = "torch")]
 mod train;
+mod training;
 
 pub use errors::MlpError;
-pub use fit::{Curves, Targets, Training};
 pub use model::{Buffer, MlpModel, Output};
 pub use params::{Activation, EarlyStopping, MlpParams, MlpValidParams, Optimiser};
+pub use training::{Curves, Targets, Training};
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,14 @@
-//! What a process expects, and nothing else: small enough for a file, quick enough to be asked row by row.
+//! The expected value of a process without its variance: small to store, quick to ask row by row.
 //!
-//! Of the model stay the observations, one weight for each and the kernel: `mean + Σ weight_i · k(row, row_i)`.
-//! A row costs one kernel for each observation, 14 ns with 25 columns on a machine that is shared
-//! (docs/results/predict.md), where the full model's variance would cost n² and its file a factorisation on reading.
+//! It keeps the observations, one weight for each and the kernel: `mean + Σ weight_i · k(row,
+//! row_i)`. A row costs one kernel for each observation, 14 ns with 25 columns on a shared machine
+//! (docs/results/predict.md). The full model's variance costs O(n²) for each row, and reading the
+//! full model from a file O(n³).
 
 use super::kernel::Constants;
 use super::{GpModel, Hyperparameters};
 use crate::errors::check_row;
+use crate::guard::checked_model;
 use crate::vmath::{self, vectorised};
 use crate::{DataError, ModelError, Version};
 use serde::{Deserialize, Serialize};
@@ -14,81 +16,69 @@ use serde::{Deserialize, Serialize};
 /// Observations whose kernels are computed together; those of one column lie side by side.
 const BLOCK: usize = 64;
 
-/// The expected value of a fitted process.
+/// The expected value of a fitted process, without its variance.
+///
+/// Serialised are the observations, one weight for each of them, and the parameters. Reading one
+/// costs O(observations · columns).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct GpMean {
+    version: Version<1>,
     columns: usize,
-    cells: Vec<f64>,
+    /// Rows as observed, one after the other.
+    rows: Vec<f64>,
+    /// `K⁻¹ (y - mean)`: what each observation's covariance with a row is multiplied by.
     weights: Vec<f64>,
-    hyper: Hyperparameters,
-    /// The cells in units of the length scales, block by block, within a block column by column.
+    hyperparameters: Hyperparameters,
+    /// The rows in units of the length scales: block after block, within a block column by column.
+    #[serde(skip)]
     blocks: Vec<f64>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    version: Version<1>,
-    columns: usize,
-    rows: Vec<f64>,
-    weights: Vec<f64>,
-    hyperparameters: Hyperparameters,
-}
-
-impl From<GpMean> for Stored {
-    fn from(mean: GpMean) -> Self {
-        Self {
-            version: Version,
-            columns: mean.columns,
-            rows: mean.cells,
-            weights: mean.weights,
-            hyperparameters: mean.hyper,
-        }
-    }
-}
-
-impl TryFrom<Stored> for GpMean {
-    type Error = ModelError;
-
-    fn try_from(stored: Stored) -> Result<Self, ModelError> {
-        let Stored { version: _, columns, rows, weights, hyperparameters: hyper } = stored;
-        let fault = |reason: String| ModelError::new("expectation of a Gaussian process", reason);
-        let observations = weights.len();
-        if columns == 0
-            || observations == 0
-            || observations.checked_mul(columns) != Some(rows.len())
-        {
-            return Err(fault(format!("{} cells for {observations} x {columns}", rows.len())));
-        }
-        if rows.iter().chain(&weights).any(|value| !value.is_finite()) {
-            return Err(fault("a cell or weight is not finite".to_owned()));
-        }
-        hyper.verify().map_err(|error| fault(error.to_string()))?;
-        hyper.check_columns(columns).map_err(|error| fault(error.to_string()))?;
-        Ok(Self::new(columns, rows, weights, hyper))
-    }
-}
+checked_model!(GpMean, GpMean::scaled);
 
 impl GpModel {
-    /// The model without its variances.
+    /// The model's expected value alone: smaller to store, and cheaper to ask row by row.
     pub fn expectation(&self) -> GpMean {
-        let (cells, weights) = (self.cells().to_vec(), self.weights().to_vec());
-        GpMean::new(self.columns(), cells, weights, self.hyperparameters().clone())
+        let mean = GpMean {
+            version: Version,
+            columns: self.columns(),
+            rows: self.cells().to_vec(),
+            weights: self.weights().to_vec(),
+            hyperparameters: self.hyperparameters().clone(),
+            blocks: Vec::new(),
+        };
+        mean.scaled()
     }
 }
 
 impl GpMean {
-    fn new(columns: usize, cells: Vec<f64>, weights: Vec<f64>, hyper: Hyperparameters) -> Self {
-        let count = weights.len().div_ceil(BLOCK);
-        let mut blocks = vec![0.0; count * BLOCK * columns];
-        for (number, row) in cells.chunks(columns).enumerate() {
-            let first = number / BLOCK * BLOCK * columns + number % BLOCK;
+    /// Lays the rows out for prediction.
+    fn scaled(mut self) -> Self {
+        let count = self.weights.len().div_ceil(BLOCK);
+        self.blocks = vec![0.0; count * BLOCK * self.columns];
+        for (number, row) in self.rows.chunks(self.columns).enumerate() {
+            let first = number / BLOCK * BLOCK * self.columns + number % BLOCK;
             for (column, cell) in row.iter().enumerate() {
-                blocks[first + column * BLOCK] = cell / hyper.length(column);
+                self.blocks[first + column * BLOCK] = cell / self.hyperparameters.length(column);
             }
         }
-        Self { columns, cells, weights, hyper, blocks }
+        self
+    }
+
+    fn verify(&self) -> Result<(), ModelError> {
+        let fault = |reason: String| ModelError::new("expectation of a Gaussian process", reason);
+        let (observations, columns) = (self.weights.len(), self.columns);
+        let wanted = observations.checked_mul(columns).filter(|&cells| cells > 0);
+        if wanted != Some(self.rows.len()) {
+            return Err(fault(format!("{} cells for {observations} x {columns}", self.rows.len())));
+        }
+        if self.rows.iter().chain(&self.weights).any(|value| !value.is_finite()) {
+            return Err(fault("a cell or weight is not finite".to_owned()));
+        }
+        let parameters = &self.hyperparameters;
+        let checked = parameters.verify().and_then(|()| parameters.check_columns(columns));
+        checked.map_err(|error| fault(error.to_string()))
     }
 
     /// Columns of a row.
@@ -98,7 +88,7 @@ impl GpMean {
 
     /// The parameters in use.
     pub const fn hyperparameters(&self) -> &Hyperparameters {
-        &self.hyper
+        &self.hyperparameters
     }
 
     /// Observations.
@@ -117,11 +107,11 @@ impl GpMean {
     /// It has another number of columns, or a cell is not finite.
     pub fn predict_one(&self, row: &[f64]) -> Result<f64, DataError> {
         check_row(row, self.columns)?;
-        let lengths = (0..self.columns).map(|column| self.hyper.length(column));
+        let lengths = (0..self.columns).map(|column| self.hyperparameters.length(column));
         let scaled: Vec<f64> =
             row.iter().zip(lengths).map(|(cell, length)| cell / length).collect();
-        let constants = self.hyper.constants();
-        Ok(self.hyper.mean + weighted(&self.blocks, &self.weights, &scaled, &constants))
+        let constants = self.hyperparameters.constants();
+        Ok(self.hyperparameters.mean + weighted(&self.blocks, &self.weights, &scaled, &constants))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Training on libtorch, in double precision, on one thread.
 
-use super::fit::{Curves, Targets, Training};
 use super::model::{Layer, Output};
+use super::training::{Curves, Targets, Training};
 use super::{Activation, MlpError, MlpModel, MlpValidParams, Optimiser};
 use crate::random;
 use crate::scale::{ConstantColumns, Method, ScaleParams, Scaler};

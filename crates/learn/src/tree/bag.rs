@@ -1,8 +1,9 @@
-//! A bagged ensemble of regression trees: each grown on a bootstrap sample, predictions averaged.
+//! A bag of regression trees: each is grown on a bootstrap sample, and predictions are averaged.
 //!
-//! The stronger option where a tree that a person can read is not needed. Rows that a sample left
-//! out judge its tree, which gives an honest error without a test set. Trees grow in parallel; the
-//! seed decides everything. Cost: trees x the cost of [`crate::tree`].
+//! A bag usually predicts better than one tree, but nobody can read it. The rows that a sample
+//! leaves out judge its tree, so the error on unseen rows is known without a test set. Trees are
+//! grown in parallel; the seed determines the result. A bag of `n` trees costs as much as `n` trees
+//! that are not pruned.
 
 mod errors;
 mod fit;

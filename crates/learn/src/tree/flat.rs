@@ -1,11 +1,11 @@
-//! A tree as a walk wants it: nodes of 24 bytes side by side, and leaf models one after the other.
+//! A tree laid out for fast prediction: nodes of 24 bytes in one vector, leaf models in another.
 
-/// Stands for the column of a leaf.
+/// Marks a leaf, in the place of a split's column.
 const LEAF: u32 = u32::MAX;
-/// Numbers of a leaf before its slopes: intercept, lower and upper end.
+/// Numbers of a leaf before its slopes: intercept, least and greatest prediction.
 const HEAD: usize = 3;
 
-/// Nodes and leaves of one tree.
+/// The nodes of one tree, the root first, and the numbers of its leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Flat {
     nodes: Vec<FlatNode>,
@@ -16,18 +16,21 @@ pub(super) struct Flat {
 struct FlatNode {
     threshold: f64,
     column: u32,
-    /// Where a row goes that has at most the threshold; of a leaf, where its numbers begin.
+    /// In a split, the node for rows with the threshold or less. In a leaf, where its numbers
+    /// begin.
     below: u32,
-    /// Where other rows go; of a leaf, where its numbers end.
+    /// In a split, the node for all other rows. In a leaf, where its numbers end.
     above: u32,
 }
 
 impl Flat {
+    /// Appends a split. `below` and `above` are places of nodes.
     pub(super) fn push_split(&mut self, column: usize, threshold: f64, [below, above]: [usize; 2]) {
         let [column, below, above] = [column, below, above].map(|number| number as u32);
         self.nodes.push(FlatNode { threshold, column, below, above });
     }
 
+    /// Appends a leaf whose prediction stays between `low` and `high`.
     pub(super) fn push_leaf(&mut self, intercept: f64, [low, high]: [f64; 2], slopes: &[f64]) {
         let below = self.leaves.len() as u32;
         self.leaves.extend([intercept, low, high]);
@@ -36,7 +39,7 @@ impl Flat {
         self.nodes.push(FlatNode { threshold: 0.0, column: LEAF, below, above });
     }
 
-    /// The prediction for a row of as many columns as the tree was trained on.
+    /// The prediction for one row, which has the columns that the tree was trained on.
     pub(super) fn value(&self, row: &[f64]) -> f64 {
         let mut node = &self.nodes[0];
         while node.column != LEAF {
@@ -48,7 +51,8 @@ impl Flat {
     }
 }
 
-/// A linear function, summed in four lanes so that no sum waits for the one before.
+/// The value of a linear function, in four partial sums so that an addition need not wait for the
+/// one before it. Without slopes it is the intercept.
 pub(super) fn linear(intercept: f64, slopes: &[f64], row: &[f64]) -> f64 {
     let mut lanes = [intercept, 0.0, 0.0, 0.0];
     let row = &row[..slopes.len().min(row.len())];

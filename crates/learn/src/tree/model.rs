@@ -1,92 +1,82 @@
-//! The fitted model of the regression tree.
+//! The fitted regression tree: prediction, explanation, and its stored form.
 
-use super::fit::Grown;
 use super::flat::{Flat, linear};
+use super::grown::Grown;
 use crate::errors::{check_columns, check_finite, check_row};
+use crate::guard::checked_model;
 use crate::{DataError, ModelError, Version};
 use ndarray::{Array1, ArrayView2};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// A fitted tree.
+/// A fitted regression tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct TreeModel {
     version: Version<1>,
     columns: usize,
-    /// The root first, parents before children.
+    /// The root first, and every parent before its children.
     nodes: Vec<Node>,
     importance: Vec<f64>,
-    /// The same nodes for walks.
+    /// The nodes once more, laid out for prediction.
     #[serde(skip)]
     flat: Flat,
 }
 
-impl Serialize for TreeModel {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for TreeModel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let model = Self::deserialize(deserializer)?;
-        model.verify().map_err(serde::de::Error::custom)?;
-        Ok(model.flattened())
-    }
-}
+checked_model!(TreeModel, Self::flattened);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Node {
+    /// Training rows that reach the node.
     rows: usize,
-    /// Root of the mean weighted squared error of the node's own model.
+    /// Root of the mean weighted squared error of the node's model on them.
     rmse: f64,
-    kind: Kind,
+    kind: NodeKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Kind {
+enum NodeKind {
     Split { column: usize, threshold: f64, below: usize, above: usize },
     Leaf { intercept: f64, slopes: Vec<f64>, low: f64, high: f64 },
 }
 
-/// One decision on a row's way to its leaf.
+/// One comparison on the way of a row to its leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// The column that decides.
+    /// Column whose value is compared, from 0.
     pub column: usize,
-    /// What it is compared with.
+    /// What the value is compared with.
     pub threshold: f64,
-    /// Whether the row has the threshold or less.
+    /// Whether the value is the threshold or less.
     pub below: bool,
 }
 
-/// A row's way through the tree.
+/// How the tree comes to its prediction for one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionPath<'a> {
-    /// The decisions, from the root.
+    /// The comparisons, from the root to the leaf.
     pub steps: Vec<Decision>,
-    /// Number of the leaf among the tree's nodes.
+    /// Number of the leaf among all nodes of the tree, from 0.
     pub leaf: usize,
-    /// Training rows of the leaf.
+    /// Training rows in the leaf.
     pub rows: usize,
-    /// Root of the mean weighted squared error of the leaf's model on them.
+    /// Root of the mean weighted squared error of the leaf's model on its training rows.
     pub rmse: f64,
-    /// The leaf's model at 0.
+    /// Value of the leaf's linear function where every column is 0.
     pub intercept: f64,
-    /// What each column adds to it; empty for a constant leaf.
+    /// Slope of the leaf's linear function along each column; empty for a constant leaf.
     pub slopes: &'a [f64],
-    /// Whether the leaf's model left the range of its training targets and was held there.
+    /// Whether the linear function left the leaf's range and the end of the range was taken.
     pub clamped: bool,
-    /// The prediction.
+    /// What the tree predicts for the row.
     pub value: f64,
 }
 
 impl TreeModel {
-    /// Keeps what a walk sees that stops at nodes priced `price` or below.
-    pub(crate) fn from_grown(grown: &Grown, prices: &[f64], price: f64, columns: usize) -> Self {
+    /// A model of the grown tree, in which each node whose price is `price` or less is a leaf.
+    pub(super) fn from_grown(grown: &Grown, prices: &[f64], price: f64, columns: usize) -> Self {
         let mut model = Self {
             version: Version,
             columns,
@@ -102,14 +92,15 @@ impl TreeModel {
         model.flattened()
     }
 
+    /// Lays the nodes out for prediction.
     fn flattened(mut self) -> Self {
         self.flat = Flat::default();
         for node in &self.nodes {
             match &node.kind {
-                Kind::Split { column, threshold, below, above } => {
+                NodeKind::Split { column, threshold, below, above } => {
                     self.flat.push_split(*column, *threshold, [*below, *above]);
                 }
-                Kind::Leaf { intercept, slopes, low, high } => {
+                NodeKind::Leaf { intercept, slopes, low, high } => {
                     self.flat.push_leaf(*intercept, [*low, *high], slopes);
                 }
             }
@@ -117,11 +108,13 @@ impl TreeModel {
         self
     }
 
+    /// Copies the node `from` and what the price leaves of the nodes below it. Returns its place
+    /// here, and counts its part of the importance.
     fn copy(&mut self, grown: &Grown, prices: &[f64], price: f64, from: usize) -> usize {
         let node = &grown.nodes[from];
         let place = self.nodes.len();
         let rmse = if node.weight > 0.0 { (node.squared_error / node.weight).sqrt() } else { 0.0 };
-        let leaf = Kind::Leaf {
+        let leaf = NodeKind::Leaf {
             intercept: node.intercept,
             slopes: node.slopes.clone(),
             low: node.low,
@@ -139,25 +132,25 @@ impl TreeModel {
         let below = self.copy(grown, prices, price, split.below);
         let above = self.copy(grown, prices, price, split.above);
         let (column, threshold) = (split.column, split.threshold);
-        self.nodes[place].kind = Kind::Split { column, threshold, below, above };
+        self.nodes[place].kind = NodeKind::Split { column, threshold, below, above };
         place
     }
 
-    /// Columns the model was trained on.
+    /// Number of columns that the model was trained on.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Leaves.
+    /// Number of leaves.
     pub fn leaves(&self) -> usize {
-        self.nodes.iter().filter(|node| matches!(node.kind, Kind::Leaf { .. })).count()
+        self.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Leaf { .. })).count()
     }
 
-    /// Splits on the longest way to a leaf.
+    /// Number of splits on the longest way from the root to a leaf.
     pub fn depth(&self) -> usize {
         let mut depths = vec![0; self.nodes.len()];
         for (place, node) in self.nodes.iter().enumerate() {
-            if let Kind::Split { below, above, .. } = node.kind {
+            if let NodeKind::Split { below, above, .. } = node.kind {
                 depths[below] = depths[place] + 1;
                 depths[above] = depths[place] + 1;
             }
@@ -165,14 +158,16 @@ impl TreeModel {
         depths.into_iter().max().unwrap_or(0)
     }
 
-    /// Each column's share of the squared error that the tree explains: what its splits removed,
-    /// and what its slopes explain within leaves (as if columns were independent there). Sums to 1,
-    /// or all 0 for a tree that explains nothing.
+    /// Each column's share of the squared error that the tree explains.
+    ///
+    /// A column explains what its splits remove, and what its slopes remove within leaves, as if
+    /// the columns were independent there. The shares sum to 1. They are all 0 for a tree that
+    /// explains nothing.
     pub fn importance(&self) -> &[f64] {
         &self.importance
     }
 
-    /// One prediction for each row.
+    /// Predicts every row.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array1<f64>, DataError> {
         check_columns(x, self.columns)?;
         let mut row = vec![0.0; self.columns];
@@ -185,20 +180,20 @@ impl TreeModel {
             .collect())
     }
 
-    /// The prediction for one row.
+    /// Predicts one row.
     pub fn predict_one(&self, row: &[f64]) -> Result<f64, DataError> {
         check_row(row, self.columns)?;
         Ok(self.value(row))
     }
 
-    /// A row's way through the tree, and what it finds there.
+    /// Predicts one row and tells how the tree came to it.
     pub fn path(&self, row: &[f64]) -> Result<DecisionPath<'_>, DataError> {
         check_row(row, self.columns)?;
         let (mut place, mut steps) = (0, Vec::new());
         loop {
             let node = &self.nodes[place];
             match &node.kind {
-                Kind::Split { column, threshold, below, above } => {
+                NodeKind::Split { column, threshold, below, above } => {
                     let is_below = row[*column] <= *threshold;
                     steps.push(Decision {
                         column: *column,
@@ -207,7 +202,7 @@ impl TreeModel {
                     });
                     place = if is_below { *below } else { *above };
                 }
-                Kind::Leaf { intercept, slopes, low, high } => {
+                NodeKind::Leaf { intercept, slopes, low, high } => {
                     let sum = linear(*intercept, slopes, row);
                     let value = sum.clamp(*low, *high);
                     let (rows, rmse, clamped) = (node.rows, node.rmse, value != sum);
@@ -228,12 +223,12 @@ impl TreeModel {
         }
     }
 
-    /// The prediction for a row already checked.
-    pub(crate) fn value(&self, row: &[f64]) -> f64 {
+    /// The prediction for a row that has been checked.
+    pub(super) fn value(&self, row: &[f64]) -> f64 {
         self.flat.value(row)
     }
 
-    /// The tree as indented text, with these names for the columns.
+    /// The tree as indented text, with these names for the columns and the target.
     ///
     /// ```text
     /// queue_depth <= 16 [2000 rows]
@@ -250,6 +245,7 @@ impl TreeModel {
         Ok(text)
     }
 
+    /// Appends one node and all nodes below it to the text.
     fn describe_node(
         &self,
         place: usize,
@@ -262,14 +258,14 @@ impl TreeModel {
         let rows = node.rows;
         // Writing to a String cannot fail.
         match &node.kind {
-            Kind::Split { column, threshold, below, above } => {
+            NodeKind::Split { column, threshold, below, above } => {
                 let (name, threshold) = (names[*column], number(*threshold));
                 let _ = writeln!(text, "{indent}{name} <= {threshold} [{rows} rows]");
                 self.describe_node(*below, depth + 1, names, target, text);
                 let _ = writeln!(text, "{indent}{name} > {threshold}");
                 self.describe_node(*above, depth + 1, names, target, text);
             }
-            Kind::Leaf { intercept, slopes, .. } => {
+            NodeKind::Leaf { intercept, slopes, .. } => {
                 let _ = write!(text, "{indent}{target} = {}", number(*intercept));
                 for (slope, name) in slopes.iter().zip(names).filter(|(slope, _)| **slope != 0.0) {
                     let sign = if *slope < 0.0 { '-' } else { '+' };
@@ -288,15 +284,15 @@ impl TreeModel {
         }
         for (place, node) in self.nodes.iter().enumerate() {
             match &node.kind {
-                Kind::Split { column, threshold, below, above } => {
+                NodeKind::Split { column, threshold, below, above } => {
                     let legal = place + 1..self.nodes.len();
                     let sound = *column < self.columns && threshold.is_finite();
-                    // Children after their parents: no walk can go in circles.
+                    // Children stand after their parents, so that no walk goes in circles.
                     if !(sound && legal.contains(below) && legal.contains(above)) {
                         return fault(format!("the split of node {place} leads nowhere"));
                     }
                 }
-                Kind::Leaf { intercept, slopes, low, high } => {
+                NodeKind::Leaf { intercept, slopes, low, high } => {
                     check_finite(
                         "tree",
                         "leaf number",
@@ -315,7 +311,7 @@ impl TreeModel {
     }
 }
 
-/// Four significant digits, without trailing zeros.
+/// A number in four significant digits, without trailing zeros.
 fn number(value: f64) -> String {
     let size = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     if !(-4..7).contains(&size) {

@@ -1,23 +1,27 @@
-//! Weighted sums of products of a set of rows, and the least squares they decide.
+//! Weighted sums of products over a set of rows, and the least-squares fit that they determine.
 //!
-//! Sums can be added and taken away, which is what makes trying a threshold cheap. The systems are
-//! of the size of the columns and there are thousands of them, so the small Cholesky here works in
-//! place in one buffer, where a library's set-up for each would cost more than the solve.
+//! Sums over a part of the rows can be subtracted from the sums over all rows. So a threshold is
+//! tried without another pass over the data. Growing a tree solves thousands of systems as small as
+//! the number of columns. The Cholesky solver here works in place in one buffer, because the set-up
+//! of a library's solver would cost more than the solve.
 
-/// Ridge against dependent columns, as a fraction of each column's variance.
+/// What is added to the diagonal so that dependent columns can be solved for, as a fraction of each
+/// column's variance.
 const RIDGE: f64 = 1e-10;
-/// A column whose variance is below this fraction of its mean square is constant here.
+/// A column counts as constant if its variance is below this fraction of its mean square.
 const CONSTANT: f64 = 1e-13;
 
-/// Sums over rows `[1, x_1 .. x_d, y]` of the lower triangle of `w · row · rowᵀ`.
+/// The sum of `w · r · rᵀ` over all rows, where `r` is `[1, x_1 .. x_d, y]` and `w` the row's
+/// weight.
 #[derive(Clone, Debug)]
 pub(super) struct Moments {
-    /// Columns that take part: 0 for constant leaves.
+    /// Number of columns `d`; 0 for constant leaves.
     columns: usize,
+    /// The lower triangle, row after row.
     sums: Vec<f64>,
 }
 
-/// A linear function with its weighted squared error.
+/// A fitted linear function and its weighted squared error.
 #[derive(Clone, Debug)]
 pub(super) struct Fitted {
     pub(super) intercept: f64,
@@ -25,7 +29,7 @@ pub(super) struct Fitted {
     pub(super) squared_error: f64,
 }
 
-/// Room for one solve, reused.
+/// Buffers for one solve, reused by the next.
 #[derive(Default)]
 pub(super) struct Workspace {
     row: Vec<f64>,
@@ -41,12 +45,12 @@ impl Moments {
         Self { columns, sums: vec![0.0; size * (size + 1) / 2] }
     }
 
-    /// Sum of the weights.
+    /// Sum of the rows' weights.
     pub(super) fn weight(&self) -> f64 {
         self.at(0, 0)
     }
 
-    /// Weighted squared deviations of one column from its mean.
+    /// Weighted sum of one column's squared deviations from its mean.
     pub(super) fn spread_of(&self, column: usize) -> f64 {
         let i = column + 1;
         (self.at(i, i) - self.at(i, 0) * self.at(i, 0) / self.at(0, 0)).max(0.0)
@@ -56,7 +60,7 @@ impl Moments {
         self.sums.fill(0.0);
     }
 
-    /// Adds one row; `x` may be longer than the columns that take part.
+    /// Adds one row. Cells of `x` beyond the number of columns are ignored.
     pub(super) fn add(&mut self, x: &[f64], y: f64, weight: f64, workspace: &mut Workspace) {
         let row = &mut workspace.row;
         row.clear();
@@ -72,7 +76,7 @@ impl Moments {
         }
     }
 
-    /// Makes this the sums of `all` without `part`.
+    /// Sets this to the sums over the rows that are in `all` but not in `part`.
     pub(super) fn set_difference(&mut self, all: &Self, part: &Self) {
         for (sum, (all, part)) in self.sums.iter_mut().zip(all.sums.iter().zip(&part.sums)) {
             *sum = all - part;
@@ -83,10 +87,10 @@ impl Moments {
         self.sums[i * (i + 1) / 2 + j]
     }
 
-    /// The weighted squared error of the best linear function.
+    /// The weighted squared error of the best linear function, without the function itself.
     ///
-    /// Thousands of thresholds ask for it and none for the function itself: with the targets as one more
-    /// column, the error is what Cholesky's method leaves on their place of the diagonal.
+    /// This is asked for at every threshold that is tried. The targets are eliminated as one more
+    /// column: what Cholesky's method leaves on their diagonal element is the squared error.
     pub(super) fn squared_error(&self, workspace: &mut Workspace) -> f64 {
         let (d, weight) = (self.columns, self.at(0, 0));
         if weight <= 0.0 {
@@ -97,11 +101,11 @@ impl Moments {
         inverse.clear();
         for i in 1..=d + 1 {
             let (row, mean) = (i * (i + 1) / 2, self.at(i, 0) / weight);
-            let (start, own) = (matrix.len(), &self.sums[row..=row + i]);
-            matrix.extend((1..=i).map(|j| own[j] - mean * self.at(j, 0)));
+            let (start, sums) = (matrix.len(), &self.sums[row..=row + i]);
+            matrix.extend((1..=i).map(|j| sums[j] - mean * self.at(j, 0)));
             let (done, row) = matrix.split_at_mut(start);
             let variance = row[i - 1];
-            let is_fixed = i <= d && variance <= CONSTANT * own[i];
+            let is_fixed = i <= d && variance <= CONSTANT * sums[i];
             for j in 0..i - 1 {
                 let before = j * (j + 1) / 2;
                 let dot = dot(&row[..j], &done[before..before + j]);
@@ -109,7 +113,7 @@ impl Moments {
             }
             let ridge = if i <= d { RIDGE * variance } else { 0.0 };
             let rest = variance + ridge - dot(&row[..i - 1], &row[..i - 1]);
-            // A constant column, or one that those before it decide, has nothing to explain.
+            // A constant column explains nothing, nor does one that depends on earlier columns.
             let counts = !is_fixed && rest > 0.1 * RIDGE * variance;
             inverse.push(if counts { 1.0 / rest.sqrt() } else { 0.0 });
             if i > d {
@@ -119,13 +123,13 @@ impl Moments {
         0.0
     }
 
-    /// The best linear function.
+    /// The linear function with the least weighted squared error.
     pub(super) fn fit(&self, workspace: &mut Workspace) -> Fitted {
         let (intercept, squared_error) = self.solve(workspace);
         Fitted { intercept, slopes: workspace.slopes.clone(), squared_error }
     }
 
-    /// Leaves the slopes in the workspace; returns the intercept and the squared error.
+    /// Writes the slopes to the workspace. Returns the intercept and the weighted squared error.
     fn solve(&self, workspace: &mut Workspace) -> (f64, f64) {
         let (d, y) = (self.columns, self.columns + 1);
         let weight = self.at(0, 0);
@@ -148,7 +152,7 @@ impl Moments {
             let variance = spread(i + 1, i + 1);
             let fixed = variance <= CONSTANT * self.at(i + 1, i + 1);
             constant.push(fixed);
-            // A constant column stands apart with nothing to explain: its slope comes out as 0.
+            // A constant column gets an equation of its own, whose solution is the slope 0.
             matrix.extend(
                 (0..i).map(|j| if fixed || constant[j] { 0.0 } else { spread(i + 1, j + 1) }),
             );
@@ -161,7 +165,7 @@ impl Moments {
         let slopes = &workspace.slopes;
         let explained: f64 =
             slopes.iter().zip(&moments).map(|(slope, moment)| slope * moment).sum();
-        // |y - Xb|² = |y|² - b·m - bᵀRb, as the ridge R is no part of the error.
+        // |y - Xb|² = |y|² - b·m - bᵀRb: the ridge R is not part of the error.
         let ridge: f64 =
             (0..d).map(|i| slopes[i] * slopes[i] * spread(i + 1, i + 1)).sum::<f64>() * RIDGE;
         let shift: f64 = (0..d).map(|i| slopes[i] * mean(i + 1)).sum();
@@ -169,8 +173,8 @@ impl Moments {
     }
 }
 
-/// Solves a symmetric system by Cholesky; `matrix` is a packed lower triangle, row after row. A
-/// pivot lost to rounding takes its variable out.
+/// Solves a symmetric system by Cholesky's method and leaves the solution in `right`. `matrix` is
+/// its lower triangle, row after row. A variable whose pivot rounding has consumed becomes 0.
 fn solve_in_place(matrix: &mut [f64], right: &mut [f64]) {
     let n = right.len();
     let at = |i: usize, j: usize| i * (i + 1) / 2 + j;
@@ -195,7 +199,7 @@ fn solve_in_place(matrix: &mut [f64], right: &mut [f64]) {
     }
 }
 
-/// A sum of products in four lanes, so that none waits for the one before.
+/// A dot product in four partial sums, so that an addition need not wait for the one before it.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 4];
     let (a, b) = (a.chunks_exact(4), b.chunks_exact(4));
@@ -216,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Sums with some rows taken away give the least squares of the others.
+        /// Sums over all rows less those over some rows give the least squares of the other rows.
         #[test]
         fn differences_fit_what_is_left(
             cells in prop::collection::vec(-2.0f64..2.0, 90),

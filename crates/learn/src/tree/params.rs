@@ -1,45 +1,46 @@
-//! Settings of the regression tree, checked before fitting.
+//! Parameters of the regression tree, and their check.
 
 use super::TreeError;
 use crate::guard::guarded_params;
 
-/// What stands in a leaf.
+/// What a leaf predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaves {
-    /// The (weighted) mean of its targets.
+    /// The weighted mean of its training targets.
     Constant,
-    /// A multiple linear regression on all columns.
+    /// A linear function of all columns.
     Linear,
 }
 
-/// How much a row's error counts.
+/// How much each row's squared error counts in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
-    /// Equal errors count equally.
+    /// All rows count the same.
     Uniform,
-    /// Equal relative errors count equally.
+    /// Each row counts by the inverse square of its target, so that training minimises relative
+    /// errors. No target may be 0.
     Relative,
 }
 
-/// Whether and how a grown tree is cut back.
+/// Whether a grown tree is cut back, and by what.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Prune {
-    /// Not at all.
+    /// Keep the tree as it was grown.
     No,
-    /// To the smallest tree whose cross-validated error is within a margin of the least.
+    /// Cut back to the smallest tree whose cross-validated error is within a margin of the least.
     CrossValidated {
-        /// Folds.
+        /// Number of folds, at least 2.
         folds: usize,
-        /// The margin, in standard errors of the least error.
+        /// The margin, in standard errors of the least error; 0 or above.
         standard_errors: f64,
     },
 }
 
-/// Parameters of a regression tree, unchecked.
+/// Parameters of a regression tree. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeParams(TreeValidParams);
 
-/// Parameters of a regression tree, checked.
+/// Parameters of a regression tree that have passed their check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeValidParams {
     pub(crate) leaves: Leaves,
@@ -56,13 +57,18 @@ pub struct TreeValidParams {
 guarded_params!(TreeParams, TreeValidParams, TreeError);
 
 impl TreeParams {
-    /// Uniform weights, pruned to the least cross-validated error of 10 folds, depth 16 at most,
-    /// all columns at each node, seed 0. With constant leaves every threshold is tried and a leaf
-    /// has at least 5 rows; with linear leaves, whose thresholds cost a solve each, 64 of each
-    /// column, and at least 5 rows more than columns.
+    /// The defaults for this kind of leaves.
     ///
-    /// A margin of half a standard error (GUIDE's default) gives a smaller tree to read for some
-    /// accuracy: [`Self::prune`].
+    /// | parameter | constant leaves | linear leaves |
+    /// |---|---|---|
+    /// | [`weighting`](Self::weighting) | uniform | uniform |
+    /// | [`prune`](Self::prune) | least error of 10 folds | least error of 10 folds |
+    /// | [`max_depth`](Self::max_depth) | 16 | 16 |
+    /// | [`min_leaf`](Self::min_leaf) | 5 rows | 5 rows more than columns |
+    /// | [`thresholds`](Self::thresholds) | all | 64, since each costs a solve |
+    /// | [`columns_per_split`](Self::columns_per_split) | all | all |
+    /// | [`smoothing`](Self::smoothing) | none | none |
+    /// | [`seed`](Self::seed) | 0 | 0 |
     pub fn new(leaves: Leaves) -> Self {
         let thresholds = match leaves {
             Leaves::Constant => usize::MAX,
@@ -81,58 +87,62 @@ impl TreeParams {
         })
     }
 
-    /// Sets how much each row's error counts.
+    /// Sets how much each row's squared error counts.
     #[must_use]
     pub fn weighting(mut self, weighting: Weighting) -> Self {
         self.0.weighting = weighting;
         self
     }
 
-    /// Sets how the grown tree is cut back.
+    /// Sets how the grown tree is cut back. A margin of half a standard error, the default of the
+    /// GUIDE program, costs some accuracy and gives a smaller tree to read.
     #[must_use]
     pub fn prune(mut self, prune: Prune) -> Self {
         self.0.prune = prune;
         self
     }
 
-    /// Sets the most splits above a leaf.
+    /// Sets how many splits may lie between the root and a leaf; at least 1.
     #[must_use]
     pub fn max_depth(mut self, max_depth: usize) -> Self {
         self.0.max_depth = max_depth;
         self
     }
 
-    /// Sets the fewest rows of a leaf.
+    /// Sets the least number of training rows in a leaf; at least 1.
     #[must_use]
     pub fn min_leaf(mut self, min_leaf: usize) -> Self {
         self.0.min_leaf = Some(min_leaf);
         self
     }
 
-    /// Sets the most thresholds tried for each column of a node, evenly among its rows.
+    /// Sets how many thresholds are tried at most for each column of a node; at least 1. They are
+    /// spread evenly over the node's rows.
     #[must_use]
     pub fn thresholds(mut self, thresholds: usize) -> Self {
         self.0.thresholds = thresholds;
         self
     }
 
-    /// Tries only this many columns at each node, drawn at random; for ensembles.
+    /// Tries only this many columns at each node, drawn at random; at least 1. This makes the trees
+    /// of an ensemble differ.
     #[must_use]
     pub fn columns_per_split(mut self, columns: usize) -> Self {
         self.0.columns_per_split = Some(columns);
         self
     }
 
-    /// Smooths as M5 does: each node's model is averaged with its parent's smoothed one, which counts
-    /// as so many rows; 15 is Quinlan's. Leaves of few rows and many columns need it most. It costs
-    /// nothing at prediction: the averages of linear models are linear models.
+    /// Averages each node's model with its parent's smoothed model, as M5 does. The parent counts
+    /// as `rows` training rows: 0 is no smoothing, and 15 is what Quinlan uses. It helps most where
+    /// leaves have few rows and many columns. Prediction costs no more, because an average of
+    /// linear functions is a linear function.
     #[must_use]
     pub fn smoothing(mut self, rows: f64) -> Self {
         self.0.smoothing = rows;
         self
     }
 
-    /// Sets the seed of folds and drawn columns.
+    /// Sets the seed of the folds and of the columns drawn at random.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.0.seed = seed;
@@ -165,7 +175,7 @@ impl TreeValidParams {
         }
     }
 
-    /// Fewest rows of a leaf for this many columns.
+    /// The least number of rows in a leaf, for data of this many columns.
     pub(super) fn least_rows(&self, columns: usize) -> usize {
         let usual = match self.leaves {
             Leaves::Constant => 5,

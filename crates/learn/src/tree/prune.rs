@@ -1,16 +1,16 @@
-//! Cost-complexity pruning: the order in which splits are worth giving up.
+//! Cost-complexity pruning: from which price per leaf each split no longer pays.
 
-use super::fit::Grown;
+use super::grown::Grown;
 
-/// For each node the price per leaf from which its subtree is not worth its leaves: infinite for a
-/// leaf. The tree pruned at price `p` is what a walk sees that stops at the first node priced `p`
-/// or below.
+/// For each node, the lowest price per leaf at which its subtree saves less squared error than its
+/// leaves cost. It is infinite for a leaf. To prune the tree at price `p`, walk from the root and
+/// make a leaf of the first node whose price is `p` or less.
 pub(super) fn prices(tree: &Grown) -> Vec<f64> {
     let nodes = &tree.nodes;
     let mut price = vec![f64::INFINITY; nodes.len()];
     let mut floor = 0.0f64;
     loop {
-        // Children stand after their parents, so one backward pass sums up every subtree.
+        // Children stand after their parents, so one pass backwards sums up every subtree.
         let mut leaves = vec![1usize; nodes.len()];
         let mut error: Vec<f64> = nodes.iter().map(|node| node.squared_error).collect();
         let mut weakest = f64::INFINITY;
@@ -38,7 +38,7 @@ pub(super) fn prices(tree: &Grown) -> Vec<f64> {
     }
 }
 
-/// The prices at which the tree changes, rising, each once.
+/// The finite prices in rising order, each once. The pruned tree changes at these prices only.
 pub(super) fn steps(prices: &[f64]) -> Vec<f64> {
     let mut steps: Vec<f64> = prices.iter().copied().filter(|price| price.is_finite()).collect();
     steps.sort_by(f64::total_cmp);

@@ -1,12 +1,12 @@
-//! What can go wrong with the bagged ensemble of trees.
+//! What can go wrong with a bag of trees.
 
 use super::super::TreeError;
 
-/// Why an ensemble cannot be grown.
+/// Why a bag of trees cannot be grown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BagError {
-    /// No trees were asked for.
+    /// The number of trees is 0.
     #[error("0 trees: ask for at least one")]
     NoTrees,
     /// The trees cannot be grown.

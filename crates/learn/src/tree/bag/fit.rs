@@ -1,8 +1,10 @@
-//! Fitting of the bagged ensemble of trees.
+//! Training of a bag of trees.
 
+use super::super::TreeModel;
+use super::super::grow::grow;
+use super::super::sample::Sample;
 use super::{BagError, BagModel, BagParams, BagValidParams};
 use crate::random;
-use crate::tree::{Sample, TreeModel, grow};
 use linfa::ParamGuard;
 use ndarray::{ArrayView1, ArrayView2};
 use rand::RngExt;
@@ -19,7 +21,7 @@ impl BagParams {
     }
 }
 
-/// One tree with the rows its sample left out.
+/// One tree, and the rows that its bootstrap sample left out.
 struct Bagged {
     tree: TreeModel,
     left_out: Vec<usize>,
@@ -56,7 +58,8 @@ impl BagValidParams {
     }
 }
 
-/// For each row the mean prediction of the trees that never saw it; none if all did.
+/// For each row, the mean prediction of the trees that were grown without it. None if there is no
+/// such tree.
 fn out_of_bag(x: ArrayView2<'_, f64>, bagged: &[Bagged]) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0u32); x.nrows()];
     for bagged in bagged {

@@ -1,13 +1,13 @@
-//! The fitted model of the bagged ensemble of trees.
+//! The fitted bag of trees.
 
+use super::super::TreeModel;
 use crate::errors::{check_columns, check_row};
 use crate::guard::checked_model;
-use crate::tree::TreeModel;
 use crate::{DataError, ModelError, Version};
 use ndarray::{Array1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-/// A fitted ensemble.
+/// A fitted bag of trees, whose prediction is the mean over the trees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct BagModel {
@@ -35,13 +35,13 @@ impl BagModel {
         &self.trees
     }
 
-    /// For each training row the mean prediction of the trees that never saw it; none if all did.
-    /// Empty for a model read from a file.
+    /// For each training row, the mean prediction of the trees that were grown without it. None if
+    /// there is no such tree. The whole list is empty for a model read from a file.
     pub fn out_of_bag(&self) -> &[Option<f64>] {
         &self.out_of_bag
     }
 
-    /// Mean importance of each column over the trees.
+    /// The mean of the trees' [importances](TreeModel::importance) for each column.
     pub fn importance(&self) -> Vec<f64> {
         let count = self.trees.len() as f64;
         let of = |column: usize| {
@@ -50,13 +50,13 @@ impl BagModel {
         (0..self.columns).map(of).collect()
     }
 
-    /// One prediction for each row.
+    /// Predicts every row.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array1<f64>, DataError> {
         check_columns(x, self.columns)?;
         Ok(x.rows().into_iter().map(|row| self.value(&row.to_vec())).collect())
     }
 
-    /// The prediction for one row.
+    /// Predicts one row.
     pub fn predict_one(&self, row: &[f64]) -> Result<f64, DataError> {
         check_row(row, self.columns)?;
         Ok(self.value(row))

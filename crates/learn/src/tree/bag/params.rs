@@ -1,15 +1,15 @@
-//! Settings of the bagged ensemble of trees, checked before fitting.
+//! Parameters of a bag of trees, and their check.
 
+use super::super::{Prune, TreeParams, TreeValidParams};
 use super::BagError;
 use crate::guard::guarded_params;
-use crate::tree::{Prune, TreeParams, TreeValidParams};
 use linfa::ParamGuard;
 
-/// Parameters of an ensemble, unchecked.
+/// Parameters of a bag of trees. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BagParams(BagValidParams);
 
-/// Parameters of an ensemble, checked.
+/// Parameters of a bag of trees that have passed their check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BagValidParams {
     pub(super) trees: usize,
@@ -19,8 +19,8 @@ pub struct BagValidParams {
 guarded_params!(BagParams, BagValidParams, BagError);
 
 impl BagParams {
-    /// This many trees of this kind, seeded by the kind's seed. They are not pruned: averaging does
-    /// what pruning would.
+    /// A bag of `trees` trees, each grown with the parameters `tree`, whose seed also draws the
+    /// bootstrap samples. The trees are not pruned: averaging does what pruning would do.
     pub fn new(trees: usize, tree: TreeParams) -> Self {
         Self(BagValidParams { trees, tree: tree.prune(Prune::No) })
     }
@@ -35,6 +35,7 @@ impl BagValidParams {
         Ok(())
     }
 
+    /// The parameters of each tree, checked.
     pub(super) fn tree(&self) -> Result<&TreeValidParams, BagError> {
         Ok(self.tree.check_ref()?)
     }
