@@ -1,7 +1,7 @@
 //! The `--db` argument: which AutoDB, and how its errors end a run.
 
 use crate::outcome::{Failure, Outcome};
-use ssdtune_tune::db::{AutoDb, DbError};
+use ssdtune_tune::memory::{AutoDb, DbError};
 use std::path::PathBuf;
 
 /// Which AutoDB.

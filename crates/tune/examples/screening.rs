@@ -8,12 +8,12 @@
 
 use ssdtune_model::presets;
 use ssdtune_trace::workload::{Seed, SeedSet, bundled};
-use ssdtune_tune::db::AutoDb;
+use ssdtune_tune::evaluate::{CachedEvaluator, Evaluator, InProcess};
 use ssdtune_tune::grade::Weights;
-use ssdtune_tune::lesson::{Syllabus, lessons};
 use ssdtune_tune::limits::Limits;
-use ssdtune_tune::measure::{Evaluator, InProcess, Lab};
-use ssdtune_tune::search::{self, Algorithm, LESSONS_MAX, Screened, Settings, Task};
+use ssdtune_tune::memory::AutoDb;
+use ssdtune_tune::memory::{ExampleQuery, training_examples};
+use ssdtune_tune::search::{self, Algorithm, EXAMPLES_MAX, Screened, Settings, Task};
 use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::{Trace, Workload, published_depth};
 use std::error::Error;
@@ -73,7 +73,7 @@ fn task(target: &str, seed: u64) -> Outcome<Task> {
         weights: Weights::default(),
         order: Vec::new(),
         seeds: Vec::new(),
-        lessons: Vec::new(),
+        examples: Vec::new(),
     })
 }
 
@@ -85,10 +85,10 @@ fn settings(algorithm: Algorithm, seed: u64) -> Settings {
 /// What was found, and the requests that were simulated for it, the baseline's excluded.
 fn run(task: &Task, settings: &Settings, db: Option<&AutoDb>) -> Outcome<(search::Found, u64)> {
     let evaluator = InProcess::default();
-    let lab = Lab::new(&evaluator, db, &GO_ON, &|_| {});
-    let found = search::run(task, settings, &lab, &mut |_, _| {})?;
+    let cached = CachedEvaluator::new(&evaluator, db, &GO_ON, &|_| {});
+    let found = search::run(task, settings, &cached, &mut |_, _| {})?;
     let baseline = found.curve.first().map_or(0, |point| point.requests);
-    let requests = lab.tick().requests - baseline;
+    let requests = cached.counts().requests - baseline;
     Ok((found, requests))
 }
 
@@ -111,14 +111,14 @@ fn pairs(
     for seed in seeds {
         let mut task = task(target, seed)?;
         let (without, plain) = run(&task, &settings(algorithm, seed), None)?;
-        let syllabus = Syllabus {
+        let query = ExampleQuery {
             base: &task.base,
             space: &task.space,
             evaluator: &InProcess::default().identity(),
             generation: db.generation(),
-            most: LESSONS_MAX,
+            count_max: EXAMPLES_MAX,
         };
-        task.lessons = lessons(db, &syllabus)?;
+        task.examples = training_examples(db, &query)?;
         let settings = Settings { screen: true, ..settings(algorithm, seed) };
         let (with, screened) = run(&task, &settings, None)?;
         let own = with.screened.clone().unwrap_or_default();

@@ -7,12 +7,13 @@
 //! asks for are found in AutoDB up to where that one came, and it ends at the same answer.
 
 use crate::cluster::{Categories, ClusterError, Threshold};
-use crate::db::{AutoDb, Batch, DbError, Generation, Kind, Measure, StoredBest};
-use crate::key::{Digest, Digester, canonical};
-use crate::lesson::{self, Syllabus};
+use crate::memory::{
+    AutoDb, Batch, DbError, Digest, Digester, ExampleQuery, Generation, Kind, StoredRecommendation,
+    WorkloadSpeedup, canonical, training_examples,
+};
 use crate::prune::Pruning;
 use crate::recommend::{Recommendation, Row};
-use crate::search::{LESSONS_MAX, Ordered, Settings, Task};
+use crate::search::{EXAMPLES_MAX, Ordered, Settings, Task};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::document::Document;
 
@@ -113,8 +114,8 @@ pub fn begin(
     if settings.screen {
         // Not noted: records up to a generation stay what they are.
         let (base, space, generation) = (&task.base, &task.space, beginning.generation);
-        let syllabus = Syllabus { base, space, evaluator, generation, most: LESSONS_MAX };
-        task.lessons = lesson::lessons(db, &syllabus)?;
+        let query = ExampleQuery { base, space, evaluator, generation, count_max: EXAMPLES_MAX };
+        task.examples = training_examples(db, &query)?;
     }
     Ok(beginning)
 }
@@ -134,8 +135,10 @@ fn look_back(db: &AutoDb, task: &Task, search: Digest) -> Result<Beginning, Hist
         Err(error) => return Err(error.into()),
     };
     let cluster = verdict.as_ref().map_or(UNCLUSTERED, |verdict| verdict.category);
-    let mut known: Vec<StoredBest> = Vec::new();
-    for found in db.scan_prefix::<StoredBest>(Kind::Search, &StoredBest::prefix(cluster)) {
+    let mut known: Vec<StoredRecommendation> = Vec::new();
+    for found in
+        db.scan_prefix::<StoredRecommendation>(Kind::Search, &StoredRecommendation::prefix(cluster))
+    {
         let (_, stored) = found?;
         let own = cluster != UNCLUSTERED || stored.value.target == task.target.name;
         if own && stored.generation <= generation && stored.value.baseline == task.base.name {
@@ -164,7 +167,7 @@ pub fn remember(
     beginning: &Beginning,
     result: &Recommendation,
 ) -> Result<(), DbError> {
-    let measure = |row: &Row, target: bool| Measure {
+    let measure = |row: &Row, target: bool| WorkloadSpeedup {
         workload: row.workload.clone(),
         target,
         latency_speedup: row.speedup.latency,
@@ -173,21 +176,23 @@ pub fn remember(
     let table = &result.training;
     let mut measures = vec![measure(&table.target, true)];
     measures.extend(table.others.iter().map(|row| measure(row, false)));
-    let stored = |rank: u32, configuration: &str, grade: f64, measures: Vec<Measure>| StoredBest {
-        cluster: beginning.cluster,
-        target: result.question.target.clone(),
-        configuration: configuration.to_owned(),
-        grade,
-        baseline: result.question.baseline.clone(),
-        constraints: result.question.limits.iter().map(|line| format!("# {line}\n")).collect(),
-        search: beginning.search,
-        rank,
-        measures,
-        watts: table.target.own.average_watts.filter(|_| rank == 0),
+    let stored = |rank: u32, configuration: &str, grade: f64, measures: Vec<WorkloadSpeedup>| {
+        StoredRecommendation {
+            cluster: beginning.cluster,
+            target: result.question.target.clone(),
+            configuration: configuration.to_owned(),
+            grade,
+            baseline: result.question.baseline.clone(),
+            constraints: result.question.limits.iter().map(|line| format!("# {line}\n")).collect(),
+            search: beginning.search,
+            rank,
+            measures,
+            watts: table.target.own.average_watts.filter(|_| rank == 0),
+        }
     };
     let mut all = vec![stored(0, &result.toml, result.grade, measures)];
     for (rank, top) in result.top.iter().enumerate().skip(1) {
-        let own = vec![Measure {
+        let own = vec![WorkloadSpeedup {
             workload: result.question.target.clone(),
             target: true,
             latency_speedup: top.target.latency,
@@ -195,7 +200,8 @@ pub fn remember(
         }];
         all.push(stored(rank as u32, &top.toml, top.grade, own));
     }
-    let records: Vec<(Vec<u8>, &StoredBest)> = all.iter().map(|own| (own.key(), own)).collect();
+    let records: Vec<(Vec<u8>, &StoredRecommendation)> =
+        all.iter().map(|own| (own.key(), own)).collect();
     db.put_all(Kind::Search, records).map(|_| ())
 }
 
@@ -212,7 +218,7 @@ pub fn refile(db: &AutoDb, categories: &Categories, anew: bool) -> Result<usize,
     };
     let mut batch = Batch::default();
     let mut moved = 0;
-    for found in db.scan::<StoredBest>(Kind::Search) {
+    for found in db.scan::<StoredRecommendation>(Kind::Search) {
         let mut own = found?.1.value;
         let elsewhere = if anew { UNCLUSTERED } else { own.cluster };
         let cluster = of(&own.target).unwrap_or(elsewhere);

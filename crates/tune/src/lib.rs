@@ -8,25 +8,25 @@
 //! | [`space`] | what a search may vary: axes over the parameter catalogue, points, the encoding |
 //! | [`limits`] | what a drive must keep to, and how a proposal is completed to keep to it |
 //! | [`workload`] | requests to judge drives by, with their closed-loop depth |
-//! | [`measure`] | the one door to measuring: `(configuration, trace) -> Measurement`, in-process or external |
+//! | [`evaluate`] | the one door to measuring: `(configuration, trace) -> Measurement`, in-process or external |
 //! | [`grade`] | formulas 1 and 2 |
 //! | [`prune`] | which parameters matter, in which order |
 //! | [`search`] | the algorithms that look for a better drive |
 //! | [`recommend`] | what a search found, measured, explained and written out |
-//! | [`lesson`] | what stored evaluations teach about drives that were not evaluated |
 //! | [`history`] | how a search begins and what it leaves in AutoDB |
 //! | [`cluster`] | categories of workloads |
 //! | [`whatif`] | what it takes to be so many times faster |
-//! | [`key`], [`db`] | what decides an evaluation, and AutoDB, which remembers it |
+//! | [`memory`] | AutoDB, the keys of evaluations, what stored evaluations teach |
+
+mod digest;
+mod measurement;
 
 pub mod cluster;
-pub mod db;
+pub mod evaluate;
 pub mod grade;
 pub mod history;
-pub mod key;
-pub mod lesson;
 pub mod limits;
-pub mod measure;
+pub mod memory;
 pub mod prune;
 pub mod recommend;
 pub mod search;

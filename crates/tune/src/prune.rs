@@ -15,10 +15,9 @@
 mod coarse;
 mod fine;
 
-use crate::db::{AutoDb, DbError, Kind};
-use crate::grade::Speedup;
-use crate::measure::{Lab, Measurement};
-use crate::search::{Ordered, SearchError, Task, ask, figures, mean_speedup};
+use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
+use crate::memory::{AutoDb, DbError, Kind};
+use crate::search::{Ordered, SearchError, Task};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::CheckedConfig;
 
@@ -146,10 +145,10 @@ impl Pruning {
 pub fn prune(
     task: &Task,
     settings: &PruneSettings,
-    lab: &Lab,
+    cached: &CachedEvaluator,
     tell: &mut dyn FnMut(&'static str),
 ) -> Result<Pruning, SearchError> {
-    let bench = Bench::new(task, lab)?;
+    let bench = Bench::new(task, cached)?;
     tell("coarse: sweeping every numeric parameter");
     let mut coarse = coarse::sweep(&bench, settings)?;
     let mut pairs_tried = 0;
@@ -181,32 +180,31 @@ pub fn prune(
 /// The target and its baseline.
 struct Bench<'a> {
     task: &'a Task,
-    lab: &'a Lab<'a>,
-    baseline: Vec<Measurement>,
+    cached: &'a CachedEvaluator<'a>,
+    baseline: WorkloadMeasurement,
 }
 
 impl<'a> Bench<'a> {
-    fn new(task: &'a Task, lab: &'a Lab<'a>) -> Result<Self, SearchError> {
-        let answer = ask(lab, &[(&task.base, &task.target)])?.pop();
+    fn new(task: &'a Task, cached: &'a CachedEvaluator<'a>) -> Result<Self, SearchError> {
+        let answer = cached.measure_workloads(&[(&task.base, &task.target)])?.pop();
         let workload = task.target.name.clone();
         let baseline = answer
             .unwrap_or_else(|| Err("nothing was measured".to_owned()))
             .map_err(|reason| SearchError::Baseline { workload, reason })?;
-        Ok(Self { task, lab, baseline })
+        Ok(Self { task, cached, baseline })
     }
 
     /// Measurements of drives on the target.
     fn measure(
         &self,
         configs: &[CheckedConfig],
-    ) -> Result<Vec<Option<Vec<Measurement>>>, SearchError> {
+    ) -> Result<Vec<Option<WorkloadMeasurement>>, SearchError> {
         let questions: Vec<_> = configs.iter().map(|config| (config, &self.task.target)).collect();
-        Ok(ask(self.lab, &questions)?.into_iter().map(Result::ok).collect())
+        Ok(self.cached.measure_workloads(&questions)?.into_iter().map(Result::ok).collect())
     }
 
-    fn performance(&self, measured: &[Measurement]) -> f64 {
-        let speedup: Speedup = mean_speedup(&figures(measured), &figures(&self.baseline));
-        self.task.weights.performance(&speedup)
+    fn performance(&self, measured: &WorkloadMeasurement) -> f64 {
+        self.task.weights.performance(&measured.speedup_over(&self.baseline))
     }
 }
 

@@ -30,15 +30,14 @@ mod screen;
 mod surrogate;
 
 pub use judge::{Baseline, CurvePoint, Trial, Verdict};
-pub(crate) use judge::{ask, figures, mean_speedup};
 pub(crate) use moves::Moves;
 pub use objective::{Graded, Objective};
-pub use screen::{LESSONS_MAX, LESSONS_MIN, Screened};
+pub use screen::{EXAMPLES_MAX, EXAMPLES_MIN, Screened};
 
+use crate::evaluate::{CachedEvaluator, MeasureError};
 use crate::grade::{Speedup, Weights};
-use crate::lesson::Lesson;
 use crate::limits::Limits;
-use crate::measure::{Lab, LabError};
+use crate::memory::TrainingExample;
 use crate::space::{Point, Space};
 use crate::workload::Workload;
 use judge::Judge;
@@ -68,7 +67,7 @@ pub struct Task {
     /// Configurations to begin from beside the baseline, best first.
     pub seeds: Vec<DeviceConfig>,
     /// What earlier evaluations teach, for screening; empty where nothing is known.
-    pub lessons: Vec<Lesson>,
+    pub examples: Vec<TrainingExample>,
 }
 
 /// A parameter's place in the tuning order.
@@ -229,10 +228,10 @@ impl Found {
 pub fn run(
     task: &Task,
     settings: &Settings,
-    lab: &Lab,
+    cached: &CachedEvaluator,
     tell: &mut dyn FnMut(&Trial, &Progress),
 ) -> Result<Found, SearchError> {
-    let mut judge = Judge::new(task, settings, lab, tell)?;
+    let mut judge = Judge::new(task, settings, cached, tell)?;
     judge.seeds()?;
     let ended = match settings.algorithm {
         Algorithm::Bayes => bayes::search(&mut judge)?,
@@ -260,7 +259,7 @@ pub struct Progress {
 pub enum SearchError {
     /// Measuring fails.
     #[error(transparent)]
-    Lab(#[from] LabError),
+    Measure(#[from] MeasureError),
     /// The baseline cannot be measured.
     #[error("the baseline cannot serve {workload}: {reason}")]
     Baseline {

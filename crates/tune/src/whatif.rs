@@ -7,13 +7,11 @@
 //! each parameter's steps over the length of its axis. Where nothing meets the goal, the nearest trial is the
 //! answer.
 
+use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::limits::Feasible;
-use crate::measure::Lab;
 use crate::recommend::{ParameterChange, changes};
-use crate::search::{
-    self, Progress, SearchError, Settings, Task, Trial, ask, figures, mean_speedup,
-};
+use crate::search::{self, Progress, SearchError, Settings, Task, Trial};
 use crate::space::Point;
 use serde::Serialize;
 use ssdtune_model::{CheckedConfig, document};
@@ -90,10 +88,10 @@ pub fn run(
     task: &Task,
     settings: &Settings,
     goal: Goal,
-    lab: &Lab,
+    cached: &CachedEvaluator,
     tell: &mut dyn FnMut(&Trial, &Progress),
 ) -> Result<Answer, SearchError> {
-    let found = search::run(task, settings, lab, tell)?;
+    let found = search::run(task, settings, cached, tell)?;
     let base = found.trials[0].point.clone();
     let cost = |point: &Point, config: &CheckedConfig| match &task.limits.prices {
         Some(prices) => prices.of(config),
@@ -109,8 +107,7 @@ pub fn run(
     let start = Feasible { point: trial.point.clone(), config: trial.config.clone() };
     let mut walk = Walk { here: start, speedup, taken_back: 0 };
     if met {
-        let target = figures(&found.baseline.target);
-        while walk.step(task, &base, goal, lab, &target, &cost)? {}
+        while walk.step(task, &base, goal, cached, &found.baseline.target, &cost)? {}
     }
     Ok(Answer {
         goal,
@@ -150,8 +147,8 @@ impl Walk {
         task: &Task,
         base: &Point,
         goal: Goal,
-        lab: &Lab,
-        baseline: &[crate::grade::Figures],
+        cached: &CachedEvaluator,
+        baseline: &WorkloadMeasurement,
         cost: &dyn Fn(&Point, &CheckedConfig) -> f64,
     ) -> Result<bool, SearchError> {
         let now = cost(&self.here.point, &self.here.config);
@@ -164,10 +161,10 @@ impl Walk {
         back.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.point.cmp(&b.1.point)));
         let questions: Vec<_> =
             back.iter().map(|(_, found)| (&found.config, &task.target)).collect();
-        let answers = ask(lab, &questions)?;
+        let answers = cached.measure_workloads(&questions)?;
         for ((_, found), answer) in back.iter().zip(answers) {
             let Ok(measured) = answer else { continue };
-            let speedup = mean_speedup(&figures(&measured), baseline);
+            let speedup = measured.speedup_over(baseline);
             if goal.met(&speedup) {
                 (self.here, self.speedup) = (found.clone(), speedup);
                 self.taken_back += 1;

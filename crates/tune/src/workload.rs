@@ -5,8 +5,11 @@
 //! run: reading pages that were never written costs no flash read and would flatter every drive alike. The
 //! footprint costs a sort of the requests once; requests take 24 bytes each.
 
-use crate::key::{Digest, digest_requests};
-use crate::lesson::Traits;
+mod characteristics;
+
+pub use characteristics::Characteristics;
+
+use crate::digest::{Digest, digest_requests};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::workload::{Generator, Model, ModelError, Seed};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -33,7 +36,7 @@ pub struct Trace {
     length: usize,
     digest: Digest,
     footprint: Arc<OnceLock<Vec<Extent>>>,
-    traits: Arc<OnceLock<Traits>>,
+    characteristics: Arc<OnceLock<Characteristics>>,
 }
 
 /// A run of sectors that a trace touches.
@@ -63,7 +66,7 @@ impl Trace {
             length,
             digest,
             footprint: Arc::default(),
-            traits: Arc::default(),
+            characteristics: Arc::default(),
         }
     }
 
@@ -82,7 +85,7 @@ impl Trace {
         if length >= self.length {
             return self.clone();
         }
-        Self { length, footprint: Arc::default(), traits: Arc::default(), ..self.clone() }
+        Self { length, footprint: Arc::default(), characteristics: Arc::default(), ..self.clone() }
     }
 
     /// The requests.
@@ -100,9 +103,10 @@ impl Trace {
         self.footprint.get_or_init(|| footprint(self.requests()))
     }
 
-    /// What it is like.
-    pub fn traits(&self) -> &Traits {
-        self.traits.get_or_init(|| Traits::of(self.requests(), self.footprint_sectors()))
+    /// What its requests are like.
+    pub fn characteristics(&self) -> &Characteristics {
+        self.characteristics
+            .get_or_init(|| Characteristics::of(self.requests(), self.footprint_sectors()))
     }
 
     /// Sectors of the footprint: what laying it down costs.

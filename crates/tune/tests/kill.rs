@@ -1,7 +1,7 @@
 //! kill -9 while an AutoDB is written: no acknowledged record may be lost, and none may be half there.
 
 use serde::{Deserialize, Serialize};
-use ssdtune_tune::db::{AutoDb, Batch, Kind};
+use ssdtune_tune::memory::{AutoDb, Batch, Kind};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

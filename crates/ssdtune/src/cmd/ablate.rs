@@ -8,8 +8,8 @@ use crate::table;
 use crate::tuning::{self, TuneArgs};
 use anyhow::anyhow;
 use serde::Serialize;
+use ssdtune_tune::evaluate::CachedEvaluator;
 use ssdtune_tune::grade::{Speedup, Weights};
-use ssdtune_tune::measure::Lab;
 use ssdtune_tune::search::{self, Task};
 
 /// Arguments of `ssdtune ablate`.
@@ -61,7 +61,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let asked = args.tune.asked(context)?;
     let settings = tuning::settings(context, &args.tune, args.budget, args.prefix);
     let deferred = Deferred::new();
-    let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let cached =
+        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
     let pool = tuning::pool(context)?;
     let mut rows = Vec::new();
     for value in &args.values {
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             Weight::Beta => Weights { beta: *value, ..asked.task.weights },
         };
         let task = Task { weights, ..asked.task.clone() };
-        let found = pool.install(|| search::run(&task, &settings, &lab, &mut |_, _| {}));
+        let found = pool.install(|| search::run(&task, &settings, &cached, &mut |_, _| {}));
         let found = found.map_err(failure)?;
         let best = found.best();
         let others = best.others.clone().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::tuning::{self, TuneArgs};
 use anyhow::anyhow;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
-use ssdtune_tune::measure::Lab;
+use ssdtune_tune::evaluate::CachedEvaluator;
 use ssdtune_tune::search::{Graded, Objective, Task};
 use std::collections::BTreeMap;
 use std::io::BufRead as _;
@@ -82,9 +82,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         })
         .collect::<Outcome<_>>()?;
     let deferred = Deferred::new();
-    let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let cached =
+        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
     let pool = tuning::pool(context)?;
-    let objective = pool.install(|| Objective::new(&asked.task, &lab)).map_err(failure)?;
+    let objective = pool.install(|| Objective::new(&asked.task, &cached)).map_err(failure)?;
     let grade = |drives: &[CheckedConfig]| pool.install(|| objective.grade(drives));
     if args.points {
         for (number, line) in std::io::stdin().lock().lines().enumerate() {
@@ -110,7 +111,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                 }
                 Err(reason) => answer.reason = Some(reason),
             }
-            answer.requests = lab.tick().requests;
+            answer.requests = cached.counts().requests;
             context.line(serde_json::to_string(&answer)?)?;
             // The optimiser waits for it.
             context.flush()?;
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let configs: Vec<CheckedConfig> = drives.iter().map(|(_, config)| config.clone()).collect();
     let graded = grade(&configs).map_err(failure)?;
-    let requests = lab.tick().requests;
+    let requests = cached.counts().requests;
     let lines = drives.into_iter().zip(graded).map(|((drive, _), own)| {
         let (graded, reason) = match own {
             Ok(own) => (Some(own), None),

@@ -121,7 +121,7 @@ fn results_failure(error: ResultsError) -> Failure {
 /// The program and the version of its simulator's results.
 fn simulator() -> String {
     let (name, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    format!("{name} {version}, results {}", ssdtune_tune::key::RESULTS_EPOCH)
+    format!("{name} {version}, results {}", ssdtune_tune::memory::RESULTS_EPOCH)
 }
 
 /// The command line as it was given, without the path of the program.

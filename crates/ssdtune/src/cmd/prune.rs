@@ -6,7 +6,7 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
 use crate::tuning::{self, TuneArgs};
-use ssdtune_tune::measure::Lab;
+use ssdtune_tune::evaluate::CachedEvaluator;
 use ssdtune_tune::prune::{self, Finding, PruneSettings, Pruning};
 
 /// Arguments of `ssdtune prune`.
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ..PruneSettings::default()
     };
     let deferred = Deferred::new();
-    let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let cached =
+        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
     let wanted = context.level() > Level::Quiet;
     let pruning = tuning::pool(context)?.install(|| {
         let mut tell = |what: &'static str| {
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                 anstream::eprintln!("{what}");
             }
         };
-        prune::prune(&asked.task, &settings, &lab, &mut tell)
+        prune::prune(&asked.task, &settings, &cached, &mut tell)
     });
     let pruning = pruning.map_err(failure)?;
     if let Some(db) = &asked.db {

@@ -11,7 +11,7 @@ use ssdtune_model::constraint::Constraints;
 use ssdtune_model::document::Document;
 use ssdtune_model::source::read_text;
 use ssdtune_tune::cluster::{Categories, Threshold, Verdict};
-use ssdtune_tune::db::{AutoDb, Kind, StoredBest};
+use ssdtune_tune::memory::{AutoDb, Kind, StoredRecommendation};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 struct Report {
     source: String,
     verdict: Verdict,
-    recommendation: StoredBest,
+    recommendation: StoredRecommendation,
 }
 
 /// Looks it up.
@@ -101,10 +101,17 @@ fn read_constraints(path: &Path) -> Outcome<Constraints> {
 }
 
 /// The stored configuration of the highest grade that keeps to the limits; of equal ones the first by key.
-fn best(db: &AutoDb, verdict: &Verdict, limits: Option<&Constraints>) -> Outcome<StoredBest> {
-    let mut best: Option<StoredBest> = None;
+fn best(
+    db: &AutoDb,
+    verdict: &Verdict,
+    limits: Option<&Constraints>,
+) -> Outcome<StoredRecommendation> {
+    let mut best: Option<StoredRecommendation> = None;
     let mut refused = 0;
-    for found in db.scan_prefix::<StoredBest>(Kind::Search, &StoredBest::prefix(verdict.category)) {
+    for found in db.scan_prefix::<StoredRecommendation>(
+        Kind::Search,
+        &StoredRecommendation::prefix(verdict.category),
+    ) {
         let one = found.map_err(autodb::failure)?.1.value;
         if let Some(limits) = limits
             && !keeps(&one, limits)?
@@ -128,7 +135,7 @@ fn best(db: &AutoDb, verdict: &Verdict, limits: Option<&Constraints>) -> Outcome
     })
 }
 
-fn keeps(one: &StoredBest, limits: &Constraints) -> Outcome<bool> {
+fn keeps(one: &StoredRecommendation, limits: &Constraints) -> Outcome<bool> {
     let document = Document::parse(&one.configuration).map_err(|faults| {
         Failure::input(anyhow!("the configuration stored for {} is wrong: {faults}", one.target))
     })?;

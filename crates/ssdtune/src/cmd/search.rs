@@ -7,8 +7,8 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Asked, Bar, TuneArgs};
 use anyhow::{Context as _, anyhow};
+use ssdtune_tune::evaluate::{CachedEvaluator, MeasureError};
 use ssdtune_tune::history::{self, Beginning, HistoryError};
-use ssdtune_tune::measure::{Lab, LabError};
 use ssdtune_tune::recommend::{self, Options, Recommendation, html};
 use ssdtune_tune::search::{self, Algorithm, SearchError, Settings};
 use std::path::PathBuf;
@@ -176,7 +176,8 @@ fn begin(
 fn look(asked: &Asked, settings: &Settings, context: &Context) -> Outcome<Recommendation> {
     let deferred = Deferred::new();
     let bar = Bar::new(settings.budget, context.level() > Level::Quiet);
-    let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let cached =
+        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
     let pool = tuning::pool(context)?;
     // The pool's closure crosses threads; the bar does not. Trials are told from the thread that judges.
     let bar = std::sync::Mutex::new(bar);
@@ -185,13 +186,13 @@ fn look(asked: &Asked, settings: &Settings, context: &Context) -> Outcome<Recomm
         let mut tell = |_: &search::Trial, progress: &search::Progress| {
             with_bar(&|bar| bar.trial(progress));
         };
-        let found = search::run(&asked.task, settings, &lab, &mut tell)?;
+        let found = search::run(&asked.task, settings, &cached, &mut tell)?;
         with_bar(&|bar| bar.say("measuring the evidence"));
         let options = Options {
             held_out: asked.held_out.clone(),
             name: format!("{}-for-{}", asked.task.base.name, asked.task.target.name),
         };
-        recommend::recommend(&asked.task, settings, &found, &lab, &options)
+        recommend::recommend(&asked.task, settings, &found, &cached, &options)
     });
     with_bar(&|bar| bar.finish());
     let mut result = outcome.map_err(failure)?;
@@ -203,7 +204,7 @@ fn look(asked: &Asked, settings: &Settings, context: &Context) -> Outcome<Recomm
 /// What an error of a search means for the exit code.
 pub(crate) fn failure(error: SearchError) -> Failure {
     match error {
-        SearchError::Lab(LabError::Interrupted) => Failure::Interrupted,
+        SearchError::Measure(MeasureError::Interrupted) => Failure::Interrupted,
         SearchError::Limits(_) | SearchError::Space => Failure::usage(error),
         other => Failure::Work(other.into()),
     }

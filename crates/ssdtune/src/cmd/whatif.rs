@@ -7,7 +7,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::table;
 use crate::tuning::{self, Bar, Bounds, TuneArgs};
 use anyhow::anyhow;
-use ssdtune_tune::measure::Lab;
+use ssdtune_tune::evaluate::CachedEvaluator;
 use ssdtune_tune::search::{Progress, Trial};
 use ssdtune_tune::whatif::{self, Answer, Goal};
 use std::sync::Mutex;
@@ -58,12 +58,13 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
     asked.task.weights = goal.weights();
     let settings = tuning::settings(context, &args.tune, args.budget, args.prefix);
     let deferred = Deferred::new();
-    let lab = Lab::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let cached =
+        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
     let bar = Mutex::new(Bar::new(settings.budget, context.level() > Level::Quiet));
     let with_bar = |act: &dyn Fn(&Bar)| act(&bar.lock().unwrap_or_else(|held| held.into_inner()));
     let outcome = tuning::pool(context)?.install(|| {
         let mut tell = |_: &Trial, progress: &Progress| with_bar(&|bar| bar.trial(progress));
-        whatif::run(&asked.task, &settings, goal, &lab, &mut tell)
+        whatif::run(&asked.task, &settings, goal, &cached, &mut tell)
     });
     with_bar(&Bar::finish);
     let answer = outcome.map_err(failure)?;

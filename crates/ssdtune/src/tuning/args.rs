@@ -9,10 +9,10 @@ use ssdtune_model::ledger::Ledger;
 use ssdtune_model::source::read_text;
 use ssdtune_model::{CheckedConfig, Sectors};
 use ssdtune_trace::workload::SeedSet;
-use ssdtune_tune::db::AutoDb;
+use ssdtune_tune::evaluate::{Evaluator, External, InProcess, InitialState};
 use ssdtune_tune::grade::Weights;
 use ssdtune_tune::limits::Limits;
-use ssdtune_tune::measure::{Evaluator, External, InProcess, InitialState};
+use ssdtune_tune::memory::AutoDb;
 use ssdtune_tune::search::Task;
 use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::Workload;
@@ -227,7 +227,7 @@ impl TuneArgs {
             weights: Weights { alpha: self.alpha, beta: self.beta },
             order: Vec::new(),
             seeds: Vec::new(),
-            lessons: Vec::new(),
+            examples: Vec::new(),
         };
         let db = match self.no_db {
             true => None,

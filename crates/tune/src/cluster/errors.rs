@@ -1,6 +1,6 @@
 //! What can go wrong when workloads are put into categories.
 
-use crate::db::DbError;
+use crate::memory::DbError;
 use ssdtune_learn::kmeans::KMeansError;
 use ssdtune_learn::pca::PcaError;
 use ssdtune_learn::scale::ScaleError;

@@ -2,7 +2,7 @@
 
 use super::ClusterError;
 use super::basis::{Basis, FeatureSet, Point, centre, distance, matrix};
-use crate::key::{Digest, digest_requests};
+use crate::digest::{Digest, digest_requests};
 use ndarray::{Array2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::kmeans::{EmptyCluster, Init, KMeansModel, KMeansParams};

@@ -3,7 +3,7 @@
 use super::ClusterError;
 use super::basis::Basis;
 use super::model::{Categories, Category, Member};
-use crate::db::{AutoDb, Batch, Kind};
+use crate::memory::{AutoDb, Batch, Kind};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::kmeans::KMeansModel;
 use std::collections::BTreeMap;

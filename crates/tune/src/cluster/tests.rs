@@ -1,7 +1,7 @@
 //! Tests of the categories.
 
 use super::*;
-use crate::db::{AutoDb, Kind};
+use crate::memory::{AutoDb, Kind};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Request;
 use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;

@@ -1,7 +1,7 @@
 //! The sweep from the baseline to 16 times, and the pairs.
 
 use super::{Bench, Finding, PruneSettings, SearchError, Sweep};
-use crate::measure::Measurement;
+use crate::evaluate::{Measurement, WorkloadMeasurement};
 use crate::space::number;
 use ssdtune_model::catalogue::{self, Kind, Legal, Parameter, Value};
 use ssdtune_model::{CheckedConfig, DeviceConfig};
@@ -87,7 +87,7 @@ pub(super) fn sweep(bench: &Bench, settings: &PruneSettings) -> Result<Vec<Sweep
     }
     let measured = bench.measure(&configs)?;
     let all = rows.iter().zip(places).map(|(row, places)| {
-        let answers: Vec<Option<&Vec<Measurement>>> =
+        let answers: Vec<Option<&WorkloadMeasurement>> =
             places.iter().map(|place| place.and_then(|place| measured[place].as_ref())).collect();
         one(bench, settings, row, &answers)
     });
@@ -98,14 +98,18 @@ fn one(
     bench: &Bench,
     settings: &PruneSettings,
     row: &Parameter,
-    answers: &[Option<&Vec<Measurement>>],
+    answers: &[Option<&WorkloadMeasurement>],
 ) -> Sweep {
     let base: &DeviceConfig = &bench.task.base;
     let mut performances = vec![Some(0.0)];
     performances
         .extend(answers.iter().map(|answer| answer.map(|measured| bench.performance(measured))));
-    let known: Vec<&Measurement> =
-        answers.iter().flatten().flat_map(|own| own.iter()).chain(&bench.baseline).collect();
+    let known: Vec<&Measurement> = answers
+        .iter()
+        .flatten()
+        .flat_map(|own| own.traces())
+        .chain(bench.baseline.traces())
+        .collect();
     let moved = performances.iter().flatten().any(|own| own.abs() >= settings.flat);
     let finding = if let Some(reason) = row.inert(base) {
         Finding::NoEffect(reason.to_owned())
@@ -148,7 +152,7 @@ fn never(measured: &[&Measurement], mechanism: &str) -> bool {
 pub(super) fn unexercised(bench: &Bench, key: &str) -> bool {
     let named = catalogue::find(key)
         .is_some_and(|row| matches!(row.kind, Kind::Boolean | Kind::Categorical));
-    let known: Vec<&Measurement> = bench.baseline.iter().collect();
+    let known: Vec<&Measurement> = bench.baseline.traces().iter().collect();
     let unused = |name: &&str| *name != "suspension" && never(&known, name);
     named && mechanism(key).filter(unused).is_some()
 }

@@ -1,6 +1,6 @@
 use super::*;
+use crate::evaluate::InProcess;
 use crate::limits::Limits;
-use crate::measure::InProcess;
 use crate::space::Space;
 use crate::workload::{Trace, Workload};
 use ssdtune_model::presets;
@@ -21,7 +21,7 @@ fn task(name: &str, requests: usize) -> Task {
         weights: crate::grade::Weights::default(),
         order: Vec::new(),
         seeds: Vec::new(),
-        lessons: Vec::new(),
+        examples: Vec::new(),
     }
 }
 
@@ -34,9 +34,9 @@ fn finding<'a>(pruning: &'a Pruning, key: &str) -> &'a Finding {
 fn a_read_only_workload_cares_for_the_bus_and_says_nothing_of_collection() {
     let task = task("websearch", 300);
     let evaluator = InProcess::default();
-    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+    let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
     let settings = PruneSettings { samples: 20, pairs: false, ..PruneSettings::default() };
-    let pruning = prune(&task, &settings, &lab, &mut |_| {}).unwrap();
+    let pruning = prune(&task, &settings, &cached, &mut |_| {}).unwrap();
     assert_eq!(finding(&pruning, "bus.width_bytes"), &Finding::Sensitive);
     assert_eq!(finding(&pruning, "flash.page_read_latency_lsb_ns"), &Finding::Sensitive);
     let no_collection = Finding::NotExercised("garbage collection".to_owned());
@@ -60,9 +60,9 @@ fn what_was_pruned_is_found_again() {
     let db = AutoDb::open(directory.path().join("db")).unwrap();
     assert_eq!(Pruning::load(&db, &task).unwrap(), None);
     let evaluator = InProcess::default();
-    let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+    let cached = CachedEvaluator::new(&evaluator, Some(&db), &GO_ON, &|_| {});
     let settings = PruneSettings { samples: 5, pairs: true, ..PruneSettings::default() };
-    let pruning = prune(&task, &settings, &lab, &mut |_| {}).unwrap();
+    let pruning = prune(&task, &settings, &cached, &mut |_| {}).unwrap();
     assert!(pruning.pairs_tried > 0);
     pruning.store(&db).unwrap();
     assert_eq!(Pruning::load(&db, &task).unwrap(), Some(pruning));

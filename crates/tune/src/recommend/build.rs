@@ -4,11 +4,9 @@ use super::{
     Effort, Importance, ParameterChange, Question, Recommendation, Row, SCHEMA, Side, Table, Top,
     Trade, Verdicts,
 };
+use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
 use crate::grade::{Figures, Speedup};
-use crate::measure::{Lab, LabError, Measurement, RunFacts};
-use crate::search::{
-    Found, SearchError, Settings, Task, Trial, Verdict, ask, figures, mean_speedup,
-};
+use crate::search::{Found, SearchError, Settings, Task, Trial, Verdict};
 use crate::space::{DRAM, LAYOUT, Point};
 use crate::workload::Workload;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue, document};
@@ -35,11 +33,11 @@ pub fn recommend(
     task: &Task,
     settings: &Settings,
     found: &Found,
-    lab: &Lab,
+    cached: &CachedEvaluator,
     options: &Options,
 ) -> Result<Recommendation, SearchError> {
     let best = found.best();
-    let mut maker = Maker { task, lab, found, notes: Vec::new() };
+    let mut maker = Maker { task, cached, found, notes: Vec::new() };
     let importance = maker.importance(best)?;
     let (config, importance, grade) = maker.simplify(best, importance)?;
     let training = maker.table(&config)?;
@@ -51,10 +49,10 @@ pub fn recommend(
     maker.note_what_to_know(&training);
     let mut named: DeviceConfig = (*config).clone();
     named.name.clone_from(&options.name);
-    let tick = lab.tick();
+    let tick = cached.counts();
     Ok(Recommendation {
         schema: SCHEMA,
-        question: question(task, settings, lab),
+        question: question(task, settings, cached),
         ended: found.ended,
         effort: Effort {
             proposals: found.trials.len() - 1,
@@ -81,7 +79,7 @@ pub fn recommend(
     })
 }
 
-fn question(task: &Task, settings: &Settings, lab: &Lab) -> Question {
+fn question(task: &Task, settings: &Settings, cached: &CachedEvaluator) -> Question {
     Question {
         baseline: task.base.name.clone(),
         target: task.target.name.clone(),
@@ -90,7 +88,7 @@ fn question(task: &Task, settings: &Settings, lab: &Lab) -> Question {
         points: task.space.size(),
         limits: task.limits.lines(),
         requests: task.target.traces.iter().map(|trace| trace.requests().len()).sum(),
-        initial_state: lab.initial_state().to_string(),
+        initial_state: cached.initial_state().to_string(),
         alpha: task.weights.alpha,
         beta: task.weights.beta,
         settings: settings.clone(),
@@ -99,7 +97,7 @@ fn question(task: &Task, settings: &Settings, lab: &Lab) -> Question {
 
 struct Maker<'a> {
     task: &'a Task,
-    lab: &'a Lab<'a>,
+    cached: &'a CachedEvaluator<'a>,
     found: &'a Found,
     notes: Vec<String>,
 }
@@ -137,8 +135,8 @@ impl Maker<'_> {
         back
     }
 
-    fn target_speedup(&self, answer: &[Measurement]) -> Speedup {
-        mean_speedup(&figures(answer), &figures(&self.found.baseline.target))
+    fn target_speedup(&self, answer: &WorkloadMeasurement) -> Speedup {
+        answer.speedup_over(&self.found.baseline.target)
     }
 
     /// Takes back each change alone.
@@ -150,7 +148,7 @@ impl Maker<'_> {
             .collect();
         let questions: Vec<_> =
             single.iter().flatten().map(|found| (&found.config, target)).collect();
-        let mut answers = ask(self.lab, &questions)?.into_iter();
+        let mut answers = self.cached.measure_workloads(&questions)?.into_iter();
         let own = best.performance.unwrap_or(0.0);
         let each = groups.into_iter().zip(&single).map(|(axes, feasible)| {
             let answer = feasible.as_ref().and_then(|_| answers.next()).and_then(Result::ok);
@@ -188,16 +186,17 @@ impl Maker<'_> {
         let Some(simpler) = simpler else { return Ok(unchanged) };
         let mut questions = vec![(&simpler.config, target)];
         questions.extend(others.iter().map(|other| (&simpler.config, other)));
-        let answers: Result<Vec<_>, String> = ask(self.lab, &questions)?.into_iter().collect();
+        let answers: Result<Vec<_>, String> =
+            self.cached.measure_workloads(&questions)?.into_iter().collect();
         let Ok(answers) = answers else { return Ok(unchanged) };
         let performance = weights.performance(&self.target_speedup(&answers[0]));
         let rest = answers[1..]
             .iter()
             .zip(&self.found.baseline.others)
-            .map(|(own, base)| weights.performance(&mean_speedup(&figures(own), &figures(base))));
+            .map(|(own, base)| weights.performance(&own.speedup_over(base)));
         let simpler_grade = weights.grade(performance, &rest.collect::<Vec<f64>>());
         let over = |watts: f64| limits.constraints.power_violation(watts).is_some();
-        if simpler_grade < grade - GRADE_SLACK || mean_watts(&answers[0]).is_some_and(over) {
+        if simpler_grade < grade - GRADE_SLACK || answers[0].average_watts().is_some_and(over) {
             return Ok(unchanged);
         }
         self.notes.push(format!(
@@ -212,12 +211,12 @@ impl Maker<'_> {
     fn table(&self, config: &CheckedConfig) -> Result<Table, SearchError> {
         let mut workloads = vec![&self.task.target];
         workloads.extend(&self.task.others);
-        Ok(table(self.lab, &self.task.base, config, &workloads)?)
+        Ok(table(self.cached, &self.task.base, config, &workloads)?)
     }
 
     fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<Table, SearchError> {
         let workloads: Vec<&Workload> = on.iter().collect();
-        Ok(table(self.lab, &self.task.base, config, &workloads)?)
+        Ok(table(self.cached, &self.task.base, config, &workloads)?)
     }
 
     fn note_what_to_know(&mut self, training: &Table) {
@@ -257,25 +256,24 @@ const SATURATED: f64 = 0.7;
 /// # Errors
 /// The evaluator or the memory fails, or the caller asked to stop.
 pub(crate) fn table(
-    lab: &Lab,
+    cached: &CachedEvaluator,
     base: &CheckedConfig,
     config: &CheckedConfig,
     workloads: &[&Workload],
-) -> Result<Table, LabError> {
+) -> Result<Table, MeasureError> {
     let mut questions: Vec<(&CheckedConfig, &Workload)> = Vec::new();
     for workload in workloads {
         questions.extend([(base, *workload), (config, *workload)]);
     }
     let mut rows = Vec::new();
-    let answers = ask(lab, &questions)?;
+    let answers = cached.measure_workloads(&questions)?;
     for (pair, workload) in answers.chunks(2).zip(workloads) {
         // An unfit drive has no speedup: nothing served in all time.
         let nothing = Speedup { latency: 0.0, throughput: 0.0 };
-        let (reference, own) =
-            (pair[0].as_deref().unwrap_or(&[]), pair[1].as_deref().unwrap_or(&[]));
-        let speedup = match reference.is_empty() || own.is_empty() {
-            true => nothing,
-            false => mean_speedup(&figures(own), &figures(reference)),
+        let (reference, own) = (pair[0].as_ref().ok(), pair[1].as_ref().ok());
+        let speedup = match (reference, own) {
+            (Some(reference), Some(own)) => own.speedup_over(reference),
+            _ => nothing,
         };
         let name = workload.name.clone();
         rows.push(Row { workload: name, speedup, baseline: side(reference), own: side(own) });
@@ -295,7 +293,8 @@ pub(crate) fn table(
     })
 }
 
-fn side(measured: &[Measurement]) -> Side {
+fn side(answer: Option<&WorkloadMeasurement>) -> Side {
+    let measured: &[Measurement] = answer.map_or(&[], WorkloadMeasurement::traces);
     let count = measured.len().max(1) as f64;
     let mean = |part: fn(&Figures) -> f64| {
         (measured.iter().map(|own| part(&own.figures).ln()).sum::<f64>() / count).exp()
@@ -320,17 +319,11 @@ fn side(measured: &[Measurement]) -> Side {
         busiest: busiest.map(|(name, _)| name.to_owned()),
         utilisation: busiest.map(|(_, share)| share),
         energy_j: total(|run| run.energy_j),
-        average_watts: mean_watts(measured),
+        average_watts: answer.and_then(WorkloadMeasurement::average_watts),
         peak_watts: total(|run| run.peak_watts).map(|sum| sum / count),
         collections: count_of(|run| run.collections),
         mapping_misses: count_of(|run| run.mapping_misses),
     }
-}
-
-fn mean_watts(measured: &[Measurement]) -> Option<f64> {
-    let each: Option<Vec<f64>> =
-        measured.iter().map(|own| own.open.as_ref().and_then(|open| open.average_watts)).collect();
-    each.filter(|each| !each.is_empty()).map(|each| each.iter().sum::<f64>() / each.len() as f64)
 }
 
 /// Every parameter that two drives have different.

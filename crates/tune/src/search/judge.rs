@@ -2,8 +2,8 @@
 
 use super::screen::Screen;
 use super::{Algorithm, Ended, Found, Progress, Proposal, SearchError, Settings, Task};
-use crate::grade::{Figures, Speedup};
-use crate::measure::{Answer, Job, Lab, LabError, Measurement};
+use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
+use crate::grade::Speedup;
 use crate::space::Point;
 use crate::workload::Workload;
 use serde::Serialize;
@@ -11,12 +11,12 @@ use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::collections::BTreeSet;
 
 /// The baseline's measurements.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Baseline {
-    /// Of the target, one for each trace.
-    pub target: Vec<Measurement>,
-    /// Of each other workload, likewise.
-    pub others: Vec<Vec<Measurement>>,
+    /// On the target.
+    pub target: WorkloadMeasurement,
+    /// On each other workload, in their order.
+    pub others: Vec<WorkloadMeasurement>,
 }
 
 /// What is known of a proposal in the end.
@@ -91,11 +91,11 @@ pub(super) struct Judge<'a> {
     pub base_point: Point,
     pub trials: Vec<Trial>,
     pub spent: f64,
-    lab: &'a Lab<'a>,
+    cached: &'a CachedEvaluator<'a>,
     tell: Tell<'a>,
     baseline: Baseline,
     prefix: Workload,
-    prefix_baseline: Vec<Figures>,
+    prefix_baseline: WorkloadMeasurement,
     visited: BTreeSet<Point>,
     curve: Vec<CurvePoint>,
     screen: Option<Screen>,
@@ -106,7 +106,7 @@ impl<'a> Judge<'a> {
     pub fn new(
         task: &'a Task,
         settings: &'a Settings,
-        lab: &'a Lab<'a>,
+        cached: &'a CachedEvaluator<'a>,
         tell: Tell<'a>,
     ) -> Result<Self, SearchError> {
         let base_point = task.space.point(&task.base).ok_or(SearchError::Space)?;
@@ -119,21 +119,21 @@ impl<'a> Judge<'a> {
         workloads.extend(&task.others);
         let questions: Vec<_> = workloads.iter().map(|own| (&task.base, *own)).collect();
         let mut measured = Vec::new();
-        for (answer, workload) in ask(lab, &questions)?.into_iter().zip(&workloads) {
+        for (answer, workload) in cached.measure_workloads(&questions)?.into_iter().zip(&workloads)
+        {
             let name = || workload.name.clone();
             measured
                 .push(answer.map_err(|reason| SearchError::Baseline { workload: name(), reason })?);
         }
         let others = measured.split_off(2);
-        let prefix_baseline = figures(&measured[1]);
-        let target = measured.swap_remove(0);
+        let (prefix_baseline, target) = (measured.swap_remove(1), measured.swap_remove(0));
         let mut judge = Self {
             task,
             settings,
             base_point: base_point.clone(),
             trials: Vec::new(),
             spent: 0.0,
-            lab,
+            cached,
             tell,
             baseline: Baseline { target, others },
             prefix,
@@ -159,7 +159,7 @@ impl<'a> Judge<'a> {
             performance: Some(0.0),
             others: Some(vec![same; self.task.others.len()]),
             grade: Some(0.0),
-            average_watts: watts(&self.baseline.target),
+            average_watts: self.baseline.target.average_watts(),
             bound: None,
         };
         self.note(trial);
@@ -237,10 +237,10 @@ impl<'a> Judge<'a> {
         }
         let questions: Vec<_> =
             proposals.iter().map(|proposal| (&proposal.config, &self.prefix)).collect();
-        let answers = ask(self.lab, &questions)?;
+        let answers = self.cached.measure_workloads(&questions)?;
         self.spent += self.settings.prefix * proposals.len() as f64;
-        let performance = |answer: Result<Vec<Measurement>, String>| {
-            let speedup = mean_speedup(&figures(&answer.ok()?), &self.prefix_baseline);
+        let performance = |answer: Result<WorkloadMeasurement, String>| {
+            let speedup = answer.ok()?.speedup_over(&self.prefix_baseline);
             Some(self.task.weights.performance(&speedup))
         };
         let performances: Vec<Option<f64>> = answers.into_iter().map(performance).collect();
@@ -267,7 +267,7 @@ impl<'a> Judge<'a> {
     pub fn full(&mut self, proposals: Vec<Proposal>) -> Result<(), SearchError> {
         let questions: Vec<_> =
             proposals.iter().map(|proposal| (&proposal.config, &self.task.target)).collect();
-        let answers = ask(self.lab, &questions)?;
+        let answers = self.cached.measure_workloads(&questions)?;
         self.spent += proposals.len() as f64;
         let mut trials: Vec<Trial> = Vec::new();
         let checked: Vec<Option<f64>> = proposals.iter().map(|own| own.checked).collect();
@@ -341,16 +341,16 @@ impl<'a> Judge<'a> {
     }
 
     /// The verdict after the target: `Graded` here means that the others are worth running.
-    fn judge_target(&self, mut trial: Trial, answer: Result<Vec<Measurement>, String>) -> Trial {
+    fn judge_target(&self, mut trial: Trial, answer: Result<WorkloadMeasurement, String>) -> Trial {
         let measured = match answer {
             Ok(measured) => measured,
             Err(reason) => return Trial { verdict: Verdict::Unfit(reason), ..trial },
         };
-        let speedup = mean_speedup(&figures(&measured), &figures(&self.baseline.target));
+        let speedup = measured.speedup_over(&self.baseline.target);
         let performance = self.task.weights.performance(&speedup);
         trial.target = Some(speedup);
         trial.performance = Some(performance);
-        trial.average_watts = watts(&measured);
+        trial.average_watts = measured.average_watts();
         let over = |watts| self.task.limits.constraints.power_violation(watts);
         if let Some(violation) = trial.average_watts.and_then(over) {
             trial.verdict = Verdict::OverPower(violation.to_string());
@@ -366,15 +366,13 @@ impl<'a> Judge<'a> {
         for index in &wanted {
             questions.extend(self.task.others.iter().map(|other| (&trials[*index].config, other)));
         }
-        let mut answers = ask(self.lab, &questions)?.into_iter();
+        let mut answers = self.cached.measure_workloads(&questions)?.into_iter();
         for index in wanted {
             let trial = &mut trials[index];
             let mut speedups = Vec::new();
             for (answer, base) in answers.by_ref().zip(&self.baseline.others) {
                 match answer {
-                    Ok(measured) => {
-                        speedups.push(mean_speedup(&figures(&measured), &figures(base)))
-                    }
+                    Ok(measured) => speedups.push(measured.speedup_over(base)),
                     Err(reason) => trial.verdict = Verdict::Unfit(reason),
                 }
             }
@@ -401,7 +399,7 @@ impl<'a> Judge<'a> {
         };
         self.curve.push(CurvePoint {
             spent: self.spent,
-            requests: self.lab.tick().requests,
+            requests: self.cached.counts().requests,
             best_grade: progress.best_grade,
         });
         if let Some(trial) = self.trials.last() {
@@ -484,39 +482,4 @@ fn prefix_of(workload: &Workload, part: f64) -> Workload {
         trace.prefix(wanted.max(1))
     });
     Workload { traces: traces.collect(), ..workload.clone() }
-}
-
-/// Measures drives on workloads, all traces of each; the first reason where one trace cannot be served.
-pub(crate) fn ask(
-    lab: &Lab,
-    questions: &[(&CheckedConfig, &Workload)],
-) -> Result<Vec<Result<Vec<Measurement>, String>>, LabError> {
-    let mut jobs = Vec::new();
-    for (config, workload) in questions {
-        let depth = workload.depth;
-        jobs.extend(workload.traces.iter().map(|trace| Job { config, trace, depth }));
-    }
-    let mut answers = lab.measure(&jobs)?.into_iter();
-    let one = |(_, workload): &(_, &Workload)| {
-        let own: Vec<Answer> = answers.by_ref().take(workload.traces.len()).collect();
-        own.into_iter().collect::<Result<Vec<Measurement>, String>>()
-    };
-    Ok(questions.iter().map(one).collect())
-}
-
-pub(crate) fn figures(measured: &[Measurement]) -> Vec<Figures> {
-    measured.iter().map(|own| own.figures).collect()
-}
-
-/// The geometric mean over the traces of a category.
-pub(crate) fn mean_speedup(own: &[Figures], reference: &[Figures]) -> Speedup {
-    let each: Vec<Speedup> = own.iter().zip(reference).map(|(own, base)| own.over(base)).collect();
-    Speedup::mean(&each)
-}
-
-/// Average power over the traces; `None` unless all of them have it.
-pub(super) fn watts(measured: &[Measurement]) -> Option<f64> {
-    let each: Option<Vec<f64>> =
-        measured.iter().map(|own| own.open.as_ref().and_then(|open| open.average_watts)).collect();
-    each.filter(|each| !each.is_empty()).map(|each| each.iter().sum::<f64>() / each.len() as f64)
 }

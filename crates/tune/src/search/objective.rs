@@ -8,11 +8,10 @@
 //! values have the wanted capacity, so [`Objective::repair`] moves a point to the nearest one that keeps the
 //! limits (measured in steps of the axes; DRAM sizes are lowered, the cache last).
 
-use super::judge::{ask, figures, mean_speedup, watts};
 use super::{Moves, SearchError, Task};
-use crate::grade::{Figures, Speedup};
+use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
+use crate::grade::Speedup;
 use crate::limits::Feasible;
-use crate::measure::{Lab, Measurement};
 use crate::space::Point;
 use crate::workload::Workload;
 use serde::Serialize;
@@ -37,11 +36,11 @@ pub struct Graded {
 /// A task as a function of drives.
 pub struct Objective<'a> {
     task: &'a Task,
-    lab: &'a Lab<'a>,
+    cached: &'a CachedEvaluator<'a>,
     moves: Moves<'a>,
     base_point: Point,
     /// Of the target, then of each other workload.
-    baseline: Vec<Vec<Figures>>,
+    baseline: Vec<WorkloadMeasurement>,
 }
 
 impl<'a> Objective<'a> {
@@ -49,20 +48,18 @@ impl<'a> Objective<'a> {
     ///
     /// # Errors
     /// The baseline cannot be measured or is not in the space.
-    pub fn new(task: &'a Task, lab: &'a Lab<'a>) -> Result<Self, SearchError> {
+    pub fn new(task: &'a Task, cached: &'a CachedEvaluator<'a>) -> Result<Self, SearchError> {
         let base_point = task.space.point(&task.base).ok_or(SearchError::Space)?;
         let workloads = workloads(task);
         let questions: Vec<_> = workloads.iter().map(|own| (&task.base, *own)).collect();
-        let answers = ask(lab, &questions)?.into_iter().zip(&workloads);
-        let one = |(answer, workload): (Result<Vec<Measurement>, String>, &&Workload)| {
+        let answers = cached.measure_workloads(&questions)?.into_iter().zip(&workloads);
+        let one = |(answer, workload): (Result<WorkloadMeasurement, String>, &&Workload)| {
             let name = || workload.name.clone();
-            let measured =
-                answer.map_err(|reason| SearchError::Baseline { workload: name(), reason })?;
-            Ok(figures(&measured))
+            answer.map_err(|reason| SearchError::Baseline { workload: name(), reason })
         };
         let baseline = answers.map(one).collect::<Result<_, SearchError>>()?;
         let moves = Moves::new(task, &base_point);
-        Ok(Self { task, lab, moves, base_point, baseline })
+        Ok(Self { task, cached, moves, base_point, baseline })
     }
 
     /// The point with these values, by the keys of axes.
@@ -122,7 +119,7 @@ impl<'a> Objective<'a> {
         let questions: Vec<_> = (drives.iter())
             .flat_map(|drive| workloads.iter().map(move |workload| (drive, *workload)))
             .collect();
-        let mut answers = ask(self.lab, &questions)?.into_iter();
+        let mut answers = self.cached.measure_workloads(&questions)?.into_iter();
         let one = |_| {
             let own: Vec<_> = answers.by_ref().take(workloads.len()).collect();
             self.graded(own.into_iter().collect::<Result<_, String>>()?)
@@ -130,15 +127,14 @@ impl<'a> Objective<'a> {
         Ok(drives.iter().map(one).collect())
     }
 
-    fn graded(&self, measured: Vec<Vec<Measurement>>) -> Result<Graded, String> {
-        let average_watts = watts(&measured[0]);
+    fn graded(&self, measured: Vec<WorkloadMeasurement>) -> Result<Graded, String> {
+        let average_watts = measured[0].average_watts();
         let over = |watts| self.task.limits.constraints.power_violation(watts);
         if let Some(violation) = average_watts.and_then(over) {
             return Err(violation.to_string());
         }
         let speedups = measured.iter().zip(&self.baseline);
-        let mut others: Vec<Speedup> =
-            speedups.map(|(own, base)| mean_speedup(&figures(own), base)).collect();
+        let mut others: Vec<Speedup> = speedups.map(|(own, base)| own.speedup_over(base)).collect();
         let target = others.remove(0);
         let weights = &self.task.weights;
         let performance = weights.performance(&target);

@@ -1,7 +1,7 @@
 //! Screening: proposals that are surely not worth it are discarded before they are simulated.
 //!
 //! A bagged ensemble of trees with constant leaves learns formula 1 against the baseline from what AutoDB knew
-//! when the search began ([`crate::lesson`]): of a drive (the axes of the space) and a workload (its
+//! when the search began ([`crate::memory::training_examples`]): of a drive (the axes of the space) and a workload (its
 //! characteristics). Trees of means underrate the best and overrate the worst, so a prediction is read beside what
 //! became of others like it: on traces left out of the fit, 40 drives were predicted about as good, and the bound is what
 //! 95 in 100 of those did not exceed. A target that AutoDB has never seen is so not judged with the certainty of
@@ -27,7 +27,7 @@
 //! microseconds.
 
 use super::{Algorithm, SearchError, Settings, Task};
-use crate::lesson::{self, Lesson};
+use crate::memory::{Digest, TrainingExample, features};
 use crate::workload::Workload;
 use ndarray::{Array1, Array2};
 use rayon::prelude::*;
@@ -37,9 +37,9 @@ use ssdtune_model::DeviceConfig;
 use std::collections::BTreeSet;
 
 /// With fewer lessons nothing is discarded.
-pub const LESSONS_MIN: usize = 100;
+pub const EXAMPLES_MIN: usize = 100;
 /// Lessons learned from at most: a fit stays below a second.
-pub const LESSONS_MAX: usize = 1_500;
+pub const EXAMPLES_MAX: usize = 1_500;
 /// Every so many hopeless proposals one is run.
 const CHECKED_EACH: usize = 10;
 /// So many of them do not exceed the bound.
@@ -83,7 +83,7 @@ pub(super) struct Screen {
 impl Screen {
     /// Learns from the task's lessons.
     pub fn new(task: &Task, settings: &Settings) -> Result<Self, SearchError> {
-        let (lessons, seed) = (&task.lessons, settings.seed);
+        let (lessons, seed) = (&task.examples, settings.seed);
         let mut report = Screened { lessons: lessons.len(), ..Screened::default() };
         if settings.algorithm == Algorithm::Autoblox {
             let reason = "autoblox proposes what it is unsure of, to learn from it";
@@ -91,9 +91,9 @@ impl Screen {
             return Ok(Self { learned: None, report });
         }
         let traces: BTreeSet<_> = lessons.iter().map(|lesson| lesson.trace).collect();
-        if lessons.len() < LESSONS_MIN || traces.len() < 2 {
+        if lessons.len() < EXAMPLES_MIN || traces.len() < 2 {
             report.idle = Some(format!(
-                "AutoDB holds {} evaluations of drives like these, on {} traces; {LESSONS_MIN} on at least 2 are \
+                "AutoDB holds {} evaluations of drives like these, on {} traces; {EXAMPLES_MIN} on at least 2 are \
                  needed",
                 lessons.len(),
                 traces.len()
@@ -102,7 +102,7 @@ impl Screen {
         }
         let targets: Vec<f64> =
             lessons.iter().map(|lesson| task.weights.performance(&lesson.speedup)).collect();
-        let rows: Vec<Vec<f64>> = lessons.iter().map(|lesson| lesson.row.clone()).collect();
+        let rows: Vec<Vec<f64>> = lessons.iter().map(|lesson| lesson.features.clone()).collect();
         let model = fit(&rows, &targets, seed)?;
         let traces: Vec<_> = traces.into_iter().collect();
         let mut examples = left_out(lessons, &targets, &traces, seed)?;
@@ -149,7 +149,7 @@ impl Screen {
             learned.examples.insert(place, (guess, found));
             // What a category's traces gave is known as their mean only.
             if let [trace] = &workload.traces[..] {
-                let row = lesson::row(&task.space, config, trace.traits(), workload.depth);
+                let row = features(&task.space, config, trace.characteristics(), workload.depth);
                 learned.rows.push(row);
                 learned.targets.push(found);
             }
@@ -170,7 +170,10 @@ impl Learned {
     /// Formula 1 of a drive on a workload: the mean over its traces.
     fn guess(&self, task: &Task, config: &DeviceConfig, workload: &Workload) -> f64 {
         let each = workload.traces.iter().map(|trace| {
-            guess(&self.model, &lesson::row(&task.space, config, trace.traits(), workload.depth))
+            guess(
+                &self.model,
+                &features(&task.space, config, trace.characteristics(), workload.depth),
+            )
         });
         each.sum::<f64>() / workload.traces.len().max(1) as f64
     }
@@ -197,9 +200,9 @@ fn fit(rows: &[Vec<f64>], targets: &[f64], seed: u64) -> Result<BagModel, Search
 
 /// What lessons are guessed by models that have not seen their trace, and what they are.
 fn left_out(
-    lessons: &[Lesson],
+    lessons: &[TrainingExample],
     targets: &[f64],
-    traces: &[crate::key::Digest],
+    traces: &[Digest],
     seed: u64,
 ) -> Result<Vec<(f64, f64)>, SearchError> {
     let folds = FOLDS.min(traces.len());
@@ -208,10 +211,10 @@ fn left_out(
     let parts = (0..folds).into_par_iter().map(|fold| {
         let (test, train): (Vec<usize>, Vec<usize>) =
             (0..lessons.len()).partition(|row| fold_of(*row) == fold);
-        let rows: Vec<Vec<f64>> = train.iter().map(|row| lessons[*row].row.clone()).collect();
+        let rows: Vec<Vec<f64>> = train.iter().map(|row| lessons[*row].features.clone()).collect();
         let known: Vec<f64> = train.iter().map(|row| targets[*row]).collect();
         let model = fit(&rows, &known, seed)?;
-        let example = |row: &usize| (guess(&model, &lessons[*row].row), targets[*row]);
+        let example = |row: &usize| (guess(&model, &lessons[*row].features), targets[*row]);
         Ok(test.iter().map(example).collect::<Vec<(f64, f64)>>())
     });
     Ok(parts.collect::<Result<Vec<_>, SearchError>>()?.concat())

@@ -1,6 +1,6 @@
 use super::*;
+use crate::evaluate::{Busy, EvaluationError, Evaluator, InitialState, Job, Measurement, RunFacts};
 use crate::grade::Figures;
-use crate::measure::{Busy, EvaluationError, Evaluator, InitialState, Job, Measurement, RunFacts};
 use crate::workload::Trace;
 use proptest::prelude::*;
 use ssdtune_model::{Nanos, Sectors, presets};
@@ -87,15 +87,15 @@ pub(super) fn task() -> Task {
         weights: Weights::default(),
         order: Vec::new(),
         seeds: Vec::new(),
-        lessons: Vec::new(),
+        examples: Vec::new(),
     }
 }
 
 fn search(task: &Task, settings: &Settings, evaluator: &dyn Evaluator, threads: usize) -> Found {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
-        let lab = Lab::new(evaluator, None, &GO_ON, &|_| {});
-        run(task, settings, &lab, &mut |_, _| {}).unwrap()
+        let cached = CachedEvaluator::new(evaluator, None, &GO_ON, &|_| {});
+        run(task, settings, &cached, &mut |_, _| {}).unwrap()
     })
 }
 
@@ -237,8 +237,8 @@ fn a_baseline_outside_the_limits_is_refused_with_the_reason() {
     let mut task = task();
     task.limits.constraints.max_chips = Some(59);
     let evaluator = Formula::default();
-    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
-    let error = run(&task, &Settings::default(), &lab, &mut |_, _| {}).unwrap_err();
+    let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+    let error = run(&task, &Settings::default(), &cached, &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("max_chips: 60 chips, at most 59"), "{error}");
     assert_eq!(evaluator.asked.load(Ordering::Relaxed), 0);
 }
@@ -246,9 +246,9 @@ fn a_baseline_outside_the_limits_is_refused_with_the_reason() {
 #[test]
 fn an_interruption_ends_a_search_with_what_it_is() {
     let (task, evaluator, stop) = (task(), Formula::default(), AtomicBool::new(true));
-    let lab = Lab::new(&evaluator, None, &stop, &|_| {});
-    let outcome = run(&task, &Settings::default(), &lab, &mut |_, _| {});
-    assert!(matches!(outcome, Err(SearchError::Lab(LabError::Interrupted))));
+    let cached = CachedEvaluator::new(&evaluator, None, &stop, &|_| {});
+    let outcome = run(&task, &Settings::default(), &cached, &mut |_, _| {});
+    assert!(matches!(outcome, Err(SearchError::Measure(MeasureError::Interrupted))));
 }
 
 proptest! {
@@ -279,8 +279,8 @@ fn the_objective_grades_as_the_search_does() {
     let task = task();
     let found = search(&task, &settings(Algorithm::Bayes, 2), &Formula::default(), 2);
     let evaluator = Formula::default();
-    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
-    let objective = Objective::new(&task, &lab).unwrap();
+    let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+    let objective = Objective::new(&task, &cached).unwrap();
     let graded: Vec<&Trial> = found.trials.iter().filter(|trial| trial.grade.is_some()).collect();
     let drives: Vec<CheckedConfig> = graded.iter().map(|trial| trial.config.clone()).collect();
     for (trial, own) in graded.iter().zip(objective.grade(&drives).unwrap()) {
@@ -296,8 +296,8 @@ proptest! {
     fn any_point_is_repaired(shares in proptest::collection::vec(0.0..1.0_f64, 64)) {
         let task = task();
         let evaluator = Formula::default();
-        let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
-        let objective = Objective::new(&task, &lab).unwrap();
+        let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+        let objective = Objective::new(&task, &cached).unwrap();
         let ranks = task.space.axes().iter().zip(&shares);
         let ranks = ranks.map(|(axis, share)| (axis.values().len() as f64 * share) as u16);
         let found = objective.repair(&Point(ranks.collect())).expect("there is a drive near it");

@@ -4,7 +4,7 @@ use crate::autodb::{DbArg, failure};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome, chain};
 use anyhow::Context as _;
-use ssdtune_tune::db::Kind;
+use ssdtune_tune::memory::Kind;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             let mut out = Lines(context);
             db.export(&kinds, &mut out).map_err(|error| match error {
                 // A reader that leaves is no error.
-                ssdtune_tune::db::DbError::Io { source, .. } => source.into(),
+                ssdtune_tune::memory::DbError::Io { source, .. } => source.into(),
                 other => failure(other),
             })?
         }

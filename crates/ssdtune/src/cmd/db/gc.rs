@@ -3,7 +3,7 @@
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
 use crate::outcome::Outcome;
-use ssdtune_tune::db::Upkeep;
+use ssdtune_tune::memory::Upkeep;
 
 /// Arguments of `ssdtune db gc`.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use clap::ValueEnum;
-use ssdtune_tune::db::{DbError, OnConflict};
+use ssdtune_tune::memory::{DbError, OnConflict};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
 use serde::Serialize;
-use ssdtune_tune::db::{Generation, Kind, key_text};
+use ssdtune_tune::memory::{Generation, Kind, key_text};
 
 /// Arguments of `ssdtune db list`.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         };
         let summary = Summary {
             path: db.path().display().to_string(),
-            schema: ssdtune_tune::db::SCHEMA,
+            schema: ssdtune_tune::memory::SCHEMA,
             generation: db.generation(),
             kinds: health.records.iter().map(row).collect(),
             damaged: health.damaged.len(),

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use serde::Serialize;
-use ssdtune_tune::db::{AutoDb, Entry, Generation, Kind, key_text};
+use ssdtune_tune::memory::{AutoDb, Entry, Generation, Kind, key_text};
 
 /// Arguments of `ssdtune db show`.
 #[derive(Debug, clap::Args)]

@@ -1,10 +1,12 @@
 use super::super::tests::{Formula, GO_ON, settings, task};
 use super::super::{Algorithm, Found, Settings, Task, Verdict, run};
-use super::{LESSONS_MAX, LESSONS_MIN, Screen, quantile};
-use crate::db::AutoDb;
+use super::{EXAMPLES_MAX, EXAMPLES_MIN, Screen, quantile};
+use crate::evaluate::{
+    CachedEvaluator, EvaluationError, Evaluator, InitialState, Job, Measurement,
+};
 use crate::history;
-use crate::lesson::{Syllabus, lessons};
-use crate::measure::{EvaluationError, Evaluator, InitialState, Job, Lab, Measurement};
+use crate::memory::AutoDb;
+use crate::memory::{ExampleQuery, training_examples};
 use crate::search::{Objective, SearchError};
 use crate::workload::{Trace, Workload};
 use ssdtune_model::{Nanos, Sectors};
@@ -59,12 +61,12 @@ fn screened(algorithm: Algorithm) -> Settings {
 fn experienced(path: &std::path::Path) -> AutoDb {
     let db = AutoDb::open(path).unwrap();
     let evaluator = Formula::default();
-    let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+    let cached = CachedEvaluator::new(&evaluator, Some(&db), &GO_ON, &|_| {});
     for (number, algorithm) in
         [(1, Algorithm::Random), (2, Algorithm::Random), (3, Algorithm::Bayes)]
     {
         let settings = Settings { budget: 100.0, ..settings(algorithm, number) };
-        run(&variant(number), &settings, &lab, &mut |_, _| {}).unwrap();
+        run(&variant(number), &settings, &cached, &mut |_, _| {}).unwrap();
     }
     db
 }
@@ -72,14 +74,14 @@ fn experienced(path: &std::path::Path) -> AutoDb {
 /// The task with what AutoDB has to teach.
 fn taught(db: &AutoDb) -> Task {
     let mut task = two();
-    let syllabus = Syllabus {
+    let query = ExampleQuery {
         base: &task.base,
         space: &task.space,
         evaluator: &Formula::default().identity(),
         generation: db.generation(),
-        most: LESSONS_MAX,
+        count_max: EXAMPLES_MAX,
     };
-    task.lessons = lessons(db, &syllabus).unwrap();
+    task.examples = training_examples(db, &query).unwrap();
     task
 }
 
@@ -87,8 +89,8 @@ fn search(task: &Task, settings: &Settings, threads: usize) -> (Found, u64) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let evaluator = Formula::default();
     let found = pool.install(|| {
-        let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
-        run(task, settings, &lab, &mut |_, _| {}).unwrap()
+        let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+        run(task, settings, &cached, &mut |_, _| {}).unwrap()
     });
     (found, evaluator.asked.load(Ordering::Relaxed))
 }
@@ -131,11 +133,11 @@ fn the_papers_algorithm_is_not_screened_whatever_is_known() {
 fn plainly_bad_drives_are_hopeless_and_good_ones_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let task = taught(&experienced(&directory.path().join("db")));
-    assert!(task.lessons.len() >= LESSONS_MIN, "{}", task.lessons.len());
+    assert!(task.examples.len() >= EXAMPLES_MIN, "{}", task.examples.len());
     let screen = Screen::new(&task, &screened(Algorithm::Random)).unwrap();
     let evaluator = Formula::default();
-    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
-    let objective = Objective::new(&task, &lab).unwrap();
+    let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+    let objective = Objective::new(&task, &cached).unwrap();
     let bound = |values: &[(&str, &str)]| {
         let values: BTreeMap<String, String> =
             values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -153,8 +155,8 @@ fn what_is_discarded_would_not_have_won_and_is_not_run() {
     let directory = tempfile::tempdir().unwrap();
     let task = taught(&experienced(&directory.path().join("db")));
     let evaluator = Formula::default();
-    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
-    let objective = Objective::new(&task, &lab).unwrap();
+    let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+    let objective = Objective::new(&task, &cached).unwrap();
     for algorithm in [Algorithm::Bayes, Algorithm::Random] {
         let (with, fewer) = search(&task, &screened(algorithm), 2);
         let (without, more) = search(&task, &plain(algorithm), 2);
@@ -225,11 +227,11 @@ fn a_resumed_search_discards_the_same() {
         history::begin(&db, &mut task, &settings, &identity, resume).unwrap();
         let stop = AtomicBool::new(false);
         let evaluator = Impatient { formula: Formula::default(), stop: &stop, after };
-        let lab = Lab::new(&evaluator, Some(&db), &stop, &|_| {});
-        (run(&task, &settings, &lab, &mut |_, _| {}), task.lessons.len())
+        let cached = CachedEvaluator::new(&evaluator, Some(&db), &stop, &|_| {});
+        (run(&task, &settings, &cached, &mut |_, _| {}), task.examples.len())
     };
     let (cut, before) = go(20, false);
-    assert!(matches!(cut, Err(SearchError::Lab(_))));
+    assert!(matches!(cut, Err(SearchError::Measure(_))));
     let (resumed, again) = go(u64::MAX, true);
     assert_eq!(before, again);
     let whole = search(&taught_as_of_start(&directory, &settings, &identity), &settings, 1).0;

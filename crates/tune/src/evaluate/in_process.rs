@@ -2,7 +2,7 @@
 
 use super::{Busy, EvaluationError, Evaluator, InitialState, Job, Measurement, RunFacts};
 use crate::grade::Figures;
-use crate::key::BUILT_IN;
+use crate::memory::BUILT_IN;
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 use ssdtune_sim::{
     Filling, Footprint, InitialContent, Observe, Outcome, Report, SimError, Simulator, Stream,

@@ -5,7 +5,7 @@
 //! key is damage too.
 
 use super::Generation;
-use crate::key::Digester;
+use crate::digest::Digester;
 
 const GENERATION_END: usize = 8;
 const EPOCH_END: usize = 12;

@@ -264,7 +264,7 @@ fn an_older_schema_is_migrated_step_by_step_and_a_newer_one_refused() {
 #[test]
 fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
     let (_directory, db) = scratch();
-    let key = |i: u64| *crate::key::Digester::new("test").number("i", i).finish().as_bytes();
+    let key = |i: u64| *crate::digest::Digester::new("test").number("i", i).finish().as_bytes();
     for start in (0..100_000).step_by(10_000) {
         let records: Vec<_> = (start..start + 10_000).map(|i| (key(i), sample(i))).collect();
         db.put_all(Kind::Evaluation, records.iter().map(|(key, value)| (key, value))).unwrap();
@@ -304,7 +304,7 @@ fn lost_records_are_an_error_and_not_an_older_autodb() {
     let error = AutoDb::open(&path).unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, DbError::Lost { acknowledged: Generation(400), .. }), "{text}");
-    std::fs::remove_file(path.join(super::mark::FILE)).unwrap();
+    std::fs::remove_file(path.join(super::acknowledged::FILE)).unwrap();
     assert!(AutoDb::open(&path).unwrap().generation() < Generation(400));
 }
 

@@ -9,12 +9,10 @@
 //! Every field goes in with its name and its length, so that no two lists of fields give the same bytes.
 //! About 30 us for a configuration, 20 ns for a request of a stream.
 
-mod digest;
 #[cfg(test)]
 mod tests;
 
-pub use digest::{Digest, DigestError, Digester, RequestDigester, digest_requests};
-
+use crate::digest::{Digest, Digester};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{DeviceConfig, document};
 use ssdtune_sim::{Filling, Replay};

@@ -1,6 +1,7 @@
 //! Keys: what must change them, what must not, and the results they stand for.
 
 use super::*;
+use crate::digest::digest_requests;
 use proptest::prelude::*;
 use ssdtune_model::catalogue::{self, Value, parameters};
 use ssdtune_model::config::{Compat, GcPolicy};
@@ -102,8 +103,8 @@ fn results_are_those_of_their_epoch() {
     assert!(
         found == *golden,
         "simulations answer something else than in results epoch {epoch}. If that is meant, evaluations stored \
-         by earlier programs must not be found any more: set RESULTS_EPOCH to {} (crates/tune/src/key.rs) and add \
-         ({}, \"{found}\") to GOLDEN (crates/tune/src/key/tests.rs). If it is not meant, mend the simulator.",
+         by earlier programs must not be found any more: set RESULTS_EPOCH to {} (crates/tune/src/memory/key.rs) and add \
+         ({}, \"{found}\") to GOLDEN (crates/tune/src/memory/key/tests.rs). If it is not meant, mend the simulator.",
         epoch + 1,
         epoch + 1,
     );

@@ -15,12 +15,12 @@ pub(super) const FILE: &str = "acknowledged";
 
 /// The file, and what stands in it.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct Acknowledged {
     file: File,
     generation: Generation,
 }
 
-impl Mark {
+impl Acknowledged {
     /// Opens the note and holds the store's generation against it.
     pub(super) fn open(path: &Path, newest: Generation) -> Result<Self, DbError> {
         let failed = |source| store::io_error(path, "reading its newest generation")(source);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::db::{AutoDb, Kind};
-use crate::key::configuration_digest;
+use crate::memory::configuration_digest;
+use crate::memory::{AutoDb, Kind};
 use crate::workload::Trace;
 use ssdtune_model::presets;
 use ssdtune_trace::workload::{Seed, bundled};
@@ -62,8 +62,8 @@ fn nothing_is_measured_twice_and_answers_keep_the_order_of_questions() {
         jobs.iter().map(|job| InProcess::default().measure(job, &GO_ON).unwrap()).collect();
     for (round, expected) in [(0, 4), (1, 4)] {
         let db = AutoDb::open(directory.path().join("db")).unwrap();
-        let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
-        let answers = lab.measure(&jobs).unwrap();
+        let cached = CachedEvaluator::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+        let answers = cached.measure(&jobs).unwrap();
         assert_eq!(asked.load(Ordering::Relaxed), expected, "round {round}");
         for (answer, alone) in answers.iter().zip(&alone) {
             assert_eq!(answer.as_ref().unwrap(), alone);
@@ -80,9 +80,9 @@ fn the_text_of_a_drive_is_stored_once() {
     let db = AutoDb::open(directory.path().join("db")).unwrap();
     let before = db.generation();
     let evaluator = InProcess::default();
-    let lab = Lab::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+    let cached = CachedEvaluator::new(&evaluator, Some(&db), &GO_ON, &|_| {});
     for trace in &traces {
-        lab.measure(&[Job { config: &intel, trace, depth: 4 }]).unwrap();
+        cached.measure(&[Job { config: &intel, trace, depth: 4 }]).unwrap();
     }
     assert_eq!(db.generation().0 - before.0, 4);
     let text = db.get::<String>(Kind::Configuration, configuration_digest(&intel).as_bytes());
@@ -101,14 +101,14 @@ fn a_drive_that_cannot_serve_is_an_answer_and_an_interruption_is_none() {
     let (small, trace) = (small.check().unwrap(), trace("kvstore", 2_000));
     let jobs = [Job { config: &small, trace: &trace, depth: 4 }];
     let evaluator = InProcess::default();
-    let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
-    let answers = lab.measure(&jobs).unwrap();
+    let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+    let answers = cached.measure(&jobs).unwrap();
     if let Ok(measured) = &answers[0] {
         assert!(measured.open.as_ref().unwrap().collections > 0);
     }
     let stopped = AtomicBool::new(true);
-    let lab = Lab::new(&evaluator, None, &stopped, &|_| {});
-    assert!(matches!(lab.measure(&jobs), Err(LabError::Interrupted)));
+    let cached = CachedEvaluator::new(&evaluator, None, &stopped, &|_| {});
+    assert!(matches!(cached.measure(&jobs), Err(MeasureError::Interrupted)));
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn what_decides_a_result_decides_the_key() {
     let prefix = trace.prefix(50);
     for state in states {
         let evaluator = InProcess { state };
-        let lab = Lab::new(&evaluator, None, &GO_ON, &|_| {});
+        let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
         for config in [&intel, &zssd] {
             for trace in [&trace, &prefix] {
                 for depth in [4, 8] {
-                    keys.insert(lab.key(&Job { config, trace, depth }));
+                    keys.insert(cached.key(&Job { config, trace, depth }));
                 }
             }
         }

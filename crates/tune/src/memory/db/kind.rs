@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Kind {
-    /// What one configuration gave on one workload, by [`EvaluationKey`](crate::key::EvaluationKey).
+    /// What one configuration gave on one workload, by [`EvaluationKey`](crate::memory::EvaluationKey).
     Evaluation = 1,
     /// A workload that was learned: where it comes from and its category, by name.
     Workload = 2,
@@ -19,12 +19,12 @@ pub enum Kind {
     Model = 4,
     /// Which parameters matter for a workload, and their order.
     Pruning = 5,
-    /// The best configurations a search found for a category ([`StoredBest`](crate::db::StoredBest)).
+    /// The best configurations a search found for a category ([`StoredRecommendation`](crate::memory::StoredRecommendation)).
     Search = 6,
     /// How a search began: its settings and the generation it took prior knowledge from.
     Run = 7,
     /// A drive that was evaluated, as its canonical text, by
-    /// [`configuration_digest`](crate::key::configuration_digest).
+    /// [`configuration_digest`](crate::memory::configuration_digest).
     Configuration = 8,
 }
 

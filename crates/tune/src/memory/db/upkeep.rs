@@ -1,7 +1,7 @@
 //! Looking after an AutoDB: verifying every record, and leaving out what nobody needs.
 
 use super::{AutoDb, DbError, Kind, envelope, kind, schema, store};
-use crate::key::RESULTS_EPOCH;
+use crate::memory::key::RESULTS_EPOCH;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@
 //! stored whole or not at all. One process has an AutoDB open at a time; the lock dies with it.
 //!
 //! ```
-//! use ssdtune_tune::db::{AutoDb, Kind};
+//! use ssdtune_tune::memory::{AutoDb, Kind};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let db = AutoDb::open(directory.path().join("autodb"))?;
@@ -22,13 +22,12 @@
 //! Cost: a look-up is some microseconds and a write one fsync, whatever the number of records of its batch. JSON
 //! has no NaN and no infinity; a value holding one comes back as an error, not as a number.
 
+mod acknowledged;
 mod envelope;
 mod errors;
 mod export;
 mod kind;
 mod lock;
-mod mark;
-mod record;
 mod schema;
 mod store;
 #[cfg(test)]
@@ -38,14 +37,13 @@ mod upkeep;
 pub use errors::DbError;
 pub use export::{Imported, OnConflict};
 pub use kind::{Kind, key_text};
-pub use record::{Measure, StoredBest};
 pub use schema::SCHEMA;
 pub use upkeep::{Collected, Damage, Health, Upkeep};
 
-use crate::key::RESULTS_EPOCH;
+use super::key::RESULTS_EPOCH;
+use acknowledged::Acknowledged;
 use envelope::Opened;
 use lock::Lock;
-use mark::Mark;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -100,7 +98,7 @@ pub struct AutoDb {
     path: PathBuf,
     /// The generation of the newest record; whoever writes holds it.
     newest: Mutex<Generation>,
-    mark: Mutex<Mark>,
+    acknowledged: Mutex<Acknowledged>,
     // Last, so that the store is closed when another process gets in.
     _lock: Lock,
 }
@@ -129,8 +127,8 @@ impl AutoDb {
         let store = store::open(&path, &store::place(&path))?;
         schema::migrate(&path, &store)?;
         let newest = schema::generation(&path, &store)?;
-        let mark = Mutex::new(Mark::open(&path, newest)?);
-        Ok(Self { store, path, newest: Mutex::new(newest), mark, _lock: lock })
+        let acknowledged = Mutex::new(Acknowledged::open(&path, newest)?);
+        Ok(Self { store, path, newest: Mutex::new(newest), acknowledged, _lock: lock })
     }
 
     /// Where it lies.
@@ -273,8 +271,8 @@ impl AutoDb {
     /// them at once.
     fn acknowledge(&self, generation: Generation) -> Result<Generation, DbError> {
         self.store.flush().map_err(self.failed("written"))?;
-        let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-        mark.advance(&self.path, generation)?;
+        let mut acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
+        acknowledged.advance(&self.path, generation)?;
         Ok(generation)
     }
 

@@ -1,12 +1,12 @@
 //! What a search leaves for later: the record types that more than one command reads.
 
-use crate::key::Digest;
+use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 
 /// What a configuration gave on one workload, beside the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measure {
+pub struct WorkloadSpeedup {
     /// Name of the workload.
     pub workload: String,
     /// Whether it was the target of the search.
@@ -18,10 +18,10 @@ pub struct Measure {
 }
 
 /// A configuration that a search recommends for a category of workloads. Kind::Search, under
-/// [`StoredBest::key`].
+/// [`StoredRecommendation::key`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StoredBest {
+pub struct StoredRecommendation {
     /// The category.
     pub cluster: u32,
     /// Name of the target workload as the search was given it.
@@ -40,12 +40,12 @@ pub struct StoredBest {
     /// Place among the top configurations of its search, from 0.
     pub rank: u32,
     /// Speedups of each workload measured.
-    pub measures: Vec<Measure>,
+    pub measures: Vec<WorkloadSpeedup>,
     /// Mean power on the target in watts, where the energy model gave one.
     pub watts: Option<f64>,
 }
 
-impl StoredBest {
+impl StoredRecommendation {
     /// The key: category, search and rank, so that all configurations of a category stand together.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Self::prefix(self.cluster);

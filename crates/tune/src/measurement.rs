@@ -1,0 +1,116 @@
+//! What an evaluator finds out about a drive on a trace.
+//!
+//! Field names are part of the format of AutoDB.
+
+use crate::grade::{Figures, Speedup};
+use serde::{Deserialize, Serialize};
+
+/// A drive on a trace: two runs from the same initial state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Latency and throughput: what grades are made of.
+    pub figures: Figures,
+    /// Further facts about the open-loop run. External evaluators report none.
+    pub open: Option<RunFacts>,
+    /// Further facts about the closed-loop run. External evaluators report none.
+    pub closed: Option<RunFacts>,
+}
+
+/// A drive on a workload: one measurement for each trace, in the order of the traces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadMeasurement {
+    traces: Vec<Measurement>,
+}
+
+impl WorkloadMeasurement {
+    /// From one measurement for each trace.
+    pub(crate) fn new(traces: Vec<Measurement>) -> Self {
+        Self { traces }
+    }
+
+    /// The measurements, one for each trace.
+    pub fn traces(&self) -> &[Measurement] {
+        &self.traces
+    }
+
+    /// The geometric mean over the traces of the speedup against another drive on this workload.
+    pub fn speedup_over(&self, reference: &Self) -> Speedup {
+        let pairs = self.traces.iter().zip(&reference.traces);
+        let each: Vec<Speedup> = pairs.map(|(a, b)| a.figures.over(&b.figures)).collect();
+        Speedup::mean(&each)
+    }
+
+    /// The mean over the traces of the average power in the open loop, in watt. `None` unless the
+    /// evaluator counted energy in all of them.
+    pub fn average_watts(&self) -> Option<f64> {
+        let watts = |own: &Measurement| own.open.as_ref().and_then(|open| open.average_watts);
+        let each: Vec<f64> = self.traces.iter().map(watts).collect::<Option<_>>()?;
+        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+    }
+}
+
+/// What one run of a drive showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// Mean response time of the drive, in nanoseconds.
+    pub latency_ns_mean: f64,
+    /// The response time that 99 % of the requests did not exceed, in nanoseconds.
+    pub latency_ns_p99: u64,
+    /// Mean time from arrival to completion, in nanoseconds. It is longer than the response time
+    /// where requests wait for a queue entry.
+    pub total_latency_ns_mean: f64,
+    /// Bytes moved in a second.
+    pub bandwidth_bps: f64,
+    /// Simulated time in seconds.
+    pub seconds: f64,
+    /// How busy the parts of the drive were.
+    pub busy: Busy,
+    /// Blocks that garbage collection has emptied.
+    pub collections: u64,
+    /// Look-ups of the mapping table that had to read flash.
+    pub mapping_misses: u64,
+    /// Share of page reads of pages that were never written.
+    pub unwritten_share: f64,
+    /// Pages programmed for each page that the host wrote.
+    pub write_amplification: f64,
+    /// Mechanisms that the run never used, by their names in the simulator's report.
+    pub never_fired: Vec<String>,
+    /// Requests completed.
+    pub requests: u64,
+    /// Energy in joule; `None` where the evaluator counts none.
+    pub energy_j: Option<f64>,
+    /// Average power in watt; `None` where the evaluator counts no energy.
+    pub average_watts: Option<f64>,
+    /// Highest power over a millisecond, in watt; `None` where the evaluator counts no energy.
+    pub peak_watts: Option<f64>,
+}
+
+/// The share of the time, 0 to 1, that each part of a drive was busy. Of several equal parts it is
+/// their mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Busy {
+    /// Flash dies.
+    pub dies: f64,
+    /// Flash channels.
+    pub channels: f64,
+    /// The host link in the direction to the drive.
+    pub link_down: f64,
+    /// The host link in the direction to the host.
+    pub link_up: f64,
+    /// The DRAM channel.
+    pub dram: f64,
+}
+
+impl Busy {
+    /// The name and the share of the busiest part.
+    pub fn busiest(&self) -> (&'static str, f64) {
+        let parts = [
+            ("dies", self.dies),
+            ("channels", self.channels),
+            ("link down", self.link_down),
+            ("link up", self.link_up),
+            ("dram", self.dram),
+        ];
+        parts.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(parts[0])
+    }
+}

@@ -1,0 +1,28 @@
+//! What AutoBlox remembers: AutoDB, the keys under which it stands, and what it teaches.
+//!
+//! | part | what |
+//! |---|---|
+//! | [`AutoDb`] | records on disk: durable, checked, each with the generation it was written in |
+//! | [`EvaluationKey`] | everything that decides an evaluation, as one number |
+//! | [`EvaluationRecord`] | an evaluation as it is stored |
+//! | [`StoredRecommendation`] | a configuration that a search found, as it is stored |
+//! | [`training_examples`] | what stored evaluations teach about drives that were not evaluated |
+
+mod db;
+mod evaluation;
+mod examples;
+mod key;
+mod recommendation;
+
+pub use crate::digest::{Digest, DigestError, Digester, RequestDigester, digest_requests};
+pub use db::{
+    AutoDb, Batch, Collected, Damage, DbError, Entry, Generation, Health, Imported, Kind,
+    OnConflict, SCHEMA, Scan, Stored, Upkeep, key_text,
+};
+pub use evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
+pub use examples::{ExampleQuery, TrainingExample, features, training_examples};
+pub use key::{
+    BUILT_IN, EvaluationInputs, EvaluationKey, RESULTS_EPOCH, WarmUp, canonical,
+    configuration_digest,
+};
+pub use recommendation::{StoredRecommendation, WorkloadSpeedup};
