@@ -15,8 +15,9 @@ use crate::features::{Collector, Seen};
 use crate::policy::{Choice, Policy, Scratch};
 use crate::strategy::Strategy;
 use serde::Serialize;
+use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
-use ssdtune_sim::{Demand, SimError, Simulator};
+use ssdtune_sim::{Completion, Demand, Look, SimError, Simulator};
 use ssdtune_trace::features::ssdkeeper::TENANTS;
 
 /// A promise that is not waited on.
@@ -209,5 +210,48 @@ impl<'a> Allocator<'a> {
     /// Every look so far.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
+    }
+}
+/// An allocator that follows a run from its beginning; it is made when the drive is there.
+#[derive(Debug)]
+pub struct AllocatorObserver<'a> {
+    policy: &'a Policy,
+    collect: Nanos,
+    repeat: Repeat,
+    allocator: Option<Allocator<'a>>,
+}
+
+impl<'a> AllocatorObserver<'a> {
+    /// An allocator for a drive that is not there yet; `collect` is the period T.
+    pub fn new(policy: &'a Policy, collect: Nanos, repeat: Repeat) -> Self {
+        Self { policy, collect, repeat, allocator: None }
+    }
+
+    /// What it has decided so far.
+    pub fn decisions(&self) -> &[Decision] {
+        self.allocator.as_ref().map_or(&[], Allocator::decisions)
+    }
+}
+
+impl Observer for AllocatorObserver<'_> {
+    fn begin(&mut self, drive: &mut Simulator) -> Result<(), ObserverError> {
+        self.allocator = Some(Allocator::new(self.policy, self.collect, self.repeat, drive)?);
+        Ok(())
+    }
+
+    fn interval(&self) -> Option<Nanos> {
+        self.allocator.as_ref().map(Allocator::slot)
+    }
+
+    fn look(
+        &mut self,
+        drive: &mut Simulator,
+        _: &[Completion],
+        look: Look,
+    ) -> Result<(), ObserverError> {
+        if let (Some(allocator), Look::IntervalEnd(at)) = (&mut self.allocator, look) {
+            allocator.slot_ended(drive, at)?;
+        }
+        Ok(())
     }
 }

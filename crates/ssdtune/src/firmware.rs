@@ -5,13 +5,13 @@
 //! is shared among its requests. It is added afterwards: queues do not grow by it. Collection counts for the group
 //! in which its commands ended.
 
-use anyhow::Context as _;
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_predict::firmware::drive::Counts;
 use ssdtune_predict::firmware::fit::FirmwareModel;
 use ssdtune_predict::firmware::workloads::GROUP_REQUESTS;
-use ssdtune_sim::{Completion, FlashCommands, Report, Simulator};
+use ssdtune_sim::{Completion, FlashCommands, Look, Report, Simulator};
 use ssdtune_trace::Op;
 
 /// Firmware and flash of one run.
@@ -57,31 +57,29 @@ pub(crate) struct FirmwareTime<'a> {
     requests: u64,
     latency_sum_ns: f64,
     latencies: Histogram<u64>,
+    report: Option<FirmwareReport>,
 }
 
 impl<'a> FirmwareTime<'a> {
-    /// Nothing yet.
-    pub(crate) fn new(model: &'a FirmwareModel, drive: &Simulator) -> anyhow::Result<Self> {
+    /// The firmware time of a run that has not begun.
+    pub(crate) fn new(model: &'a FirmwareModel) -> Result<Self, hdrhistogram::CreationError> {
         Ok(Self {
             model,
-            page_sectors: u64::from(drive.config().geometry().sectors_per_page()),
+            page_sectors: 1,
             waiting: Vec::new(),
-            before: drive.flash(),
+            before: FlashCommands::default(),
             groups: 0,
             ns: 0.0,
             requests: 0,
             latency_sum_ns: 0.0,
-            latencies: Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)
-                .context("a histogram of three digits")?,
+            latencies: Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)?,
+            report: None,
         })
     }
 
-    /// Takes what was completed since the last time.
-    pub(crate) fn take(&mut self, drive: &Simulator, completions: &[Completion]) {
-        self.waiting.extend_from_slice(completions);
-        if self.waiting.len() >= GROUP_REQUESTS {
-            self.close(drive);
-        }
+    /// What it came to, once the run has ended.
+    pub(crate) fn into_report(self) -> Option<FirmwareReport> {
+        self.report
     }
 
     fn close(&mut self, drive: &Simulator) {
@@ -115,11 +113,7 @@ impl<'a> FirmwareTime<'a> {
         self.before = flash;
     }
 
-    /// What it came to.
-    pub(crate) fn finish(mut self, drive: &Simulator, report: &Report) -> FirmwareReport {
-        if !self.waiting.is_empty() {
-            self.close(drive);
-        }
+    fn report(&self, report: &Report) -> FirmwareReport {
         let seconds = self.ns / 1e9;
         let flash_seconds = report.utilisation.dies.mean * report.time.seconds;
         let count = self.latencies.len();
@@ -139,5 +133,38 @@ impl<'a> FirmwareTime<'a> {
                 max: self.latencies.max(),
             }),
         }
+    }
+}
+
+impl Observer for FirmwareTime<'_> {
+    fn wants_completions(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, drive: &mut Simulator) -> Result<(), ObserverError> {
+        self.page_sectors = u64::from(drive.config().geometry().sectors_per_page());
+        self.before = drive.flash();
+        Ok(())
+    }
+
+    fn look(
+        &mut self,
+        drive: &mut Simulator,
+        completions: &[Completion],
+        _: Look,
+    ) -> Result<(), ObserverError> {
+        self.waiting.extend_from_slice(completions);
+        if self.waiting.len() >= GROUP_REQUESTS {
+            self.close(drive);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, drive: &Simulator, report: &Report) -> Result<(), ObserverError> {
+        if !self.waiting.is_empty() {
+            self.close(drive);
+        }
+        self.report = Some(self.report(report));
+        Ok(())
     }
 }

@@ -4,21 +4,20 @@
 //! what every subcommand is given (flags, output, interruption), [`outcome`] the exit codes.
 
 mod autodb;
-mod cell;
 mod cli;
 mod cmd;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod context;
 mod device;
-mod feed;
 mod firmware;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod interrupt;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
+mod models;
 mod outcome;
 mod pair;
+mod preparation;
 mod progress;
-mod record;
 mod table;
 mod tuning;
 

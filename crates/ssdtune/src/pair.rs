@@ -7,17 +7,18 @@
 //! number): at the recorded times when it is paced by bandwidth, in a closed loop when by queue depth.
 //! MQSim's random numbers are its own, so without such a file the flow cannot be run as it is.
 
-use crate::cell::{Cell, Lane};
-use crate::feed::{Feed, Origin, read_all};
 use anyhow::{Context as _, anyhow};
+use ssdtune_experiment::{
+    Experiment, Flow as RequestFlow, Origin, Preparation, RequestSource, Share, Shares, Start,
+    read_all,
+};
 use ssdtune_model::source::{LoadError, read_text};
 use ssdtune_model::{CheckedConfig, DeviceConfig, Fault, Faults, Nanos, Problem};
 use ssdtune_mqsim::scenario::{Flow, Pace, Scenario, Source, TimeUnit, TraceSource};
-use ssdtune_sim::{InitialContent, InitialState, Places, Replay, Tenant};
+use ssdtune_sim::{Places, Replay, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::{Format, ReadOptions, Request};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Endings under which a trace may lie.
 const ENDINGS: [&str; 4] = ["", ".xz", ".gz", ".zst"];
@@ -84,56 +85,48 @@ pub(crate) fn read_options() -> ReadOptions {
     }
 }
 
-/// A scenario as a cell.
-pub(crate) fn cell(
+/// A scenario as an experiment.
+pub(crate) fn experiment(
     workload: &Path,
     scenario: &Scenario,
     device: &CheckedConfig,
-) -> anyhow::Result<Cell> {
-    let mut lanes = Vec::new();
+) -> anyhow::Result<Experiment> {
+    let mut flows = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
-        let (feed, replay) = match &flow.source {
-            Source::Trace(trace) => (trace_feed(workload, trace)?, Replay::Open),
+        let (source, replay) = match &flow.source {
+            Source::Trace(trace) => (trace_source(workload, trace)?, Replay::Open),
             Source::Synthetic(generator) => {
                 let path = dump(workload, index, scenario.flows.len())?;
                 let replay = match generator.pace {
                     Pace::Bandwidth => Replay::Open,
                     Pace::QueueDepth => Replay::Closed(generator.queue_depth),
                 };
-                (Feed::plain(Origin::Trace(path), read_options()), replay)
+                (RequestSource::new(Origin::File(path), read_options()), replay)
             }
         };
-        lanes.push(Lane { feed, replay, tenant: Some(index as u16) });
+        flows.push(RequestFlow { source, replay, tenant: Some(index as u16) });
     }
-    Ok(Cell {
+    Ok(Experiment {
         device: device.clone(),
         tenants: tenants(scenario),
-        lanes,
-        past: past(device, scenario),
+        flows,
+        preparation: preparation(device, scenario),
         only: None,
-        restore: None,
         save: None,
-        ageing: None,
-        allocator: None,
-        settings: Vec::new(),
     })
 }
 
-/// What the drive of a scenario is before its run.
-pub(crate) fn past(device: &CheckedConfig, scenario: &Scenario) -> InitialContent {
+/// What the drive of a scenario holds before its run.
+pub(crate) fn preparation(device: &CheckedConfig, scenario: &Scenario) -> Preparation {
     if !device.run.preconditioned {
-        return InitialContent::default();
+        return Preparation::default();
     }
-    let share = |flow: &Flow| f64::from(flow.initial_occupancy_percent) / 100.0;
-    InitialContent {
-        state: InitialState::Steady,
-        occupancy: scenario.flows.iter().map(share).collect(),
-        erases: 0,
-        seed: device.run.seed,
-    }
+    let share = |flow: &Flow| Share::Fraction(f64::from(flow.initial_occupancy_percent) / 100.0);
+    let shares = Shares(scenario.flows.iter().map(share).collect());
+    Preparation::of(Start::Steady(shares), device.run.seed)
 }
 
-fn trace_feed(workload: &Path, trace: &TraceSource) -> anyhow::Result<Feed> {
+fn trace_source(workload: &Path, trace: &TraceSource) -> anyhow::Result<RequestSource> {
     let path = find(workload, &trace.file).ok_or_else(|| {
         anyhow!(
             "{}: the trace {} is not there; looked beside the workload file, in the folder above it and in \
@@ -142,7 +135,7 @@ fn trace_feed(workload: &Path, trace: &TraceSource) -> anyhow::Result<Feed> {
             trace.file
         )
     })?;
-    let whole = Feed::plain(Origin::Trace(path.clone()), read_options());
+    let whole = RequestSource::new(Origin::File(path.clone()), read_options());
     if trace.percent_executed == 100 && trace.relay_count == 1 {
         return Ok(whole);
     }
@@ -151,8 +144,7 @@ fn trace_feed(workload: &Path, trace: &TraceSource) -> anyhow::Result<Feed> {
     requests.truncate(part as usize);
     let requests = repeated(requests, trace.relay_count)
         .with_context(|| format!("Relay_Count {} of {}", trace.relay_count, path.display()))?;
-    let origin = Origin::Memory { name: path.display().to_string(), requests: Arc::new(requests) };
-    Ok(Feed::plain(origin, read_options()))
+    Ok(RequestSource::of_requests(path.display().to_string(), requests))
 }
 
 /// Requests that a repeated trace may have in memory: 2.4 GB.

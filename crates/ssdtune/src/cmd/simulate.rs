@@ -5,27 +5,31 @@
 //! `docs/results-schema.md` the JSON.
 
 pub(crate) mod allocator;
+mod former;
 mod plan;
 mod show;
 
-use crate::cell::{Ageing, Cell, StartArg, WarmUp, Watch, interval_of_ms};
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
-use crate::feed::Fit;
-use crate::firmware::FirmwareReport;
+use crate::firmware::{FirmwareReport, FirmwareTime};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome, chain};
+use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
-use crate::record::RecorderOptions;
 use anyhow::anyhow;
+use plan::Cell;
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_keeper::allocator::Decision;
+use ssdtune_experiment::{
+    AddressFit, Experiment, ExperimentError, Observer, Recorder, RecorderOptions, RunOptions,
+};
+use ssdtune_keeper::allocator::{AllocatorObserver, Decision};
+use ssdtune_model::Nanos;
 use ssdtune_predict::firmware::fit::FirmwareModel;
-use ssdtune_sim::{Ending, FtlError, InitialContent, Report, SimError, Slowdown};
+use ssdtune_sim::{Ending, Report, Slowdown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Arguments of `ssdtune simulate`.
 #[derive(Debug, clap::Args)]
@@ -97,41 +101,20 @@ pub(crate) struct Args {
 
     /// What to do with addresses beyond the end of the drive; without it they are an error.
     #[arg(long, value_enum, value_name = "HOW")]
-    fit_addresses: Option<Fit>,
+    fit_addresses: Option<FitArg>,
 
-    /// What the drive holds at the start: nothing, or data in every page as a sequential fill or endless random
-    /// writes leave them behind, the pages that the run uses first. They are defined, not written: it takes no
-    /// time, and memory only for what the run touches.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "STATE",
-        default_value = "empty",
-        conflicts_with = "mqsim"
-    )]
-    start: StartArg,
+    #[command(flatten)]
+    preparation: PreparationArgs,
 
-    /// Age the drive before the run, without time: `sequential` writes every page once, `random` then overwrites
-    /// five times as many at random, `trace` serves the run's own requests once. Takes memory for every page
-    /// written.
-    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "mqsim")]
-    warm_up: Option<WarmUp>,
+    #[command(flatten)]
+    former: former::FormerArgs,
 
-    /// Share of the pages that hold data after --start, or after a sequential or random --warm-up.
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
-    #[arg(value_parser = share)]
-    occupancy: f64,
-
-    /// How often each block was erased before a sequential or steady --start.
-    #[arg(long, value_name = "N")]
-    erases: Option<u32>,
-
-    /// Keep the drive as --start and --warm-up leave it, before the run, in a file for --restore. One drive only.
+    /// Keep the drive as --start and --age leave it, before the run, in a file for --restore. One drive only.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
     /// Begin with a drive that --save has kept. Device and tenants must be those it was made with.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["warm_up", "save"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["start", "age", "warm_up", "save"])]
     restore: Option<PathBuf>,
 
     /// Write a line for each request, as CSV; several cells get a number before the ending.
@@ -155,36 +138,21 @@ pub(crate) struct Args {
     exact: bool,
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "write a share between 0 and 1".to_owned())
+/// `--fit-addresses`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FitArg {
+    /// Fold them back: the remainder by the size of the drive.
+    Wrap,
+    /// Close the gaps between the pages that the trace touches (reads it twice).
+    Compact,
 }
 
-impl Args {
-    fn past(&self) -> anyhow::Result<InitialContent> {
-        let filled = matches!(self.warm_up, Some(WarmUp::Sequential | WarmUp::Random));
-        if filled && self.start != StartArg::Empty {
-            return Err(anyhow!(
-                "--start fills the drive already: leave --warm-up away, or age it with --warm-up trace"
-            ));
+impl From<FitArg> for AddressFit {
+    fn from(fit: FitArg) -> Self {
+        match fit {
+            FitArg::Wrap => Self::Wrap,
+            FitArg::Compact => Self::Compact,
         }
-        if self.restore.is_some() && self.start != StartArg::Empty {
-            return Err(anyhow!("--restore brings its own start: leave --start away"));
-        }
-        if self.occupancy < 1.0 && self.start == StartArg::Empty && !filled {
-            return Err(anyhow!(
-                "--occupancy says how full --start or --warm-up leave the drive: give one of them"
-            ));
-        }
-        if self.erases.is_some() && self.start == StartArg::Empty {
-            return Err(anyhow!("--erases says how worn --start leaves the drive: give it too"));
-        }
-        let (occupancy, erases) = (vec![self.occupancy], self.erases.unwrap_or(0));
-        Ok(InitialContent { state: self.start.into(), occupancy, erases, seed: 0 })
-    }
-
-    fn ageing(&self) -> Option<Ageing> {
-        self.warm_up.map(|how| Ageing { how, occupancy: self.occupancy })
     }
 }
 
@@ -238,14 +206,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             .map(|(index, cell)| {
                 let record = if cells.len() > 1 { record.numbered(index) } else { record.clone() };
                 let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
-                let watch = Watch {
+                let options = RunOptions {
                     stop: deferred.flag(),
                     progress: &tell,
-                    record,
-                    exact: args.exact,
-                    keep: false,
-                    firmware: firmware.as_ref(),
+                    exact_percentiles: args.exact,
                 };
+                let watch = Watch { options, record, firmware: firmware.as_ref() };
                 run_cell(index, cell, &watch, args.slowdown)
             })
             .collect()
@@ -256,24 +222,37 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
-    let interval = interval_of_ms(args.interval).ok_or_else(|| {
-        Failure::usage(anyhow!("--interval {}: must be 0.001 to 1000000000 ms", args.interval))
-    })?;
-    Ok(RecorderOptions {
-        log: args.log.clone(),
-        series: args.series.clone(),
-        interval: args.series.as_ref().map(|_| interval),
-    })
+    let ms = args.interval;
+    if !(ms.is_finite() && (0.001..=1e9).contains(&ms)) {
+        return Err(Failure::usage(anyhow!("--interval {ms}: must be 0.001 to 1000000000 ms")));
+    }
+    let interval = Nanos((ms * 1e6).round() as u64);
+    let series = args.series.clone().map(|path| (path, interval));
+    Ok(RecorderOptions { log: args.log.clone(), series })
+}
+
+/// How cells are run and what is kept of them.
+struct Watch<'a> {
+    options: RunOptions<'a>,
+    record: RecorderOptions,
+    firmware: Option<&'a FirmwareModel>,
+}
+
+/// What a cell gave.
+struct Ran {
+    report: Report,
+    decisions: Vec<Decision>,
+    firmware: Option<FirmwareReport>,
 }
 
 fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellResult {
     let mut result = CellResult {
         cell: index,
-        device: cell.device.name.clone(),
-        workload: cell.workload(),
+        device: cell.experiment.device.name.clone(),
+        workload: cell.experiment.workload(),
         settings: cell.settings.iter().cloned().collect(),
         log: watch.record.log.clone(),
-        series: watch.record.series.clone(),
+        series: watch.record.series.clone().map(|(path, _)| path),
         error: None,
         report: None,
         decisions: Vec::new(),
@@ -281,15 +260,15 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         firmware: None,
         work_failed: false,
     };
-    if watch.stop.load(Ordering::Relaxed) {
+    let stop: &AtomicBool = watch.options.stop;
+    if stop.load(Ordering::Relaxed) {
         return result;
     }
     let (shared, alone) = match slowdown {
-        true => rayon::join(|| cell.run(watch), || run_alone(cell, watch)),
-        false => (cell.run(watch), Ok(Vec::new())),
+        true => rayon::join(|| observed(cell, watch), || run_alone(&cell.experiment, watch)),
+        false => (observed(cell, watch), Ok(Vec::new())),
     };
-    let reports = shared.and_then(|ran| Ok((ran, alone?)));
-    match reports {
+    match shared.and_then(|ran| Ok((ran, alone?))) {
         Ok((ran, alone)) => {
             let report = ran.report;
             result.decisions = ran.decisions;
@@ -299,33 +278,42 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
             result.report = Some(report);
         }
         Err(error) => {
-            let writing = error.chain().any(|cause| cause.is::<std::io::Error>())
-                && !error.is::<ssdtune_trace::TraceError>();
-            let room =
-                matches!(error.downcast_ref(), Some(SimError::Ftl(FtlError::OutOfSpace { .. })));
-            result.work_failed = writing || room;
-            result.error = Some(chain(&error));
+            result.work_failed = error.is_failed_work();
+            result.error = Some(chain(&error.into()));
         }
     }
-    (watch.progress)(1.0, 0);
+    (watch.options.progress)(1.0, 0);
     result
 }
 
+/// Runs a cell with everybody who follows it.
+fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| ExperimentError::Observer(error);
+    let mut recorder = Recorder::create(&watch.record).map_err(|error| failed(Box::new(error)))?;
+    let mut firmware = (watch.firmware.map(FirmwareTime::new).transpose())
+        .map_err(|error| failed(error.to_string().into()))?;
+    let keeper = cell.allocator.as_deref();
+    let mut allocator =
+        keeper.map(|keeper| AllocatorObserver::new(&keeper.policy, keeper.collect, keeper.repeat));
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut recorder];
+    observers.extend(firmware.as_mut().map(|own| own as &mut dyn Observer));
+    observers.extend(allocator.as_mut().map(|own| own as &mut dyn Observer));
+    let report = cell.experiment.run(&watch.options, &mut observers)?;
+    Ok(Ran {
+        report,
+        decisions: allocator.map(|own| own.decisions().to_vec()).unwrap_or_default(),
+        firmware: firmware.and_then(FirmwareTime::into_report),
+    })
+}
+
 /// Runs each tenant alone on the same drive, in the order of the tenants.
-fn run_alone(cell: &Cell, watch: &Watch) -> anyhow::Result<Vec<Report>> {
+fn run_alone(shared: &Experiment, watch: &Watch) -> Result<Vec<Report>, ExperimentError> {
     let alone = |tenant| {
-        let cell = Cell { only: Some(tenant), allocator: None, ..cell.clone() };
-        let watch = Watch {
-            stop: watch.stop,
-            progress: &|_, _| {},
-            record: RecorderOptions::default(),
-            exact: watch.exact,
-            keep: false,
-            firmware: None,
-        };
-        cell.run(&watch).map(|ran| ran.report)
+        let experiment = Experiment { only: Some(tenant), ..shared.clone() };
+        let options = RunOptions { progress: &|_, _| {}, ..watch.options };
+        experiment.run(&options, &mut [])
     };
-    (0..cell.tenants.len() as u16).into_par_iter().map(alone).collect()
+    (0..shared.tenants.len() as u16).into_par_iter().map(alone).collect()
 }
 
 /// Prints what was measured, and says with the exit code how complete it is.

@@ -1,6 +1,5 @@
 //! Workloads by the names of the command line: bundled models, model files, trace files.
 
-use crate::feed;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use ssdtune_model::Sectors;
@@ -94,7 +93,7 @@ impl Named {
 /// The first requests of a trace file. Addresses beyond the drive have the gaps between them closed.
 fn trace(file: &str, requests: usize, space: Sectors) -> Result<Trace, TraceError> {
     let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
-    let mut all = feed::read_all(Path::new(file), &options)?;
+    let mut all = ssdtune_experiment::read_all(Path::new(file), &options)?;
     all.truncate(requests);
     if all.iter().any(|request| request.end() > space) {
         let plan = DensePlan::of(&mut InMemory(all.clone()), DenseOptions::default())?;

@@ -12,7 +12,6 @@ mod show;
 mod table;
 
 use crate::context::{Context, Level};
-use crate::feed::{Feed, Origin};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome, chain};
 use crate::progress::Progress;
@@ -21,6 +20,7 @@ use drive::{Rule, Variation};
 use rayon::prelude::*;
 use replay::Watch;
 use show::{CellResult, Document, LoadResult};
+use ssdtune_experiment::{Origin, RequestSource};
 use ssdtune_model::config::{MovedPages, PlacementPolicy, TableScale};
 use ssdtune_trace::ReadOptions;
 use ssdtune_trace::workload::{Seed, bundled};
@@ -148,8 +148,8 @@ fn periods(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
-    fn feeds(&self, context: &Context) -> Outcome<Vec<Feed>> {
-        let traces = self.trace.iter().map(|path| Ok(Origin::Trace(path.clone())));
+    fn sources(&self, context: &Context) -> Outcome<Vec<RequestSource>> {
+        let traces = self.trace.iter().map(|path| Ok(Origin::File(path.clone())));
         let volumes = VOLUMES.iter().filter(|_| self.volumes).map(|name| (*name).to_owned());
         let models = volumes.chain(self.workload.iter().cloned()).map(|name| {
             let model = bundled(&name).map_err(|error| Failure::usage(anyhow!("{error}")))?;
@@ -163,7 +163,7 @@ impl Args {
                 _ => None,
             };
             let limit = self.requests.or(own);
-            Ok(Feed { limit, ..Feed::plain(origin, ReadOptions::default()) })
+            Ok(RequestSource { limit, ..RequestSource::new(origin, ReadOptions::default()) })
         });
         all.collect()
     }
@@ -252,7 +252,7 @@ const ORACLE_FRONTIERS: u32 = 8;
 
 /// Compares and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let feeds = args.feeds(context)?;
+    let sources = args.sources(context)?;
     let variations = args.variations()?;
     let planes_min = if args.response.is_some() { TIMED_PLANES } else { 1 };
     let rule = Rule { spare: args.spare, page_bytes: args.page_bytes, planes_min };
@@ -267,12 +267,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         .build()
         .map_err(|error| Failure::Work(error.into()))?;
     let mut loads = Vec::new();
-    let progress = Progress::new(feeds.len() * variations.len(), context.level() > Level::Quiet);
-    for (number, feed) in feeds.iter().enumerate() {
+    let progress = Progress::new(sources.len() * variations.len(), context.level() > Level::Quiet);
+    for (number, source) in sources.iter().enumerate() {
         if deferred.flag().load(Ordering::Relaxed) {
             break;
         }
-        let load = load::load(feed, options, context)?;
+        let load = load::load(source, options, context)?;
         let sized = if args.table_iii { drive::table_iii() } else { rule.drive(&load) };
         let mut result = LoadResult::of(&load);
         match sized {

@@ -3,20 +3,23 @@
 use super::{DriveArgs, micros, note_other_drive, read_policy};
 use crate::cmd::simulate::allocator::milliseconds;
 use crate::context::Context;
-use crate::feed::{ErrorSlot, Feed, Fit, Gauge, Origin, Target, load_model, page_sectors};
 use crate::interrupt::Deferred;
+use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use crate::{table, tuning};
 use anyhow::anyhow;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_experiment::{
+    AddressFit, Blank, Origin, Position, RequestSource, SourceError, page_sectors,
+};
 use ssdtune_keeper::allocator::{Decision, Repeat};
 use ssdtune_keeper::bench::Means;
 use ssdtune_keeper::compare::{CompareError, Contest, Data, Plan, Ran};
 use ssdtune_keeper::policy::Policy;
 use ssdtune_keeper::strategy::Strategy;
 use ssdtune_model::{CheckedConfig, Nanos, Sectors};
-use ssdtune_sim::{Report, Slowdown};
+use ssdtune_sim::{Observe, Report, Slowdown, Tenant};
 use ssdtune_trace::features::ssdkeeper::LEVELS;
 use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Op, ReadOptions, Request, TenantId};
@@ -219,21 +222,19 @@ fn mix(
     policy: &Policy,
     context: &Context,
 ) -> Outcome<(Vec<String>, Vec<Request>)> {
-    let feeds = feeds(args, context)?;
-    let names: Vec<String> = feeds.iter().map(Feed::name).collect();
-    let space = shared_space(config, feeds.len())?;
+    let sources = sources(args, context)?;
+    let names: Vec<String> = sources.iter().map(RequestSource::name).collect();
+    let space = shared_space(config, sources.len())?;
     let page = page_sectors(config.flash.page_bytes);
-    let slot = ErrorSlot::default();
     let mut requests: Vec<Request> = Vec::new();
     let mut longest = 0u64;
     let mut parts: Vec<Vec<Request>> = Vec::new();
-    for feed in &feeds {
-        let target = Target { spaces: &[space], page };
-        let opened = feed.open(target, &slot, &Gauge::default()).map_err(Failure::input)?;
-        let part: Vec<Request> = opened.map(|r| Request { tenant: TenantId(0), ..r }).collect();
-        if let Some(error) = slot.take() {
-            return Err(Failure::input(error));
-        }
+    for source in &sources {
+        let read = || -> Result<Vec<Request>, SourceError> {
+            let opened = source.open(&[space], page, &Position::default())?;
+            opened.map(|request| Ok(Request { tenant: TenantId(0), ..request? })).collect()
+        };
+        let part = read().map_err(Failure::input)?;
         longest = longest.max(part.last().map_or(0, |request| request.at.0));
         parts.push(part);
     }
@@ -266,32 +267,31 @@ fn mix(
     Ok((names, requests))
 }
 
-fn feeds(args: &Args, context: &Context) -> Outcome<Vec<Feed>> {
-    let limited = |origin, fit| Feed {
+fn sources(args: &Args, context: &Context) -> Outcome<Vec<RequestSource>> {
+    let limited = |origin, fit| RequestSource {
         limit: Some(args.requests),
         fit: Some(fit),
-        ..Feed::plain(origin, ReadOptions::default())
+        ..RequestSource::new(origin, ReadOptions::default())
     };
     if !args.trace.is_empty() {
-        let feed = |path: &PathBuf| limited(Origin::Trace(path.clone()), Fit::Compact);
-        return Ok(args.trace.iter().map(feed).collect());
+        let source = |path: &PathBuf| limited(Origin::File(path.clone()), AddressFit::Compact);
+        return Ok(args.trace.iter().map(source).collect());
     }
     let index = context.seed().unwrap_or(0);
     (args.workload.iter())
         .map(|name| {
             let model = Arc::new(load_model(name)?);
             let seed = Seed { index, ..Seed::default() };
-            Ok(limited(Origin::Model { model, seed }, Fit::Wrap))
+            Ok(limited(Origin::Model { model, seed }, AddressFit::Wrap))
         })
         .collect()
 }
 
-/// Sectors that each of so many tenants sees.
+/// Sectors that each of the tenants sees.
 fn shared_space(config: &CheckedConfig, tenants: usize) -> Outcome<Sectors> {
-    let tenants = vec![ssdtune_sim::Tenant::sole(config); tenants];
-    let drive = ssdtune_sim::Simulator::new(config, &tenants, ssdtune_sim::Observe::default());
-    let drive = drive.map_err(|error| Failure::Work(error.into()))?;
-    Ok(drive.address_space(0).sectors_floor())
+    let tenants = vec![Tenant::sole(config); tenants];
+    let spaces = Blank::new(config, &tenants, Observe::default()).address_spaces();
+    Ok(spaces.map_err(|error| Failure::Work(error.into()))?[0])
 }
 
 fn show(document: &Document, context: &Context) -> Outcome {

@@ -1,6 +1,5 @@
 //! `--allocator`: who shares the channels out to the tenants while the drive runs.
 
-use crate::cell::Keeper;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use ssdtune_keeper::allocator::Repeat;
@@ -25,6 +24,15 @@ pub(crate) struct AllocatorArgs {
     /// what is in place: the logarithm of latencies, or of probabilities where the model is a classifier.
     #[arg(long, value_name = "SHARE", requires = "allocator")]
     repeat: Option<f64>,
+}
+
+/// SSDKeeper, as the command line asks for it.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub(crate) policy: Policy,
+    /// The period after which it decides.
+    pub(crate) collect: Nanos,
+    pub(crate) repeat: Repeat,
 }
 
 /// A period in milliseconds.

@@ -1,18 +1,21 @@
 //! From the command line to the cells to run.
 
 use super::Args;
-use crate::cell::{Cell, Lane, unsupported};
+use super::allocator::Keeper;
 use crate::cmd::keeper::note_other_drive;
 use crate::context::Context;
 use crate::device::{self, Override};
-use crate::feed::{Feed, Fit, Origin, load_model};
+use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use crate::pair;
 use anyhow::anyhow;
 use rayon::prelude::*;
+use ssdtune_experiment::{
+    AddressFit, Experiment, Flow, Origin, Preparation, RequestSource, Start, unsupported,
+};
 use ssdtune_model::source::Loaded;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue};
-use ssdtune_sim::{InitialContent, Places, Replay, Simulator, Tenant};
+use ssdtune_sim::{Places, Replay, Simulator, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Format, ReadOptions, TenantId};
@@ -69,6 +72,16 @@ impl std::str::FromStr for Ids {
     }
 }
 
+/// A simulation of the command, and what distinguishes it from the others.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub(super) experiment: Experiment,
+    /// Who shares the channels out to the tenants while it runs.
+    pub(super) allocator: Option<Arc<Keeper>>,
+    /// What the sweep has set.
+    pub(super) settings: Vec<(String, String)>,
+}
+
 /// Every cell of the command line.
 pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     let device = match (&args.device, args.mqsim.first()) {
@@ -82,8 +95,8 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     }
     let points = points(&loaded, &args.sweep)?;
     let mut groups = match args.mqsim.get(1) {
-        Some(workload) => mqsim_lanes(args, workload, &loaded.config, context)?,
-        None => own_lanes(args, &loaded.config, context)?,
+        Some(workload) => mqsim_groups(args, workload, &loaded.config, context)?,
+        None => own_groups(args, &loaded.config, context)?,
     };
     if groups.len().saturating_mul(points.len()) > CELLS_MAX {
         return Err(Failure::usage(anyhow!("more than {CELLS_MAX} cells: sweep less")));
@@ -91,7 +104,7 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     if points.len() > 1 {
         keep_in_memory(&mut groups)?;
     }
-    let past = args.past().map_err(Failure::usage)?;
+    let preparation = preparation(args, context)?;
     let allocator = args.allocator.keeper()?.map(Arc::new);
     if let (Some(keeper), Some((_, config))) = (&allocator, points.first()) {
         note_other_drive(&keeper.policy, config, context);
@@ -107,21 +120,17 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
                     "--slowdown compares tenants that share a drive: give several traces with --tenants"
                 )));
             }
-            cells.push(Cell {
+            let seeded = || Preparation { seed: config.run.seed, ..preparation.clone() };
+            let experiment = Experiment {
                 device: config.clone(),
                 tenants: group.tenants_of(config),
-                lanes: group.lanes.clone(),
-                past: group
-                    .past
-                    .clone()
-                    .unwrap_or_else(|| InitialContent { seed: config.run.seed, ..past.clone() }),
+                flows: group.flows.clone(),
+                preparation: group.preparation.clone().unwrap_or_else(seeded),
                 only: None,
-                restore: args.restore.clone(),
                 save: args.save.clone(),
-                ageing: args.ageing(),
-                allocator: allocator.clone(),
-                settings: settings.clone(),
-            });
+            };
+            let (allocator, settings) = (allocator.clone(), settings.clone());
+            cells.push(Cell { experiment, allocator, settings });
         }
     }
     if args.save.is_some() && cells.len() > 1 {
@@ -131,15 +140,31 @@ pub(crate) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     Ok(cells)
 }
 
-/// Lanes that run together on one drive.
+/// What the flags say of the drive's past; the seed is each drive's own.
+fn preparation(args: &Args, context: &Context) -> Outcome<Preparation> {
+    if let Some(path) = &args.restore {
+        let kept = Preparation::of(Start::Restored(path.clone()), 0);
+        let erases = args.preparation.erases.unwrap_or(0);
+        let kept = Preparation { erases, ..kept };
+        kept.check().map_err(Failure::usage)?;
+        return Ok(kept);
+    }
+    let mut preparation = args.preparation.preparation(0)?;
+    if let Some(instead) = args.former.apply(&mut preparation)? {
+        context.note(format_args!("{instead}"));
+    }
+    Ok(preparation)
+}
+
+/// Flows that run together on one drive.
 struct Group {
     /// Channels of each tenant; `None` is the whole drive.
     tenants: Vec<Option<Ids>>,
     /// Tenants as a scenario describes them.
     described: Option<Vec<Tenant>>,
-    /// The past that a scenario asks for.
-    past: Option<InitialContent>,
-    lanes: Vec<Lane>,
+    /// What a scenario says of the drive's past.
+    preparation: Option<Preparation>,
+    flows: Vec<Flow>,
 }
 
 impl Group {
@@ -192,7 +217,7 @@ fn points(loaded: &Loaded, sweep: &[Override]) -> Outcome<Vec<Point>> {
         .collect()
 }
 
-fn mqsim_lanes(
+fn mqsim_groups(
     args: &Args,
     workload: &Path,
     config: &DeviceConfig,
@@ -204,26 +229,24 @@ fn mqsim_lanes(
     }
     let checked = config.check().map_err(Failure::usage)?;
     let group = |scenario| {
-        let cell = pair::cell(workload, scenario, &checked).map_err(Failure::input)?;
-        let lanes =
-            cell.lanes.into_iter().map(|lane| Lane { feed: tuned(lane.feed, args), ..lane });
+        let experiment = pair::experiment(workload, scenario, &checked).map_err(Failure::input)?;
+        // MQSim folds addresses, and so does the drive by itself.
+        let fit = Some(args.fit_addresses.map_or(AddressFit::InDrive, Into::into));
+        let flow = |flow: Flow| {
+            let source = RequestSource { fit, ..tuned(flow.source, args) };
+            Flow { source, ..flow }
+        };
         Ok(Group {
-            tenants: vec![None; cell.tenants.len()],
-            described: Some(cell.tenants),
-            past: Some(cell.past),
-            // MQSim folds addresses, and so does the drive by itself.
-            lanes: lanes
-                .map(|mut lane| {
-                    lane.feed.fit = Some(args.fit_addresses.unwrap_or(Fit::AsMqsim));
-                    lane
-                })
-                .collect(),
+            tenants: vec![None; experiment.tenants.len()],
+            described: Some(experiment.tenants),
+            preparation: Some(experiment.preparation),
+            flows: experiment.flows.into_iter().map(flow).collect(),
         })
     };
     scenarios.iter().map(group).collect()
 }
 
-fn own_lanes(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Vec<Group>> {
+fn own_groups(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Vec<Group>> {
     if let Some(name) = &args.workload {
         return Ok(vec![model_group(args, name, context)?]);
     }
@@ -253,27 +276,29 @@ fn own_lanes(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<V
         devices: Devices::Merged,
         ..ReadOptions::default()
     };
-    let lane = |(tenant, path): (usize, &std::path::PathBuf)| {
-        let feed = tuned(Feed::plain(Origin::Trace(path.clone()), read.clone()), args);
-        Lane { feed, replay: args.replay.0, tenant: Some(tenant as u16) }
+    let flow = |(tenant, path): (usize, &std::path::PathBuf)| {
+        let source = RequestSource::new(Origin::File(path.clone()), read.clone());
+        let (source, replay) = (tuned(source, args), args.replay.0);
+        Flow { source, replay, tenant: Some(tenant as u16) }
     };
     if args.tenants {
         let tenants = (0..args.trace.len()).map(|t| args.channels.get(t).cloned()).collect();
-        let lanes = args.trace.iter().enumerate().map(lane).collect();
-        return Ok(vec![Group { tenants, described: None, past: None, lanes }]);
+        let flows = args.trace.iter().enumerate().map(flow).collect();
+        return Ok(vec![Group { tenants, described: None, preparation: None, flows }]);
     }
     let alone = |path| Group {
         tenants: vec![None],
         described: None,
-        past: None,
-        lanes: vec![lane((0, path))],
+        preparation: None,
+        flows: vec![flow((0, path))],
     };
     Ok(args.trace.iter().map(alone).collect())
 }
 
-/// A feed with the command line's cuts and changes.
-fn tuned(feed: Feed, args: &Args) -> Feed {
-    Feed { time_scale: args.time_scale, limit: args.requests, fit: args.fit_addresses, ..feed }
+/// A source with the command line's cuts and changes.
+fn tuned(source: RequestSource, args: &Args) -> RequestSource {
+    let fit = args.fit_addresses.map(Into::into);
+    RequestSource { time_scale: args.time_scale, limit: args.requests, fit, ..source }
 }
 
 fn model_group(args: &Args, name: &str, context: &Context) -> Outcome<Group> {
@@ -281,42 +306,42 @@ fn model_group(args: &Args, name: &str, context: &Context) -> Outcome<Group> {
     let index = context.seed().unwrap_or(0);
     let origin =
         Origin::Model { model: Arc::clone(&model), seed: Seed { index, ..Seed::default() } };
-    let mut feed = tuned(Feed::plain(origin, ReadOptions::default()), args);
-    feed.limit = Some(args.requests.unwrap_or(MODEL_REQUESTS));
+    let mut source = tuned(RequestSource::new(origin, ReadOptions::default()), args);
+    source.limit = Some(args.requests.unwrap_or(MODEL_REQUESTS));
     let count = model.tenants.len();
-    if count > 1 && feed.fit == Some(Fit::Compact) {
+    if count > 1 && source.fit == Some(AddressFit::Compact) {
         return Err(Failure::usage(anyhow!(
             "--fit-addresses compact works on traces; {name} has {count} tenants: use wrap"
         )));
     }
-    let lanes = match args.replay.0 {
-        Replay::Open => vec![Lane { feed, replay: Replay::Open, tenant: None }],
-        closed if count == 1 => vec![Lane { feed, replay: closed, tenant: Some(0) }],
+    let flows = match args.replay.0 {
+        Replay::Open => vec![Flow { source, replay: Replay::Open, tenant: None }],
+        closed if count == 1 => vec![Flow { source, replay: closed, tenant: Some(0) }],
         // A closed loop belongs to a tenant: each gets its own part of the stream.
         closed => (0..count as u16)
-            .map(|tenant| Lane {
-                feed: Feed { only: Some(TenantId(tenant)), ..feed.clone() },
+            .map(|tenant| Flow {
+                source: RequestSource { only: Some(TenantId(tenant)), ..source.clone() },
                 replay: closed,
                 tenant: Some(tenant),
             })
             .collect(),
     };
-    if lanes.len() > Simulator::STREAMS_MAX {
+    if flows.len() > Simulator::STREAMS_MAX {
         let most = Simulator::STREAMS_MAX;
         return Err(Failure::usage(anyhow!(
             "{name} has {count} tenants; {most} closed loops at most"
         )));
     }
-    Ok(Group { tenants: vec![None; count], described: None, past: None, lanes })
+    Ok(Group { tenants: vec![None; count], described: None, preparation: None, flows })
 }
 
 /// Traces that several cells replay are read once, if they are not too long.
 fn keep_in_memory(groups: &mut [Group]) -> Outcome {
-    let lanes = groups.par_iter_mut().flat_map_iter(|group| group.lanes.iter_mut());
-    lanes
-        .map(|lane| {
-            if let Some(kept) = lane.feed.load(KEPT_MAX)? {
-                lane.feed = kept;
+    let flows = groups.par_iter_mut().flat_map_iter(|group| group.flows.iter_mut());
+    flows
+        .map(|flow| {
+            if let Some(kept) = flow.source.load(KEPT_MAX)? {
+                flow.source = kept;
             }
             Ok(())
         })

@@ -5,12 +5,13 @@ use super::battery::{
 };
 use super::compare;
 use super::summary::{CaseResult, Host, Status};
-use crate::cell::{Cell, Lane, Ran, Watch, unsupported};
-use crate::feed::{Feed, Origin};
 use crate::outcome::chain;
 use crate::pair;
-use crate::record::RecorderOptions;
 use anyhow::anyhow;
+use ssdtune_experiment::{
+    AddressFit, Experiment, Flow, KeepCompletions, Observer, Origin, RequestSource, RunOptions,
+    unsupported,
+};
 use ssdtune_sim::{Completion, Ending, LatencySummary, OpMetrics, Report, TenantMetrics};
 use ssdtune_trace::Op;
 use std::any::Any;
@@ -35,40 +36,38 @@ pub(super) fn case(
     if let Some(absent) = case.traces.iter().find(|trace| battery.trace(trace).is_none()) {
         return without(Status::Skipped, format!("the trace {absent} is absent"));
     }
-    let cell = match cell(battery, case) {
-        Ok(cell) => cell,
+    let experiment = match experiment(battery, case) {
+        Ok(experiment) => experiment,
         Err(error) => return without(Status::Invalid, chain(&error)),
     };
-    if let Some(reason) = unsupported(&cell.device, cell.tenants.len()) {
+    if let Some(reason) = unsupported(&experiment.device, experiment.tenants.len()) {
         return without(Status::Unsupported, reason.to_owned());
     }
     let short = case.metrics.generated <= ROWS_MAX;
-    let watch = Watch {
-        stop,
-        progress,
-        record: RecorderOptions::default(),
-        exact: true,
-        keep: short,
-        firmware: None,
-    };
+    let options = RunOptions { stop, progress, exact_percentiles: true };
+    let mut kept = KeepCompletions::default();
     let start = Instant::now();
     // A broken invariant of the simulator fails this case; the others are still worth running.
-    let ran = match catch_unwind(AssertUnwindSafe(|| cell.run(&watch))) {
-        Ok(Ok(ran)) => ran,
-        Ok(Err(error)) => return without(Status::Invalid, chain(&error)),
+    let run = || {
+        let observers: &mut [&mut dyn Observer] = if short { &mut [&mut kept] } else { &mut [] };
+        experiment.run(&options, observers)
+    };
+    let report = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(report)) => report,
+        Ok(Err(error)) => return without(Status::Invalid, chain(&error.into())),
         Err(panic) => return without(Status::Failed, panic_text(&*panic)),
     };
     let wall_s = start.elapsed().as_secs_f64();
-    match ran.report.outcome {
+    match report.outcome {
         Ending::Interrupted | Ending::Running => {
             return without(Status::Skipped, "interrupted".to_owned());
         }
         Ending::OutOfSpace => {
-            return without(Status::Failed, ran.report.warnings.join("; "));
+            return without(Status::Failed, report.warnings.join("; "));
         }
         Ending::Completed => {}
     }
-    let metrics = metrics(&ran, short);
+    let metrics = metrics(&report, short.then_some(&kept.0));
     let agreement = compare::compare(case, &metrics);
     CaseResult {
         id: case.id.clone(),
@@ -89,7 +88,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     format!("an invariant of the simulator broke: {}", text.unwrap_or("no message"))
 }
 
-fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
+fn experiment(battery: &Battery, case: &Case) -> anyhow::Result<Experiment> {
     let ssd = battery.file(&case.ssd);
     // A file of the battery is never taken for the name of a preset.
     let device = ssdtune_mqsim::load(&ssd.display().to_string(), &[])?.config.check()?;
@@ -102,32 +101,18 @@ fn cell(battery: &Battery, case: &Case) -> anyhow::Result<Cell> {
         return Err(anyhow!("{}: {flows} flows, and the case has {traces} traces", case.workload));
     }
     let replay = case.replay().ok_or_else(|| anyhow!("replay {:?}", case.replay))?;
-    let lane = |(index, trace): (usize, &String)| {
+    let flow = |(index, trace): (usize, &String)| {
         let path = battery.trace(trace).ok_or_else(|| anyhow!("the trace {trace} is absent"))?;
-        let mut feed = Feed::plain(Origin::Trace(path), pair::read_options());
-        feed.fit = Some(crate::feed::Fit::AsMqsim);
-        Ok(Lane { feed, replay, tenant: Some(index as u16) })
+        let mut source = RequestSource::new(Origin::File(path), pair::read_options());
+        source.fit = Some(AddressFit::InDrive);
+        Ok(Flow { source, replay, tenant: Some(index as u16) })
     };
-    let lanes: anyhow::Result<Vec<Lane>> = case.traces.iter().enumerate().map(lane).collect();
-    let tenants = pair::tenants(scenario);
-    let past = pair::past(&device, scenario);
-    let (settings, restore, save) = (Vec::new(), None, None);
-    Ok(Cell {
-        device,
-        tenants,
-        lanes: lanes?,
-        only: None,
-        past,
-        restore,
-        save,
-        ageing: None,
-        allocator: None,
-        settings,
-    })
+    let flows: anyhow::Result<Vec<Flow>> = case.traces.iter().enumerate().map(flow).collect();
+    let (tenants, preparation) = (pair::tenants(scenario), pair::preparation(&device, scenario));
+    Ok(Experiment { device, tenants, flows: flows?, preparation, only: None, save: None })
 }
 
-fn metrics(ran: &Ran, short: bool) -> Metrics {
-    let report = &ran.report;
+fn metrics(report: &Report, completions: Option<&Vec<Completion>>) -> Metrics {
     let total = &report.total;
     Metrics {
         generated: report.requests.arrived,
@@ -165,7 +150,7 @@ fn metrics(ran: &Ran, short: bool) -> Metrics {
             wl_executions: Some(report.collection.wear_executions),
         },
         write_amplification: Some(report.write_amplification.total),
-        requests: short.then(|| rows(&ran.completions)),
+        requests: completions.map(|completions| rows(completions)),
         flows: flows(report),
     }
 }

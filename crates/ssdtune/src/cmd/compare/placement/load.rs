@@ -4,9 +4,9 @@
 //! that neighbours stay neighbours. Memory: 24 B a write request.
 
 use crate::context::Context;
-use crate::feed::{Feed, Gauge};
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
+use ssdtune_experiment::{Origin, Position, RequestSource};
 use ssdtune_trace::{Op, Request};
 use std::collections::BTreeSet;
 
@@ -114,14 +114,18 @@ pub(crate) struct LoadOptions {
     pub(crate) slice: usize,
 }
 
-/// Reads a feed and keeps its writes; twice if a slice is asked for.
-pub(crate) fn load(feed: &Feed, options: LoadOptions, context: &Context) -> Outcome<Load> {
-    let name = feed.name();
+/// Reads a source and keeps its writes; twice if a slice is asked for.
+pub(crate) fn load(
+    source: &RequestSource,
+    options: LoadOptions,
+    context: &Context,
+) -> Outcome<Load> {
+    let name = source.name();
     let page_sectors = u64::from(options.page_bytes) / ssdtune_model::SECTOR_BYTES;
     let mut plan = Dense::new(page_sectors, options.one_space);
-    let mut source = feed.source(&Gauge::default()).map_err(Failure::input)?;
+    let mut stream = source.stream(&Position::default()).map_err(Failure::input)?;
     let (mut batch, mut writes, mut extents) = (Vec::new(), Vec::new(), Vec::new());
-    while source.fill(&mut batch).map_err(Failure::input)? > 0 {
+    while stream.fill(&mut batch).map_err(Failure::input)? > 0 {
         let kept = batch.iter().filter(|request| request.op == Op::Write && request.sectors > 0);
         for request in kept {
             if request.end().0 / page_sectors >= 1 << DEVICE_SHIFT {
@@ -140,7 +144,7 @@ pub(crate) fn load(feed: &Feed, options: LoadOptions, context: &Context) -> Outc
     };
     let (start, duration_ns) = (first.at.0, last.at.0 - first.at.0);
     let middle = writes[writes.len() / 2].at;
-    let slice = slice(feed, &plan, middle, options.slice)?;
+    let slice = slice(source, &plan, middle, options.slice)?;
     let applications: BTreeSet<u16> = writes.iter().map(|request| request.tenant.0).collect();
     let numbered = writes.iter().filter_map(|request| {
         let (page, count) = plan.pages(request)?;
@@ -155,7 +159,7 @@ pub(crate) fn load(feed: &Feed, options: LoadOptions, context: &Context) -> Outc
     context.note(format_args!("{name}: {} writes of {footprint_pages} pages", writes.len()));
     Ok(Load {
         writes: numbered.collect(),
-        synthetic: matches!(feed.origin, crate::feed::Origin::Model { .. }),
+        synthetic: matches!(source.origin, Origin::Model { .. }),
         footprint_pages,
         duration_ns,
         applications: applications.len(),
@@ -166,7 +170,7 @@ pub(crate) fn load(feed: &Feed, options: LoadOptions, context: &Context) -> Outc
 
 /// The requests from a time on that touch written pages, on the numbers of these.
 fn slice(
-    feed: &Feed,
+    source: &RequestSource,
     plan: &Dense,
     from: ssdtune_model::Nanos,
     most: usize,
@@ -175,9 +179,9 @@ fn slice(
     if most == 0 {
         return Ok(kept);
     }
-    let mut source = feed.source(&Gauge::default()).map_err(Failure::input)?;
+    let mut stream = source.stream(&Position::default()).map_err(Failure::input)?;
     let mut batch = Vec::new();
-    while kept.len() < most && source.fill(&mut batch).map_err(Failure::input)? > 0 {
+    while kept.len() < most && stream.fill(&mut batch).map_err(Failure::input)? > 0 {
         let late = batch.drain(..).filter(|r| r.at >= from && r.sectors > 0);
         kept.extend(late.filter(|r| matches!(r.op, Op::Read | Op::Write)).filter_map(|request| {
             let (page, count) = plan.pages(&request)?;

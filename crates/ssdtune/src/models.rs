@@ -1,0 +1,15 @@
+//! Workload models by the names of the command line.
+
+use crate::device;
+use crate::outcome::{Failure, Outcome};
+use ssdtune_trace::workload::{self, Model};
+use std::path::Path;
+
+/// A bundled workload model by its name, or one in a TOML file.
+pub(crate) fn load_model(name: &str) -> Outcome<Model> {
+    if !name.ends_with(".toml") {
+        return workload::bundled(name).map_err(Failure::usage);
+    }
+    let text = ssdtune_model::source::read_text(Path::new(name)).map_err(device::failure)?;
+    workload::parse(&text, name).map_err(Failure::input)
+}
