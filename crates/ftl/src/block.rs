@@ -1,10 +1,10 @@
-//! Erase blocks of one plane: write frontiers, the pool of free blocks, valid and invalid pages,
-//! wear.
+//! The erase blocks of one plane: write frontiers, the pool of free blocks, valid and invalid
+//! pages, wear.
 //!
-//! A plane materialises what was written: block records up to the highest block ever opened, page
-//! records (16 B: the logical page and its written sectors) while a block holds data. Blocks never
-//! opened are one counter. They are handed out in order of their number, before any recycled block:
-//! they are the least worn.
+//! Memory follows what was written. A plane has block records up to the highest block ever opened,
+//! and 16 B of page record (the logical page and its written sectors) for each page of a block that
+//! holds data. Blocks that were never opened are one counter. They are handed out in the order of
+//! their numbers, before any recycled block, because they are the least worn.
 
 mod computed;
 
@@ -15,47 +15,50 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Sectors of one page that hold host data, one bit each.
+/// Sectors of one page that hold host data, one bit each. Bit 0 is the first sector.
 pub type SectorMask = u64;
 
-/// What a write frontier is for: host data, translation pages, pages moved by garbage collection,
-/// and the further frontiers that a placement policy has beyond one for each.
+/// Names one of the write frontiers that a tenant has in a plane. A write frontier is an open block
+/// to which one kind of pages is written in order.
+///
+/// There are three kinds: host data, translation pages, and pages moved by garbage collection. A
+/// placement policy adds further frontiers for host data and for moved pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FrontierId(u8);
 
 impl FrontierId {
-    /// Host data; the first of them under a placement policy.
+    /// Host data. Under a placement policy: the first queue of host data.
     pub const DATA: Self = Self(0);
     /// Translation pages.
     pub const TRANSLATION: Self = Self(1);
-    /// Pages moved by garbage collection, the first likewise.
+    /// Pages moved by garbage collection. Under a placement policy: the first queue of moved pages.
     pub const MOVED: Self = Self(2);
 
-    /// The further frontier of that number.
+    /// A frontier that a placement policy adds, by its number from 0.
     pub(crate) const fn further(number: u8) -> Self {
         Self(number.wrapping_add(3))
     }
 
-    /// Its number among a tenant's frontiers of a plane.
+    /// Its number among a tenant's frontiers in a plane.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Frontiers each tenant has in a plane without a placement policy.
+/// Frontiers that each tenant has in a plane without a placement policy.
 pub(crate) const FRONTIERS: usize = 3;
 
-/// Which of the free blocks a frontier takes.
+/// Which free block a frontier takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pick {
-    /// Blocks never opened first, then as the pool is ordered.
+    /// First the blocks that were never opened, then the order of the pool.
     InOrder,
     /// The least erased.
     Least,
     /// The most erased.
     Most,
-    /// Any; the number draws.
+    /// Any block. The number is the random draw, from the whole range of `u32`.
     Any(u32),
 }
 
@@ -63,63 +66,68 @@ pub(crate) enum Pick {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BlockState {
     Free,
-    /// The write frontier of somebody.
+    /// It is a write frontier.
     Open,
     Full,
-    /// Its valid pages are being moved, then it is erased.
+    /// It is a victim: its valid pages are being moved, then it is erased.
     Collecting,
 }
 
+/// The bit of an owner that says that the page's program has ended.
 const PROGRAMMED: u64 = 1 << 63;
-/// The owner of a page that was overwritten; whether it was programmed stays known.
+/// The owner of a page that was overwritten or trimmed. The [`PROGRAMMED`] bit keeps its meaning.
 const INVALID: u64 = !PROGRAMMED;
 
-/// One written page.
+/// A written page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct PageRecord {
+    /// The entry of the page table, or the translation page, that is stored here; or [`INVALID`].
     owner: u64,
     pub sectors: SectorMask,
 }
 
 impl PageRecord {
-    /// The page-table entry (or translation page) it holds; `None` once overwritten.
+    /// The entry of the page table, or the translation page, that is stored here. `None` if the
+    /// page is invalid.
     pub fn owner(&self) -> Option<u64> {
         let owner = self.owner & !PROGRAMMED;
         (owner != INVALID).then_some(owner)
     }
 
-    /// The program has finished, so the flash really holds it.
+    /// Whether the page's program has ended, so that flash really holds it.
     pub fn is_programmed(&self) -> bool {
         self.owner & PROGRAMMED != 0
     }
 }
 
-/// One erase block that was opened at least once.
+/// A block that was opened at least once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Block {
     pub pages: Vec<PageRecord>,
+    /// How often it was erased.
     pub erases: u32,
-    /// Programs on their way; a block with any is no victim.
+    /// Programs that have not ended. A block with any is no victim.
     pub programs: u32,
     pub tenant: u16,
     pub frontier: FrontierId,
-    /// Its pages are as the drive's past says, except those overwritten since; it has no records.
+    /// Its pages are those that the drive held at the start, less those overwritten since. They are
+    /// computed when needed; the block has no page records.
     pub computed: bool,
-    /// Fill number: blocks in the order in which they became full.
+    /// When it became full, counted in blocks of its plane that became full before.
     pub filled_at: u64,
 }
 
-/// A write frontier.
+/// A write frontier: the block that it fills, and how far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frontier {
-    /// `NO_BLOCK` until first used.
+    /// [`NO_BLOCK`] while it has none.
     block: u32,
     next: u32,
 }
 
 const NO_BLOCK: u32 = u32::MAX;
 
-/// A page just given out.
+/// A page that was just given out by a frontier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub block: u32,
@@ -128,33 +136,40 @@ pub(crate) struct Slot {
     pub filled: bool,
 }
 
+/// The blocks of one plane.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Plane {
     pub blocks: Vec<Block>,
     pub states: Vec<BlockState>,
-    /// Invalid pages of each block, apart from the records so that victim selection scans 4 B a
-    /// block.
+    /// Number of invalid pages of each block. It stands apart from the records, so that choosing a
+    /// victim scans 4 B for each block.
     pub invalid: Vec<u32>,
     blocks_total: u32,
     pages_per_block: u32,
-    /// Blocks that were not free at the start have no records yet: `wake` it before looking at any.
+    /// The block records of what the drive held at the start have not been made yet. Call
+    /// `Ftl::wake` before looking at any block.
     pub asleep: bool,
-    /// Erases of blocks never opened.
+    /// Erase count of the blocks that were never opened.
     worn: u32,
-    /// A bit for each page of the blocks that were not free at the start: overwritten since.
+    /// One bit for each page of the blocks that held data at the start: it was overwritten since.
     overwritten: Vec<u64>,
-    /// First block never opened.
+    /// Number of the first block that was never opened.
     fresh: u32,
+    /// The pool of erased blocks, as (wear, order of erasing, block). The smallest is taken first.
     recycled: BinaryHeap<Reverse<(u32, u64, u32)>>,
     recycled_seq: u64,
     frontiers: Vec<Frontier>,
-    /// Frontiers of each tenant.
+    /// Write frontiers that each tenant has.
     frontiers_per_tenant: usize,
+    /// How many blocks have become full so far.
     fills: u64,
+    /// Victims that have not been erased yet.
     pub collecting: u32,
+    /// Valid pages.
     pub valid: u64,
+    /// Blocks erased so far.
     pub erases: u64,
-    /// Page records of erased blocks, kept for the next block opened.
+    /// Page records of erased blocks, kept for the next block that is opened.
     spare: Vec<Vec<PageRecord>>,
 }
 
@@ -187,13 +202,13 @@ impl Plane {
         }
     }
 
-    /// Blocks that hold nothing and are nobody's frontier.
+    /// Blocks that hold nothing and are no frontier.
     #[inline]
     pub fn free_blocks(&self) -> u32 {
         self.blocks_total - self.fresh + self.recycled.len() as u32
     }
 
-    /// Whether the frontier can take a page without a new block.
+    /// Whether the frontier can take a page without opening a new block.
     #[inline]
     pub fn has_room(&self, tenant: usize, frontier: FrontierId) -> bool {
         self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()].block != NO_BLOCK
@@ -205,7 +220,7 @@ impl Plane {
             >= self.pages_per_block
     }
 
-    /// Gives the frontier its block now; `false` without a free one.
+    /// Gives the frontier a block now. Returns `false` if no block is free.
     pub fn open_frontier(&mut self, tenant: usize, frontier: FrontierId, pick: Pick) -> bool {
         let Some(block) = self.take_free(pick) else { return false };
         let index = block as usize;
@@ -218,6 +233,7 @@ impl Plane {
         true
     }
 
+    /// Takes a block out of the pool of free blocks.
     fn take_free(&mut self, pick: Pick) -> Option<u32> {
         if let Some(block) = self.pick_recycled(pick) {
             self.recycled.retain(|Reverse((_, _, other))| *other != block);
@@ -241,8 +257,8 @@ impl Plane {
         Some(self.fresh - 1)
     }
 
-    /// The recycled block that is picked; `None` where the pool's own order decides. Walks the
-    /// pool, which is about as large as the collection threshold once a plane collects.
+    /// The erased block that `pick` asks for; `None` if the order of the pool decides. Walks the
+    /// pool, which is about as large as the threshold of collection once a plane collects.
     fn pick_recycled(&self, pick: Pick) -> Option<u32> {
         let fresh = self.fresh_blocks();
         let recycled = || self.recycled.iter().map(|Reverse((_, order, block))| (*order, *block));
@@ -253,7 +269,7 @@ impl Plane {
             Pick::Least => recycled().min_by_key(wear),
             Pick::Most => recycled().max_by_key(|at| (wear(at).0, Reverse(at.0))),
             Pick::Any(draw) => {
-                // A multiplication maps the draw onto the count without a division.
+                // A multiplication maps the draw to a block without a division.
                 let count = u64::from(fresh) + self.recycled.len() as u64;
                 let nth = (u64::from(draw) * count) >> 32;
                 let nth = nth.checked_sub(fresh.into())?;
@@ -265,7 +281,7 @@ impl Plane {
         picked.map(|(_, block)| block)
     }
 
-    /// Writes the next page of a frontier. The caller has made sure that there is room.
+    /// Writes the next page of a frontier. The frontier must have room.
     #[inline]
     pub fn append(
         &mut self,
@@ -297,7 +313,7 @@ impl Plane {
         Slot { block, page, filled }
     }
 
-    /// The content of a page does not matter any more.
+    /// Marks a page as invalid: its logical page was rewritten, moved or trimmed.
     #[inline]
     pub fn invalidate(&mut self, block: u32, page: u32) {
         let record = &mut self.blocks[block as usize];
@@ -311,7 +327,7 @@ impl Plane {
         self.valid -= 1;
     }
 
-    /// A program has finished.
+    /// Reports that the program of a page has ended.
     #[inline]
     pub fn programmed(&mut self, block: u32, page: u32) {
         let block = &mut self.blocks[block as usize];
@@ -319,12 +335,13 @@ impl Plane {
         block.pages[page as usize].owner |= PROGRAMMED;
     }
 
-    /// Names the owner of a page that was written before its owner was sure.
+    /// Names the owner of a page that was written before its owner was sure: a move that is
+    /// committed now.
     pub fn set_owner(&mut self, block: u32, page: u32, owner: u64) {
         self.blocks[block as usize].pages[page as usize].owner = owner;
     }
 
-    /// Asks for the cache lines of a page's records.
+    /// Prefetches the cache lines of a page's records.
     #[inline]
     pub fn prefetch_page(&self, block: u32, page: u32) {
         prefetch(&self.invalid[block as usize]);
@@ -333,26 +350,27 @@ impl Plane {
         }
     }
 
-    /// Written sectors of a valid page; `whole` of one that was defined.
+    /// The written sectors of a valid page. Pages that the drive held at the start are whole.
     #[inline]
     pub fn sectors(&self, block: u32, page: u32, whole: SectorMask) -> SectorMask {
         let record = &self.blocks[block as usize];
         if record.computed { whole } else { record.pages[page as usize].sectors }
     }
 
-    /// Whether the page's program has ended.
+    /// Whether the program of a page has ended.
     pub fn is_programmed(&self, block: u32, page: u32) -> bool {
         let record = &self.blocks[block as usize];
         record.computed || record.pages.get(page as usize).is_some_and(PageRecord::is_programmed)
     }
 
-    /// The record of a page in a block that is not just defined.
+    /// The record of a page. The block must not be a computed one.
     #[inline]
     pub fn page(&self, block: u32, page: u32) -> &PageRecord {
         &self.blocks[block as usize].pages[page as usize]
     }
 
-    /// Back to the pool. `level` orders the pool by wear; without it, first erased is first used.
+    /// Returns an erased block to the pool. With `level`, the pool is ordered by wear; without, the
+    /// block erased first is used first.
     pub fn recycle(&mut self, block: u32, level: bool) {
         let index = block as usize;
         debug_assert_eq!(self.states[index], BlockState::Collecting);
@@ -372,25 +390,25 @@ impl Plane {
         self.erases += 1;
     }
 
-    /// Marks a victim.
+    /// Marks a block as a victim.
     pub fn start_collecting(&mut self, block: u32) {
         debug_assert_eq!(self.states[block as usize], BlockState::Full);
         self.states[block as usize] = BlockState::Collecting;
         self.collecting += 1;
     }
 
-    /// Blocks never opened.
+    /// Blocks that were never opened.
     pub fn fresh_blocks(&self) -> u32 {
         self.blocks_total - self.fresh
     }
 
-    /// Blocks without a record of their own, and how often each of them was erased.
+    /// Blocks that have no record, and how often each of them was erased.
     pub fn unseen_blocks(&self) -> (u32, u32) {
         let seen = if self.asleep { 0 } else { self.fresh };
         (self.blocks_total - seen, self.worn)
     }
 
-    /// Valid pages of each full block.
+    /// The number of valid pages of each full block.
     pub fn full_blocks(&self) -> Vec<u32> {
         let blocks = self.states.iter().zip(&self.invalid);
         blocks
@@ -404,7 +422,7 @@ impl Plane {
         self.fills
     }
 
-    /// Heap bytes of page and block records.
+    /// Heap memory of page and block records, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let pages: usize = self.blocks.iter().map(|b| b.pages.capacity()).sum();
         let spare: usize = self.spare.iter().map(Vec::capacity).sum();
@@ -414,8 +432,8 @@ impl Plane {
             + self.frontiers.len() * size_of::<Frontier>()) as u64
     }
 
-    /// Free, open, full and collecting blocks are all blocks; valid pages are counted right.
-    /// Walks every record: for tests.
+    /// Asserts that free, open, full and collecting blocks are all blocks, and that valid pages are
+    /// counted right. Walks every record.
     pub fn check(&self) {
         if self.asleep {
             return;

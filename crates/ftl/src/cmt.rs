@@ -1,18 +1,19 @@
-//! The cached mapping table: which logical pages have their mapping in DRAM, which translation
-//! pages are on their way in or out, and who waits for them.
+//! The cached mapping table (CMT): which logical pages have their mapping in DRAM, which
+//! translation pages are on their way from or to flash, and which accesses wait for them.
 //!
-//! Exact LRU over single mappings, as MQSim has it. The mappings themselves are in the page table:
-//! an entry that left the cache was written to its translation page in the same moment, so there is
-//! one truth; the cache decides only what an access costs. A cached page's slot number stands
-//! beside its page-table entry.
+//! The cache is an exact LRU list of single mappings, as in MQSim. It holds no mappings itself:
+//! they are in the page table. A mapping that leaves the cache is written to its translation page
+//! at the same moment, so both always agree, and the cache decides only what an access costs. The
+//! number of a cached mapping's slot stands beside its page-table entry, so nothing is hashed.
 
 use crate::initial_content::initial_mappings::InitialMappings;
 use crate::layout::Phys;
 use serde::{Deserialize, Serialize};
 
+/// No node, no slot.
 const NIL: u32 = u32::MAX;
 
-/// A list of numbers in arrival order, linked through [`Nodes`].
+/// A first-in, first-out list of numbers, linked through [`Nodes`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Chain {
     head: u32,
@@ -21,6 +22,7 @@ struct Chain {
 
 const EMPTY: Chain = Chain { head: NIL, tail: NIL };
 
+/// The nodes of many [`Chain`]s: (number, next node).
 #[derive(Default, Serialize, Deserialize)]
 struct Nodes {
     values: Vec<(u64, u32)>,
@@ -61,18 +63,24 @@ impl Nodes {
     }
 }
 
+/// A cached mapping, or one that is being loaded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Slot {
+    /// The page-table entry.
     page: u64,
     newer: u32,
     older: u32,
+    /// Its translation page is still being read.
     waiting: bool,
+    /// It has changed since its translation page was written.
     dirty: bool,
+    /// Tokens of reads that wait for it.
     reads: Chain,
+    /// Tokens of writes that wait for it.
     writes: Chain,
 }
 
-/// The cache of one tenant, or of all.
+/// The mapping cache of one tenant, or of all tenants together.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MappingCache {
     capacity: u32,
@@ -80,8 +88,10 @@ pub(crate) struct MappingCache {
     free: Vec<u32>,
     newest: u32,
     oldest: u32,
+    /// Nodes of the lists of waiting tokens.
     tokens: Nodes,
-    /// Mappings it holds since the start and nobody has used.
+    /// Mappings that it holds since the start and that nobody has used. They are older than all
+    /// others.
     pub initial: InitialMappings,
 }
 
@@ -98,6 +108,7 @@ impl MappingCache {
         }
     }
 
+    /// Whether another mapping must leave before a new one can enter.
     pub fn is_full(&self) -> bool {
         (self.slots.len() - self.free.len()) as u64 + self.initial.left >= self.capacity.into()
     }
@@ -130,7 +141,7 @@ impl MappingCache {
         self.newest = slot;
     }
 
-    /// Used just now.
+    /// Makes a mapping the one used last.
     #[inline]
     pub fn touch(&mut self, slot: u32) {
         if self.newest != slot {
@@ -139,7 +150,7 @@ impl MappingCache {
         }
     }
 
-    /// A new slot, waiting for its mapping. The caller has made room.
+    /// Takes a slot for a mapping that is still being loaded. The caller has made room.
     pub fn reserve(&mut self, page: u64) -> u32 {
         let slot = Slot {
             page,
@@ -164,7 +175,7 @@ impl MappingCache {
         index
     }
 
-    /// The mapping used longest ago that nobody waits for; given one, the next newer such.
+    /// The mapping used longest ago that is not waiting. Given a slot, the next newer one.
     pub fn evictable(&self, after: Option<u32>) -> Option<u32> {
         let mut slot = after.map_or(self.oldest, |slot| self.slots[slot as usize].newer);
         while slot != NIL && self.slots[slot as usize].waiting {
@@ -173,12 +184,12 @@ impl MappingCache {
         (slot != NIL).then_some(slot)
     }
 
-    /// Whose mapping a slot holds.
+    /// The page-table entry whose mapping a slot holds.
     pub fn page(&self, slot: u32) -> u64 {
         self.slots[slot as usize].page
     }
 
-    /// Drops one mapping.
+    /// Drops a mapping.
     pub fn remove(&mut self, slot: u32) {
         self.unlink(slot);
         self.free.push(slot);
@@ -196,19 +207,19 @@ impl MappingCache {
         self.slots[slot as usize].dirty = dirty;
     }
 
-    /// The mapping is there.
+    /// Reports that the mapping of a slot has been loaded.
     pub fn set_ready(&mut self, slot: u32) {
         self.slots[slot as usize].waiting = false;
     }
 
-    /// `token` wants to hear when the mapping is there.
+    /// Makes an access wait until the mapping of a slot is loaded.
     pub fn wait(&mut self, slot: u32, token: u32, is_write: bool) {
         let record = &mut self.slots[slot as usize];
         let chain = if is_write { &mut record.writes } else { &mut record.reads };
         self.tokens.push(chain, token.into());
     }
 
-    /// Takes everybody who waits: reads first, each in the order of arrival.
+    /// Moves all waiting tokens to `out`: reads first, then writes, each in the order of arrival.
     pub fn take_waiters(&mut self, slot: u32, out: &mut Vec<u32>) {
         let record = &mut self.slots[slot as usize];
         while let Some(token) = self.tokens.pop(&mut record.reads) {
@@ -224,12 +235,14 @@ impl MappingCache {
     }
 }
 
-/// One translation page.
+/// A translation page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct TranslationPage {
+    /// Its physical page plus one; 0 if it was never written.
     phys: u64,
-    /// Program operations on their way; while there is one the content is in DRAM.
+    /// Programs of it that have not ended. While there is one, its content is in DRAM.
     pub departing: u32,
+    /// Page-table entries whose mappings are cached when the running read of it ends.
     arriving: Chain,
 }
 
@@ -237,6 +250,7 @@ pub(crate) struct TranslationPage {
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct TranslationPages {
     pages: Vec<TranslationPage>,
+    /// Nodes of the lists of wanted entries.
     arrivals: Nodes,
 }
 
@@ -254,29 +268,32 @@ impl TranslationPages {
         self.pages[page as usize].phys = phys.0 + 1;
     }
 
+    /// Whether a program of the page has not ended.
     pub fn departing(&self, page: u64) -> bool {
         self.pages[page as usize].departing > 0
     }
 
+    /// Reports that a program of the page begins.
     pub fn depart(&mut self, page: u64) {
         self.pages[page as usize].departing += 1;
     }
 
+    /// Reports that a program of the page has ended.
     pub fn departed(&mut self, page: u64) {
         self.pages[page as usize].departing -= 1;
     }
 
-    /// Whether a read of the page is on its way.
+    /// Whether the page is being read.
     pub fn is_arriving(&self, page: u64) -> bool {
         self.pages[page as usize].arriving.head != NIL
     }
 
-    /// When the page arrives, the mapping of `wanted` is to be cached.
+    /// Asks for the mapping of `wanted` to be cached when the read of the page ends.
     pub fn arrive(&mut self, page: u64, wanted: u64) {
         self.arrivals.push(&mut self.pages[page as usize].arriving, wanted);
     }
 
-    /// The next mapping that was wanted of a page that has arrived.
+    /// Takes the next entry that was asked for, once the page was read.
     pub fn next_arrival(&mut self, page: u64) -> Option<u64> {
         self.arrivals.pop(&mut self.pages[page as usize].arriving)
     }

@@ -1,8 +1,9 @@
-//! Garbage collection and wear levelling, step by step: name a victim, move its pages, erase it.
+//! Garbage collection and wear levelling, step by step: choose a victim, move its valid pages,
+//! erase it.
 //!
-//! A move takes effect when its program has ended ([`Ftl::commit_move`]) and is dropped if the host
-//! has rewritten or trimmed the page meanwhile, so nobody ever waits for a page that is being
-//! moved.
+//! A move takes effect when its program has ended ([`Ftl::commit_move`]). If the host has rewritten
+//! or trimmed the page meanwhile, the move is dropped. So nobody ever waits for a page that is
+//! being moved.
 
 use crate::block::{BlockState, FrontierId, Pick};
 use crate::ftl::{Ftl, Placed};
@@ -10,12 +11,12 @@ use crate::layout::{BlockRef, Phys};
 use crate::placement::EXCHANGE_GAP;
 use ssdtune_model::PlaneId;
 
-/// Owner of a page whose move has not been committed.
+/// The owner of a page that belongs to a move which has not been committed.
 const IN_FLIGHT: u64 = (1 << 62) - 1;
 
 impl Ftl {
-    /// The block a plane should collect now, if it should; the caller moves its pages and erases
-    /// it.
+    /// The block that a plane should collect now to win free space; `None` if it need not or
+    /// cannot. The caller moves the pages of [`Ftl::victim_pages`], then erases the block.
     pub fn next_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
         let record = &mut self.planes[plane.index()];
         if record.free_blocks() >= self.config.threshold
@@ -29,8 +30,9 @@ impl Ftl {
         Some(self.victim(BlockRef { plane: plane.0, block }))
     }
 
-    /// The block to move for the sake of wear: the least erased full one, when it is far behind.
-    /// Likewise the blocks that a placement policy exchanges.
+    /// The block that a plane should collect now to level wear; `None` if there is none. Static
+    /// wear levelling takes the least erased full block if it is far behind. A placement policy may
+    /// ask for other blocks.
     pub fn next_wear_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
         let record = &self.planes[plane.index()];
         if record.collecting > 0 || record.free_blocks() <= self.config.reserve {
@@ -42,6 +44,7 @@ impl Ftl {
         Some(self.victim(BlockRef { plane: plane.0, block }))
     }
 
+    /// The least erased full block, if it lags behind the most erased one by the configured gap.
     fn drifted(&self, plane: PlaneId) -> Option<u32> {
         let gap = self.config.static_wear?;
         let record = &self.planes[plane.index()];
@@ -55,7 +58,8 @@ impl Ftl {
         (most - record.blocks[block].erases >= gap).then_some(block as u32)
     }
 
-    /// Cold data leave the least worn block that holds any, hot data the most worn one.
+    /// The block whose data a placement policy wants moved: the least erased one that holds cold
+    /// data, or the most erased one that holds hot data.
     fn exchanged(&mut self, plane: PlaneId) -> Option<u32> {
         let (frontier, pick) = self.placer.exchange(plane.index())?;
         let record = &self.planes[plane.index()];
@@ -76,7 +80,7 @@ impl Ftl {
         (gap >= EXCHANGE_GAP).then_some(block)
     }
 
-    /// The pages of a victim are looked at one by one.
+    /// Makes the page records of a victim, if it has none: its pages are looked at one by one.
     fn victim(&mut self, at: BlockRef) -> BlockRef {
         if self.planes[at.plane as usize].blocks[at.block as usize].computed {
             self.materialise_block(at);
@@ -84,12 +88,12 @@ impl Ftl {
         at
     }
 
-    /// Whether collection in a plane goes before the host.
+    /// Whether collection in a plane has priority over host requests.
     pub fn is_urgent(&self, plane: PlaneId) -> bool {
         self.planes[plane.index()].free_blocks() < self.config.hard_threshold
     }
 
-    /// Valid pages of a victim, in the order of their offsets.
+    /// The valid pages of a victim in the order of their offsets.
     pub fn victim_pages(&self, victim: BlockRef) -> impl Iterator<Item = Phys> + '_ {
         let block = &self.planes[victim.plane as usize].blocks[victim.block as usize];
         (block.pages.iter().enumerate())
@@ -102,25 +106,27 @@ impl Ftl {
         self.planes[block.plane as usize].blocks[block.block as usize].erases
     }
 
-    /// The tenant whose data a block holds.
+    /// The tenant whose data a block holds. No block holds data of two tenants.
     pub fn block_tenant(&self, block: BlockRef) -> usize {
         self.planes[block.plane as usize].blocks[block.block as usize].tenant.into()
     }
 
-    /// Asks for the cache line that says where the entry of a victim's page is.
+    /// Prefetches the directory line that leads to the page-table entry of a victim's page.
     pub(crate) fn prefetch_directory_of(&mut self, from: Phys) {
         if let Some(owner) = self.data_owner(from) {
             self.table.prefetch_directory(owner);
         }
     }
 
-    /// Asks for the cache line of that entry.
+    /// Prefetches the page-table entry of a victim's page.
     pub(crate) fn prefetch_entry_of(&mut self, from: Phys) {
         if let Some(owner) = self.data_owner(from) {
             self.table.prefetch_entry(owner);
         }
     }
 
+    /// The page-table entry whose data a physical page holds; `None` for translation pages and
+    /// invalid pages.
     pub(crate) fn data_owner(&self, at: Phys) -> Option<u64> {
         let place = self.layout.block(at);
         let block = &self.planes[place.plane as usize].blocks[place.block as usize];
@@ -130,8 +136,8 @@ impl Ftl {
         block.pages[self.layout.page(at) as usize].owner()
     }
 
-    /// A place in the same plane for a page just read from a victim; `None` if it is invalid by
-    /// now.
+    /// Gives a page that was just read from a victim a new place in the same plane; `None` if the
+    /// page has become invalid and need not be moved.
     pub fn place_move(&mut self, from: Phys) -> Option<Placed> {
         let at = self.layout.block(from);
         let record = &self.planes[at.plane as usize];
@@ -146,7 +152,7 @@ impl Ftl {
         let frontier = if frontier == FrontierId::TRANSLATION {
             frontier
         } else {
-            // The move is committed when its program has ended.
+            // [`Ftl::commit_move`] will need the entry when the program has ended.
             self.table.prefetch_entry(owner);
             self.placer.moved_frontier(owner, frontier)
         };
@@ -154,8 +160,8 @@ impl Ftl {
         Some(self.append(tenant, frontier, PlaneId(at.plane), IN_FLIGHT, sectors))
     }
 
-    /// The program of a moved page has ended: the logical page is there from now on, unless the
-    /// host was faster.
+    /// Reports that the program of a moved page has ended. The logical page lies at `to` from now
+    /// on, unless the host has rewritten or trimmed it meanwhile.
     pub fn commit_move(&mut self, from: Phys, to: Phys) {
         let (source, target) = (self.layout.block(from), self.layout.block(to));
         let (from_page, to_page) = (self.layout.page(from), self.layout.page(to));
@@ -182,12 +188,13 @@ impl Ftl {
         }
     }
 
-    /// A victim is erased and free again.
+    /// Reports that a victim has been erased. Its block is free again.
     pub fn erase_done(&mut self, block: BlockRef) {
         self.placer.collected(block, self.block_frontier(block));
         self.planes[block.plane as usize].recycle(block.block, self.config.dynamic_wear);
     }
 
+    /// Pages that were written by moves which have not been committed.
     pub(crate) fn moves_in_flight(&self) -> u64 {
         let pages = self.planes.iter().flat_map(|plane| &plane.blocks).flat_map(|b| &b.pages);
         pages.filter(|page| page.owner() == Some(IN_FLIGHT)).count() as u64

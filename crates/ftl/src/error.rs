@@ -1,81 +1,88 @@
-//! What can be wrong with a drive before it runs.
+//! Why a drive cannot be made or filled.
 
 use thiserror::Error;
 
-/// A drive that this FTL cannot manage.
+/// A drive that the FTL refuses, or that has run out of space while it was aged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FtlError {
-    /// More pages than a page-table entry can name.
+    /// The drive has more physical pages than a page-table entry can name.
     #[error(
-        "the drive needs {bits}-bit page numbers, {limit} is the limit: use larger pages or fewer planes, blocks or pages"
+        "the drive needs {bits}-bit page numbers, {limit} is the limit: \
+         use larger pages or fewer planes, blocks or pages"
     )]
     TooLarge {
-        /// Bits needed.
+        /// Bits that a page number of this drive needs.
         bits: u32,
-        /// Bits there are.
+        /// Bits that a page number may have.
         limit: u32,
     },
-    /// No tenant.
+    /// The list of tenants is empty.
     #[error("a drive needs at least one tenant")]
     NoTenant,
-    /// A tenant without planes, or with ones outside the geometry.
+    /// A tenant lists no channels, chips, dies or planes, or one that the drive does not have.
     #[error("tenant {tenant}: {level} {id} does not exist (the drive has {count})")]
     NoSuchPlace {
-        /// Which tenant.
+        /// Number of the tenant, from 0.
         tenant: usize,
-        /// Channel, chip, die or plane.
+        /// `"channel"`, `"chip"`, `"die"` or `"plane"`.
         level: &'static str,
-        /// The id asked for; 0 where the list is empty.
+        /// The id that does not exist; 0 if the list is empty.
         id: u32,
-        /// How many there are.
+        /// How many of that level the drive has.
         count: u32,
     },
-    /// Write frontiers take more blocks than a plane has.
+    /// The write frontiers, together with the reserve of garbage collection, need more blocks than
+    /// a plane has.
     #[error(
-        "a plane has {blocks} blocks, {needed} are needed for write frontiers and garbage collection"
+        "a plane has {blocks} blocks, {needed} are needed for write frontiers and garbage \
+         collection"
     )]
     TooFewBlocks {
         /// Blocks of a plane.
         blocks: u32,
-        /// Blocks needed.
+        /// Blocks that are needed.
         needed: u32,
     },
-    /// A placement policy's write frontiers take more blocks than a full plane has to spare.
+    /// The write frontiers of a placement policy need more spare blocks than a full plane has.
     #[error(
-        "placement {policy} needs {needed} spare blocks in each plane for its write frontiers and for collection, and there are {spare}: raise mapping.overprovisioning or flash.blocks_per_plane, or take fewer clusters"
+        "placement {policy} needs {needed} spare blocks in each plane for its write frontiers and \
+         for collection, and there are {spare}: raise mapping.overprovisioning or \
+         flash.blocks_per_plane, or take fewer clusters"
     )]
     TooFewSpare {
-        /// The policy.
+        /// Name of the placement policy.
         policy: &'static str,
-        /// Blocks that the host's data do not fill.
+        /// Blocks of a plane that remain when the host has written all it can.
         spare: u32,
-        /// Blocks needed.
+        /// Blocks that are needed.
         needed: u32,
     },
-    /// A drive that is aged has no room left.
+    /// A drive that is aged has no free block left, and no block can be collected.
     #[error(
-        "plane {plane} is full and no block in it can be collected: write less, or give the drive more over-provisioning"
+        "plane {plane} is full and no block in it can be collected: \
+         write less, or give the drive more over-provisioning"
     )]
     OutOfSpace {
-        /// Which plane.
+        /// Number of the plane.
         plane: u32,
     },
-    /// The data a drive is to hold at the start do not fit.
+    /// The data that the drive is to hold at the start do not fit into a plane.
     #[error(
-        "plane {plane} has {room} blocks for the data it is to hold at the start, which fill {blocks}: lower the occupancy, or give the drive more over-provisioning"
+        "plane {plane} has {room} blocks for the data it is to hold at the start, which fill \
+         {blocks}: lower the occupancy, or give the drive more over-provisioning"
     )]
-    NoRoomForPast {
-        /// Which plane.
+    NoRoomForInitialContent {
+        /// Number of the plane.
         plane: u32,
         /// Blocks that the data fill.
         blocks: u64,
-        /// Blocks there are, without the reserve of garbage collection.
+        /// Blocks that are available: all but the open ones and the reserve of garbage collection.
         room: u32,
     },
-    /// Nothing is left for the host.
+    /// Over-provisioning leaves no address space for a tenant.
     #[error("tenant {tenant} sees no capacity: lower the over-provisioning or give it more planes")]
     NoCapacity {
-        /// Which tenant.
+        /// Number of the tenant, from 0.
         tenant: usize,
     },
 }

@@ -1,8 +1,11 @@
-//! Which block garbage collection takes. One function per policy; a victim is full, has no program
-//! on its way and has at least one invalid page (moving a block without any wins nothing).
+//! Choosing a victim: which block of a plane garbage collection takes. One function for each
+//! policy.
 //!
-//! Greedy and the windowed and cost-benefit policies scan one number per block (2,048 blocks: about
-//! 1 us, against some 100 pages moved per victim).
+//! A victim is full, none of its pages is still being programmed, and it has at least one invalid
+//! page. (Moving a block without any would win nothing.)
+//!
+//! Cost: the greedy, windowed and cost-benefit policies scan one number for each block. With 2,048
+//! blocks that takes about 1 us, while a victim costs some 100 page moves.
 
 use crate::block::{BlockState, Plane};
 use rand::RngExt;
@@ -10,21 +13,22 @@ use rand_pcg::Pcg64Mcg;
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::GcPolicy;
 
-/// What the policies need to know besides the plane.
+/// The policy and its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VictimRules {
     pub policy: GcPolicy,
-    /// Candidates of the d-choices policy.
+    /// Rga (the d-choices policy): how many candidates are drawn.
     pub choices: u32,
-    /// Oldest blocks the windowed greedy policy looks at.
+    /// Windowed greedy: how many of the oldest blocks are looked at.
     pub window: u32,
-    /// Invalid pages that the random++ policy asks for.
+    /// Random++: how many invalid pages a block must have at least.
     pub invalid_min: u32,
     pub pages_per_block: u32,
 }
 
 impl VictimRules {
-    /// The rules of a configuration, with its zeros ("choose for me") resolved.
+    /// The rules that a configuration asks for. A parameter of 0 stands for a default that depends
+    /// on the size of a plane.
     pub fn new(config: &DeviceConfig) -> Self {
         let blocks = config.flash.blocks_per_plane;
         let pages = config.flash.pages_per_block;
@@ -38,7 +42,7 @@ impl VictimRules {
         }
     }
 
-    /// Names the victim.
+    /// The number of the block to collect; `None` if no block can be a victim.
     pub fn choose(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<u32> {
         match self.policy {
             GcPolicy::Greedy => most_invalid(plane, 0..plane.blocks.len() as u32),
@@ -62,7 +66,8 @@ impl VictimRules {
         }
     }
 
-    /// Rosenblum and Ousterhout: (1 - u) * age / (1 + u), with age in blocks filled since.
+    /// The block with the largest (1 - u) * age / (1 + u), after Rosenblum and Ousterhout, where u
+    /// is the share of valid pages and the age is counted in blocks filled since.
     fn best_benefit(&self, plane: &Plane) -> Option<u32> {
         let pages = f64::from(self.pages_per_block);
         let mut best: Option<(f64, u32)> = None;
@@ -78,7 +83,7 @@ impl VictimRules {
     }
 }
 
-/// May be collected at all.
+/// Whether a block can be a victim.
 fn is_candidate(plane: &Plane, block: u32) -> bool {
     let index = block as usize;
     plane.states[index] == BlockState::Full
@@ -86,7 +91,7 @@ fn is_candidate(plane: &Plane, block: u32) -> bool {
         && plane.blocks[index].programs == 0
 }
 
-/// The candidate with the most invalid pages, the first named of equals.
+/// The candidate with the most invalid pages; of equals, the one that `blocks` names first.
 fn most_invalid(plane: &Plane, blocks: impl Iterator<Item = u32>) -> Option<u32> {
     let (mut most, mut victim) = (0, None);
     for block in blocks {
@@ -98,9 +103,9 @@ fn most_invalid(plane: &Plane, blocks: impl Iterator<Item = u32>) -> Option<u32>
     victim
 }
 
-/// Up to `count` different random blocks that `fits`. Gives up drawing after as many misses as
-/// there are blocks and takes the first that fit after a random start, so it always ends and never
-/// misses one.
+/// Draws up to `count` different blocks that `fits` accepts. After as many misses as there are
+/// blocks it stops drawing. If it has none by then, it walks from a random block to the first that
+/// fits. So it always ends, and it finds a block if there is one.
 fn draw(
     plane: &Plane,
     rng: &mut Pcg64Mcg,
@@ -125,7 +130,7 @@ fn draw(
     drawn
 }
 
-/// The `count` candidates that have been full for longest, oldest first.
+/// The `count` candidates that became full first, oldest first.
 fn oldest(plane: &Plane, count: u32) -> Vec<u32> {
     let mut blocks: Vec<u32> =
         (0..plane.blocks.len() as u32).filter(|&b| is_candidate(plane, b)).collect();

@@ -1,23 +1,23 @@
-//! Drives that are born used: their content is defined by a seed and computed where it is looked
-//! at.
+//! Drives that are not empty at the start. Their content is computed from a seed wherever it is
+//! looked at.
 //!
-//! A used drive holds data of its tenants in blocks whose valid pages follow what its garbage
-//! collection leaves behind (`stationary`). Which logical page lies where is a permutation
-//! (`permutation`): of a plane's logical pages over its valid pages, and of each block's valid
-//! pages over its offsets, so that page types and multi-plane pairs are met as in a filled drive.
-//! Nothing of it is stored until it is touched:
+//! A used drive holds its tenants' data in blocks; how many pages of each block are valid follows
+//! what the drive's garbage collection leaves behind in the long run (`stationary`). Which logical
+//! page lies where is a permutation (`permutation`): of a plane's logical pages over its valid
+//! pages, and of each block's valid pages over its offsets. So page types and planes that can work
+//! together are met as in a drive that was filled. Nothing of this is stored before it is touched:
 //!
-//! - a plane gets its block records when the first of its pages is looked for;
-//! - a page-table entry is computed when it is first asked for, and stored;
-//! - a block gets page records when it becomes a victim; until then one bit a page says what was
-//!   overwritten.
+//! - A plane gets its block records when the first of its pages is looked for.
+//! - A page-table entry is computed and stored when it is first asked for.
+//! - A block gets page records when it becomes a victim. Until then, one bit for each page says
+//!   what was overwritten.
 //!
-//! A logical page is thus defined (an entry never looked at), stored, or unmapped.
+//! Cost: some 100 ns for the first look at a page, 30 us for the first look at a plane of 2,048
+//! blocks, and 16 B of records and one bit for each page that is touched.
 //!
-//! Cost: some 100 ns for the first look at a page, 30 us for the first at a plane of 2,048 blocks,
-//! and 16 B of records and a bit per page for what is touched. The steady state is that of uniform
-//! writes; other loads age the drive on from there (`warmup`). Data are whole pages, blocks equally
-//! worn, translation pages in order.
+//! Left out: the steady state is that of uniform random writes; for other loads, age the drive on
+//! from there (`warmup`). Data are whole pages, all blocks are equally worn, and translation pages
+//! lie in order.
 
 pub(crate) mod initial_mappings;
 pub(crate) mod page_set;
@@ -40,44 +40,48 @@ use stationary::Stationary;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What was done to a drive before.
+/// How the data of a drive that is not empty at the start were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Its pages were written once, in their order.
+    /// Each page once, in the order of the logical pages.
     Sequential,
-    /// Then they were overwritten at random, for ever.
+    /// Each page once, then overwritten at random until the drive no longer changed in character.
     Steady,
 }
 
-/// A drive's past.
+/// What a drive holds before its first request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitialContent {
-    /// What was done to it.
+    /// How the data were written.
     pub start: Start,
-    /// Share of each tenant's pages that hold data, the last for those that follow; its footprint
-    /// does in any case.
+    /// The share of each tenant's logical pages that hold data, 0 to 1. The last value also holds
+    /// for all tenants that follow. Pages of a footprint count first, then the lowest other pages;
+    /// a footprint larger than the share is held in full.
     pub occupancy: Vec<f64>,
-    /// The pages each tenant will use, as ascending ranges that do not touch; what it reads should
-    /// be there.
+    /// The logical pages that each tenant will use, as ascending ranges that do not touch. They
+    /// hold data, so that reads of them find some. May be shorter than the list of tenants.
     pub footprints: Vec<Vec<Range<u64>>>,
-    /// How often each block was erased.
+    /// How often each block has been erased.
     pub erases: u32,
-    /// Share of the blocks that a steady drive's planes have free, the last for those that follow;
-    /// empty: each plane has just collected.
+    /// Steady drives only: the share of each plane's blocks that are free. The last value also
+    /// holds for all planes that follow. Empty: each plane has just collected, so its free blocks
+    /// are at the threshold of collection.
     pub free: Vec<f64>,
-    /// What decides where pages lie.
+    /// Decides where pages lie.
     pub seed: u64,
 }
 
-/// The past of a tenant: its planes may change later, where its data were then does not.
+/// The initial content of a tenant. `planes` are those it had then; it may be bound to others
+/// later.
 #[derive(Serialize, Deserialize)]
 struct TenantContent {
     members: PageSet,
     planes: Vec<PlaneId>,
-    /// Over all its pages, where placement was dynamic.
+    /// Where placement was dynamic: how the tenant's pages were scattered over its planes.
     scatter: Option<Permutation>,
 }
 
+/// The initial content of the whole drive.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ComputedContent {
     tenants: Vec<TenantContent>,
@@ -86,16 +90,17 @@ pub(crate) struct ComputedContent {
     steady: Distributions,
 }
 
-/// Of valid pages over blocks, by share of valid pages in steps of `RHO_STEPS`.
+/// Distributions of valid pages over blocks, computed once for each share of valid pages.
 #[derive(Default, Serialize, Deserialize)]
 struct Distributions {
-    /// `compat.analytic_start`.
+    /// Follow `compat.analytic_start`.
     as_mqsim: bool,
     #[serde(skip)]
     known: BTreeMap<u32, Stationary>,
 }
 
 impl Distributions {
+    /// The distribution for planes with a share `rho` of valid pages.
     fn of(&mut self, rules: &VictimRules, blocks: u32, rho: f64) -> &Stationary {
         let step = ((rho * RHO_STEPS).round() as u32).clamp(1, RHO_STEPS as u32 - 1);
         let as_mqsim = self.as_mqsim;
@@ -109,14 +114,15 @@ impl Distributions {
     }
 }
 
-/// MQSim's stand-in for the best and for the oldest of all blocks.
+/// MQSim's analytic model treats greedy and FIFO collection as d-choices with this d.
 const MQSIM_CHOICES: u32 = 30;
 
-/// Distributions of shares closer than this are the same to us.
+/// Shares of valid pages are rounded to this many steps, so that few distributions are computed.
 const RHO_STEPS: f64 = 2000.0;
 
 impl ComputedContent {
-    /// The plane of a page and its rank among its tenant's pages there.
+    /// The plane of a page, the number of its tenant's group there, and the page's rank in the
+    /// group.
     fn locate(&self, tenant: usize, lpn: u64) -> Option<(PlaneId, usize, u64)> {
         let content = &self.tenants[tenant];
         let count = content.planes.len() as u64;
@@ -132,7 +138,7 @@ impl ComputedContent {
         Some((plane, group, groups[group].members.rank(number)?))
     }
 
-    /// The logical page with a rank among a tenant's pages in a plane.
+    /// The logical page with a rank in a group of a plane.
     fn page(&self, plane: usize, group: usize, rank: u64) -> u64 {
         let group = &self.planes[plane].groups[group];
         let content = &self.tenants[group.tenant];
@@ -154,13 +160,14 @@ impl ComputedContent {
 }
 
 impl Ftl {
-    /// Gives an empty drive a past; pages that hold data afterwards, tenant by tenant.
+    /// Gives an empty drive its initial content. Returns how many pages of each tenant hold data.
     ///
     /// # Errors
-    /// A plane has not the room for it.
+    /// [`FtlError::NoRoomForInitialContent`] if a plane has no room for its part,
+    /// [`FtlError::TooLarge`] if a plane has too many pages to number them in 32 bits.
     ///
     /// # Panics
-    /// Something was written already.
+    /// Something was written before.
     pub fn set_initial_content(&mut self, spec: &InitialContent) -> Result<Vec<u64>, FtlError> {
         assert!(
             self.table.mapped() == 0 && self.initial_content.is_none(),
@@ -197,23 +204,24 @@ impl Ftl {
         Ok(used)
     }
 
+    /// What one tenant holds at the start.
     fn tenant_content(&self, tenant: usize, spec: &InitialContent) -> TenantContent {
-        let own = &self.tenants[tenant];
+        let owner = &self.tenants[tenant];
         let pages = self.tenant_pages(tenant);
-        let own_share = spec.occupancy.get(tenant).or(spec.occupancy.last());
-        let target = (pages as f64 * own_share.unwrap_or(&0.0).clamp(0.0, 1.0)) as u64;
+        let share = spec.occupancy.get(tenant).or(spec.occupancy.last());
+        let target = (pages as f64 * share.unwrap_or(&0.0).clamp(0.0, 1.0)) as u64;
         let footprint = spec.footprints.get(tenant).map_or(&[][..], Vec::as_slice);
         let members = PageSet::covering(footprint, target, pages);
         let key = mix(spec.seed ^ (tenant as u64 + 1).rotate_left(40));
-        let random = own.dynamic && spec.start == Start::Steady && members.len() > 0;
+        let random = owner.dynamic && spec.start == Start::Steady && members.len() > 0;
         TenantContent {
             scatter: random.then(|| Permutation::new(members.len(), key)),
-            planes: own.planes.clone(),
+            planes: owner.planes.clone(),
             members,
         }
     }
 
-    /// Block records of a plane, if it has none yet.
+    /// Makes the block records of a plane, if it has none yet.
     pub(crate) fn wake(&mut self, plane: PlaneId) {
         if self.planes[plane.index()].asleep {
             self.wake_cold(plane);
@@ -232,7 +240,7 @@ impl Ftl {
         }
     }
 
-    /// The entry of a page, which is computed now if it never was looked at.
+    /// Computes and stores where a page lay at the start, if nobody has asked for it yet.
     #[inline]
     pub(crate) fn resolve(&mut self, tenant: usize, lpn: u64, at: EntryRef) {
         if self.initial_content.is_some() && self.table.is_untouched(at) {
@@ -245,7 +253,7 @@ impl Ftl {
         self.table.set_initial(at, place);
     }
 
-    /// Page records of a block that has none, since its past said everything.
+    /// Makes the page records of a block that has none, because its initial content is computed.
     pub(crate) fn materialise_block(&mut self, at: BlockRef) {
         let content = self.initial_content.as_ref().expect("a defined block has a content");
         let plane = at.plane as usize;
@@ -257,7 +265,7 @@ impl Ftl {
         self.planes[plane].materialise(at.block, self.config.full_mask, owner);
     }
 
-    /// Stores everything that is only defined: the same drive, held in memory. For tests.
+    /// Stores everything that is computed otherwise: the same drive, held in memory. For tests.
     pub fn materialise(&mut self) {
         for tenant in 0..self.tenants.len() {
             let Some(content) = &self.initial_content else { return };
@@ -280,8 +288,9 @@ impl Ftl {
         self.store_initial_mappings();
     }
 
-    /// Stores what is only defined of a block, with the entries of the pages it holds: looking at
-    /// it then costs what it costs in a drive that was filled. Whether there was anything to store.
+    /// Stores the content of a block and the page-table entries of its pages, if they are computed
+    /// so far. Looking at the block then costs what it costs in a drive that was filled. Returns
+    /// whether there was anything to store.
     pub fn store_block(&mut self, at: BlockRef) -> bool {
         if self.initial_content.is_none() {
             return false;
@@ -301,14 +310,14 @@ impl Ftl {
         true
     }
 
-    /// Whether a page held data at the start; it may have been overwritten or trimmed since.
+    /// Whether a page held data at the start. It may have been overwritten or trimmed since.
     pub(crate) fn held_data_at_start(&self, tenant: usize, lpn: u64) -> bool {
         self.initial_content
             .as_ref()
             .is_some_and(|content| content.members(tenant).rank(lpn).is_some())
     }
 
-    /// Where a page is, if it has any place. What is only defined stays so: for checks.
+    /// The physical page of a logical page, without storing anything that is computed. For checks.
     pub fn place_of(&mut self, tenant: usize, lpn: u64) -> Option<Phys> {
         if let Some(at) = self.existing_entry(tenant, lpn)
             && (self.initial_content.is_none() || !self.table.is_untouched(at))
@@ -318,6 +327,7 @@ impl Ftl {
         self.initial_place(tenant, lpn)
     }
 
+    /// The physical page of a logical page at the start.
     fn initial_place(&mut self, tenant: usize, lpn: u64) -> Option<Phys> {
         let (plane, group, rank) = self.initial_content.as_ref()?.locate(tenant, lpn)?;
         self.wake(plane);

@@ -1,84 +1,88 @@
-//! How a physical page packs into the page table: bit fields, so that no division stands on the hot
-//! path.
+//! How the address of a physical page is packed into a number: bit fields, so that the hot path
+//! needs no division.
 //!
-//! A [`Phys`] is `plane | block | page`, each field as wide as its count needs. 36 bits reach a 256
-//! TiB drive of 4 KiB pages; [`Layout::new`] refuses what does not fit.
+//! A [`Phys`] is `plane | block | page`; each field has the bits that its count needs. 36 bits are
+//! enough for a drive of 256 TiB with pages of 4 KiB; [`Layout::new`] refuses larger ones.
 
 use crate::error::FtlError;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{Geometry, PlaneId};
 
-/// Bits of a packed physical page in a page-table entry.
+/// Bits that a page-table entry has for a packed physical page.
 pub(crate) const PHYS_BITS: u32 = 36;
 
-/// A physical page in the packing of one [`Layout`].
+/// The address of a physical page, packed by the [`Layout`] of its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Phys(pub(crate) u64);
 
 impl Phys {
-    /// A value that names no page, for records whose place is not known yet.
+    /// Names no page. For records whose physical page is not known yet.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// The packed number.
+    /// The address as a number.
     pub fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// The inverse of [`Phys::to_bits`].
+    /// The address that [`Phys::to_bits`] turned into a number.
     pub fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 }
 
-/// An erase block: its plane and its number there.
+/// The address of an erase block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BlockRef {
-    /// The plane.
+    /// Number of its plane in the drive, from 0.
     pub plane: u32,
-    /// The block in the plane.
+    /// Its number in the plane, from 0.
     pub block: u32,
 }
 
-/// The widths of the fields.
+/// How the addresses of one drive are packed: the widths of their fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     page_bits: u32,
     block_bits: u32,
 }
 
+/// Bits that the numbers below `count` need.
 fn width(count: u64) -> u32 {
     count.next_power_of_two().trailing_zeros()
 }
 
 impl Layout {
-    /// The layout of a drive.
+    /// The layout for a drive of this geometry.
+    ///
+    /// # Errors
+    /// [`FtlError::TooLarge`] if an address needs more bits than a page-table entry has.
     pub fn new(geometry: &Geometry) -> Result<Self, FtlError> {
         let layout = Self {
             page_bits: width(geometry.pages_per_block.into()),
             block_bits: width(geometry.blocks_per_plane.into()),
         };
         let bits = layout.page_bits + layout.block_bits + width(geometry.planes());
-        // One value is the absent page.
+        // One value of the field means that the page is absent.
         if bits >= PHYS_BITS {
             return Err(FtlError::TooLarge { bits, limit: PHYS_BITS - 1 });
         }
         Ok(layout)
     }
 
-    /// Packs a page.
+    /// The address of a page, by its block and its offset in the block.
     #[inline]
     pub fn pack(&self, at: BlockRef, page: u32) -> Phys {
         let block = (u64::from(at.plane) << self.block_bits) | u64::from(at.block);
         Phys((block << self.page_bits) | u64::from(page))
     }
 
-    /// The plane of a page.
+    /// The plane that a page lies in.
     #[inline]
     pub fn plane(&self, at: Phys) -> PlaneId {
         PlaneId((at.0 >> (self.page_bits + self.block_bits)) as u32)
     }
 
-    /// The block of a page.
+    /// The block that a page lies in.
     #[inline]
     pub fn block(&self, at: Phys) -> BlockRef {
         let block = at.0 >> self.page_bits;
@@ -88,7 +92,7 @@ impl Layout {
         }
     }
 
-    /// The offset of a page in its block.
+    /// The offset of a page in its block, from 0.
     #[inline]
     pub fn page(&self, at: Phys) -> u32 {
         (at.0 & ((1 << self.page_bits) - 1)) as u32

@@ -43,15 +43,15 @@
 //!
 //! A simulator calls the steps one by one and decides when each of them happens:
 //!
-//! | you call | the FTL answers |
-//! |---|---|
-//! | [`Ftl::access_mapping`] | whether the mapping is in DRAM; which translation page to read or write back |
-//! | [`Ftl::phys`] | where a page is |
-//! | [`Ftl::plane_for_write`], [`Ftl::must_hold`], [`Ftl::place_write`] | where a write goes, whether it must wait for space, and what must be read first |
-//! | [`Ftl::program_done`] | nothing; the page is on flash from now on |
-//! | [`Ftl::next_victim`], [`Ftl::victim_pages`] | which block to collect, and which pages to move |
-//! | [`Ftl::place_move`], [`Ftl::commit_move`], [`Ftl::erase_done`] | a victim's way to the pool of free blocks |
-//! | [`Ftl::set_initial_content`] | how many pages hold data in a drive that is not empty at the start |
+//! - [`Ftl::access_mapping`] says whether a mapping is in DRAM, and which translation page must be
+//!   read or written back. [`Ftl::phys`] says where a page is.
+//! - [`Ftl::plane_for_write`] and [`Ftl::must_hold`] say where a write goes and whether it must
+//!   wait for space; [`Ftl::place_write`] places it and says what must be read first.
+//!   [`Ftl::program_done`] ends it.
+//! - [`Ftl::next_victim`] and [`Ftl::victim_pages`] say which block to collect and which pages to
+//!   move. [`Ftl::place_move`], [`Ftl::commit_move`] and [`Ftl::erase_done`] are the victim's way
+//!   to the pool of free blocks.
+//! - [`Ftl::set_initial_content`] makes a drive that is not empty at the start.
 //!
 //! [`placement`] holds the policies that separate hot from cold data.
 

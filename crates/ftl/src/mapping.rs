@@ -1,4 +1,8 @@
-//! Accesses to mappings when the table does not fit into DRAM.
+//! Accesses to mappings when the mapping table does not fit into DRAM: the cached mapping table.
+//!
+//! A mapping that is not in the cache is read with its translation page, unless that page is in
+//! DRAM anyway. To make room, the mapping used longest ago leaves; if it has changed, its
+//! translation page is written back, with all other changed mappings that the page holds.
 
 use crate::block::FrontierId;
 use crate::ftl::{Ftl, MappingAccess, Placed, WriteBack};
@@ -7,28 +11,31 @@ use crate::page_table::{CacheStatus, EntryRef};
 use ssdtune_model::PlaneId;
 
 impl Ftl {
-    /// Whether every mapping is in DRAM at no cost.
+    /// Whether every mapping is in DRAM at no cost (`mapping.ideal`).
     #[inline]
     pub fn is_ideal(&self) -> bool {
         self.caches.is_empty()
     }
 
+    /// The number of the cache that a tenant uses.
     #[inline]
     fn cache_of(&self, tenant: usize) -> usize {
         if self.caches.len() == 1 { 0 } else { tenant }
     }
 
+    /// The tenant that a page-table entry belongs to.
     pub(crate) fn tenant_of_page(&self, page: u64) -> usize {
         self.tenants.iter().rposition(|tenant| tenant.base <= page).unwrap_or(0)
     }
 
+    /// The number of the translation page that holds the mapping of a page-table entry.
     fn translation_page(&self, tenant: usize, page: u64) -> u64 {
         let lpn = page - self.tenants[tenant].base;
         self.translation_base(tenant) + lpn / self.entries_per_page
     }
 
-    /// Looks for a mapping. A miss may push others out: the write-back comes first, if there is
-    /// one.
+    /// Looks for the mapping of a logical page. A miss may push another mapping out of the cache;
+    /// the write-back this causes, if any, comes before whatever the miss itself needs.
     pub fn access_mapping(
         &mut self,
         tenant: usize,
@@ -58,8 +65,7 @@ impl Ftl {
         if self.table.slot(at).is_some() {
             return (MappingAccess::Awaited, None);
         }
-        // The order matters: what pushes an entry out may itself start a read of the page looked
-        // for.
+        // The order matters: making room may itself start a read of the page that is looked for.
         let Some(phys) = self.translation.phys(page) else {
             let writeback = self.cache_mapping(tenant, owner, at, true);
             self.counters.mapping_misses_free += 1;
@@ -81,8 +87,8 @@ impl Ftl {
         (MappingAccess::Load { page, phys }, writeback)
     }
 
-    /// `token` waits for the mapping of an entry that is [`MappingAccess::Awaited`] or being
-    /// loaded.
+    /// Makes the access `token` wait for a mapping that is [`MappingAccess::Awaited`] or was asked
+    /// for by [`MappingAccess::Load`].
     pub fn await_mapping(&mut self, tenant: usize, at: EntryRef, token: u32, is_write: bool) {
         let cache = self.cache_of(tenant);
         if let Some(slot) = self.table.slot(at) {
@@ -90,7 +96,8 @@ impl Ftl {
         }
     }
 
-    /// A translation page was read: collects the tokens that waited for any of its mappings.
+    /// Reports that a translation page was read. Adds the tokens that waited for any of its
+    /// mappings to `tokens`.
     pub fn mapping_arrived(&mut self, page: u64, tokens: &mut Vec<u32>) {
         while let Some(owner) = self.translation.next_arrival(page) {
             let cache = self.cache_of(self.tenant_of_page(owner));
@@ -104,13 +111,13 @@ impl Ftl {
         }
     }
 
-    /// A translation page was programmed at its new place.
+    /// Reports that a translation page was programmed at its new place.
     pub fn mapping_written(&mut self, page: u64, phys: Phys) {
         self.translation.departed(page);
         self.program_done(phys);
     }
 
-    /// The mapping of an entry has changed.
+    /// Notes that the mapping of an entry has changed.
     #[inline]
     pub(crate) fn dirty_mapping(&mut self, tenant: usize, page: u64, at: EntryRef) {
         if self.caches.is_empty() {
@@ -125,7 +132,8 @@ impl Ftl {
         }
     }
 
-    /// Takes a slot for an entry, pushing another out if need be.
+    /// Takes a slot for a mapping, and pushes another one out if there is no room. `ready` says
+    /// that the mapping is at hand.
     fn cache_mapping(
         &mut self,
         tenant: usize,
@@ -155,9 +163,9 @@ impl Ftl {
         writeback
     }
 
-    /// The mapping used longest ago that can leave. A write-back cannot be held as host writes are,
-    /// so a dirty mapping stays, and the cache exceeds its size, while its plane has no room for
-    /// the page.
+    /// The mapping used longest ago that can leave. A write-back cannot be held back as a host
+    /// write can. So while the plane has no room for its translation page, a changed mapping stays,
+    /// and the cache may grow beyond its size.
     fn next_eviction(&self, cache: usize) -> Option<u32> {
         let mut found = None;
         loop {
@@ -172,14 +180,15 @@ impl Ftl {
         }
     }
 
-    /// Whether there is room for the translation page of a mapping.
+    /// Whether there is room to write the translation page of a page-table entry.
     pub(crate) fn can_write_back(&self, page: u64) -> bool {
         let tenant = self.tenant_of_page(page);
         let index = self.translation_page(tenant, page) - self.translation_base(tenant);
         self.has_room_unheld(tenant, FrontierId::TRANSLATION, self.static_plane(tenant, index))
     }
 
-    /// Writes the translation page of an evicted mapping, with all other dirty mappings it holds.
+    /// Writes the translation page of a mapping that leaves the cache, with all other changed
+    /// mappings it holds.
     fn write_back(&mut self, evicted: u64) -> WriteBack {
         let tenant = self.tenant_of_page(evicted);
         let cache = self.cache_of(tenant);
@@ -198,7 +207,8 @@ impl Ftl {
                 continue;
             }
             let CacheStatus::Slot(slot) = status else {
-                // How much of the page is clean matters only where its writes are free.
+                // How much of the page is clean matters only in MQSim's model, where it is what
+                // must be read.
                 if self.config.free_mapping_writes
                     && self.is_initial_mapping(cache, tenant, neighbour, status)
                 {
@@ -239,7 +249,7 @@ impl Ftl {
         1 << (nth * self.entry_bytes / 512).min(63)
     }
 
-    /// Places a translation page; `index` is its number within the tenant.
+    /// Places a translation page. `index` is its number within the tenant.
     pub(crate) fn append_translation(&mut self, tenant: usize, page: u64, index: u64) -> Placed {
         let plane = self.tenants[tenant].static_plane(index);
         self.append(tenant, FrontierId::TRANSLATION, PlaneId(plane.0), page, self.config.full_mask)

@@ -1,82 +1,90 @@
-//! The page table: logical page to physical page, in leaves of one cache line that exist only where
-//! something was written.
+//! The page table: logical page to physical page. It consists of leaves of one cache line, which
+//! exist only where something was written.
 //!
-//! An entry is 64 bits: 36 for the physical page plus one, 28 for a mark of the data cache (the
-//! slot that holds the page, or what the cache wants to remember of a page it dropped). So a cached
-//! page is found without hashing, and an access costs two cache misses at most: the directory and
-//! the leaf. An entry that is all zero was never looked at: on a drive with a past the page may
-//! have a place all the same.
+//! An entry has 64 bits: 36 for the physical page plus one, and 28 for a mark of the data cache
+//! (the slot that holds the page, or what the cache wants to remember of a page that it dropped).
+//! So a cached page is found without hashing, and an access costs two cache misses at most: one for
+//! the directory, one for the leaf. The place field of an entry that was never used is zero. If the
+//! drive was not empty at the start, such a page may hold data all the same: see `initial_content`.
 //!
-//! Memory: 64 B for each 8 logical pages touched, 4 B of directory for each 8 pages of a touched
-//! 32,768.
+//! Memory: 64 B for each group of 8 logical pages that was touched, and 4 B of directory for each
+//! such group in every 32,768 pages of which one was touched.
 
 use crate::layout::{PHYS_BITS, Phys};
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
+/// Entries of a leaf: 8 of 8 B fill a cache line.
 const LEAF_PAGES: u64 = 8;
 const LEAVES_PER_NODE: usize = 4096;
+/// No node, no leaf; as a status: never used.
 const NONE: u32 = u32::MAX;
 
 type Node = Box<[u32; LEAVES_PER_NODE]>;
 
-/// A leaf; aligned so that it is one cache line.
+/// A leaf, aligned so that it is one cache line.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[repr(align(64))]
 struct Leaf([u64; LEAF_PAGES as usize]);
 
 const EMPTY: Leaf = Leaf([0; LEAF_PAGES as usize]);
 
-/// What the data cache remembers in a page-table entry: 28 bits, 0 for nothing.
+/// What the data cache has noted about a page: 28 bits whose meaning is the cache's own, 0 for
+/// nothing. It stands in the page-table entry, so that the cache needs no hash table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheMark(pub u32);
 
 impl CacheMark {
-    /// Values below this fit.
+    /// Marks are smaller than this.
     pub const LIMIT: u32 = 1 << (64 - PHYS_BITS);
 }
 
-/// Where an entry stands; valid as long as the table lives.
+/// Where a page-table entry stands. Valid as long as the FTL lives; an entry never moves.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct EntryRef {
     leaf: u32,
     index: u32,
 }
 
-/// The number beside an entry: how its mapping stands to the mapping cache.
+/// How the mapping of a page stands to the mapping cache. Kept beside the page's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CacheStatus {
-    /// Never used: in the cache only if the drive's past put it there.
+    /// The mapping was not used since the start. It is cached only if the cache held it at the
+    /// start.
     Untouched,
-    /// As before, but the mapping has changed.
+    /// The cache held the mapping at the start and still does. It was not used since, but it has
+    /// changed.
     ChangedInitial,
-    /// It left the cache.
+    /// The mapping was in the cache and has left it.
     Evicted,
-    /// The slot that holds it.
+    /// The mapping is in this slot of the cache.
     Slot(u32),
 }
 
 const EVICTED: u32 = u32::MAX - 1;
 const CHANGED_INITIAL: u32 = u32::MAX - 2;
 
+/// The page table of all tenants.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PageTable {
-    /// First-level index: node of each 32,768 logical pages, or `NONE`.
+    /// First level: the node of each 32,768 logical pages, or [`NONE`].
     root: Vec<u32>,
     #[serde(with = "nodes")]
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
-    /// One number per page beside the leaves, where somebody asked for it (the mapping cache's
-    /// slots).
+    /// The [`CacheStatus`] of each page, leaf by leaf; `None` if the mapping is ideal.
     statuses: Option<Vec<[u32; LEAF_PAGES as usize]>>,
+    /// Logical pages that have a physical page.
     mapped: u64,
 }
 
 const PHYS_MASK: u64 = (1 << PHYS_BITS) - 1;
-/// Instead of a physical page: the page has none, whatever the drive's past says.
+/// In place of a physical page: the page holds no data, whatever the drive held at the start.
 const UNMAPPED: u64 = PHYS_MASK;
 
 impl PageTable {
+    /// An empty table for a number of logical pages. `with_status` makes room for each page's
+    /// [`CacheStatus`].
     pub fn new(pages: u64, with_status: bool) -> Self {
         let span = LEAF_PAGES * LEAVES_PER_NODE as u64;
         Self {
@@ -88,12 +96,12 @@ impl PageTable {
         }
     }
 
-    /// Logical pages that have a physical one.
+    /// Logical pages that have a physical page.
     pub fn mapped(&self) -> u64 {
         self.mapped
     }
 
-    /// Heap bytes.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         (self.root.len() * 4
             + self.nodes.len() * LEAVES_PER_NODE * 4
@@ -101,7 +109,7 @@ impl PageTable {
             + self.statuses.as_ref().map_or(0, |statuses| statuses.capacity() * 32)) as u64
     }
 
-    /// The entry of a page, made if absent.
+    /// The entry of a page. It is created if there is none yet.
     #[inline]
     pub fn entry(&mut self, page: u64) -> EntryRef {
         let leaf_no = page / LEAF_PAGES;
@@ -122,7 +130,7 @@ impl PageTable {
         EntryRef { leaf: *leaf, index }
     }
 
-    /// The entry of a page, if there ever was one.
+    /// The entry of a page, if there is one.
     #[inline]
     pub fn find(&self, page: u64) -> Option<EntryRef> {
         let leaf_no = page / LEAF_PAGES;
@@ -134,7 +142,7 @@ impl PageTable {
         (leaf != NONE).then_some(EntryRef { leaf, index: (page % LEAF_PAGES) as u32 })
     }
 
-    /// Asks for the cache line of a page's entry.
+    /// Prefetches the cache line of a page's entry.
     #[inline]
     pub fn prefetch_entry(&self, page: u64) {
         if let Some(at) = self.find(page) {
@@ -142,7 +150,7 @@ impl PageTable {
         }
     }
 
-    /// Asks for the cache line that says where a page's entry is.
+    /// Prefetches the cache line of the directory that leads to a page's entry.
     #[inline]
     pub fn prefetch_directory(&self, page: u64) {
         let leaf_no = page / LEAF_PAGES;
@@ -162,7 +170,8 @@ impl PageTable {
         &mut self.leaves[at.leaf as usize].0[at.index as usize % LEAF_PAGES as usize]
     }
 
-    /// Where the page is.
+    /// The physical page of a logical page; `None` if it holds no data, or if nobody has asked for
+    /// it since the start.
     #[inline]
     pub fn phys(&self, at: EntryRef) -> Option<Phys> {
         match self.word(at) & PHYS_MASK {
@@ -171,24 +180,24 @@ impl PageTable {
         }
     }
 
-    /// Whether nobody has looked for the page yet.
+    /// Whether nobody has asked for the page since the start.
     #[inline]
     pub fn is_untouched(&self, at: EntryRef) -> bool {
         self.word(at) & PHYS_MASK == 0
     }
 
-    /// Whether the page has a place or the data cache remembers something of it.
+    /// Whether the page holds data or has a mark of the data cache.
     #[inline]
     pub fn is_known(&self, at: EntryRef) -> bool {
         !matches!(self.word(at), 0 | UNMAPPED)
     }
 
-    /// Stores what the drive's past says of a page.
+    /// Stores where a page lay at the start.
     pub fn set_initial(&mut self, at: EntryRef, phys: Option<Phys>) {
         self.place(at, phys.map_or(UNMAPPED, |phys| phys.0 + 1));
     }
 
-    /// So many pages have a place by the drive's past.
+    /// Says how many pages hold data at the start.
     pub fn set_mapped(&mut self, pages: u64) {
         self.mapped = pages;
     }
@@ -199,20 +208,22 @@ impl PageTable {
         *word = (*word & !PHYS_MASK) | place;
     }
 
-    /// Writes the page to a new place. Its entry has been looked at.
+    /// Maps a page to a new physical page. Its initial place, if it had one, has been stored
+    /// before.
     #[inline]
     pub fn set_phys(&mut self, at: EntryRef, phys: Phys) {
         self.mapped += u64::from(self.phys(at).is_none());
         self.place(at, phys.0 + 1);
     }
 
-    /// Moves a page that has a place, looked at or not.
+    /// Maps a page that holds data to a new physical page, whether or not its initial place was
+    /// stored.
     #[inline]
     pub fn move_to(&mut self, at: EntryRef, phys: Phys) {
         self.place(at, phys.0 + 1);
     }
 
-    /// Forgets where the page is. Its entry has been looked at.
+    /// Removes the mapping of a page. Its initial place, if it had one, has been stored before.
     pub fn unmap(&mut self, at: EntryRef) {
         self.mapped -= u64::from(self.phys(at).is_some());
         self.place(at, UNMAPPED);
@@ -230,7 +241,7 @@ impl PageTable {
         *word = (*word & PHYS_MASK) | (u64::from(mark.0) << PHYS_BITS);
     }
 
-    /// The number beside the entry.
+    /// How the page's mapping stands to the mapping cache.
     #[inline]
     pub fn status(&self, at: EntryRef) -> CacheStatus {
         let Some(statuses) = self.statuses.as_ref() else { return CacheStatus::Evicted };
@@ -242,7 +253,7 @@ impl PageTable {
         }
     }
 
-    /// The slot that holds the mapping.
+    /// The slot of the mapping cache that holds the page's mapping.
     #[inline]
     pub fn slot(&self, at: EntryRef) -> Option<u32> {
         match self.status(at) {
@@ -251,7 +262,7 @@ impl PageTable {
         }
     }
 
-    /// Sets the number beside the entry.
+    /// Says how the page's mapping stands to the mapping cache.
     #[inline]
     pub fn set_status(&mut self, at: EntryRef, value: CacheStatus) {
         if let Some(statuses) = &mut self.statuses {
@@ -266,7 +277,7 @@ impl PageTable {
     }
 }
 
-/// Nodes in a snapshot.
+/// How nodes are stored: as lists, since serde has no arrays of this size.
 mod nodes {
     use super::Node;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

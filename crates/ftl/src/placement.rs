@@ -1,25 +1,27 @@
-//! Which write frontier of its plane a page goes to: pages that die together should share a block.
+//! Placement policies: which write frontier of its plane a page goes to. Pages that will be
+//! overwritten at about the same time should share a block, so that the block is empty when it is
+//! collected.
 //!
-//! A policy is a `Policy`: given a write it names a queue, and it learns from what it observes.
-//! Queues are write frontiers of every plane: those of host data, then those of moved pages, if a
-//! policy keeps them apart. On the hot path the policy is an enum; a drive without one takes a
-//! branch and nothing else.
+//! Given a write, a policy names a queue, and it learns from the writes it sees. Queues are write
+//! frontiers of every plane: first those of host data, then those of moved pages, if the policy
+//! keeps them apart. On the hot path the policy is an enum; a drive without one takes a branch and
+//! nothing else.
 //!
-//! | policy | queues | memory | moved pages go |
+//! | policy | queues | memory | frontiers of moved pages |
 //! |---|---|---|---|
-//! | none | 1 | none | to one frontier of their own |
-//! | `AutoStream` | 16 | none | likewise |
-//! | `Hotis` | 2 | 4 B a region, 1 MiB at most | to one for each queue, apart from host data |
-//! | `AsaFtl` | 3 | 4 B a region, 1 MiB at most | likewise |
-//! | `Haml` | 2 to 16 | 45 B a slice | likewise |
-//! | `SepBit` | 2 | 4 B a logical page, 4 B a block | to four of their own, by the page's age |
-//! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | as for `Haml`, by the time of death |
+//! | none | 1 | none | one |
+//! | `AutoStream` | 16 | none | one |
+//! | `Hotis` | 2 | 4 B a region, 1 MiB at most | one for each queue |
+//! | `AsaFtl` | 3 | 4 B a region, 1 MiB at most | one for each queue |
+//! | `Haml` | 2 to 16 | 45 B a slice | one for each queue |
+//! | `SepBit` | 2 | 4 B a logical page, 4 B a block | four, by the page's age |
+//! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | those of host data |
 //!
-//! Where moved pages go can be set otherwise (`placement.moved`): with host data, to one frontier,
-//! to one for each queue.
+//! Moved pages have frontiers apart from those of host data. `placement.moved` changes that: they
+//! go to the frontiers of host data, to one frontier, or to one for each queue.
 //!
-//! Policies see host pages of all tenants in one numbering; translation pages have a frontier of
-//! their own.
+//! Policies see the pages of all tenants as one range of numbers. Translation pages always have a
+//! frontier of their own.
 
 mod asa_ftl;
 mod auto_stream;
@@ -59,9 +61,9 @@ pub(crate) use reserve::FrontierNeeds;
 /// Why a page is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// The host says so.
+    /// A host write.
     Host,
-    /// Its block is collected; the queue that the block was opened for.
+    /// The page's block is collected. The queue is the one that the block was opened for.
     Move(u8),
 }
 
@@ -70,32 +72,32 @@ pub(crate) enum Cause {
 pub(crate) struct Write {
     /// Its number among the logical pages of all tenants.
     pub page: u64,
-    /// Who writes it, as far as the caller knows.
+    /// The application that writes it, as far as the caller knows.
     pub application: u16,
-    /// When, in nanoseconds.
+    /// The time of the write in nanoseconds.
     pub at: u64,
     pub cause: Cause,
 }
 
 /// A placement policy.
 pub(crate) trait Policy {
-    /// The queue a page goes to. Asked as often as the caller likes.
+    /// The queue that a page goes to. May be asked any number of times for one write.
     fn queue(&self, write: &Write) -> u8;
 
-    /// A host write was placed.
+    /// Learns from a host write that was placed.
     fn observe(&mut self, _: &Write) {}
 
-    /// A page will be written soon: asks for the cache line of what is known of it.
+    /// Prefetches what the policy knows of a page that will be written soon.
     fn prefetch_page(&self, _page: u64) {}
 
-    /// A block was opened for a queue.
+    /// Notes that a block was opened for a queue.
     fn opened(&mut self, _: BlockRef, _queue: u8) {}
 
-    /// All pages of a block of that queue have been moved.
+    /// Notes that all pages of a block of a queue have been moved.
     fn collected(&mut self, _: BlockRef, _queue: u8) {}
 }
 
-/// The policies there are.
+/// The policy of a drive. The order of the variants is part of the snapshot format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum ActivePolicy {
     None,
@@ -107,10 +109,10 @@ enum ActivePolicy {
     Oracle(Box<Oracle>),
 }
 
-/// Does the same with whatever policy there is; the other value without one.
+/// Calls the same method on whatever policy the drive has; without one, gives the other value.
 macro_rules! with_policy {
-    ($kind:expr, $policy:ident => $act:expr, $none:expr) => {
-        match $kind {
+    ($active:expr, $policy:ident => $act:expr, $none:expr) => {
+        match $active {
             ActivePolicy::None => $none,
             ActivePolicy::AutoStream($policy) => $act,
             ActivePolicy::Hotis($policy) => $act,
@@ -122,30 +124,33 @@ macro_rules! with_policy {
     };
 }
 
-/// The policy of a drive and what it is told.
+/// The policy of a drive, and what it is told about the writes that follow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Placer {
-    kind: ActivePolicy,
-    /// Queues of host data.
+    policy: ActivePolicy,
+    /// Number of queues of host data.
     host: u8,
-    /// Queues of moved pages alone.
+    /// Number of queues that only moved pages use.
     moved: u8,
-    /// Where moved pages go without a policy.
-    plain: FrontierId,
+    /// Where moved pages go if there is no policy.
+    without_policy: FrontierId,
+    /// The time of the next writes, in nanoseconds. It never falls.
     now: u64,
-    /// What is added to the caller's time, which may begin anew.
-    since: u64,
+    /// Is added to the caller's time, in nanoseconds. A run that follows a warm-up starts again at
+    /// zero.
+    time_offset: u64,
+    /// The application of the next writes.
     application: u16,
-    /// Writes are placed but teach nothing.
+    /// Writes are placed, but the policy does not learn from them.
     learning_off: bool,
 }
 
 impl Placer {
-    /// The policy that a configuration names, for so many logical pages.
+    /// The policy that a configuration names, for a number of logical pages.
     pub fn new(config: &DeviceConfig, pages: u64) -> Self {
         let frontiers = config.placement.frontiers();
         let planes = config.geometry().planes() as usize;
-        let kind = match config.placement.policy {
+        let policy = match config.placement.policy {
             PlacementPolicy::None => ActivePolicy::None,
             PlacementPolicy::AutoStream => ActivePolicy::AutoStream(AutoStream),
             PlacementPolicy::Hotis => ActivePolicy::Hotis(Box::new(Hotis::new(pages))),
@@ -156,18 +161,21 @@ impl Placer {
             PlacementPolicy::Sepbit => ActivePolicy::SepBit(Box::new(SepBit::new(pages, planes))),
         };
         Self {
-            kind,
+            policy,
             host: frontiers.host as u8,
             moved: frontiers.moved as u8,
-            plain: if frontiers.moved == 0 { FrontierId::DATA } else { FrontierId::MOVED },
+            without_policy: if frontiers.moved == 0 { FrontierId::DATA } else { FrontierId::MOVED },
             now: 0,
-            since: 0,
+            time_offset: 0,
             application: 0,
             learning_off: false,
         }
     }
 
-    /// Whether a full plane has the blocks that further frontiers take.
+    /// Refuses a drive that has not enough spare blocks for the frontiers of its policy.
+    ///
+    /// # Errors
+    /// [`FtlError::TooFewSpare`].
     pub fn check_spare(
         &self,
         config: &DeviceConfig,
@@ -177,9 +185,9 @@ impl Placer {
         let visible = geometry.pages_per_plane() as f64 * (1.0 - config.mapping.overprovisioning);
         let pages = f64::from(geometry.pages_per_block);
         let (blocks, needed) = (geometry.blocks_per_plane, needs.open + needs.reserve);
-        // When all other blocks are full, one of them must hold an invalid page.
+        // Even if all other blocks are full, one of them must hold an invalid page.
         let is_enough = visible < f64::from(blocks.saturating_sub(needed)) * pages;
-        if matches!(self.kind, ActivePolicy::None) || is_enough {
+        if matches!(self.policy, ActivePolicy::None) || is_enough {
             return Ok(());
         }
         Err(FtlError::TooFewSpare {
@@ -189,15 +197,15 @@ impl Placer {
         })
     }
 
-    /// Frontiers that each tenant has in a plane.
+    /// Write frontiers that each tenant has in a plane.
     pub fn frontiers(&self) -> usize {
         FRONTIERS + usize::from(self.host - 1) + usize::from(self.moved.max(1) - 1)
     }
 
-    /// The frontiers of the first host queue and of the first queue of moved pages are those of a
-    /// drive without a policy; the rest follow.
+    /// The frontier of a queue. The first host queue and the first queue of moved pages have the
+    /// frontiers of a drive without a policy; the rest follow.
     ///
-    /// Queues follow each other in no order that a branch could be foreseen by, so there is none.
+    /// Without branches, since queues come in no order that the CPU could predict.
     #[inline]
     fn frontier(&self, queue: u8) -> FrontierId {
         let further = FrontierId::further((queue + u8::from(queue < self.host)).wrapping_sub(2));
@@ -205,12 +213,13 @@ impl Placer {
         if queue == 0 { FrontierId::DATA } else { frontier }
     }
 
+    /// The queue of a frontier: the inverse of [`Placer::frontier`].
     fn queue(&self, frontier: FrontierId) -> u8 {
         let further = frontier.index() as u8 - if frontier == FrontierId::DATA { 0 } else { 2 };
         match frontier {
             FrontierId::DATA => 0,
-            // Without a queue for moved pages none of their blocks exists, except from a drive's
-            // past.
+            // If moved pages have no queue of their own, only blocks that the drive held at the
+            // start have this frontier.
             FrontierId::MOVED if self.moved == 0 => 0,
             FrontierId::MOVED => self.host,
             _ if further < self.host => further,
@@ -218,61 +227,63 @@ impl Placer {
         }
     }
 
+    /// A write at the present time by the present application.
     fn write(&self, page: u64, cause: Cause) -> Write {
         Write { page, application: self.application, at: self.now, cause }
     }
 
-    /// The frontier of a host write.
+    /// The frontier that a host write goes to.
     #[inline]
     pub fn host_frontier(&self, page: u64) -> FrontierId {
-        match self.kind {
+        match self.policy {
             ActivePolicy::None => FrontierId::DATA,
             _ => self.frontier_for(page, Cause::Host),
         }
     }
 
-    /// The frontier of a page that leaves a block of another frontier.
+    /// The frontier that a page goes to when it leaves a block of another frontier.
     #[inline]
     pub fn moved_frontier(&self, page: u64, from: FrontierId) -> FrontierId {
-        match self.kind {
-            ActivePolicy::None => self.plain,
+        match self.policy {
+            ActivePolicy::None => self.without_policy,
             _ if self.moved == 1 => FrontierId::MOVED,
             _ => self.frontier_for(page, Cause::Move(self.class(self.queue(from)))),
         }
     }
 
+    /// The frontier that the policy names for a write.
     #[inline]
     fn frontier_for(&self, page: u64, cause: Cause) -> FrontierId {
         let write = self.write(page, cause);
-        let queue = with_policy!(&self.kind, policy => policy.queue(&write), 0);
-        // A policy that does not look at the cause names the queue that a host write would go to.
+        let queue = with_policy!(&self.policy, policy => policy.queue(&write), 0);
+        // If the policy ignores the cause, it names the queue that a host write would go to.
         let is_apart = cause != Cause::Host && self.moved == self.host && queue < self.host;
         self.frontier(if is_apart { self.host + queue } else { queue })
     }
 
-    /// The host queue that a queue of moved pages stands beside, if there is one for each.
+    /// The host queue that belongs to a queue of moved pages, if each host queue has one.
     fn class(&self, queue: u8) -> u8 {
         if self.moved == self.host && queue >= self.host { queue - self.host } else { queue }
     }
 
-    /// A host write was placed.
+    /// Lets the policy learn from a host write that was placed.
     #[inline]
     pub fn observe(&mut self, page: u64) {
-        if !matches!(self.kind, ActivePolicy::None) && !self.learning_off {
+        if !matches!(self.policy, ActivePolicy::None) && !self.learning_off {
             let write = self.write(page, Cause::Host);
-            with_policy!(&mut self.kind, policy => policy.observe(&write), ());
+            with_policy!(&mut self.policy, policy => policy.observe(&write), ());
         }
     }
 
-    /// A page will be written soon.
+    /// Prefetches what the policy knows of a page that will be written soon.
     #[inline]
     pub fn prefetch_page(&self, page: u64) {
-        with_policy!(&self.kind, policy => policy.prefetch_page(page), ());
+        with_policy!(&self.policy, policy => policy.prefetch_page(page), ());
     }
 
     /// Which free block a frontier takes.
     pub fn pick(&self, frontier: FrontierId, rng: &mut Pcg64Mcg) -> Pick {
-        match &self.kind {
+        match &self.policy {
             ActivePolicy::Haml(haml) if frontier != FrontierId::TRANSLATION => {
                 haml.pick(self.class(self.queue(frontier)), || rng.random())
             }
@@ -280,29 +291,33 @@ impl Placer {
         }
     }
 
+    /// Tells the policy that a block was opened for a frontier.
     pub fn opened(&mut self, at: BlockRef, frontier: FrontierId) {
         if frontier != FrontierId::TRANSLATION {
             let queue = self.queue(frontier);
-            with_policy!(&mut self.kind, policy => policy.opened(at, queue), ());
+            with_policy!(&mut self.policy, policy => policy.opened(at, queue), ());
         }
     }
 
+    /// Tells the policy that all pages of a block were moved.
     pub fn collected(&mut self, at: BlockRef, frontier: FrontierId) {
         if frontier != FrontierId::TRANSLATION {
             let queue = self.queue(frontier);
-            with_policy!(&mut self.kind, policy => policy.collected(at, queue), ());
+            with_policy!(&mut self.policy, policy => policy.collected(at, queue), ());
         }
     }
 
-    /// The frontier whose least worn block, or whose most worn one, is to be moved next in a plane.
+    /// A block that the policy wants moved in a plane for the sake of wear: its frontier, and which
+    /// of the frontier's blocks.
     pub fn exchange(&mut self, plane: usize) -> Option<(FrontierId, Pick)> {
-        let ActivePolicy::Haml(haml) = &mut self.kind else { return None };
+        let ActivePolicy::Haml(haml) = &mut self.policy else { return None };
         let (queue, pick) = haml.exchange(plane)?;
         Some((self.frontier(queue), pick))
     }
 
+    /// Heap memory of what the policy remembers, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        match &self.kind {
+        match &self.policy {
             ActivePolicy::None | ActivePolicy::AutoStream(_) => 0,
             ActivePolicy::Hotis(policy) => policy.memory_bytes(),
             ActivePolicy::AsaFtl(policy) => policy.memory_bytes(),
@@ -314,56 +329,59 @@ impl Placer {
 }
 
 impl Ftl {
-    /// Tells the time and the application of the accesses that follow, for policies that learn from
-    /// them. Time that begins anew, as when a run follows a warm-up, goes on from where it was.
+    /// Says when the writes that follow happen and which application they belong to, for policies
+    /// that learn from it. If `now` falls, as when a run follows a warm-up, the policy's time goes
+    /// on from where it was.
     #[inline]
     pub fn set_write_context(&mut self, now: Nanos, application: u16) {
         let placer = &mut self.placer;
-        if now.0 + placer.since < placer.now {
-            placer.since = placer.now - now.0;
+        if now.0 + placer.time_offset < placer.now {
+            placer.time_offset = placer.now - now.0;
         }
-        placer.now = now.0 + placer.since;
+        placer.now = now.0 + placer.time_offset;
         placer.application = application;
     }
 
-    /// Places the writes that follow without learning from them, or learns again: to fill a drive
-    /// with what was not part of a workload.
+    /// Says whether policies learn from the writes that follow. Switch it off while filling a drive
+    /// with data that are not part of a workload.
     pub fn set_learning(&mut self, learns: bool) {
         self.placer.learning_off = !learns;
     }
 
-    /// Places pages by the times of their deaths, which only somebody who knows all writes to come
-    /// can tell: the least write amplification to be hoped for. The drive's policy must be HAML-SSD
-    /// with as many clusters as there are to be frontiers; it is replaced.
+    /// Replaces the policy by one that knows when each page will be overwritten. Its write
+    /// amplification is the least that a policy can hope for. The drive must have been made with
+    /// the HAML-SSD policy, with as many clusters as there are to be frontiers.
     ///
     /// # Panics
     /// The drive has another policy.
     pub fn foresee(&mut self, foresight: Foresight) {
-        assert!(matches!(self.placer.kind, ActivePolicy::Haml(_)), "a drive with hotness queues");
+        assert!(matches!(self.placer.policy, ActivePolicy::Haml(_)), "a drive with hotness queues");
         let pages = self.geometry.planes() * u64::from(self.geometry.pages_per_block);
         let oracle = Oracle::new(foresight, pages, self.placer.host);
-        self.placer.kind = ActivePolicy::Oracle(Box::new(oracle));
+        self.placer.policy = ActivePolicy::Oracle(Box::new(oracle));
     }
 
-    /// What HAML-SSD learned when it was trained last, if it is the policy and was.
+    /// What HAML-SSD learned in its last training. `None` if the drive has another policy, or has
+    /// not trained yet.
     pub fn last_training(&self) -> Option<&Training> {
-        match &self.placer.kind {
+        match &self.placer.policy {
             ActivePolicy::Haml(haml) => haml.last_training(),
             _ => None,
         }
     }
 
-    /// Heap bytes of what the policy remembers.
+    /// Heap memory of what the policy remembers, in bytes.
     pub fn placement_bytes(&self) -> u64 {
         self.placer.memory_bytes()
     }
 
-    /// Write frontiers of host data and moved pages that a tenant may have in a plane.
+    /// The number of write frontiers for host data and moved pages that a tenant may have in a
+    /// plane.
     pub fn frontiers_per_plane(&self) -> usize {
         usize::from(self.placer.host + self.placer.moved)
     }
 
-    /// The frontier a block was opened for.
+    /// The write frontier that a block was opened for.
     pub fn block_frontier(&self, block: BlockRef) -> FrontierId {
         self.planes[block.plane as usize].blocks[block.block as usize].frontier
     }

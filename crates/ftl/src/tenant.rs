@@ -1,8 +1,8 @@
-//! Tenants: which planes each may use, how much logical space that gives it, and the static plane
-//! order.
+//! Tenants: which planes each of them may use, how much address space that gives it, and the static
+//! plane order.
 //!
-//! A plane listed by k tenants gives each the k-th part of its visible pages. Logical page numbers
-//! of all tenants share one page table: each starts at its own multiple of a leaf.
+//! If k tenants list a plane, each of them gets one k-th of the plane's visible pages. All tenants
+//! share one page table; each has a range of entries of its own there, which starts at a leaf.
 
 use crate::error::FtlError;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,17 @@ use ssdtune_model::config::PlaneOrder;
 use ssdtune_model::geometry::PlaneAddr;
 use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, PlaneId};
 
-/// The places a tenant may use; each list names ids in ascending order without repetition.
+/// The part of the drive that a tenant may use: every plane whose channel, chip, die and plane id
+/// are all listed. The order of a list and repeated ids do not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// Channels.
+    /// Ids of channels.
     pub channels: Vec<u32>,
-    /// Chips on each channel.
+    /// Ids of chips. Each channel numbers its chips from 0.
     pub chips: Vec<u32>,
-    /// Dies in each chip.
+    /// Ids of dies. Each chip numbers its dies from 0.
     pub dies: Vec<u32>,
-    /// Planes in each die.
+    /// Ids of planes. Each die numbers its planes from 0.
     pub planes: Vec<u32>,
 }
 
@@ -34,7 +35,7 @@ impl Places {
         }
     }
 
-    /// Sorted, without repetition, and inside the geometry.
+    /// Sorts the lists, removes repetitions, and refuses empty lists and ids that do not exist.
     pub(crate) fn check(&self, tenant: usize, geometry: &Geometry) -> Result<Self, FtlError> {
         let list = |ids: &[u32], level: &'static str, count: u32| {
             let mut ids = ids.to_vec();
@@ -56,7 +57,7 @@ impl Places {
         })
     }
 
-    /// The planes in the order a static placement walks through them.
+    /// The planes in the order in which static placement walks through them.
     pub(crate) fn in_order(&self, order: PlaneOrder, geometry: &Geometry) -> Vec<PlaneId> {
         let ids = |letter: u8| match letter {
             b'C' => &self.channels,
@@ -87,18 +88,18 @@ impl Places {
     }
 }
 
-/// A tenant as the FTL keeps it.
+/// What the FTL knows of a tenant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tenant {
-    /// First entry of its part of the page table.
+    /// Its first entry in the page table.
     pub base: u64,
-    /// Sectors it sees.
+    /// Size of its address space in sectors.
     pub sectors: u64,
-    /// Its planes in static order.
+    /// Its planes in the static order.
     pub planes: Vec<PlaneId>,
-    /// `planes.len() - 1` where that is a mask.
+    /// `planes.len() - 1` if that is a bit mask, so that the remainder needs no division.
     mask: Option<u32>,
-    /// Writes go to the plane with the least work instead.
+    /// Its writes go to the plane with the smallest backlog instead of following the static order.
     pub dynamic: bool,
 }
 
@@ -109,12 +110,12 @@ impl Tenant {
         Self { base, sectors, planes, mask, dynamic }
     }
 
-    /// The same tenant on other planes.
+    /// This tenant, with the same address space, on other planes.
     pub fn bound_to(&self, planes: Vec<PlaneId>, dynamic: bool) -> Self {
         Self::new(self.base, self.sectors, planes, dynamic)
     }
 
-    /// The plane of a logical page in static order.
+    /// The plane of a logical page by the static order.
     #[inline]
     pub fn static_plane(&self, lpn: u64) -> PlaneId {
         let index = match self.mask {
@@ -128,8 +129,8 @@ impl Tenant {
     }
 }
 
-/// Sectors each tenant sees: of every plane it lists, the visible part over the number of its
-/// sharers.
+/// The size of each tenant's address space in sectors: of every plane it lists, the visible part
+/// divided by the number of tenants that list the plane.
 pub(crate) fn visible_sectors(
     places: &[Places],
     geometry: &Geometry,

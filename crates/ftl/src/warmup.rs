@@ -1,10 +1,10 @@
-//! Ageing a drive without time: every write is placed, programmed and, where it must be, made room
-//! for at once, by the same rules as in a run.
+//! Ageing a drive without time. Every write is placed and programmed at once, and room is made for
+//! it at once where it must be, by the rules that hold in a run.
 //!
-//! For drives that a workload has used before the part of it that is simulated. Left out is
-//! whatever hangs on time: two things never happen at once, so nothing is dropped because the host
-//! was faster, and dynamic placement knows no load. Cost: one page-table access and one page record
-//! a write, and the same for each page that collection moves.
+//! Use it to bring a drive into the state that an earlier part of a workload would have left.
+//! Effects of time are left out: two things never happen at once, so no move is dropped because the
+//! host was faster, and dynamic placement knows no backlog. Cost: one page-table access and one
+//! page record for each write, and the same for each page that collection moves.
 
 use crate::block::SectorMask;
 use crate::error::FtlError;
@@ -13,29 +13,31 @@ use crate::layout::BlockRef;
 use crate::page_table::EntryRef;
 use ssdtune_model::PlaneId;
 
-/// An FTL that is told of accesses without their time.
+/// Performs accesses without time, one after the other. Made by [`Ftl::warm_up`].
 pub struct Warmup<'a> {
     ftl: &'a mut Ftl,
+    /// Receives the tokens of waiting accesses. Stays empty, since nobody waits.
     tokens: Vec<u32>,
 }
 
 impl Ftl {
-    /// Ages the drive. Nothing may be under way in it.
+    /// Starts ageing the drive. No flash operation may be under way in it.
     pub fn warm_up(&mut self) -> Warmup<'_> {
         Warmup { ftl: self, tokens: Vec::new() }
     }
 
-    /// Forgets what was counted, so that the counters tell of a run alone.
+    /// Sets all counters to zero, so that they count the run that follows and not the ageing before
+    /// it.
     pub fn reset_counters(&mut self) {
         self.counters = FtlCounters::default();
     }
 }
 
 impl Warmup<'_> {
-    /// Writes sectors of a page.
+    /// Writes some sectors of a logical page.
     ///
     /// # Errors
-    /// The page's plane is full and nothing in it can be collected.
+    /// [`FtlError::OutOfSpace`] if the page's plane is full and no block in it can be collected.
     pub fn write(&mut self, tenant: usize, lpn: u64, sectors: SectorMask) -> Result<(), FtlError> {
         let at = self.ftl.entry(tenant, lpn);
         self.access_mapping(tenant, lpn, at, true);
@@ -51,16 +53,16 @@ impl Warmup<'_> {
         Ok(())
     }
 
-    /// Writes a page.
+    /// Writes all sectors of a logical page.
     ///
     /// # Errors
-    /// Likewise.
+    /// [`FtlError::OutOfSpace`] if the page's plane is full and no block in it can be collected.
     pub fn write_whole(&mut self, tenant: usize, lpn: u64) -> Result<(), FtlError> {
         let sectors = self.ftl.config.full_mask;
         self.write(tenant, lpn, sectors)
     }
 
-    /// Reads a page: only the mapping cache is different for it.
+    /// Reads a logical page. This changes nothing but the content of the mapping cache.
     pub fn read(&mut self, tenant: usize, lpn: u64) {
         if !self.ftl.is_ideal() {
             let at = self.ftl.entry(tenant, lpn);
@@ -68,7 +70,7 @@ impl Warmup<'_> {
         }
     }
 
-    /// The content of a page does not matter any more.
+    /// Discards the content of a logical page.
     pub fn trim(&mut self, tenant: usize, lpn: u64) {
         self.ftl.trim(tenant, lpn);
     }
@@ -87,6 +89,7 @@ impl Warmup<'_> {
         debug_assert!(self.tokens.is_empty(), "nobody waits where nothing takes time");
     }
 
+    /// Ends a write-back of a translation page at once.
     fn finish(&mut self, writeback: WriteBack) {
         if writeback.merge.is_some() {
             self.ftl.mapping_arrived(writeback.page, &mut self.tokens);
@@ -97,6 +100,7 @@ impl Warmup<'_> {
         self.after(writeback.placed);
     }
 
+    /// Collects if the placement took a free block.
     fn after(&mut self, placed: Placed) {
         if placed.opened {
             let plane = self.ftl.layout().plane(placed.phys);
@@ -104,7 +108,8 @@ impl Warmup<'_> {
         }
     }
 
-    /// Collects one victim of a plane, and what levelling its wear asks for; whether there was one.
+    /// Collects one victim of a plane, then the blocks that wear levelling asks for. Returns
+    /// whether there was a victim.
     fn collect_one(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.ftl.next_victim(plane) else { return false };
         self.empty(victim);
@@ -114,10 +119,11 @@ impl Warmup<'_> {
         true
     }
 
+    /// Moves the valid pages of a victim and erases it.
     fn empty(&mut self, victim: BlockRef) {
         let mut pages = std::mem::take(&mut self.ftl.victim);
         pages.extend(self.ftl.victim_pages(victim));
-        // The pages' entries lie anywhere: first all their lines are asked for, then they are used.
+        // The entries lie anywhere in memory: first prefetch all their lines, then use them.
         for ask in [Ftl::prefetch_directory_of, Ftl::prefetch_entry_of] {
             pages.iter().for_each(|&from| ask(self.ftl, from));
         }

@@ -1,5 +1,5 @@
-//! Drives with a past: equal to a copy of them that holds everything in memory, and equal to what a long
-//! history of writes leaves behind.
+//! Drives that are not empty at the start: equal to a copy of them that holds everything in memory.
+//! Every page of the initial content has a place of its own.
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt, SeedableRng};
@@ -9,7 +9,7 @@ use ssdtune_model::config::{Allocation, GcPolicy, PlaneOrder, Sharing};
 use ssdtune_model::{Bytes, DeviceConfig};
 use std::collections::BTreeSet;
 
-/// A small drive of that number; policies and orders are walked through, the rest is drawn.
+/// The small drive with this number. Policies and orders are walked through, the rest is drawn.
 fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, InitialContent) {
     let rng = &mut Pcg64Mcg::seed_from_u64(number);
     let mut config = DeviceConfig::default();
@@ -58,6 +58,8 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, InitialContent) {
     (config, tenants, content)
 }
 
+/// The drive of a case with its initial content, and how many pages of each tenant hold data.
+/// `None` if the drive has no room for it.
 fn born(number: u64) -> Option<(Ftl, Vec<u64>)> {
     let (config, tenants, mut content) = case(number);
     let mut ftl = Ftl::new(&config, &tenants).ok()?;
@@ -67,11 +69,12 @@ fn born(number: u64) -> Option<(Ftl, Vec<u64>)> {
     content.footprints[0].retain(|range| range.start < range.end);
     match ftl.set_initial_content(&content) {
         Ok(used) => Some((ftl, used)),
-        Err(FtlError::NoRoomForPast { .. }) => None,
+        Err(FtlError::NoRoomForInitialContent { .. }) => None,
         Err(other) => panic!("case {number}: {other}"),
     }
 }
 
+/// Where every page of every tenant is.
 fn places(ftl: &mut Ftl) -> Vec<Option<u64>> {
     let mut all = Vec::new();
     for tenant in 0..ftl.tenants() {
@@ -99,7 +102,7 @@ fn every_page_has_a_place_of_its_own() {
             }
         }
         ftl.check();
-        // Records say of each place whose page it is, so the two directions agree.
+        // Records say whose page lies in each place, so the two directions agree.
         ftl.materialise();
         ftl.check();
         assert_eq!(places(&mut ftl), before, "case {number}");
@@ -107,7 +110,7 @@ fn every_page_has_a_place_of_its_own() {
     assert!(tried > 100, "{tried} drives had room");
 }
 
-/// Binds a tenant to other channels; its data stay where they are.
+/// Binds a tenant of both drives to other channels. Its data stay where they are.
 fn switch(defined: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
     let geometry = *defined.geometry();
     let tenant = rng.random_range(0..defined.tenants());
@@ -124,7 +127,8 @@ fn switch(defined: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
     }
 }
 
-/// A million operations over all cases, on a drive that computes its past and on one that has it stored.
+/// A million operations over all cases, each on a drive that computes its initial content and on
+/// one that has it stored.
 #[test]
 fn a_defined_drive_is_its_stored_copy() {
     let mut operations = 0;
@@ -139,7 +143,7 @@ fn a_defined_drive_is_its_stored_copy() {
         let rng = &mut Pcg64Mcg::seed_from_u64(!number);
         let mut full = false;
         for step in 0..8000 {
-            // On fewer channels drives soon fill up: not all of them switch.
+            // On fewer channels drives soon fill up, so not all of them switch.
             if number.is_multiple_of(2) && step % 2000 == 1000 {
                 switch(&mut defined, &mut stored, rng);
             }

@@ -1,10 +1,11 @@
-//! The real FTL against a slow, obviously correct one: the same random operations for a million steps over
-//! every victim policy, allocation, a spread of geometries, tenants, mapping caches and MQSim switches.
+//! The real FTL against a slow, obviously correct one: the same random operations for a million
+//! steps, over every victim policy, allocation, and a spread of geometries, tenants, mapping caches
+//! and MQSim switches.
 //!
-//! Every step compares what it touched; every few hundred steps everything is compared and [`Ftl::check`]
-//! walks the drive. A failing run is shrunk, and printed with the number that makes it happen again:
-//! `FTL_REFERENCE_CASE=17 cargo test -p ssdtune-ftl reference_model`. `FTL_REFERENCE_STEPS` and
-//! `FTL_REFERENCE_CASES` set the length and the number of runs.
+//! Every step compares what it touched. Every few hundred steps everything is compared, and
+//! [`Ftl::check`] walks the drive. A failing run is shrunk and printed with the number that repeats
+//! it: `FTL_REFERENCE_CASE=17 cargo test -p ssdtune-ftl reference_model`.
+//! `FTL_REFERENCE_STEPS` and `FTL_REFERENCE_CASES` set the length and the number of runs.
 //!
 //! [`Ftl::check`]: ssdtune_ftl::Ftl::check
 
@@ -17,10 +18,12 @@ mod shrink;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+/// A number from the environment.
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
+/// The random words that are the operations of a run.
 fn words(seed: u64, steps: u64) -> Vec<u64> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     (0..steps).map(|_| rng.random()).collect()
@@ -49,7 +52,7 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
             quiet.push(number);
         }
     }
-    // A test that never collects would agree on nothing much.
+    // A run that never collects proves little.
     println!(
         "collections, wear collections, moved pages, switches: {activity:?}; without any: {quiet:?}"
     );

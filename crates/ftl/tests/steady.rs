@@ -1,8 +1,8 @@
-//! A drive that is born in steady state behaves as one that was overwritten at random five times: per victim
-//! policy, over-provisioning and static order.
+//! A drive that starts in steady state behaves as one that was overwritten at random five times:
+//! for each victim policy, over-provisioning and static order.
 //!
-//! Two things are compared: write amplification right from the start with that over the fifth overwrite, and
-//! how many pages of each block are valid (Kolmogorov-Smirnov).
+//! Two things are compared: the write amplification right from the start with that over the fifth
+//! overwrite, and how many pages of each block are valid (Kolmogorov-Smirnov).
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -16,7 +16,7 @@ const BLOCKS: u32 = 1024;
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     policy: GcPolicy,
-    /// Spare over visible capacity.
+    /// Spare capacity divided by visible capacity.
     spare: f64,
     pages: u32,
     order: PlaneOrder,
@@ -46,7 +46,8 @@ fn drive(setting: Setting, seed: u64) -> Ftl {
     Ftl::new(&config, &specs).expect("a sound drive")
 }
 
-/// Pages written by random writes over those moved for them and themselves.
+/// Writes random pages. Returns the write amplification: pages written for the host or moved,
+/// divided by those written for the host.
 fn overwrite(ftl: &mut Ftl, used: u64, writes: u64, rng: &mut Pcg64Mcg) -> f64 {
     let before = ftl.counters().moved_pages;
     let mut warmup = ftl.warm_up();
@@ -60,8 +61,8 @@ fn valid_pages(ftl: &mut Ftl) -> Vec<u32> {
     (0..PLANES).flat_map(|plane| ftl.valid_pages(PlaneId(plane))).collect()
 }
 
-/// Largest distance of two empirical distributions, over what one in a thousand pairs of samples of the same
-/// distribution would exceed.
+/// The largest distance of two empirical distributions, divided by the distance that one in a
+/// thousand pairs of samples of the same distribution would exceed.
 fn kolmogorov_smirnov(left: &[u32], right: &[u32], most: u32) -> f64 {
     let share = |values: &[u32], count: u32| {
         values.iter().filter(|&&value| value <= count).count() as f64 / values.len() as f64
@@ -84,7 +85,8 @@ fn compare(setting: Setting) {
     overwrite(&mut aged, used, 4 * pages, rng);
     let expected = overwrite(&mut aged, used, pages, rng);
 
-    // One start is 5 % of the capacity, some 50 victims a plane: several make a mean.
+    // The writes from one start are 5 % of the capacity, with some 50 victims in each plane:
+    // several starts make a mean.
     let mut seen = Vec::new();
     let mut found = 0.0;
     for seed in 0..6 {

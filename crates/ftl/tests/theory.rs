@@ -1,8 +1,8 @@
-//! Write amplification against theory: uniform random writes to a drive that has been overwritten five times,
-//! per victim policy and over-provisioning.
+//! Write amplification against theory: uniform random writes to a drive that has been overwritten
+//! five times, for several victim policies and over-provisionings.
 //!
-//! The theory is the mean-field limit of many blocks (Desnoyers 2012, Van Houdt 2013), at effective spare:
-//! blocks that are free or open do not take part.
+//! The theory is the mean-field limit of many blocks (Desnoyers 2012, Van Houdt 2013), at the
+//! effective spare: blocks that are free or open do not take part.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -17,7 +17,7 @@ fn drive(policy: GcPolicy, spare: f64) -> Ftl {
     drive_of(policy, spare, 1)
 }
 
-/// All tenants share the only plane; each has write frontiers of its own.
+/// A drive of one plane that all tenants share. Each tenant has write frontiers of its own.
 fn drive_of(policy: GcPolicy, spare: f64, tenants: usize) -> Ftl {
     let mut config = DeviceConfig::default();
     config.bus.channels = 1;
@@ -28,7 +28,7 @@ fn drive_of(policy: GcPolicy, spare: f64, tenants: usize) -> Ftl {
     config.flash.pages_per_block = PAGES;
     config.flash.page_bytes = 4096;
     config.mapping.ideal = true;
-    // Over-provisioning is the share of the raw capacity; papers give spare over visible capacity.
+    // Over-provisioning is a share of the raw capacity; papers give spare over visible capacity.
     config.mapping.overprovisioning = spare / (1.0 + spare);
     config.gc.policy = policy;
     config.gc.threshold = 0.002;
@@ -40,11 +40,11 @@ fn drive_of(policy: GcPolicy, spare: f64, tenants: usize) -> Ftl {
 
 struct Steady {
     write_amplification: f64,
-    /// Logical pages over the pages of full blocks.
+    /// Logical pages divided by the pages of full blocks.
     utilisation: f64,
 }
 
-/// Fills the drive, overwrites it five times, and measures over one more time.
+/// Fills the drive, overwrites it five times, and measures during one more overwrite.
 fn steady(policy: GcPolicy, spare: f64, seed: u64) -> Steady {
     let mut ftl = drive(policy, spare);
     let pages = ftl.tenant_pages(0);
@@ -65,7 +65,7 @@ fn steady(policy: GcPolicy, spare: f64, seed: u64) -> Steady {
     let free = u64::from(ftl.free_blocks(PlaneId(0)));
     ftl.check();
     let moved = ftl.counters().moved_pages - before;
-    // Two open blocks, host data and moved pages, are half full on average.
+    // Two open blocks, for host data and for moved pages, are half full on average.
     let taking_part = u64::from(BLOCKS) - free - 1;
     Steady {
         write_amplification: 1.0 + moved as f64 / pages as f64,
@@ -73,7 +73,7 @@ fn steady(policy: GcPolicy, spare: f64, seed: u64) -> Steady {
     }
 }
 
-/// Where a function that grows with its argument is zero, between two bounds.
+/// Where a growing function is zero, between two bounds.
 fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);
@@ -82,9 +82,9 @@ fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     low
 }
 
-/// Blocks with `i` valid pages lose one at a rate `i / U` and new full blocks come at the rate `g` of
-/// collection, so there are `g U / i` of each down to the level `m + 1` where they are collected; a part `p`
-/// of them still gets down to `m`. The number of blocks and of valid pages give `m` and `p`.
+/// Blocks with i valid pages lose one at the rate i / U, and new full blocks come at the rate g of
+/// collection. So there are g U / i of each kind, down to the level m + 1 where they are collected;
+/// a part p of them still gets down to m. The number of blocks and of valid pages give m and p.
 fn greedy(utilisation: f64) -> f64 {
     let pages = f64::from(PAGES);
     let moved = |level: f64| {
@@ -98,8 +98,8 @@ fn greedy(utilisation: f64) -> f64 {
     pages / (pages - level)
 }
 
-/// Likewise, but every block with an invalid page is collected at the same rate, `s / U`: of the blocks with
-/// `i` valid pages there are `(i + 1) / (i + s)` times as many as with one more.
+/// Every block with an invalid page is collected at the same rate, s / U. Of the blocks with i
+/// valid pages there are (i + 1) / (i + s) times as many as of those with one more.
 fn random(utilisation: f64) -> f64 {
     let pages = f64::from(PAGES);
     let sums = |s: f64| {
@@ -119,8 +119,8 @@ fn random(utilisation: f64) -> f64 {
     pages / sums(root(1e-9, 1e6, excess)).1
 }
 
-/// A block is collected when all others have been filled since: a page survives that with
-/// `v = exp(-(1 - v) / utilisation)`.
+/// A block is collected when all others have been filled since. A page survives that with the
+/// chance v = exp(-(1 - v) / utilisation).
 fn fifo(utilisation: f64) -> f64 {
     let mut valid = 0.5f64;
     for _ in 0..10_000 {
@@ -158,15 +158,16 @@ fn random_collection_meets_its_mean_field() {
     compare(GcPolicy::Random, random, 0.02);
 }
 
-/// A part of the traffic and the part of the data that it goes to.
+/// A part of the traffic, and the part of the data that it goes to.
 struct Heat {
     writes: f64,
     pages: f64,
 }
 
-/// Hot and cold data in blocks of their own. Under the greedy policy a block of either kind is collected at the same
-/// number of valid pages, so each kind gets blocks in proportion to its data, and write amplification is that of
-/// uniform writes: separation takes all of the skew's harm away, and wins nothing more.
+/// Hot and cold data in blocks of their own. Under the greedy policy a block of either kind is
+/// collected at the same number of valid pages, so each kind gets blocks in proportion to its data,
+/// and write amplification is that of uniform writes: separation takes all of the skew's harm away,
+/// and wins nothing more.
 #[test]
 fn greedy_with_hot_and_cold_apart_is_greedy_under_uniform_writes() {
     for (writes, pages) in [(0.9, 0.1), (0.8, 0.2), (0.6, 0.4)] {
@@ -176,7 +177,7 @@ fn greedy_with_hot_and_cold_apart_is_greedy_under_uniform_writes() {
     }
 }
 
-/// First in, first out keeps every block for the same time, in which a hot page is overwritten more often.
+/// FIFO keeps every block for the same time, in which a hot page is overwritten more often.
 #[test]
 fn fifo_with_hot_and_cold_apart_meets_its_closed_form() {
     for (writes, pages) in [(0.9, 0.1), (0.8, 0.2), (0.6, 0.4)] {
@@ -184,8 +185,9 @@ fn fifo_with_hot_and_cold_apart_meets_its_closed_form() {
     }
 }
 
-/// Time counts host writes over the drive's data: in a block's life `t` a page survives with `exp(-t w / p)`, and
-/// what is written in it, moves included, fills all blocks once.
+/// Time counts host writes divided by the drive's data. In a block's life t, a page survives with
+/// the chance exp(-t w / p), and what is written in that time, moves included, fills all blocks
+/// once.
 fn fifo_apart(heat: &Heat, utilisation: f64) -> f64 {
     let kinds = [(heat.writes, heat.pages), (1.0 - heat.writes, 1.0 - heat.pages)];
     let written = |life: f64| -> f64 {
@@ -196,7 +198,8 @@ fn fifo_apart(heat: &Heat, utilisation: f64) -> f64 {
 }
 
 fn check_apart(policy: GcPolicy, heat: &Heat, theory: fn(&Heat, f64) -> f64) {
-    // Each tenant sees half of a drive with almost no spare; the cold data fill theirs, or all fill 85 %.
+    // Each tenant sees half of a drive with almost no spare. The cold data fill their half, or all
+    // data fill 85 % of the drive.
     let mut ftl = drive_of(policy, 0.002, 2);
     let half = ftl.tenant_pages(1) as f64;
     let held = (half / (1.0 - heat.pages)).min(2.0 * half * 0.85) as u64;
@@ -214,7 +217,8 @@ fn check_apart(policy: GcPolicy, heat: &Heat, theory: fn(&Heat, f64) -> f64) {
             warmup.write(tenant, rng.random_range(0..parts[tenant]), full).expect("room");
         }
     };
-    // Cold data are overwritten slowly: the drive settles when they have been collected some times.
+    // Cold data are overwritten slowly: the drive settles only when they have been collected some
+    // times.
     write(&mut ftl, 25 * held);
     let before = ftl.counters().moved_pages;
     write(&mut ftl, 5 * held);
@@ -226,7 +230,8 @@ fn check_apart(policy: GcPolicy, heat: &Heat, theory: fn(&Heat, f64) -> f64) {
     let expected = theory(heat, utilisation);
     let error = found / expected - 1.0;
     println!(
-        "{policy:?}, {:.0} % of writes to {:.0} % of data: {found:.4} measured, {expected:.4} expected, {:+.2} %",
+        "{policy:?}, {:.0} % of writes to {:.0} % of data: {found:.4} measured, {expected:.4} \
+         expected, {:+.2} %",
         100.0 * heat.writes,
         100.0 * heat.pages,
         100.0 * error

@@ -1,16 +1,17 @@
-//! Blocks whose content is defined by the drive's past: until one becomes a victim, it has no page records,
-//! only a bit for each page that was overwritten since.
+//! Blocks that hold the data of a drive's start. Their content is computed, not stored: until such
+//! a block becomes a victim it has no page records, only one bit for each page that says whether it
+//! was overwritten.
 
 use super::INVALID;
 use super::{Block, BlockState, Frontier, FrontierId, PROGRAMMED, PageRecord, Plane, SectorMask};
 
-/// What a plane knows of its past while nobody looks at it.
+/// What is known of a plane's initial content before anything in it is looked at.
 pub(crate) struct PlaneSummary {
-    /// Blocks that are not free.
+    /// Blocks that are not free. They have the lowest numbers.
     pub opened: u32,
-    /// How many blocks have become full, those collected since included.
+    /// How many blocks have become full before the start, those collected since included.
     pub fills: u64,
-    /// Valid pages that are defined.
+    /// Valid pages of the initial content.
     pub valid: u64,
     /// How often each block was erased.
     pub erases: u32,
@@ -22,13 +23,13 @@ impl Plane {
         self.fresh
     }
 
-    /// Continues a block that is partly written.
+    /// Makes a partly written block a frontier. `next` is the number of pages it holds.
     pub fn set_frontier(&mut self, tenant: usize, frontier: FrontierId, block: u32, next: u32) {
         self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
             Frontier { block, next };
     }
 
-    /// Takes a past without block records.
+    /// Takes over an initial content without making block records.
     pub fn sleep(&mut self, summary: PlaneSummary) {
         self.fresh = summary.opened;
         self.fills += summary.fills;
@@ -37,7 +38,8 @@ impl Plane {
         self.asleep = true;
     }
 
-    /// Makes the block records; what the defined ones hold comes by [`Plane::define`].
+    /// Makes the block records of the initial content. [`Plane::set_block`] then says what each
+    /// block holds.
     pub fn wake(&mut self) {
         self.asleep = false;
         for block in &mut self.blocks {
@@ -59,12 +61,13 @@ impl Plane {
         self.overwritten = vec![0; opened * self.words()];
     }
 
-    /// Words of bits that a block has.
+    /// Words of `overwritten` that one block takes.
     fn words(&self) -> usize {
         self.pages_per_block.div_ceil(u64::BITS) as usize
     }
 
-    /// Says whose a block is and, of a full one, how many of its pages are invalid and when it became full.
+    /// Says whose data a block holds. A full block also gets its number of invalid pages and the
+    /// time at which it became full.
     pub fn set_block(
         &mut self,
         block: u32,
@@ -82,6 +85,7 @@ impl Plane {
         }
     }
 
+    /// Notes that a page of the initial content was overwritten.
     pub(super) fn overwrite(&mut self, block: u32, page: u32) {
         let at = block as usize * self.words() + (page / u64::BITS) as usize;
         let bit = 1 << (page % u64::BITS);
@@ -94,7 +98,8 @@ impl Plane {
         self.overwritten[at] >> (page % u64::BITS) & 1 != 0
     }
 
-    /// Makes the page records of a defined block. `owner` names the entry whose page was defined there.
+    /// Makes the page records of a computed block. `owner` names the page-table entry that each
+    /// page belonged to at the start.
     pub fn materialise(
         &mut self,
         block: u32,

@@ -1,8 +1,8 @@
-//! What the mapping cache holds at the start: a seeded choice of the mapped pages, each computed when it is
-//! used, changed or pushed out.
+//! What the mapping cache holds at the start: a random choice of the pages with data. Each of these
+//! mappings is computed when it is used, when it changes or when it leaves the cache.
 //!
-//! InitialMappings are older than every mapping used since. A page's number beside its page-table entry says how it
-//! stands to them: never used, changed by a move while still a seed, or not a seed any more.
+//! Initial mappings are older than every mapping used since. The [`CacheStatus`] beside a page's
+//! entry says whether its mapping still is one.
 
 use super::permutation::{Permutation, mix};
 use super::{ComputedContent, Start};
@@ -10,26 +10,28 @@ use crate::ftl::Ftl;
 use crate::page_table::{CacheStatus, EntryRef};
 use serde::{Deserialize, Serialize};
 
-/// The seeds of one cache, in the order in which they leave.
+/// The initial mappings of one cache, numbered in the order in which they leave it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct InitialMappings {
     order: Order,
-    /// None before is a seed any more.
+    /// All mappings with smaller numbers have left or were used.
     next: u64,
+    /// Number of initial mappings at the start.
     end: u64,
-    /// InitialMappings that are left.
+    /// Initial mappings that are still in the cache and unused.
     pub left: u64,
 }
 
+/// Which pages the mappings belong to. Pages are given by their rank among all pages with data.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Order {
-    /// The nth seed is the page of this rank.
+    /// The nth mapping is that of the page with the nth rank of a permutation.
     Random(Permutation),
-    /// It is n pages after the first.
+    /// The nth mapping is that of the page n ranks after this one.
     From(u64),
 }
 
-/// A mapping that leaves the cache without ever having been used.
+/// A mapping that leaves the cache without having been used since the start.
 pub(crate) struct Evicted {
     pub page: u64,
     pub changed: bool,
@@ -38,6 +40,7 @@ pub(crate) struct Evicted {
 impl InitialMappings {
     pub const NONE: Self = Self { order: Order::From(0), next: 0, end: 0, left: 0 };
 
+    /// The rank of the page of the nth mapping.
     fn rank(&self, nth: u64) -> u64 {
         match self.order {
             Order::Random(order) => order.forward(nth),
@@ -45,6 +48,8 @@ impl InitialMappings {
         }
     }
 
+    /// Whether the mapping of the page with this rank is among those that have not left. A mapping
+    /// that was used is not told apart here.
     fn holds(&self, rank: u64) -> bool {
         let nth = match self.order {
             Order::Random(order) => Some(order.back(rank)),
@@ -55,11 +60,12 @@ impl InitialMappings {
 }
 
 impl ComputedContent {
-    /// The tenants that share a cache, and how many pages of theirs hold data.
+    /// The tenants that use a cache.
     fn sharers(&self, cache: usize, caches: usize) -> std::ops::Range<usize> {
         if caches == 1 { 0..self.tenants.len() } else { cache..cache + 1 }
     }
 
+    /// The rank of a page among all pages with data of the tenants that share its cache.
     fn initial_mapping_rank(
         &self,
         sharers: std::ops::Range<usize>,
@@ -70,6 +76,7 @@ impl ComputedContent {
         Some(before + self.members(tenant).rank(lpn)?)
     }
 
+    /// The tenant and the logical page with a rank among all pages with data of some tenants.
     fn initial_mapping_page(&self, sharers: std::ops::Range<usize>, mut rank: u64) -> (usize, u64) {
         for tenant in sharers.clone() {
             let members = self.members(tenant);
@@ -83,7 +90,8 @@ impl ComputedContent {
 }
 
 impl Ftl {
-    /// Fills the mapping caches.
+    /// Fills the mapping caches: with random pages of a steady drive, with the pages written last
+    /// of a sequential one.
     pub(super) fn fill_mapping_caches(&mut self, start: Start) {
         let Some(content) = &self.initial_content else { return };
         let caches = self.caches.len();
@@ -95,14 +103,14 @@ impl Ftl {
             let order = match start {
                 Start::Steady if pages > 0 => Order::Random(Permutation::new(pages, key)),
                 Start::Steady => Order::From(0),
-                // The last pages written.
+                // The pages written last.
                 Start::Sequential => Order::From(pages - end),
             };
             cache.initial = InitialMappings { order, next: 0, end, left: end };
         }
     }
 
-    /// Whether a mapping is in the cache since the start, unused so far.
+    /// Whether a mapping is in the cache since the start and was not used so far.
     pub(crate) fn is_initial_mapping(
         &self,
         cache: usize,
@@ -128,7 +136,7 @@ impl Ftl {
         }
     }
 
-    /// Makes a seed an ordinary mapping, used just now.
+    /// Turns an initial mapping into an ordinary one that was used just now.
     pub(crate) fn adopt_initial_mapping(
         &mut self,
         cache: usize,
@@ -144,7 +152,8 @@ impl Ftl {
         self.table.set_status(at, CacheStatus::Slot(slot));
     }
 
-    /// Drops the oldest seed that can leave.
+    /// Drops the oldest initial mapping that can leave. One that has changed can leave only if its
+    /// translation page can be written.
     pub(crate) fn evict_initial_mapping(&mut self, cache: usize) -> Option<Evicted> {
         let mut nth = self.caches[cache].initial.next;
         while self.caches[cache].initial.left > 0 && nth < self.caches[cache].initial.end {
@@ -174,6 +183,7 @@ impl Ftl {
         None
     }
 
+    /// The page-table entry of the nth initial mapping of a cache.
     fn initial_mapping_page(&self, cache: usize, nth: u64) -> u64 {
         let content = self.initial_content.as_ref().expect("a cache has seeds from a content");
         let sharers = content.sharers(cache, self.caches.len());
@@ -182,7 +192,7 @@ impl Ftl {
         self.tenants[tenant].base + lpn
     }
 
-    /// Stores all seeds as ordinary mappings.
+    /// Turns all initial mappings into ordinary ones.
     pub(super) fn store_initial_mappings(&mut self) {
         for cache in 0..self.caches.len() {
             for nth in self.caches[cache].initial.next..self.caches[cache].initial.end {

@@ -1,22 +1,24 @@
-//! Which of a run of numbers hold data at the start: all below a limit, and ranges above it.
+//! A set of page numbers with ranks: which pages hold data at the start.
 //!
-//! Ranks and their inverse by binary search over the ranges; 16 B a range.
+//! The set is made of all numbers below a limit, and of ranges above it. A rank, or the page with a
+//! rank, takes a binary search over the ranges. Memory: 16 B for each range.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A set of numbers with ranks.
+/// A set of page numbers. The rank of a member is the number of smaller members.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PageSet {
-    /// All numbers below are members.
+    /// All numbers below this are members.
     prefix: u64,
-    /// First number and rank of each range above the prefix, ascending.
+    /// First number and rank of each range above the prefix, in ascending order.
     ranges: Vec<(u64, u64)>,
+    /// Number of members.
     len: u64,
 }
 
 impl PageSet {
-    /// All numbers below `prefix` and the `ranges`, which are ascending and apart.
+    /// The numbers below `prefix`, and the `ranges`, which are ascending and do not touch.
     pub fn new(prefix: u64, ranges: impl Iterator<Item = Range<u64>>) -> Self {
         let mut members = Self { prefix, ranges: Vec::new(), len: prefix };
         for range in ranges {
@@ -29,7 +31,8 @@ impl PageSet {
         members
     }
 
-    /// The footprint first, then filler from the lowest number on until `target` of `count` numbers are in.
+    /// The pages of a footprint, then the lowest other ones, until the set has `target` of `count`
+    /// pages. A larger footprint is taken in full.
     pub fn covering(footprint: &[Range<u64>], target: u64, count: u64) -> Self {
         let needed: u64 = footprint.iter().map(|range| range.end - range.start).sum();
         let mut filler = target.min(count).saturating_sub(needed);
@@ -46,13 +49,14 @@ impl PageSet {
         Self::new(prefix, footprint.iter().cloned())
     }
 
-    /// The members that leave the remainder `position` divided by `stride`, as their quotients.
+    /// The quotients of all members that leave the remainder `position` when divided by `stride`.
     pub fn every(&self, stride: u64, position: u64) -> Self {
         let quotients = |end: u64| (end + stride - 1 - position) / stride;
         let ranges = self.ranges().map(|range| quotients(range.start)..quotients(range.end));
         Self::new(quotients(self.prefix), ranges)
     }
 
+    /// The ranges above the prefix.
     fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         (0..self.ranges.len()).map(|index| {
             let (start, rank) = self.ranges[index];
@@ -61,11 +65,12 @@ impl PageSet {
         })
     }
 
+    /// Number of members.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// How many members are below one.
+    /// The rank of a number; `None` if it is no member.
     #[inline]
     pub fn rank(&self, number: u64) -> Option<u64> {
         if number < self.prefix {
@@ -90,6 +95,7 @@ impl PageSet {
         start + (rank - first)
     }
 
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         (self.ranges.capacity() * size_of::<(u64, u64)>()) as u64
     }

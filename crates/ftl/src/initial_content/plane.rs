@@ -1,4 +1,5 @@
-//! The past of one plane: how many valid pages each of its blocks holds, and whose they are.
+//! The initial content of one plane: how many valid pages each of its blocks holds, and whose they
+//! are.
 
 use super::page_set::PageSet;
 use super::permutation::{Permutation, mix};
@@ -11,23 +12,25 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
 use std::cmp::Reverse;
 
-/// The pages of one tenant in a plane.
+/// The pages that one tenant has in a plane.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Group {
     pub tenant: usize,
-    /// The plane's number among the tenant's.
+    /// The number of this plane among the tenant's planes.
     pub position: u64,
+    /// The tenant's pages in this plane, numbered within the plane.
     pub members: PageSet,
-    /// Full blocks it has.
+    /// Full blocks that hold them.
     full: u32,
-    /// Frontiers and how many of their pages are written.
+    /// Open blocks that hold them: the frontier, and how many pages are written.
     open: Vec<(FrontierId, u32)>,
-    /// Of its pages over the valid pages of its blocks; none where they lie in order.
+    /// How the pages are spread over the valid pages of the blocks; `None` if they lie in order.
     shuffle: Option<Permutation>,
-    /// Its blocks, and how many of its pages lie in earlier ones; empty while the plane sleeps.
+    /// Numbers of the blocks. Empty while the plane sleeps.
     blocks: Vec<u32>,
+    /// For each block, the pages that lie in earlier blocks. Empty while the plane sleeps.
     starts: Vec<u32>,
-    /// Blocks filled since each of the full ones.
+    /// For each full block, the number of blocks filled since. Empty while the plane sleeps.
     ages: Vec<u32>,
 }
 
@@ -46,6 +49,7 @@ impl Group {
         }
     }
 
+    /// Pages in open blocks.
     fn opened(&self) -> u64 {
         self.open.iter().map(|&(_, filled)| u64::from(filled)).sum()
     }
@@ -56,27 +60,32 @@ impl Group {
     }
 }
 
+/// The initial content of one plane.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct PlaneContent {
     pub groups: Vec<Group>,
-    /// First block whose content is defined.
+    /// Number of the first block of the initial content. Blocks before it hold translation pages.
     first: u32,
-    /// Full ones among them; they come first, the oldest leading.
+    /// Full blocks of the initial content. They come before the open ones, oldest first.
     full: u32,
     /// Pages of a block.
     pages: u32,
-    /// Full blocks hold their pages in any order.
+    /// The pages of full blocks lie at random offsets.
     shuffled: bool,
     seed: u64,
-    /// The group of each block, from `first` on; empty while the plane sleeps.
+    /// Number of the group of each block, counted from `first`. Empty while the plane sleeps.
     owners: Vec<u16>,
 }
 
-/// A tenant with fewer blocks of data than this has no page in an open one.
+/// A tenant needs this many blocks of data before some of its pages lie in open blocks.
 const OPEN_FROM: u64 = 4;
 
 impl Ftl {
-    /// Divides the blocks of a plane among what lies there, without looking at any.
+    /// Divides the blocks of a plane among the tenants that have data there, without making any
+    /// record.
+    ///
+    /// # Errors
+    /// The plane has no room for the data, or more pages than 32 bits can number.
     pub(super) fn settle(
         &mut self,
         id: PlaneId,
@@ -88,7 +97,7 @@ impl Ftl {
         }
         let plane = &mut self.planes[id.index()];
         let pages = u64::from(self.geometry.pages_per_block);
-        // Places in a plane are counted in 32 bits.
+        // Positions in a plane are counted in 32 bits.
         let bits = u64::BITS - self.geometry.pages_per_plane().leading_zeros();
         if bits > u32::BITS {
             return Err(FtlError::TooLarge { bits, limit: u32::BITS });
@@ -106,7 +115,8 @@ impl Ftl {
         }
         let open: u32 = content.groups.iter().map(|group| group.open.len() as u32).sum();
         let settled: u64 = content.groups.iter().map(Group::settled).sum();
-        // Unless told otherwise, steady is a plane that has just collected: its pool is at the threshold.
+        // Unless told otherwise, a steady plane has just collected: its free blocks are at the
+        // threshold.
         let spared = match spec.start {
             Start::Sequential => self.config.reserve + 1,
             Start::Steady if self.config.analytic_start => self.config.threshold / 2,
@@ -122,7 +132,7 @@ impl Ftl {
         if needed > u64::from(room)
             || is_steady && settled + u64::from(room) > u64::from(room) * pages
         {
-            return Err(FtlError::NoRoomForPast { plane: id.0, blocks: needed, room });
+            return Err(FtlError::NoRoomForInitialContent { plane: id.0, blocks: needed, room });
         }
         match spec.start {
             Start::Sequential => {
@@ -147,10 +157,11 @@ impl Ftl {
     }
 }
 
-/// How far the frontiers of a tenant are: anywhere, so that planes do not run out of step together.
+/// Decides how far the frontiers of a tenant are filled: at random, so that the planes do not run
+/// in step.
 fn open_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: bool) {
     let held = group.members.len();
-    // Where frontiers own a block from the beginning it is still empty.
+    // Where every frontier owns a block from the beginning, that block is still empty.
     if eager {
         return;
     }
@@ -168,7 +179,7 @@ fn open_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: 
     }
 }
 
-/// Gives each group its part of the blocks, as many as it needs at least.
+/// Gives each group its part of the blocks, and at least as many as its data need.
 fn share(groups: &mut [Group], room: u32, settled: u64, pages: u64) {
     let (mut blocks, mut rest) = (u64::from(room), settled);
     for group in groups {
@@ -181,12 +192,12 @@ fn share(groups: &mut [Group], room: u32, settled: u64, pages: u64) {
 }
 
 impl PlaneContent {
-    /// No block was filled longer ago, counted in blocks filled since.
+    /// An upper bound of all ages, counted in blocks filled since.
     fn oldest(&self) -> f64 {
         16.0 * f64::from(self.full)
     }
 
-    /// Says how many pages lie in which block.
+    /// Decides how many pages of each group lie in which block.
     pub(super) fn lay_out(
         &mut self,
         fullest_first: bool,
@@ -208,7 +219,7 @@ impl PlaneContent {
                     (stationary.age(older(block)) * f64::from(self.full)).min(oldest) as u32
                 });
                 group.ages.extend(ages);
-                // A golden-section walk fills every age and every count evenly.
+                // A golden-section walk spreads the draws evenly over all ages and all counts.
                 let offset = mix(seed ^ index as u64) as f64 / u64::MAX as f64;
                 let draw = |block: &u32| {
                     let chance = f64::from(*block).mul_add(0.618_033_988_749_895, offset).fract();
@@ -242,7 +253,7 @@ impl PlaneContent {
         }
     }
 
-    /// Gives a plane its block records.
+    /// Makes the block records of a plane.
     pub fn open(&self, plane: &mut Plane) {
         let fills = plane.fills();
         plane.wake();
@@ -260,17 +271,19 @@ impl PlaneContent {
         }
     }
 
+    /// Numbers of the open blocks.
     pub fn open_blocks(&self) -> impl Iterator<Item = u32> + '_ {
         let open = self.groups.iter().map(|group| group.open.len() as u32).sum::<u32>();
         (0..open).map(|nth| self.first + self.full + nth)
     }
 
+    /// How the pages of a block are spread over its offsets; `None` if they lie in order.
     fn offsets(&self, block: u32) -> Option<Permutation> {
         (self.shuffled && block < self.first + self.full)
             .then(|| Permutation::new(self.pages.into(), self.seed ^ (u64::from(block) << 40)))
     }
 
-    /// Block and page of a group's page by its rank.
+    /// The block and the offset of the page with a rank in a group.
     #[inline]
     pub fn place(&self, group: usize, rank: u64) -> (u32, u32) {
         let group = &self.groups[group];
@@ -281,7 +294,8 @@ impl PlaneContent {
         (block, offset)
     }
 
-    /// Whose page lies there: group and rank.
+    /// The group and the rank of the page that lies at an offset of a block; `None` if there is
+    /// none.
     pub fn owner(&self, block: u32, page: u32) -> Option<(usize, u64)> {
         let index = usize::from(self.owners[(block - self.first) as usize]);
         let group = &self.groups[index];
@@ -294,6 +308,7 @@ impl PlaneContent {
         Some((index, group.shuffle.map_or(place, |shuffle| shuffle.back(place))))
     }
 
+    /// Memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let group = |group: &Group| {
             size_of::<Group>() as u64
@@ -313,13 +328,14 @@ impl Group {
     }
 }
 
-/// The group of each full block: all groups age evenly.
+/// The group of each full block. Groups take turns in proportion to their blocks, so that all of
+/// them age evenly.
 fn interleave(groups: &[Group], full: u32) -> Vec<u16> {
     let mut given = vec![0u32; groups.len()];
     let next = |_| {
         let behind = |&index: &usize| {
             let group: &Group = &groups[index];
-            // Where its next block would stand if its blocks stood evenly among all.
+            // Where its next block would stand if its blocks were spread evenly.
             (u64::from(given[index]) + 1) * u64::from(full) / u64::from(group.full).max(1)
                 + if given[index] < group.full { 0 } else { 1 << 40 }
         };
@@ -330,7 +346,7 @@ fn interleave(groups: &[Group], full: u32) -> Vec<u16> {
     (0..full).map(next).collect()
 }
 
-/// Moves the counts to the right sum, a page here and there.
+/// Brings the counts to the right sum by adding or removing single pages here and there.
 fn balance(valid: &mut [u32], target: u64, pages: u32, seed: u64) {
     let sum: u64 = valid.iter().map(|&count| u64::from(count)).sum();
     let blocks = valid.len();

@@ -1,32 +1,37 @@
-//! How many pages of a block are valid, and how old it is, when uniform random writes have gone on for ever.
+//! How many pages of a block are valid, and how old the block is, after uniform random writes have
+//! gone on for a long time.
 //!
-//! Mean-field theory (Desnoyers, SYSTOR'12; Van Houdt, SIGMETRICS'13): many blocks of `n` pages, a share
-//! `rho` of all pages valid. Between two collections n - E[victim] pages are overwritten, each the same for
-//! all valid pages, so the flow of blocks from i to i - 1 valid pages is `i m_i / c` with
-//! `c = rho n / (n - E[victim])`, and it equals the chance that a block ends with fewer than i. Each policy is
-//! one rule for that chance. Policies that look at a block's age are followed along it.
+//! Mean-field theory (Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013) of many blocks of n
+//! pages, of which a share rho is valid. Between two collections, n - E(victim) pages are
+//! overwritten; every valid page is equally likely. So blocks go from i to i - 1 valid pages at the
+//! rate `i m_i / c`, where m_i is the share of blocks with i valid pages and `c = rho n / (n -
+//! E(victim))`. In the steady state that rate equals the chance that a block ends with fewer than i
+//! valid pages. Each policy is one rule for this chance. For policies that look at a block's age,
+//! the blocks are followed along their age.
 //!
-//! Left out: pages invalidated while their block is still open, and that blocks are whole numbers; both
-//! vanish with many blocks. Cost: some n^2 steps once for each policy and share (below 1 ms for 256 pages).
+//! Left out: pages that are invalidated while their block is still open, and that the number of
+//! blocks is a whole number. Both vanish with many blocks. Cost: about n^2 steps, once for each
+//! policy and each share of valid pages (below 1 ms for n = 256).
 
 use crate::gc::VictimRules;
 use ssdtune_model::config::GcPolicy;
 
-/// Blocks of about the same age.
+/// Blocks of about the same age. Ages are counted in blocks filled since, divided by the number of
+/// all blocks.
 #[derive(Clone, Debug)]
 struct AgeClass {
-    /// Share of all blocks that are as young or younger.
+    /// The share of all blocks that are as young as these or younger.
     up_to: f64,
-    /// When the class ends, in blocks filled since, over all blocks. More than `up_to` where older blocks have
-    /// been collected already.
+    /// The largest age in the class. It is more than `up_to` if some blocks of this age have been
+    /// collected already.
     age: f64,
-    /// Fewest valid pages.
+    /// The smallest number of valid pages.
     first: u32,
-    /// Share of the class with at most `first`, `first + 1`, … valid pages.
+    /// The share of the class with at most `first`, `first + 1`, ... valid pages.
     cumulative: Vec<f64>,
 }
 
-/// The joint distribution of age and valid pages.
+/// The joint distribution of age and valid pages, as classes of growing age.
 #[derive(Clone, Debug)]
 pub(crate) struct Stationary {
     classes: Vec<AgeClass>,
@@ -34,10 +39,11 @@ pub(crate) struct Stationary {
 
 /// Steps in which ages are followed.
 const AGES: u32 = 128;
+/// Steps of a bisection.
 const HALVINGS: u32 = 48;
 
 impl Stationary {
-    /// The distribution over `blocks` blocks of which a share `rho` is valid, `0 < rho < 1`.
+    /// The distribution over `blocks` blocks of which a share `rho` is valid, where 0 < rho < 1.
     pub fn new(rules: &VictimRules, blocks: u32, rho: f64) -> Self {
         let model = Model { pages: rules.pages_per_block as usize, rho };
         let random_min = |min: u32| model.counts_to(|c| model.random(c, min as usize));
@@ -56,16 +62,19 @@ impl Stationary {
         }
     }
 
+    /// A distribution in which the age says nothing about the valid pages.
     fn ageless(masses: &[f64]) -> Self {
         Self { classes: vec![AgeClass::new(1.0, masses)] }
     }
 
+    /// The class of the block that is older than a share of all blocks.
     fn class(&self, older: f64) -> usize {
         let class = self.classes.partition_point(|class| class.up_to <= older);
         class.min(self.classes.len() - 1)
     }
 
-    /// When the block that is older than a share of all became full: in blocks filled since, over all blocks.
+    /// The age of the block that is older than a share of all blocks: blocks filled since, divided
+    /// by the number of all blocks.
     pub fn age(&self, older: f64) -> f64 {
         let class = self.class(older);
         let (from, start) = class
@@ -75,7 +84,8 @@ impl Stationary {
         start + (age - start) * ((older - from) / (up_to - from)).clamp(0.0, 1.0)
     }
 
-    /// Valid pages of the block that is older than a share of all, drawn by `chance`.
+    /// The number of valid pages of the block that is older than a share of all blocks. `chance`,
+    /// between 0 and 1, is the random draw.
     pub fn valid(&self, older: f64, chance: f64) -> u32 {
         let class = &self.classes[self.class(older)];
         let more = class.cumulative.partition_point(|&up_to| up_to <= chance);
@@ -84,11 +94,13 @@ impl Stationary {
 }
 
 impl AgeClass {
-    /// From the masses of 0, 1, … valid pages, in any unit; none was collected before.
+    /// A class of which no block has been collected. `masses` are the weights of 0, 1, ... valid
+    /// pages, in any unit.
     fn new(up_to: f64, masses: &[f64]) -> Self {
         Self::aged(up_to, up_to, masses)
     }
 
+    /// A class whose largest age is given.
     fn aged(up_to: f64, age: f64, masses: &[f64]) -> Self {
         let total: f64 = masses.iter().sum();
         let some = |mass: &f64| *mass > total * 1e-12;
@@ -103,23 +115,26 @@ impl AgeClass {
     }
 }
 
+/// Blocks of `pages` pages, of which a share `rho` is valid.
 struct Model {
     pages: usize,
     rho: f64,
 }
 
 impl Model {
+    /// The mean number of valid pages.
     fn valid(&self) -> f64 {
         self.rho * self.pages as f64
     }
 
-    /// The masses of 0..=n valid pages for the `c` at which their mean is right. The mean grows with `c`
-    /// where the rule leaves a mass at all.
+    /// The masses of 0 to n valid pages for the c at which their mean is right. `masses` gives them
+    /// for a c, or `None` if the rule leaves nothing; their mean grows with c.
     fn counts_to(&self, masses: impl Fn(f64) -> Option<Vec<f64>>) -> Vec<f64> {
         let mean = |masses: &[f64]| -> f64 {
             masses.iter().enumerate().map(|(i, mass)| i as f64 * mass).sum()
         };
-        // A fresh victim has none valid: c is at least rho; c without bound is a drive without spare.
+        // If victims hold no valid page, c is rho. If c grows without bound, the drive has no spare
+        // pages.
         let (mut low, mut high) = (self.rho.ln(), (1e6f64).ln());
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
@@ -131,12 +146,14 @@ impl Model {
         masses(low.exp()).unwrap_or_else(|| self.greedy())
     }
 
-    /// Takes the fewest: every block falls to j, where some of them are.
+    /// The victim has the fewest valid pages. All blocks fall to a level j, and some of those at j
+    /// are victims.
     fn greedy(&self) -> Vec<f64> {
         let mut masses = vec![0.0; self.pages + 1];
         let mut harmonic = 0.0;
         for j in (1..=self.pages).rev() {
-            // Victims have j - share valid: c = rho n / (n - j + share), and all masses sum to one.
+            // Victims have j - share valid pages on average. So c = rho n / (n - j + share), and
+            // all masses add up to 1.
             let sum = |share: f64| {
                 let c = self.valid() / (self.pages as f64 - j as f64 + share);
                 c * (harmonic + share / j as f64)
@@ -156,22 +173,23 @@ impl Model {
             }
             harmonic += 1.0 / j as f64;
         }
-        // With much spare blocks wait with no valid page.
+        // With much spare space, blocks without a valid page wait to be collected.
         masses[0] = (1.0 - masses.iter().sum::<f64>()).max(0.0);
         masses
     }
 
-    /// The best of `d` blocks that have an invalid page.
+    /// The victim is the best of `d` random blocks that have an invalid page.
     fn choices(&self, c: f64, d: i32) -> Option<Vec<f64>> {
         let mut masses = vec![0.0; self.pages + 1];
         masses[self.pages] = c / self.pages as f64;
-        // Shares among the blocks that can be drawn: `above` have more than i valid pages. The best has fewer
-        // than i unless all have at least that.
+        // Shares among the blocks that can be drawn; `above` of them have more than i valid pages.
+        // The best of d has fewer than i unless all d have at least i.
         let drawable = 1.0 - masses[self.pages];
         let mut above = 0.0;
         for i in (1..self.pages).rev() {
             let scale = c / (i as f64 * drawable);
-            // y + scale y^d = above + scale: convex, so Newton from above falls to the root.
+            // y + scale y^d = above + scale. The left side is convex, so Newton's method from above
+            // falls to the root.
             let mut y: f64 = 1.0;
             for _ in 0..50 {
                 let power = y.powi(d - 1);
@@ -189,7 +207,7 @@ impl Model {
         (drawable > 0.0).then_some(masses)
     }
 
-    /// Any block that has at least `min` invalid pages.
+    /// The victim is any block with at least `min` invalid pages.
     fn random(&self, c: f64, min: usize) -> Option<Vec<f64>> {
         let mut masses = vec![0.0; self.pages + 1];
         let most = self.pages.saturating_sub(min);
@@ -211,7 +229,7 @@ impl Model {
         Some(masses)
     }
 
-    /// Takes the oldest: a page of age x is still valid with chance exp(-x).
+    /// The victim is the oldest block. A page of age x is still valid with the chance exp(-x).
     fn fifo(&self) -> Stationary {
         let (mut low, mut high) = (1e-9, 1e3);
         for _ in 0..2 * HALVINGS {
@@ -221,7 +239,8 @@ impl Model {
         Stationary { classes: self.by_age(low, 1.0) }
     }
 
-    /// Classes of blocks from which none was taken yet, up to age `end`; together a share of all.
+    /// Classes up to the age `end` of blocks from which none was collected. Together they are a
+    /// `share` of all blocks.
     fn by_age(&self, end: f64, share: f64) -> Vec<AgeClass> {
         let class = |k: u32| {
             let age = end * (f64::from(k) + 0.5) / f64::from(AGES);
@@ -231,9 +250,11 @@ impl Model {
         (0..AGES).map(class).collect()
     }
 
-    /// Takes the fewest among the oldest: blocks reach the window untouched, in it the rule is greedy.
+    /// The victim is the best of the oldest blocks. Blocks reach the window untouched; inside it,
+    /// the rule is greedy.
     fn windowed(&self, window: f64) -> Stationary {
-        // From c: what enters the window, its masses there, and how many valid pages victims have.
+        // For a c: the blocks that enter the window, the masses inside it, and the mean of the
+        // victims' valid pages.
         let inside = |c: f64| {
             let entering = binomial(self.pages, (-(1.0 - window) / c).exp());
             let mut masses = vec![0.0; self.pages + 1];
@@ -259,7 +280,7 @@ impl Model {
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
             let (_, victim) = inside(middle.exp());
-            // Slower ageing leaves more valid pages to victims, who then ask for slower ageing.
+            // Slower ageing leaves more valid pages in the victims, and these demand slower ageing.
             let asked = self.valid() / (self.pages as f64 - victim).max(1e-9);
             if asked > middle.exp() { low = middle } else { high = middle }
         }
@@ -268,9 +289,11 @@ impl Model {
         Stationary { classes }
     }
 
-    /// Takes the block whose (1 - u) age / (1 + u) is largest: when it passes a bound.
+    /// The victim is the block with the largest (1 - u) age / (1 + u): it leaves when that exceeds
+    /// a bound.
     fn cost_benefit(&self) -> Stationary {
-        // First in, first out needs the longest lives; no block gets much older here.
+        // Under FIFO all blocks live long, and with uniform writes no block gets much older than
+        // there. So this range suffices.
         let (mut low, mut high) = (0.0, 1e3);
         let mut found = self.lives(high);
         for _ in 0..24 {
@@ -292,7 +315,7 @@ impl Model {
         Stationary { classes: found.iter().enumerate().map(class).collect() }
     }
 
-    /// Masses of valid pages, age by age, of blocks that leave when their benefit passes a bound.
+    /// The masses of valid pages for each age, if blocks leave when their benefit exceeds a bound.
     fn lives(&self, bound: f64) -> Vec<Vec<f64>> {
         let step = 2.0 * (1.0 - self.rho) / f64::from(AGES);
         let lost = 1.0 - (-step).exp();
@@ -328,6 +351,7 @@ impl Model {
     }
 }
 
+/// The mean number of valid pages.
 fn mean_of(lives: &[Vec<f64>]) -> f64 {
     let (mut pages, mut blocks) = (0.0, 0.0);
     for masses in lives {
@@ -339,14 +363,14 @@ fn mean_of(lives: &[Vec<f64>]) -> f64 {
     pages / blocks
 }
 
-/// The chances of 0..=n successes.
+/// The chances of 0 to n successes in n trials with chance p.
 fn binomial(n: usize, p: f64) -> Vec<f64> {
     let mut masses = vec![0.0; n + 1];
     if p >= 1.0 {
         masses[n] = 1.0;
         return masses;
     }
-    // From the mode outwards, so that nothing underflows where the mass is.
+    // From the mode outwards, so that nothing underflows where most of the mass is.
     let mode = ((n as f64 + 1.0) * p).floor().min(n as f64) as usize;
     masses[mode] = 1.0;
     let odds = p / (1.0 - p);

@@ -1,28 +1,36 @@
-//! ASA-FTL (Xie et al., 2017): hot, warm and cold by k-means over update frequency, learned from a sample.
+//! ASA-FTL (Xie et al., 2017): hot, warm and cold data by k-means over update frequency, learned
+//! from a sample.
 //!
-//! As HAML-SSD describes it: one dimension, K = 3, sampling instead of slices. Ours: each region has a counter
-//! that is halved in every window (as many writes as a quarter of the logical pages), every window clusters the
-//! counters of a sample of at most 4,096 regions that are evenly spread, and the middles between the three
-//! centroids are the thresholds of the next window. About 0.1 ms for a training.
+//! As the HAML-SSD paper describes it: one dimension, K = 3, sampling instead of slices. The
+//! details are ours. Each region of pages has a counter that is halved in every window; a window
+//! has as many writes as a quarter of the logical pages. At the end of each window, k-means
+//! clusters the counters of at most 4,096 regions that are evenly spread. The middles between the
+//! three centroids are the thresholds of the next window. A training takes about 0.1 ms.
 
 use super::heat::{Heat, Warmth};
 use super::{Policy, Write};
 use serde::{Deserialize, Serialize};
 
+/// Windows in the time of as many writes as there are logical pages.
 const WINDOWS: u64 = 4;
+/// Regions in a sample, at most.
 const SAMPLE: usize = 4096;
+/// Iterations of k-means, at most.
 const ITERATIONS: u32 = 10;
 
+/// The policy, its counters and its thresholds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AsaFtl {
     heat: Heat,
+    /// Writes of a window.
     window_writes: u64,
+    /// Writes that are left in the present window.
     left: u64,
-    /// Updates from which on a region is hot, and warm.
+    /// Updates from which a region is hot, and from which it is warm.
     thresholds: [f32; 2],
 }
 
-/// What is left of the updates of earlier windows: half after each.
+/// What is left of the updates of earlier windows: they are halved in each window.
 #[inline]
 fn faded(warmth: Warmth) -> u32 {
     (u64::from(warmth.updates_then) >> warmth.age.min(63)) as u32
@@ -40,9 +48,10 @@ impl AsaFtl {
         self.heat.memory_bytes()
     }
 
+    /// Ends a window: clusters a sample of the counters and sets the thresholds.
     #[cold]
     fn train(&mut self) {
-        // The sample is on the scale that the next window begins with.
+        // The sample must have the scale that the next window begins with.
         self.heat.next_window();
         let step = self.heat.regions().div_ceil(SAMPLE);
         let mut sample: Vec<f32> = (0..self.heat.regions())
@@ -55,8 +64,9 @@ impl AsaFtl {
     }
 }
 
-/// The middles between the centroids of hot and warm, warm and cold, of a sorted sample: one-dimensional k-means
-/// from the smallest value, the largest and the one between by ratio, since few regions have most of the updates.
+/// The middles between the centroids of hot and warm, and of warm and cold, of a sorted sample:
+/// k-means in one dimension. It starts from the largest value, the smallest, and the geometric
+/// middle of both, since few regions have most of the updates.
 pub(super) fn thresholds(sorted: &[f32]) -> [f32; 2] {
     let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else {
         return [f32::INFINITY; 2];

@@ -1,25 +1,31 @@
-//! HAML-SSD (Li et al., DATE 2021): hotness queues by k-means over update frequency and update interval.
+//! HAML-SSD (Li et al., DATE 2021): hotness queues by k-means over update frequency and update
+//! interval.
 //!
-//! Algorithm 1 of the paper. The logical pages are divided into slices. For each, a period counts the updates
-//! (`UpdateF_TBL`) and sums the intervals between them (`UpdateT_TBL`), the first from the start of the period.
-//! When the period is over, the sums become averages, or the period itself where there was no update; both tables
-//! are scaled to 0..512; k-means clusters the slices; the tables are cleared. Until the next training a page goes
-//! to the queue of its slice's cluster. Cluster 0 is the hottest.
+//! This is Algorithm 1 of the paper. The logical pages are divided into slices. During a period,
+//! each slice counts its updates (`UpdateF_TBL`) and sums up the intervals between them
+//! (`UpdateT_TBL`); the first interval begins with the period. At the end of the period the sums
+//! become averages, or the period itself if there was no update. Both tables are scaled to 0..512,
+//! k-means clusters the slices, and the tables are cleared. Until the next training, a page goes to
+//! the queue of its slice's cluster. Cluster 0 is the hottest.
 //!
 //! Where the paper leaves room:
-//! - the printed algorithm has one `T_starttime` for all slices, the text defines the interval between two updates
-//!   of the same data: each slice has its own;
-//! - an update is a page written; the pages of one request are updated at once;
-//! - until the first training all slices are cold;
-//! - a period without any write teaches nothing and leaves the classification alone;
-//! - after a training, clusters are numbered anew by how far frequency exceeds interval at their centroids;
-//! - moved pages keep to their slice's cluster, in blocks apart from host data: a page that has survived a
-//!   collection is colder than its cluster (`placement.moved = "with-host"` for blocks of both);
-//! - wear: after each training every plane moves the least erased block of cold data and the most erased block of
-//!   hot data once, if they are at least `EXCHANGE_GAP` erases apart; the free-block rules send the cold pages to
-//!   worn blocks and the hot ones to fresh blocks.
+//! - The printed algorithm has one `T_starttime` for all slices, while the text defines the
+//!   interval between two updates of the same data. Here each slice has its own.
+//! - An update is a page written. The pages of one request are updated at the same time.
+//! - Until the first training, all slices are cold.
+//! - A period without any write teaches nothing; the old classification stays.
+//! - After a training, the clusters are numbered by how far frequency exceeds interval at their
+//!   centroids.
+//! - Moved pages go to the cluster of their slice, in blocks apart from host data: a page that has
+//!   survived a collection is colder than its cluster. (`placement.moved = "with-host"` makes both
+//!   share blocks.)
+//! - Wear: after each training, every plane once moves its least erased block of cold data and its
+//!   most erased block of hot data, if they are at least `EXCHANGE_GAP` erases apart from the
+//!   others. The rules for free blocks then send the cold pages to worn blocks and the hot ones to
+//!   fresh blocks.
 //!
-//! Cost: some 3 ns a write; 46 B a slice. A training is [`clusters::lloyd`](super::clusters::lloyd).
+//! Cost: some 3 ns for a write; 46 B for each slice. A training is one
+//! [`lloyd`](super::clusters::lloyd).
 
 use super::clusters::{Point, Points, lloyd, on_the_diagonal};
 use super::{Policy, Write};
@@ -28,56 +34,58 @@ use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{Placement, TableScale};
 
-/// Erases between the blocks of an exchange.
+/// Difference in erase counts from which blocks of hot and cold data are exchanged.
 pub(crate) const EXCHANGE_GAP: u32 = 2;
 
-/// The scale's upper end.
+/// The upper end of the tables' scale.
 pub(super) const SCALE: u64 = 512;
 
-/// What a period says of a slice.
+/// What the present period says of a slice.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slice {
-    /// When it was last updated, or when the period began.
+    /// When the slice was last updated, or when the period began, in nanoseconds.
     last: u64,
-    /// Sum of its intervals.
+    /// Sum of the intervals between its updates, in nanoseconds.
     intervals: u64,
     updates: u32,
     queue: u8,
 }
 
-/// The two tables at the end of a period: by slice, updates and average update interval.
+/// The two tables at the end of a period. Both have one value for each slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tables {
-    /// `UpdateF_TBL`.
+    /// Updates of the slice (`UpdateF_TBL`).
     pub updates: Vec<u32>,
-    /// `UpdateT_TBL`, in nanoseconds.
+    /// Average interval between updates of the slice, in nanoseconds (`UpdateT_TBL`).
     pub interval_ns: Vec<u64>,
 }
 
-/// A training and what came out of it.
+/// What went into a training and what came out of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Training {
-    /// How many there have been.
+    /// Number of the training, from 1.
     pub number: u64,
-    /// What it was given.
+    /// The tables of the period before it.
     pub tables: Tables,
-    /// The cluster of each slice, 0 the hottest.
+    /// The cluster of each slice. Cluster 0 is the hottest.
     pub clusters: Vec<u8>,
-    /// The centroids of the clusters, scaled.
+    /// The centroids of the clusters, on the scale 0..512.
     pub centroids: Vec<Point>,
 }
 
-/// Both tables on the scale of 0..512, each by its largest value (lines 30 to 32), or by its logarithm.
+/// Both tables on the scale 0..512: each value divided by the largest of its table (lines 30 to 32
+/// of Algorithm 1), or their logarithms.
 pub fn scaled(tables: &Tables, scale: TableScale) -> Points {
     let most_updates = tables.updates.iter().copied().max().unwrap_or(0).into();
     let most_interval = tables.interval_ns.iter().copied().max().unwrap_or(0);
-    // 512 times the longest period there may be is below 2^63.
+    // 512 times the longest possible period is below 2^63.
     let linear = |value: u64, most: u64| (value * SCALE).checked_div(most).unwrap_or(0) as f32;
     let log = |value: f64, most: f64| match most > 0.0 {
         true => (SCALE as f64 * value.ln_1p() / most.ln_1p()).round() as f32,
         false => 0.0,
     };
-    // Intervals count in thousandths of the longest, or their first decades would take most of the scale.
+    // Intervals are counted in thousandths of the longest one. Otherwise their first decades would
+    // take most of the scale.
     let thousandths = |interval: u64| interval as f64 * (1e3 / most_interval.max(1) as f64);
     let x = |updates: u64| match scale {
         TableScale::Linear => linear(updates, most_updates),
@@ -93,21 +101,25 @@ pub fn scaled(tables: &Tables, scale: TableScale) -> Points {
     }
 }
 
-/// How a training goes about it.
+/// The parameters of a training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainingOptions {
-    /// Clusters.
+    /// Number of clusters, 1 to [`CLUSTERS_MAX`](super::clusters::CLUSTERS_MAX).
     pub clusters: usize,
-    /// Iterations of k-means.
+    /// Iterations of k-means, at most.
     pub iterations: u32,
     /// How the tables become coordinates.
     pub scale: TableScale,
-    /// By both tables, or by updates alone.
+    /// Clusters by both tables; if false, by the number of updates alone.
     pub interval: bool,
 }
 
 impl Training {
-    /// Lines 29 to 35.
+    /// Clusters the slices of a period: lines 29 to 35 of Algorithm 1. The number of the training
+    /// is 0.
+    ///
+    /// # Panics
+    /// The options ask for no clusters, or for too many.
     pub fn of(tables: Tables, options: TrainingOptions) -> Self {
         let clusters = options.clusters;
         let mut centroids = on_the_diagonal(clusters);
@@ -131,27 +143,30 @@ impl Training {
     }
 }
 
-/// The slice of a page by multiplication: pages times `factor`, over 2^63.
+/// Finds the slice of a page by a multiplication: page times `factor`, divided by 2^63.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SliceIndex {
     factor: u64,
+    /// Number of the last slice.
     pub(super) last: u64,
 }
 
 impl SliceIndex {
     fn new(pages: u64, slices: u32) -> Self {
         let size = pages.div_ceil(slices.into()).max(1);
-        // Exact while pages times size is below 2^63; beyond, a border may be off by a page.
+        // Exact while pages times size is below 2^63. Beyond that, the border of a slice may be off
+        // by one page.
         Self { factor: (1u64 << 63).div_ceil(size), last: pages.div_ceil(size).max(1) - 1 }
     }
 
+    /// The number of the slice that holds a page.
     #[inline]
     pub(super) fn of(self, page: u64) -> usize {
         ((u128::from(page) * u128::from(self.factor)) >> 63).min(self.last.into()) as usize
     }
 }
 
-/// The configuration's choices are not data of a file; a snapshot keeps this one by its variant.
+/// How a snapshot stores [`TableScale`], which has no serde of its own: by its variant.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "TableScale")]
 enum ScaleName {
@@ -159,12 +174,13 @@ enum ScaleName {
     Log,
 }
 
+/// The policy: its tables, and the classification of the last training.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Haml {
     slices: Vec<Slice>,
     pub(super) cut: SliceIndex,
     period: u64,
-    /// When the period began.
+    /// When the present period began, in nanoseconds.
     start: u64,
     clusters: u8,
     iterations: u32,
@@ -172,7 +188,8 @@ pub(crate) struct Haml {
     scale: TableScale,
     with_interval: bool,
     wear_rules: bool,
-    /// Of each plane: blocks still to be exchanged, the cold one first.
+    /// For each plane, how many blocks are still to be exchanged: 2 for the cold and the hot one, 1
+    /// for the hot one.
     due: Vec<u8>,
     last: Option<Box<Training>>,
 }
@@ -197,7 +214,7 @@ impl Haml {
         }
     }
 
-    /// Ends the period if its time is over.
+    /// Trains if the period is over.
     #[inline]
     fn advance(&mut self, now: u64) {
         if now - self.start >= self.period {
@@ -205,6 +222,7 @@ impl Haml {
         }
     }
 
+    /// Ends the period: clusters the slices if anything was written, and clears the tables.
     #[cold]
     fn train(&mut self, now: u64) {
         if self.slices.iter().any(|slice| slice.updates > 0) {
@@ -237,11 +255,12 @@ impl Haml {
         }
     }
 
+    /// The last training, if there was one.
     pub fn last_training(&self) -> Option<&Training> {
         self.last.as_deref()
     }
 
-    /// Which free block a queue takes.
+    /// Which free block a queue takes. `draw` gives a random number.
     pub fn pick(&self, queue: u8, draw: impl FnOnce() -> u32) -> Pick {
         match queue {
             _ if !self.wear_rules => Pick::InOrder,
@@ -251,13 +270,15 @@ impl Haml {
         }
     }
 
-    /// The next half of a plane's exchange: the queue, and which of its blocks.
+    /// The next block that a plane is to move for the sake of wear: its queue, and which of the
+    /// queue's blocks.
     pub fn exchange(&mut self, plane: usize) -> Option<(u8, Pick)> {
         let due = &mut self.due[plane];
         *due = due.checked_sub(1)?;
         Some(if *due == 1 { (self.clusters - 1, Pick::Least) } else { (0, Pick::Most) })
     }
 
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let training = self.last.as_ref().map_or(0, |last| last.clusters.len() * 13);
         (self.slices.len() * size_of::<Slice>() + training + self.due.len()) as u64

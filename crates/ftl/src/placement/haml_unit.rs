@@ -1,82 +1,90 @@
-//! The HAML unit: hardware k-means of HAML-SSD (section III-C, Fig. 8), bit by bit and cycle by cycle.
+//! The HAML unit: the hardware k-means of HAML-SSD (section III-C and Fig. 8 of the paper), bit by
+//! bit and cycle by cycle.
 //!
-//! The two scaled tables stand in a memory of 9-bit values. Each iteration reads it once, a point a cycle: all
-//! squared distances side by side, the smallest wins (ties to the first), coordinates and counts are summed.
-//! Then one divider makes the new centroids one after the other, x and y of each cluster. Numbers:
+//! The two scaled tables stand in a memory of 9-bit values. Each iteration reads it once, one point
+//! in each cycle: all squared distances are computed side by side, the smallest wins (ties go to
+//! the first), coordinates and counts are summed. Then one divider computes the new centroids one
+//! after the other, x and y of each cluster. The numbers are:
 //!
-//! - a coordinate has 9 bits; 512, the end of the paper's scale, is stored as 511;
-//! - a centroid has 9 bits and [`FRACTION_BITS`] behind the point, which the paper does not say; with none, 4 to
-//!   10 % of random points end in another cluster than with real numbers, with four fewer than 1 %;
-//! - a quotient is cut off, not rounded; a cluster without points keeps its centroid.
+//! - A coordinate has 9 bits; 512, the end of the paper's scale, is stored as 511.
+//! - A centroid has 9 bits before the point and [`FRACTION_BITS`] behind it, which the paper does
+//!   not say. With none behind it, 4 to 10 % of random points end in another cluster than with real
+//!   numbers; with four, fewer than 1 %.
+//! - A quotient is cut off, not rounded. A cluster without points keeps its centroid.
 //!
-//! Time: at [`CLOCK_HZ`], a cycle a point, [`PIPELINE_CYCLES`] until the last is summed, and 2 K divisions of
-//! [`DIVISION_CYCLES`] an iteration (radix 4 makes the 13 bits of a quotient in 7 cycles, two more load and store).
-//! Table V gives the sum, 19.8 us, and the text that divisions are less than 5 % of it; the parts are ours.
-//! Area and power of other sizes than Table V's are estimates ([`HamlUnit::area_mm2`]).
+//! Time: at [`CLOCK_HZ`], an iteration takes one cycle for each point, [`PIPELINE_CYCLES`] until
+//! the last one is summed, and 2 K divisions of [`DIVISION_CYCLES`] (radix 4 makes the 13 bits of a
+//! quotient in 7 cycles; two more load and store). Table V of the paper gives the sum, 19.8 us, and
+//! the text says that divisions take less than 5 % of it; the parts are ours. Area and power of
+//! sizes other than Table V's are estimates: see [`HamlUnit::area_mm2`].
 //!
-//! It stands beside the policies because it shares their tables; it needs nothing of the FTL.
+//! This stands beside the policies because it shares their tables. It needs nothing else of the
+//! FTL.
 
 use super::clusters::{CLUSTERS_MAX, Point, Points};
 
-/// Bits of a centroid behind the point.
+/// Bits of a centroid's coordinate behind the point.
 pub const FRACTION_BITS: u32 = 4;
-/// The unit's clock.
+/// The unit's clock, in hertz.
 pub const CLOCK_HZ: f64 = 1.3e9;
-/// Subtract, square and add, compare, sum.
+/// Cycles from reading a point to having summed it: subtract, square and add, compare, sum.
 pub const PIPELINE_CYCLES: u64 = 4;
-/// One division.
+/// Cycles of one division.
 pub const DIVISION_CYCLES: u64 = 9;
 
-/// Largest coordinate.
+/// The largest coordinate.
 const VALUE_MAX: u16 = 511;
 
-/// Table V: six clusters, 2,560 inputs, ten iterations.
+/// The paper's Table V: six clusters, 2,560 inputs, ten iterations.
 pub mod table_v {
-    /// Clusters.
+    /// Number of clusters.
     pub const CLUSTERS: usize = 6;
-    /// Slices.
+    /// Number of slices.
     pub const INPUTS: usize = 2560;
-    /// Iterations.
+    /// Number of iterations.
     pub const ITERATIONS: u32 = 10;
-    /// Total execution time of the unit in microseconds.
+    /// Execution time of the unit in microseconds.
     pub const TIME_US: f64 = 19.8;
-    /// Of the paper's server, a program in C++ (the paper's figure, not repeatable: see `docs/results/placement.md`).
+    /// Execution time of a C++ program on the paper's server, in microseconds. This is the paper's
+    /// figure; it cannot be repeated (see `docs/results/placement.md`).
     pub const SERVER_US: f64 = 588_484.0;
-    /// Area in square millimetres, TSMC 28 nm.
+    /// Area in square millimetres, in TSMC's 28 nm process.
     pub const AREA_MM2: f64 = 0.036;
     /// Power in milliwatts.
     pub const POWER_MW: f64 = 22.0;
 }
 
-/// Share of Table V's area that its memory takes: 2,560 x 18 bits at 0.127 um^2 a bit, 60 % of it cells.
+/// The share of Table V's area that the memory takes: 2,560 x 18 bits at 0.127 um^2 for each bit,
+/// with cells on 60 % of the area.
 const MEMORY_SHARE: f64 = 2560.0 * 18.0 * 0.127e-6 / 0.6 / table_v::AREA_MM2;
 
-/// A unit of one size.
+/// A unit of a given size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HamlUnit {
     clusters: usize,
     inputs: usize,
 }
 
-/// What a training leaves behind.
+/// The result of a training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trained {
     /// The cluster of each point in the last iteration.
     pub clusters: Vec<u8>,
-    /// Centroids, in units of 2^-[`FRACTION_BITS`].
+    /// The centroids, in units of 2^-[`FRACTION_BITS`].
     pub centroids: Vec<[u32; 2]>,
-    /// Clock cycles.
+    /// Clock cycles that the training took.
     pub cycles: u64,
 }
 
 impl HamlUnit {
-    /// A unit for so many clusters and points; `None` if it cannot be built (1 to 16 clusters, at least one point).
+    /// A unit for a number of clusters and points. `None` if it cannot be built: it needs 1 to
+    /// [`CLUSTERS_MAX`] clusters and at least one point.
     pub fn new(clusters: usize, inputs: usize) -> Option<Self> {
         let can_be = (1..=CLUSTERS_MAX).contains(&clusters) && inputs > 0;
         can_be.then_some(Self { clusters, inputs })
     }
 
-    /// Cycles of a training.
+    /// Clock cycles of a training.
     pub fn cycles(&self, iterations: u32) -> u64 {
         let divisions = 2 * self.clusters as u64 * DIVISION_CYCLES;
         u64::from(iterations) * (self.inputs as u64 + PIPELINE_CYCLES + divisions)
@@ -87,16 +95,18 @@ impl HamlUnit {
         self.cycles(iterations) as f64 / CLOCK_HZ * 1e6
     }
 
-    /// Table V's for its size; for others an estimate: memory by points, the rest by clusters.
+    /// Area in square millimetres. For Table V's size it is Table V's; for others it is an estimate
+    /// in which the memory grows with the points and the rest with the clusters.
     pub fn area_mm2(&self) -> f64 {
         table_v::AREA_MM2 * self.share()
     }
 
-    /// Likewise.
+    /// Power in milliwatts, estimated as [`HamlUnit::area_mm2`] is.
     pub fn power_mw(&self) -> f64 {
         table_v::POWER_MW * self.share()
     }
 
+    /// The area and the power of this unit, divided by Table V's.
     fn share(&self) -> f64 {
         let points = self.inputs as f64 / table_v::INPUTS as f64;
         let clusters = self.clusters as f64 / table_v::CLUSTERS as f64;
@@ -106,7 +116,7 @@ impl HamlUnit {
     /// Clusters points from given centroids.
     ///
     /// # Panics
-    /// There are more points or centroids than the unit has places for.
+    /// There are more points or centroids than the unit has room for.
     pub fn train(&self, points: &Points, centroids: &[Point], iterations: u32) -> Trained {
         assert!(points.x.len() <= self.inputs && centroids.len() == self.clusters);
         let value = |real: &f32| (*real as u16).min(VALUE_MAX);
@@ -123,7 +133,7 @@ impl HamlUnit {
             for (point, cluster) in memory.iter().zip(&mut clusters) {
                 *cluster = nearest(*point, &centroids);
                 let sum = &mut sums[usize::from(*cluster)];
-                // 25 bits hold 2^16 points' sum; a wider unit would wrap at 2^23 points.
+                // 25 bits hold the sum of 2^16 points. The 32 bits here would wrap at 2^23 points.
                 sum[0] += u32::from(point[0]);
                 sum[1] += u32::from(point[1]);
                 sum[2] += 1;
@@ -138,10 +148,11 @@ impl HamlUnit {
     }
 }
 
+/// The nearest centroid of a point.
 fn nearest(point: [u16; 2], centroids: &[[u32; 2]]) -> u8 {
     let square = |value: u16, centroid: u32| {
         let apart = (u32::from(value) << FRACTION_BITS).abs_diff(centroid);
-        // 13 bits squared.
+        // The square of a number of 13 bits.
         apart * apart
     };
     let distance = |at: &[u32; 2]| square(point[0], at[0]) + square(point[1], at[1]);
@@ -155,7 +166,8 @@ fn nearest(point: [u16; 2], centroids: &[[u32; 2]]) -> u8 {
     best
 }
 
-/// The restoring divider: the quotient's bits from the highest, cut off.
+/// The restoring divider: it finds the bits of the quotient from the highest to the lowest, and
+/// cuts off the rest.
 fn divide(sum: u32, count: u32) -> u32 {
     let dividend = u64::from(sum) << FRACTION_BITS;
     let (mut rest, mut quotient) = (dividend, 0);
@@ -177,7 +189,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    /// Lloyd's algorithm in 64-bit floats, the obvious way.
+    /// Lloyd's algorithm in 64-bit floats, written the obvious way.
     fn floating(points: &Points, centroids: &mut [Point], iterations: u32) -> Vec<u8> {
         let mut real: Vec<[f64; 2]> = centroids.iter().map(|c| c.map(f64::from)).collect();
         let at: Vec<[f64; 2]> =
@@ -192,15 +204,16 @@ mod tests {
                 *label = (0..real.len()).min_by(order).unwrap() as u8;
             }
             for (index, centroid) in real.iter_mut().enumerate() {
-                let own: Vec<&[f64; 2]> = at
+                let members: Vec<&[f64; 2]> = at
                     .iter()
                     .zip(&labels)
                     .filter(|(_, l)| **l as usize == index)
                     .map(|p| p.0)
                     .collect();
-                if !own.is_empty() {
-                    let mean =
-                        |axis: usize| own.iter().map(|p| p[axis]).sum::<f64>() / own.len() as f64;
+                if !members.is_empty() {
+                    let mean = |axis: usize| {
+                        members.iter().map(|p| p[axis]).sum::<f64>() / members.len() as f64
+                    };
                     *centroid = [mean(0), mean(1)];
                 }
             }
@@ -212,7 +225,8 @@ mod tests {
         a.iter().zip(b).filter(|(a, b)| a == b).count() as f64 / a.len() as f64
     }
 
-    /// Points of several shapes: even, in clumps, and as update tables are: most slices seldom and late.
+    /// Points in several shapes: evenly spread, in clumps, and as update tables are, where most
+    /// slices are updated seldom and late.
     fn table(shape: u32, inputs: usize, rng: &mut Pcg64Mcg) -> Points {
         let mut points = Points::default();
         for index in 0..inputs {
@@ -258,8 +272,12 @@ mod tests {
             let points = table(shape, 2563, &mut rng);
             let mut start = on_the_diagonal(6);
             let real = floating(&points, &mut start.clone(), 10);
-            let own = super::super::clusters::lloyd(&points, &mut start, 10);
-            assert!(agreement(&own, &real) > 0.999, "shape {shape}: {}", agreement(&own, &real));
+            let software = super::super::clusters::lloyd(&points, &mut start, 10);
+            assert!(
+                agreement(&software, &real) > 0.999,
+                "shape {shape}: {}",
+                agreement(&software, &real)
+            );
         }
     }
 
@@ -272,7 +290,8 @@ mod tests {
         assert!((time / table_v::TIME_US - 1.0).abs() < 0.05, "{time}");
         assert!((unit.area_mm2() - table_v::AREA_MM2).abs() < 1e-12);
         assert!((unit.power_mw() - table_v::POWER_MW).abs() < 1e-12);
-        // "The maximum execution time with 25,600 inputs is only 197 us", and divisions cost less than 5 %.
+        // "The maximum execution time with 25,600 inputs is only 197 us", and divisions cost less
+        // than 5 %.
         let largest = HamlUnit::new(6, 25_600).unwrap().time_us(10);
         assert!((largest / 197.0 - 1.0).abs() < 0.01, "{largest}");
         assert!(12.0 * DIVISION_CYCLES as f64 / 2560.0 < 0.05);

@@ -1,27 +1,31 @@
-//! Update counters of regions of logical pages that age without being visited.
+//! Counters of updates, one for each region of logical pages. They age without being visited.
 //!
-//! A region is one page, or as many as keep the table within `CELLS_MAX` cells (1 MiB, the second-level cache of
-//! a core). A cell is 4 B: the window in which it was last touched (8 bits), a bit for each of the eight windows
-//! before that in which it was updated, and its updates in that window (16 bits).
+//! A region is one page, or as many pages as keep the table within `CELLS_MAX` cells (1 MiB, the
+//! size of a core's second-level cache). A cell has 4 B: the window of time in which it was last
+//! updated (8 bits), one bit for each of the eight windows before that (was it updated then?), and
+//! the number of updates in its last window (16 bits).
 
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
+/// Regions at most.
 const CELLS_MAX: u64 = 1 << 18;
 
-/// What is known of a region now.
+/// What is known of a region at present. A window is a span of time that the policy sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Warmth {
-    /// Updates in this window.
+    /// Updates in the present window.
     pub updates: u32,
-    /// Updates in the window of the last touch.
+    /// Updates in the window of the last update.
     pub updates_then: u32,
-    /// Windows since the last touch, 255 at most.
+    /// Windows since the last update, at most 255.
     pub age: u32,
-    /// The eight windows before this one, the latest in the lowest bit: was it updated?
+    /// Whether the region was updated in each of the eight windows before the present one. The
+    /// lowest bit is the latest.
     pub history: u8,
 }
 
+/// The counters of all regions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Heat {
     cells: Vec<u32>,
@@ -30,6 +34,7 @@ pub(crate) struct Heat {
 }
 
 impl Heat {
+    /// Counters for a number of logical pages.
     pub fn new(pages: u64) -> Self {
         let mut shift = 0;
         while (pages >> shift) >= CELLS_MAX {
@@ -43,35 +48,39 @@ impl Heat {
         1 << self.shift
     }
 
+    /// Number of regions.
     pub fn regions(&self) -> usize {
         self.cells.len()
     }
 
-    /// Asks for the cache line of a page's cell.
+    /// Prefetches the cache line of a page's counter.
     #[inline]
     pub fn prefetch_page(&self, page: u64) {
         prefetch(&self.cells[(page >> self.shift) as usize]);
     }
 
+    /// What is known of a page's region.
     #[inline]
     pub fn warmth(&self, page: u64) -> Warmth {
         self.warmth_of((page >> self.shift) as usize)
     }
 
+    /// What is known of a region.
     #[inline]
     pub fn warmth_of(&self, region: usize) -> Warmth {
         let cell = self.cells[region];
         let (then, history, updates) = (cell >> 24, (cell >> 16) as u8, cell & 0xffff);
         let age = (self.window as u32).wrapping_sub(then) & 0xff;
-        // Ages follow each other in no order that a branch could be foreseen by. What leaves the eight windows is
-        // shifted out of the byte.
+        // Without branches, since ages come in no order that the CPU could predict. What leaves the
+        // eight windows is shifted out of the byte.
         let shifted = u64::from(history) << 1 | u64::from(updates > 0);
         let history = ((shifted << age.min(16)) >> 1) as u8;
         let current = if age == 0 { updates } else { 0 };
         Warmth { updates: current, updates_then: updates, age, history }
     }
 
-    /// An update; `kept` says how many updates a cell of another window begins with.
+    /// Counts an update. `kept` says how many updates of earlier windows a cell starts its new
+    /// window with.
     #[inline]
     pub fn touch(&mut self, page: u64, kept: impl Fn(Warmth) -> u32) {
         let region = (page >> self.shift) as usize;
@@ -83,20 +92,22 @@ impl Heat {
         self.cells[region] = window << 24 | u32::from(warmth.history) << 16 | updates;
     }
 
-    /// The next window begins. Cells that nobody has touched for half of the 256 numbers are reset.
+    /// Begins the next window. Cells that nobody has updated for half of the 256 window numbers are
+    /// reset, so that they do not look young when the numbers start again.
     pub fn next_window(&mut self) {
         self.window += 1;
         if self.window.is_multiple_of(128) {
             let now = self.window as u32;
             for cell in &mut self.cells {
                 if now.wrapping_sub(*cell >> 24) & 0xff >= 64 {
-                    // As old as it can be told to be, and empty.
+                    // As old as a cell can look, and empty.
                     *cell = (now.wrapping_sub(64) & 0xff) << 24;
                 }
             }
         }
     }
 
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         4 * self.cells.len() as u64
     }

@@ -1,29 +1,33 @@
-//! HOTIS (Gu et al., 2017): hot and cold by constant thresholds; data that are updated again and again at long
-//! intervals are hot as well.
+//! HOTIS (Gu et al., 2017): hot and cold data by constant thresholds. Data that are updated again
+//! and again at long intervals count as hot, too.
 //!
-//! As HAML-SSD describes it: two clusters, constant thresholds, long-interval hot data. Ours: time is cut into
-//! windows of as many writes as a sixteenth of the logical pages; a page is hot if it was updated before in this
-//! window, or in at least two of the eight windows before. The original counts in Bloom filters; a table that
-//! fits a cache is at least as exact.
+//! As the HAML-SSD paper describes it: two clusters, constant thresholds, and long-interval hot
+//! data. The details are ours. Time is cut into windows; a window has as many writes as a sixteenth
+//! of the logical pages. A page is hot if it was updated before in this window, or in at least two
+//! of the eight windows before. The original counts in Bloom filters; a table that fits into a CPU
+//! cache is at least as exact.
 
 use super::heat::Heat;
 use super::{Policy, Write};
 use serde::{Deserialize, Serialize};
 
-/// Windows in the time of as many writes as there are pages.
+/// Windows in the time of as many writes as there are logical pages.
 const WINDOWS: u64 = 16;
-/// Updates of a page in this window that make it hot.
+/// Updates in the present window that make a page hot.
 const RECENT: u32 = 1;
-/// Windows of the last eight with an update that make it hot.
+/// Windows with an update, of the last eight, that make a page hot.
 const LONG_INTERVAL: u32 = 2;
 
 const HOT: u8 = 0;
 const COLD: u8 = 1;
 
+/// The policy and its counters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Hotis {
     heat: Heat,
+    /// Writes of a window.
     window_writes: u64,
+    /// Writes that are left in the present window.
     left: u64,
 }
 

@@ -1,26 +1,32 @@
-//! The reference that knows when each page dies.
+//! A reference policy that knows when each page will be overwritten.
 //!
-//! For replay of a finite list of writes in the order in which it was foreseen: time is counted in those writes.
-//! Queue `n` takes pages that die within `2^n` times as many writes as one block in each plane holds, the last
-//! queue all later ones; moved pages are placed by what is left of their lives, together with host data.
+//! It replays a finite list of writes that was given to it beforehand; time is counted in these
+//! writes. Queue n takes pages that will be overwritten within 2^n times as many writes as one
+//! block in each plane holds; the last queue takes all others. Moved pages go by what is left of
+//! their lives, and share queues with host data.
 
 use super::{Cause, Policy, Write};
 use serde::{Deserialize, Serialize};
 
+/// The number of a write that does not come.
 const NEVER: u32 = u32::MAX;
 
-/// When each of the pages that a list of writes leaves behind is overwritten.
+/// When each page that a list of writes leaves behind will be overwritten.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Foresight {
-    /// By write: the number of the write that overwrites it.
+    /// For each write, the number of the write that overwrites it.
     deaths: Vec<u32>,
-    /// By page: the number of its next write.
+    /// For each logical page, the number of its next write.
     next: Vec<u32>,
 }
 
 impl Foresight {
-    /// Of the writes to come, as logical pages in order (tenant 0's numbers), of a drive of so many pages. Writes
-    /// beyond 2^32 - 1 are not foreseen.
+    /// Looks through the writes to come: `writes` are logical page numbers of tenant 0 in the order
+    /// of writing, on a drive of `pages` logical pages. Writes beyond the first 2^32 - 1 are
+    /// ignored.
+    ///
+    /// # Panics
+    /// A write names a page that is not below `pages`.
     pub fn new(pages: u64, writes: &[u32]) -> Self {
         let mut next = vec![NEVER; pages as usize];
         let mut deaths = vec![NEVER; writes.len().min(NEVER as usize)];
@@ -33,12 +39,15 @@ impl Foresight {
     }
 }
 
+/// The policy: the foresight, and how far the replay has come.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Oracle {
     foresight: Foresight,
+    /// Writes replayed so far.
     now: usize,
-    /// Host pages that fill one block in each plane.
+    /// Pages that fill one block in each plane.
     unit: u64,
+    /// Number of queues.
     queues: u8,
 }
 
@@ -47,6 +56,7 @@ impl Oracle {
         Self { foresight, now: 0, unit, queues }
     }
 
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         4 * (self.foresight.deaths.len() + self.foresight.next.len()) as u64
     }

@@ -1,30 +1,36 @@
-//! The free blocks that collection must be able to rely on, by the frontiers that moved pages go to.
+//! How many blocks must stay free so that garbage collection never gets stuck, by the frontiers
+//! that moved pages go to.
 //!
-//! With one frontier for moved pages, a victim opens one block at most and gives one back: one free block
-//! suffices, and the host leaves it alone. With several, a victim may open one for each, so what is counted is
-//! room: `T` = pages of free blocks and of those frontiers. A victim takes less than a block of it (`P` pages) and
-//! gives a block back. A move is stuck if there is no free block and its own frontier is full, and then
-//! `T <= (F - 1)(P - 1)` with `F` frontiers. If the host writes only while `F` blocks are free, `T` never falls below
-//! `F P - (P - 1) > (F - 1)(P - 1)`, so no move is ever stuck. Where moved pages share frontiers with host data, the
-//! host must stop as soon as fewer than `F` are free, although there may be room in its frontier.
+//! If moved pages have one frontier, a victim opens one block at most and gives one back. So one
+//! free block suffices, and the host leaves it alone.
+//!
+//! If they have several frontiers, a victim may open a block for each. Then what counts is room.
+//! Let T be the pages in free blocks and in those F frontiers, and P the pages of a block. A victim
+//! takes less than P pages and gives back P. A move is stuck if no block is free and its own
+//! frontier is full; then T <= (F - 1)(P - 1). If the host writes only while at least F blocks are
+//! free, T never falls below F P - (P - 1), which is more than (F - 1)(P - 1). So no move is ever
+//! stuck. If moved pages share frontiers with host data, the host must stop as soon as fewer than F
+//! blocks are free, even if its own frontier has room.
 
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::Frontiers;
 
-/// What frontiers ask of a plane.
+/// How many blocks of a plane the write frontiers need. All numbers are blocks of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrontierNeeds {
-    /// Blocks that may be open.
+    /// Blocks that may be open at the same time.
     pub open: u32,
     /// Free blocks that host writes leave alone.
     pub reserve: u32,
-    /// Free blocks below which the host does not write, room or not.
+    /// The host does not write at all while fewer blocks are free.
     pub floor: u32,
-    /// Free blocks that writes nobody can hold leave alone: translation pages, and reads that allocate.
+    /// Free blocks that writes which nobody can hold back leave alone: translation pages, and reads
+    /// that allocate.
     pub keep: u32,
 }
 
 impl FrontierNeeds {
+    /// The needs of a drive with a number of tenants.
     pub fn of(config: &DeviceConfig, tenants: u32) -> Self {
         let eager = config.compat.eager_frontiers;
         let Frontiers { host, moved } = config.placement.frontiers();

@@ -1,32 +1,40 @@
-//! SepBIT (Wang et al., FAST 2022): separates pages by the inferred time until their death.
+//! SepBIT (Wang et al., FAST 2022): separates pages by the time until they are expected to be
+//! overwritten.
 //!
-//! Time is counted in host writes. A host write goes to the first of two queues if the version it overwrites
-//! lived less than `l`, the mean life of the last 16 collected blocks of that queue. A moved page goes to the
-//! third if it leaves a block of the first; otherwise by its age to the fourth (below 4 l), the fifth (below
-//! 16 l) or the sixth. The paper stores a page's last write time in its spare area; here it is a table, 4 B a
-//! page (the count wraps after 4 G writes, which makes one page in a long life look young).
+//! Time is counted in host writes. A host write goes to the first of two queues if the version it
+//! overwrites lived for less than l, and to the second otherwise; l is the mean life of the last 16
+//! collected blocks of the first queue. A moved page goes to the third queue if it leaves a block
+//! of the first. Otherwise its age decides: below 4 l the fourth queue, below 16 l the fifth, else
+//! the sixth.
+//!
+//! The paper stores a page's last write time in its spare area. Here it is a table of 4 B for each
+//! logical page. The count wraps after 4 G writes, which makes one page in a long life look young.
 
 use super::{Cause, Policy, Write};
 use crate::layout::BlockRef;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
-/// Blocks of the first queue whose lives are averaged.
+/// Collected blocks of the first queue over whose lives l is averaged.
 const SEGMENTS: u32 = 16;
 const SHORT: u8 = 0;
 const LONG: u8 = 1;
 const FIRST_MOVED: u8 = 2;
 
+/// The policy and the times it compares.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SepBit {
-    /// When each page was last written; 0 for never.
+    /// When each logical page was last written; 0 for never.
     written: Vec<u32>,
+    /// Host writes so far, from 1.
     now: u32,
-    /// When each block was opened, per plane; as long as the highest block opened.
+    /// When each block was opened, plane by plane. As long as the highest block opened.
     opened: Vec<Vec<u32>>,
-    /// `l`; as long as possible until it is known.
+    /// The mean life l; the largest number until it is known.
     life: u32,
+    /// Sum of the lives of the blocks collected since l was set.
     lives: u64,
+    /// Blocks collected since l was set.
     collected: u32,
 }
 
@@ -42,7 +50,7 @@ impl SepBit {
         }
     }
 
-    /// Writes since the page's last; as many as possible for a page never seen.
+    /// Host writes since the page was last written; the largest number for a page that never was.
     #[inline]
     fn age(&self, page: u64) -> u32 {
         match self.written[page as usize] {
@@ -51,6 +59,7 @@ impl SepBit {
         }
     }
 
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let opened: usize = self.opened.iter().map(Vec::capacity).sum();
         4 * (self.written.len() + opened) as u64
@@ -93,7 +102,7 @@ impl Policy for SepBit {
 
     fn collected(&mut self, at: BlockRef, queue: u8) {
         let opened = self.opened[at.plane as usize].get(at.block as usize);
-        // A block that the drive's past has filled was opened at no time that is known.
+        // A block that holds data since the start was opened at no known time.
         let opened = opened.copied().filter(|&at| at > 0);
         let (SHORT, Some(opened)) = (queue, opened) else { return };
         self.lives += u64::from(self.now.wrapping_sub(opened));

@@ -36,8 +36,9 @@ fn observe(policy: &mut impl Policy, writes: impl IntoIterator<Item = (u64, u64)
 fn algorithm_1_on_a_table_made_by_hand() {
     // Four slices of ten pages; a period of 1,000.
     let mut haml = haml(40, 4, 2, 1_000);
-    // Slice 0 at 100, 200, 300, 400: 4 updates, intervals 100 x 4 from the period's start: 100 on average.
-    // Slice 1 at 500 and 900: intervals 500 and 400. Slice 2 at 800. Slice 3 never: the period itself.
+    // Slice 0 is updated at 100, 200, 300 and 400: 4 updates, 4 intervals of 100 from the period's
+    // start on. Slice 1 at 500 and 900: intervals of 500 and 400. Slice 2 at 800. Slice 3 never, so
+    // its interval is the period itself.
     let writes = [(0, 100), (9, 200), (3, 300), (0, 400), (10, 500), (25, 800), (19, 900)];
     observe(&mut haml, writes);
     assert!(haml.last_training().is_none());
@@ -50,8 +51,8 @@ fn algorithm_1_on_a_table_made_by_hand() {
     // 512 x 4/4, 2/4, 1/4, 0 and 512 x 0.1, 0.45, 0.8, 1, cut off.
     let points = Points { x: vec![512.0, 256.0, 128.0, 0.0], y: vec![51.0, 230.0, 409.0, 512.0] };
     assert_eq!(scaled(&training.tables, TableScale::Linear), points);
-    // Centroids begin at (384, 128) and (128, 384): slices 0 and 1 are nearer to the first, 2 and 3 to the other,
-    // and stay so.
+    // The centroids begin at (384, 128) and (128, 384). Slices 0 and 1 are nearer to the first, 2
+    // and 3 to the second, and this stays so.
     assert_eq!(training.clusters, [0, 0, 1, 1]);
     assert_eq!(training.centroids, [[384.0, 140.5], [64.0, 460.5]]);
     assert_eq!([0, 19, 20, 39].map(|page| haml.queue(&write(page, 0))), [0, 0, 1, 1]);
@@ -66,7 +67,7 @@ fn algorithm_1_on_a_table_made_by_hand() {
 
 #[test]
 fn the_interval_tells_slices_of_equal_frequency_apart() {
-    // One update each, early and late in the period, and none.
+    // One update each: early in the period, late in the period, and none.
     let mut haml = haml(3, 3, 3, 600);
     observe(&mut haml, [(0, 10), (1, 590), (0, 600)]);
     let training = haml.last_training().expect("trained");
@@ -78,8 +79,9 @@ fn the_interval_tells_slices_of_equal_frequency_apart() {
 
 #[test]
 fn slices_that_are_updated_often_have_short_intervals() {
-    // Fig. 2: six updates each, of page i within a tenth of the period, of page j all through it. The sum of the
-    // intervals is the time of the last update, so the average is a sixth of the period at most.
+    // Fig. 2 of the paper: six updates each, of page i within a tenth of the period, of page j all
+    // through it. The sum of the intervals is the time of the last update, so the average is a
+    // sixth of the period at most.
     let mut haml = haml(2, 2, 2, 600);
     let mut writes: Vec<(u64, u64)> =
         (1..=6).flat_map(|n| [(0, n * 10), (1, n * 100 - 1)]).collect();
@@ -89,7 +91,8 @@ fn slices_that_are_updated_often_have_short_intervals() {
     let training = haml.last_training().expect("trained");
     assert_eq!(training.tables.updates, [6, 6]);
     assert_eq!(training.tables.interval_ns, [10, 99]);
-    // (512, 51) and (512, 512): the second is as far from (384, 128) as from (128, 384), the first one wins.
+    // (512, 51) and (512, 512): the second point is as far from (384, 128) as from (128, 384), and
+    // the first centroid wins.
     assert_eq!(training.clusters, [0, 0]);
 }
 
@@ -99,7 +102,8 @@ fn without_the_interval_only_frequencies_count() {
     let options =
         TrainingOptions { clusters: 2, iterations: 10, scale: TableScale::Linear, interval: false };
     let training = Training::of(tables, options);
-    // 512, 512, 256 and 0 from 384 and 128: the third is as far from both and goes to the first.
+    // 512, 512, 256 and 0, from centroids at 384 and 128: the third point is as far from both and
+    // goes to the first.
     assert_eq!(training.clusters, [0, 0, 0, 1]);
 }
 
@@ -108,7 +112,8 @@ fn the_logarithm_spreads_what_one_slice_presses_together() {
     let tables = Tables { updates: vec![1_023, 31, 0], interval_ns: vec![0, 31_000, 1_000_000] };
     let linear = scaled(&tables, TableScale::Linear);
     assert_eq!((linear.x, linear.y), (vec![512.0, 15.0, 0.0], vec![0.0, 15.0, 512.0]));
-    // ln 32 is half of ln 1,024; of 1,000 thousandths, whose logarithm is that of 1,001, a little more.
+    // ln 32 is half of ln 1,024. Of 1,000 thousandths, whose logarithm is that of 1,001, it is a
+    // little more.
     let log = scaled(&tables, TableScale::Log);
     assert_eq!((log.x, log.y), (vec![512.0, 256.0, 0.0], vec![0.0, 257.0, 512.0]));
 }
@@ -119,7 +124,7 @@ fn an_idle_time_of_many_periods_trains_once() {
     observe(&mut haml, [(0, 10), (0, 20), (1, 730)]);
     let training = haml.last_training().expect("trained");
     assert_eq!((training.number, &training.tables.updates[..]), (1, &[2, 0, 0, 0][..]));
-    // The period that runs began at 700.
+    // The present period began at 700.
     observe(&mut haml, [(1, 800)]);
     let training = haml.last_training().expect("trained");
     assert_eq!(training.tables.interval_ns, [100, 30, 100, 100]);
@@ -158,20 +163,20 @@ fn k_means_by_hand() {
     assert_eq!(centroids[0], [512.0 * 5.0 / 6.0, 512.0 / 6.0]);
     let labels = lloyd(&points, &mut centroids, 10);
     assert_eq!(labels, [2, 2, 0, 0, 2]);
-    // The middle one has no point and stays.
+    // The middle centroid has no point and stays.
     assert_eq!(centroids, [[495.0, 5.0], [256.0, 256.0], [10.0, 490.0]]);
 }
 
 #[test]
 fn hotis_knows_recent_and_long_interval_updates() {
-    // 1,600 pages: a window is 100 writes.
+    // 1,600 pages: a window has 100 writes.
     let mut hotis = Hotis::new(1_600);
     assert_eq!(hotis.queue(&write(7, 0)), 1);
     observe(&mut hotis, [(7, 0)]);
     assert_eq!(hotis.queue(&write(7, 0)), 0, "updated again in the same window");
     observe(&mut hotis, (0..99).map(|n| (1_000 + n, 0)));
     assert_eq!(hotis.queue(&write(7, 0)), 1, "one update a window before is cold");
-    // Once in each third window: hot by its history.
+    // Updated once in every third window: hot by its history.
     for _ in 0..2 {
         observe(&mut hotis, (0..299).map(|n| (100 + n, 0)));
         observe(&mut hotis, [(7, 0)]);
@@ -184,13 +189,14 @@ fn hotis_knows_recent_and_long_interval_updates() {
 
 #[test]
 fn asa_ftl_clusters_frequencies_by_hand() {
-    // Means 1, 10 and 100: the borders lie in their middles.
+    // Means of 1, 10 and 100: the thresholds are their middles.
     let sample = [1.0, 1.0, 1.0, 9.0, 10.0, 11.0, 99.0, 101.0];
     assert_eq!(thresholds(&sample), [55.0, 5.5]);
     assert_eq!(thresholds(&[3.0; 4]), [f32::INFINITY; 2], "nothing to tell apart");
     assert_eq!(thresholds(&[]), [f32::INFINITY; 2]);
 
-    // 1,000 pages: a window is 250 writes; page 0 takes 100 of them, pages 1 to 3 ten each, others one or none.
+    // 1,000 pages: a window has 250 writes. Page 0 takes 100 of them, pages 1 to 3 ten each, the
+    // others one or none.
     let mut asa = AsaFtl::new(1_000);
     assert_eq!(asa.queue(&write(0, 0)), 2);
     let hot = std::iter::repeat_n(0, 100);
@@ -239,10 +245,12 @@ fn auto_stream_goes_by_application() {
 
 #[test]
 fn the_oracle_knows_when_pages_die() {
-    // Writes 0 to 5; a block in each plane takes one page, so a queue spans 1, 1, 2 and all other writes.
+    // Writes 0 to 5. One page fills a block in each plane, so the queues span 1, 1, 2 and all other
+    // writes.
     let mut oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
     let queue = |oracle: &Oracle, write: &Write| oracle.queue(write);
-    // Write 0 (page 0) dies at 2, write 1 (page 1) at 4, write 2 at 5, the others never.
+    // Write 0 (page 0) is overwritten by write 2, write 1 (page 1) by 4, write 2 by 5, the others
+    // never.
     let mut queues = Vec::new();
     for page in [0, 1, 0, 2, 1, 0] {
         queues.push(queue(&oracle, &write(page, 0)));

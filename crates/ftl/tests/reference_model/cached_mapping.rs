@@ -1,4 +1,4 @@
-//! The cached mapping table as a plain list: the mapping used longest ago is first.
+//! The cached mapping table as a plain list, in which the mapping used longest ago is first.
 
 use super::drive::Owner;
 use ssdtune_model::DeviceConfig;
@@ -12,7 +12,7 @@ struct Cached {
     dirty: bool,
 }
 
-/// What an access must cost.
+/// What an access must cost; the variants are those of `MappingAccess`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     Hit,
@@ -21,7 +21,7 @@ pub enum Cost {
     Load(u64),
 }
 
-/// All mapping caches and what is known of translation pages.
+/// All mapping caches, and what is known of translation pages.
 pub struct CachedMapping {
     lists: Vec<Vec<Cached>>,
     capacity: usize,
@@ -61,22 +61,25 @@ impl CachedMapping {
         }
     }
 
+    /// Number of a tenant's first translation page.
     pub fn first_page(&self, tenant: usize) -> u64 {
         self.tenant_pages[..tenant].iter().map(|pages| pages / self.entries_per_page + 1).sum()
     }
 
+    /// The translation page that holds a mapping.
     pub fn page_of(&self, (tenant, lpn): (usize, u64)) -> u64 {
         self.first_page(tenant) + lpn / self.entries_per_page
     }
 
+    /// The cache that a tenant uses.
     fn list(&mut self, tenant: usize) -> &mut Vec<Cached> {
         let index = if self.lists.len() == 1 { 0 } else { tenant };
         &mut self.lists[index]
     }
 
-    /// Looks for a mapping; the cost, and the mapping pushed out if its page must be written back.
-    /// `is_stored` says whether a translation page is on flash, `has_room` whether a tenant's n-th one could
-    /// be written now.
+    /// Looks for a mapping. Returns the cost, and the mapping that was pushed out if its page must
+    /// be written back. `is_stored` says whether a translation page is on flash, `has_room` whether
+    /// a tenant's nth translation page could be written now.
     pub fn access(
         &mut self,
         owner: (usize, u64),
@@ -118,7 +121,8 @@ impl CachedMapping {
         (cost, evicted)
     }
 
-    /// Drops the mapping used longest ago whose translation page, if it must be written, has room.
+    /// Drops the mapping used longest ago. If its translation page must be written, it must have
+    /// room.
     fn make_room(
         &mut self,
         tenant: usize,
@@ -136,11 +140,11 @@ impl CachedMapping {
         evicted.dirty.then_some(evicted.owner)
     }
 
-    /// A translation page leaves with everything dirty it covers.
+    /// A translation page leaves with every changed mapping that it holds.
     fn write_back(&mut self, evicted: (usize, u64), is_stored: impl Fn(u64) -> bool) {
         let page = self.page_of(evicted);
-        let covered = |cached: &Cached, own: &Self| {
-            cached.owner.0 == evicted.0 && own.page_of(cached.owner) == page
+        let covered = |cached: &Cached, mapping: &Self| {
+            cached.owner.0 == evicted.0 && mapping.page_of(cached.owner) == page
         };
         let mut dirty: Vec<Cached> = Vec::new();
         let mut list = std::mem::take(self.list(evicted.0));
@@ -161,7 +165,7 @@ impl CachedMapping {
         self.writebacks += 1;
     }
 
-    /// The mapping of a logical page has changed.
+    /// Notes that the mapping of a logical page has changed.
     pub fn dirty(&mut self, owner: Owner) {
         if let Owner::Data(tenant, lpn) = owner {
             let mut list = self.list(tenant).iter_mut();
@@ -171,7 +175,8 @@ impl CachedMapping {
         }
     }
 
-    /// A translation page was read: the mappings that arrive, in the order in which they were wanted.
+    /// Ends the read of a translation page. Returns the mappings that arrive, in the order in which
+    /// they were wanted.
     pub fn arrived(&mut self, page: u64) -> Vec<(usize, u64)> {
         let wanted = self.arriving.remove(&page).unwrap_or_default();
         let mut ready = Vec::new();
@@ -185,6 +190,7 @@ impl CachedMapping {
         ready
     }
 
+    /// Ends the program of a translation page.
     pub fn departed(&mut self, page: u64) {
         *self.departing.get_mut(&page).expect("a page departed that never left") -= 1;
     }

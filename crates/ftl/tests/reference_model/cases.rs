@@ -1,4 +1,4 @@
-//! Drives to try: case `n` is always the same drive.
+//! The drives to try. Case n is always the same drive.
 
 use super::driver::Case;
 use rand::seq::IndexedRandom;
@@ -10,11 +10,11 @@ use ssdtune_model::config::{
 };
 use ssdtune_model::{Bytes, DeviceConfig, Geometry, Nanos};
 
-/// Channels, chips, dies, planes.
+/// Numbers of channels, chips, dies and planes.
 const SHAPES: [[u32; 4]; 6] =
     [[1, 1, 1, 1], [1, 1, 1, 2], [2, 1, 1, 2], [3, 1, 1, 1], [2, 2, 1, 1], [2, 1, 2, 2]];
 
-/// The drive of that number. Policies and orders are walked through, the rest is drawn.
+/// The drive with this number. Policies and orders are walked through, the rest is drawn.
 pub fn case(number: u64) -> Case {
     let rng = &mut Pcg64Mcg::seed_from_u64(number ^ 0x5eed_0000);
     let mut config = DeviceConfig::default();
@@ -43,17 +43,17 @@ pub fn case(number: u64) -> Case {
     let tenants = tenants(&config.geometry(), rng);
     place(&mut config, number, tenants.len(), rng);
     size(&mut config, tenants.len() as u32, rng);
-    // Dynamic placement may fill a plane with valid pages, and translation pages whose programs never end
-    // are never collected.
+    // Dynamic placement may fill a plane with valid pages. Translation pages whose programs never
+    // end are never collected. A tenant that is bound to fewer channels may have more data than
+    // they hold.
     let switches = number % 4 == 3 && config.bus.channels > 1;
-    // A tenant that is bound to fewer channels may have more data than they hold.
     let never_starves = !switches
         && config.mapping.allocation == Allocation::Static
         && (config.mapping.ideal || !config.compat.free_mapping_writes);
     Case { config, tenants, never_starves, switches }
 }
 
-/// The least drive there is: one channel, four blocks, of which the host sees a quarter.
+/// The smallest drive there is: one channel with four blocks, of which the host sees one.
 pub fn least() -> Case {
     let mut config = DeviceConfig::default();
     [config.bus.channels, config.bus.chips_per_channel] = [1, 1];
@@ -71,7 +71,8 @@ pub fn least() -> Case {
     }
 }
 
-/// Every second drive has a placement policy, unless it plays MQSim; they are walked through.
+/// Gives every second drive a placement policy, unless it plays MQSim. The policies are walked
+/// through.
 fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64Mcg) {
     if config.compat.eager_frontiers || number.is_multiple_of(2) {
         return;
@@ -93,8 +94,8 @@ fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64
     }
 }
 
-/// Free blocks of a plane that moves may come to need: one for each frontier they go to, or one in all where
-/// there is one for each tenant.
+/// Free blocks of a plane that moves may come to need: one for each frontier they go to, or one in
+/// all if each tenant has one such frontier.
 pub fn reserve(config: &DeviceConfig, tenants: u32) -> u32 {
     let Frontiers { host, moved } = config.placement.frontiers();
     match moved {
@@ -104,7 +105,7 @@ pub fn reserve(config: &DeviceConfig, tenants: u32) -> u32 {
     }
 }
 
-/// One to four tenants with all of the drive, or one channel each.
+/// One to four tenants, each with the whole drive or with one channel.
 fn tenants(geometry: &Geometry, rng: &mut Pcg64Mcg) -> Vec<TenantSpec> {
     (0..rng.random_range(1..=4))
         .map(|_| {
@@ -117,13 +118,14 @@ fn tenants(geometry: &Geometry, rng: &mut Pcg64Mcg) -> Vec<TenantSpec> {
         .collect()
 }
 
-/// As few blocks as the frontiers allow, and so few logical pages that a victim can always be found: every
-/// full block but one may be valid, and open blocks may hold nothing that is.
+/// Gives the drive as few blocks as its frontiers allow, and so few logical pages that a victim can
+/// always be found: every full block but one may be valid, and open blocks may hold nothing that
+/// is.
 fn size(config: &mut DeviceConfig, tenants: u32, rng: &mut Pcg64Mcg) {
     let reserve = if config.compat.gc_reserve_ten { 20 } else { reserve(config, tenants) };
     let Frontiers { host, moved } = config.placement.frontiers();
     let streams = host + moved + u32::from(!config.mapping.ideal || config.compat.eager_frontiers);
-    // Translation pages take room of the same planes.
+    // Translation pages take room in the same planes.
     let mapping = if config.mapping.ideal { 0 } else { 2 + tenants };
     let others = streams * tenants + reserve + mapping;
     let full = 1 + rng.random_range(0..6);

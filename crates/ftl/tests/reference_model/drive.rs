@@ -1,9 +1,10 @@
-//! The slow, obviously correct drive: what each logical page holds, and every block as a list of pages.
+//! The slow, obviously correct drive: what each logical page holds, and every block as a list of
+//! pages.
 //!
-//! It decides nothing. It is told what the real FTL decided and checks that the decision was legal (pages of a
-//! block are written in order, once, by one tenant and purpose; victims hold invalid pages and no program
-//! under way) and what follows from it: where each logical page is, what of a block is still valid, how many
-//! blocks are free.
+//! It decides nothing. It is told what the real FTL decided, and checks that the decision was
+//! legal: pages of a block are written in order, once, by one tenant for one purpose; victims hold
+//! invalid pages and have no program under way. It also checks what follows from the decision:
+//! where each logical page is, what of a block is still valid, how many blocks are free.
 
 use ssdtune_ftl::{BlockRef, FrontierId, Layout, Phys};
 use ssdtune_model::config::{GcPolicy, PlacementPolicy};
@@ -13,13 +14,13 @@ use std::collections::BTreeMap;
 /// What a physical page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// A tenant's logical page.
+    /// A logical page of a tenant.
     Data(usize, u64),
     /// A translation page.
     Translation(u64),
 }
 
-/// One written page.
+/// A page that was written.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     pub owner: Owner,
@@ -35,7 +36,7 @@ pub enum State {
     Collecting,
 }
 
-/// A block, by its history.
+/// A block and its history.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub state: State,
@@ -50,7 +51,8 @@ pub struct Block {
 /// What a block was opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// The first or the only frontier of host data, or a further one of a placement policy, by its number.
+    /// Host data: the frontier with this number. A placement policy has several, some of them for
+    /// moved pages.
     Data(usize),
     Translation,
     Moved,
@@ -75,7 +77,7 @@ impl Purpose {
     }
 }
 
-/// The whole flash.
+/// The whole flash array.
 pub struct Reference {
     layout: Layout,
     pages_per_block: usize,
@@ -84,14 +86,15 @@ pub struct Reference {
     invalid_min: usize,
     static_wear: Option<u32>,
     dynamic_wear: bool,
-    /// Frontiers own a block before their first page; nobody sees which until then.
+    /// Frontiers own a block before their first page. Nobody can see which block until then.
     eager: bool,
-    /// HAML-SSD's rules: the queue that takes the least worn free block, and the one that takes the most worn.
+    /// HAML-SSD's wear rules: the queue that takes the least worn free block, and the one that
+    /// takes the most worn.
     wear_rules: Option<[Purpose; 2]>,
     frontiers_per_plane: u32,
     pub planes: Vec<Vec<Block>>,
     frontiers: BTreeMap<(u32, usize, Purpose), u32>,
-    /// Free blocks that writes which cannot be held leave alone.
+    /// Free blocks that must be left by writes which cannot be held back.
     keep: u32,
     fills: u64,
     pub place: BTreeMap<Owner, Phys>,
@@ -149,14 +152,14 @@ impl Reference {
         &self.block(self.layout.block(phys)).pages[self.layout.page(phys) as usize]
     }
 
-    /// Whether a physical page is where its owner is.
+    /// Whether a physical page is where its owner's data are.
     pub fn is_valid(&self, phys: Phys) -> bool {
         let pages = &self.block(self.layout.block(phys)).pages;
         let page = pages.get(self.layout.page(phys) as usize);
         page.is_some_and(|page| self.place.get(&page.owner) == Some(&phys))
     }
 
-    /// Valid pages of a block, in order.
+    /// The valid pages of a block, in order.
     pub fn valid_pages(&self, at: BlockRef) -> Vec<Phys> {
         let count = self.block(at).pages.len() as u32;
         (0..count).map(|p| self.layout.pack(at, p)).filter(|&p| self.is_valid(p)).collect()
@@ -166,7 +169,7 @@ impl Reference {
         self.block(at).pages.len() - self.valid_pages(at).len()
     }
 
-    /// The FTL gave out `phys` for a write of `tenant` for `purpose`; it starts to be programmed.
+    /// The FTL gave out `phys` for a write of `tenant` for `purpose`. Its program begins.
     pub fn append(
         &mut self,
         phys: Phys,
@@ -207,15 +210,16 @@ impl Reference {
         self.appended[purpose.kind()] += 1;
     }
 
-    /// Lazily opened blocks: those never used first, then, with wear levelling, the least erased. HAML-SSD: the
-    /// least erased for hot data, the most erased for cold, any for the others.
+    /// Free blocks are taken in this order: those never used first, then, with wear levelling, the
+    /// least erased. With HAML-SSD's rules, hot data take the least erased, cold data the most
+    /// erased, the others any.
     fn check_choice_of_free_block(&self, at: BlockRef, purpose: Purpose) {
         if self.eager {
             return;
         }
         let free = || self.planes[at.plane as usize].iter().filter(|b| b.state == State::Free);
         if self.wear_rules.is_some() && purpose == Purpose::Moved {
-            // Hot or anything, as moved pages are placed.
+            // Moved pages may be hot or anything else.
         } else if let (Some([hot, cold]), Purpose::Data(_)) = (self.wear_rules, purpose) {
             let wear = || free().map(|block| block.erases);
             let expected = if purpose == hot {
@@ -244,7 +248,7 @@ impl Reference {
         self.place.insert(owner, phys);
     }
 
-    /// Free blocks, frontiers that own an unwritten block counted as open.
+    /// Free blocks. A frontier that owns a block without a page counts as open.
     pub fn free_blocks(&self, plane: u32) -> u32 {
         let free =
             self.planes[plane as usize].iter().filter(|b| b.state == State::Free).count() as u32;
@@ -256,7 +260,8 @@ impl Reference {
         free - (self.frontiers_per_plane - visible.count() as u32)
     }
 
-    /// Whether a page may be written although nobody can hold it back: blocks are left for moves.
+    /// Whether a page may be written although nobody can hold it back: enough blocks must be left
+    /// for moves.
     pub fn has_room(&self, plane: u32, tenant: usize, purpose: Purpose) -> bool {
         let frontier = self.frontiers.get(&(plane, tenant, purpose));
         let written = |&block: &u32| self.planes[plane as usize][block as usize].pages.len();
@@ -279,12 +284,12 @@ impl Reference {
             .collect()
     }
 
-    /// Blocks of a plane under collection.
+    /// The number of blocks of a plane that are being collected.
     pub fn collecting(&self, plane: PlaneId) -> usize {
         self.planes[plane.index()].iter().filter(|b| b.state == State::Collecting).count()
     }
 
-    /// The FTL names a victim: legal, and the one its policy asks for.
+    /// The FTL names a victim: it must be legal, and the one that the policy asks for.
     pub fn check_victim(&self, at: BlockRef) {
         let candidates = self.candidates(at.plane);
         assert!(candidates.contains(&at), "{at:?} is no candidate: {:?}", self.block(at));
@@ -308,7 +313,7 @@ impl Reference {
         }
     }
 
-    /// A block that is older and emptier than the victim would have been the better one.
+    /// A block that is older and emptier than the victim would have been a better one.
     fn check_benefit(&self, at: BlockRef, candidates: &[BlockRef]) {
         for &other in candidates {
             let older = self.block(other).filled_at < self.block(at).filled_at;
@@ -334,17 +339,17 @@ impl Reference {
         assert!(most - block.erases >= gap);
     }
 
-    /// The least worn block of the cold queue, or the most worn of the hot.
+    /// It must be the least worn block of the cold queue, or the most worn of the hot queue.
     fn check_exchange(&self, at: BlockRef, hot: Purpose, cold: Purpose) {
         let block = self.block(at);
         assert_eq!((block.state, block.programs), (State::Full, 0));
         let (_, purpose) = block.purpose.expect("a full block has a purpose");
-        let own = self.planes[at.plane as usize].iter().filter(|other| {
+        let same_purpose = self.planes[at.plane as usize].iter().filter(|other| {
             other.state == State::Full
                 && other.programs == 0
                 && other.purpose.is_some_and(|(_, of)| of == purpose)
         });
-        let wear = own.map(|block| block.erases);
+        let wear = same_purpose.map(|block| block.erases);
         assert!(self.static_wear.is_none(), "both would be to blame");
         let expected = if purpose == cold { wear.min() } else { wear.max() };
         assert!(purpose == cold || purpose == hot, "{at:?} is neither hot nor cold host data");
@@ -366,7 +371,7 @@ impl Reference {
         block.erases += 1;
     }
 
-    /// Erase counts of all blocks.
+    /// How many blocks were erased how often.
     pub fn erase_histogram(&self) -> Vec<(u32, u64)> {
         let mut counts = BTreeMap::new();
         for block in self.planes.iter().flatten() {

@@ -1,8 +1,11 @@
-//! Plays the caller of the FTL: submits accesses, holds what must be held, collects, and lets operations end
-//! in random order; the reference drive is told of everything and compared.
+//! Plays the caller of the FTL: submits accesses, holds back what must wait, collects, and lets
+//! operations end in random order. The reference drive is told of everything and compared.
 //!
-//! An operation is one random word, so a run is a list of words and any part of it is a run as well: that is
-//! what makes failures shrinkable.
+//! An operation is one random word, so a run is a list of words, and any part of the list is a run
+//! as well. That makes failures shrinkable.
+
+mod compare;
+mod ends;
 
 use super::cached_mapping::{CachedMapping, Cost};
 use super::cases::reserve;
@@ -16,18 +19,18 @@ use ssdtune_model::config::{Frontiers, PlacementPolicy};
 use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
 use std::collections::VecDeque;
 
-/// A drive and how it is driven.
+/// A drive, and how it is driven.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub config: DeviceConfig,
     pub tenants: Vec<TenantSpec>,
-    /// The spare blocks suffice whatever happens: nothing may ever be held for good.
+    /// There are enough spare blocks whatever happens: no write may wait for ever.
     pub never_starves: bool,
-    /// Tenants are bound to other places now and then.
+    /// Tenants are bound to other channels now and then.
     pub switches: bool,
 }
 
-/// A flash operation under way.
+/// A flash operation that has not ended.
 #[derive(Clone, Copy, Debug)]
 enum Pending {
     Program { phys: Phys },
@@ -47,15 +50,18 @@ struct Access {
     mask: u64,
 }
 
+/// A victim, and the pages of it that have not been moved yet.
 struct Job {
     victim: BlockRef,
     left: usize,
 }
 
-/// Operations under way at most, so that ends keep up with beginnings.
+/// Flash operations at a time, so that ends keep up with beginnings.
 const PENDING_MAX: usize = 40;
+/// Held accesses at a time.
 const HELD_MAX: usize = 12;
 
+/// Backlogs of planes that are two bits of a random word.
 struct RandomLoad(u64);
 
 impl Load for RandomLoad {
@@ -64,6 +70,7 @@ impl Load for RandomLoad {
     }
 }
 
+/// The real FTL, the reference drive, and everything under way.
 pub struct Driver {
     ftl: Ftl,
     reference: Reference,
@@ -108,7 +115,8 @@ impl Driver {
         driver
     }
 
-    /// Full translation pages lie in their frontiers from the start.
+    /// Tells the reference drive of the full translation pages, which lie in their frontiers from
+    /// the start.
     fn expect_first_translation_pages(&mut self) {
         let config = &self.case.config.clone();
         if config.mapping.ideal && !config.compat.eager_frontiers {
@@ -147,7 +155,7 @@ impl Driver {
         self.mapping = (!config.mapping.ideal).then_some(mapping);
     }
 
-    /// New content of an owner.
+    /// New content for an owner.
     fn content(&mut self, owner: Owner, sectors: u64) -> Page {
         self.next_version += 1;
         self.reference.versions.insert(owner, self.next_version);
@@ -184,7 +192,7 @@ impl Driver {
         }
     }
 
-    /// Binds a tenant to other channels, whatever is under way: nothing is lost and nothing moves.
+    /// Binds a tenant to other channels, whatever is under way. Nothing is lost and nothing moves.
     fn switch(&mut self, rng: &mut Pcg32) {
         let channels = self.case.config.bus.channels;
         let first = rng.random_range(0..channels);
@@ -198,6 +206,7 @@ impl Driver {
         self.check();
     }
 
+    /// Ends one of the operations under way, drawn at random.
     fn end_one(&mut self, rng: &mut Pcg32) {
         if self.pending.is_empty() {
             self.check_starvation();
@@ -208,7 +217,7 @@ impl Driver {
         }
     }
 
-    /// Lets everything end; what is left must be explained.
+    /// Lets everything end. What is left must be explained.
     pub fn drain(&mut self) {
         let mut rng = Pcg32::seed_from_u64(0);
         while !self.pending.is_empty() {
@@ -219,7 +228,8 @@ impl Driver {
         self.check();
     }
 
-    /// Nothing is under way: held writes are held for good, and only for lack of victims.
+    /// Nothing is under way, so what is held back will wait for ever: only a lack of victims
+    /// excuses that.
     fn check_starvation(&mut self) {
         for plane in 0..self.held.len() as u32 {
             if self.held[plane as usize].is_empty() {
@@ -232,6 +242,7 @@ impl Driver {
         }
     }
 
+    /// Submits an access: its mapping first, if the mapping table is cached.
     fn access(&mut self, access: Access, word: u64) {
         let Access { tenant, lpn, mask } = access;
         let entry = self.ftl.entry(tenant, lpn);
@@ -272,6 +283,7 @@ impl Driver {
         self.ftl.await_mapping(tenant, entry, token as u32, mask != 0);
     }
 
+    /// Writes a translation page back.
     fn write_back(&mut self, writeback: WriteBack, tenant: usize) {
         let owner = Owner::Translation(writeback.page);
         let old = self.reference.place.get(&owner).copied();
@@ -292,7 +304,7 @@ impl Driver {
         self.after_placing(placed.phys, placed.opened);
     }
 
-    /// The mapping is at hand.
+    /// Goes on with an access whose mapping is at hand.
     fn place(&mut self, access: Access, entry: EntryRef, word: u64) {
         let Access { tenant, lpn, mask } = access;
         let owner = Owner::Data(tenant, lpn);
@@ -323,6 +335,7 @@ impl Driver {
         }
     }
 
+    /// Places an access that need not wait.
     fn place_now(&mut self, access: Access, plane: PlaneId) {
         let Access { tenant, lpn, mask } = access;
         let owner = Owner::Data(tenant, lpn);
@@ -359,13 +372,14 @@ impl Driver {
         }
     }
 
-    /// Time goes on, and applications own pages here and there.
+    /// Lets time go on. Applications are spread over the pages.
     fn tell(&mut self, lpn: u64) {
         self.clock += 1 + lpn % 7;
         self.ftl.set_write_context(Nanos(self.clock), (lpn % 19) as u16);
     }
 
-    /// The frontier a host page went to. What the policies know is theirs; without one there is one frontier.
+    /// The frontier that a host page went to. Which of its frontiers a policy takes is its own
+    /// matter; without a policy there is one.
     fn purpose(&self, phys: Phys, is_read: bool) -> Purpose {
         let purpose = Purpose::of(self.ftl.block_frontier(self.ftl.layout().block(phys)));
         let one = is_read || self.case.config.placement.policy == PlacementPolicy::None;
@@ -376,7 +390,8 @@ impl Driver {
         purpose
     }
 
-    /// The frontier of a moved page: its own kind of page stays, and what has a frontier of its own goes there.
+    /// The frontier that a moved page went to. Translation pages stay among themselves, and moved
+    /// pages go to frontiers of their own if they have any.
     fn moved_purpose(&self, phys: Phys, from: Purpose) -> Purpose {
         let purpose = Purpose::of(self.ftl.block_frontier(self.ftl.layout().block(phys)));
         let Frontiers { host, moved } = self.case.config.placement.frontiers();
@@ -399,6 +414,7 @@ impl Driver {
         }
     }
 
+    /// Collects if the placement took a free block.
     fn after_placing(&mut self, phys: Phys, opened: bool) {
         if opened {
             self.collect(self.ftl.layout().plane(phys));
@@ -423,6 +439,7 @@ impl Driver {
         }
     }
 
+    /// Collects a plane if the FTL asks for it.
     fn collect(&mut self, plane: PlaneId) {
         let free = self.reference.free_blocks(plane.0);
         assert_eq!(self.ftl.free_blocks(plane), free);
@@ -442,6 +459,7 @@ impl Driver {
         }
     }
 
+    /// Begins to move the pages of a victim.
     fn start_job(&mut self, victim: BlockRef) {
         let pages: Vec<Phys> = self.ftl.victim_pages(victim).collect();
         assert_eq!(pages, self.reference.valid_pages(victim));
@@ -454,167 +472,11 @@ impl Driver {
         self.pending.extend(pages.into_iter().map(|from| Pending::MoveRead { from, job }));
     }
 
+    /// A page of a victim has been moved, or need not be.
     fn moved(&mut self, job: usize) {
         self.jobs[job].left -= 1;
         if self.jobs[job].left == 0 {
             self.pending.push(Pending::Erase { job });
         }
-    }
-
-    fn end(&mut self, pending: Pending) {
-        match pending {
-            Pending::Program { phys } => {
-                assert!(!self.ftl.is_programmed(phys));
-                self.ftl.program_done(phys);
-                self.reference.programmed(phys);
-                assert!(self.ftl.is_programmed(phys));
-                self.collect_for_held(self.ftl.layout().plane(phys));
-            }
-            Pending::MoveRead { from, job } => self.move_read(from, job),
-            Pending::MoveProgram { from, to, job } => self.move_programmed(from, to, job),
-            Pending::Erase { job } => self.erased(self.jobs[job].victim),
-            Pending::MappingRead { page, store } => {
-                if let Some(phys) = store {
-                    self.pending.push(Pending::MappingStore { page, phys });
-                }
-                self.mapping_arrived(page);
-            }
-            Pending::MappingStore { page, phys } => {
-                self.ftl.mapping_written(page, phys);
-                self.reference.programmed(phys);
-                self.mapping.as_mut().expect("a mapping").departed(page);
-                self.collect_for_held(self.ftl.layout().plane(phys));
-            }
-        }
-    }
-
-    fn move_read(&mut self, from: Phys, job: usize) {
-        let placed = self.ftl.place_move(from);
-        assert_eq!(placed.is_some(), self.reference.is_valid(from));
-        let Some(placed) = placed else {
-            self.moves[1] += 1;
-            return self.moved(job);
-        };
-        self.moves[0] += 1;
-        let (source, layout) = (self.jobs[job].victim, self.ftl.layout());
-        assert_eq!(layout.plane(placed.phys).0, source.plane);
-        let page = *self.reference.page(from);
-        let (tenant, from_purpose) = self.reference.planes[source.plane as usize]
-            [source.block as usize]
-            .purpose
-            .expect("an open block has a purpose");
-        let purpose = self.moved_purpose(placed.phys, from_purpose);
-        self.reference.append(placed.phys, placed.opened, tenant, purpose, page);
-        self.pending.push(Pending::MoveProgram { from, to: placed.phys, job });
-        self.after_placing(placed.phys, placed.opened);
-    }
-
-    fn move_programmed(&mut self, from: Phys, to: Phys, job: usize) {
-        self.ftl.commit_move(from, to);
-        self.reference.programmed(to);
-        if self.reference.is_valid(from) {
-            let owner = self.reference.page(from).owner;
-            self.reference.map(owner, to);
-            self.dirty(owner);
-        } else {
-            self.moves[1] += 1;
-        }
-        self.moved(job);
-    }
-
-    fn erased(&mut self, victim: BlockRef) {
-        self.reference.erase(victim);
-        self.ftl.erase_done(victim);
-        let plane = PlaneId(victim.plane);
-        if let Some(cold) = self.ftl.next_wear_victim(plane) {
-            self.reference.check_wear_victim(cold);
-            self.collections[1] += 1;
-            self.start_job(cold);
-        }
-        while let Some(&access) = self.held[plane.index()].front() {
-            self.tell(access.lpn);
-            if self.must_hold(access, plane) {
-                break;
-            }
-            self.held[plane.index()].pop_front();
-            self.place_now(access, plane);
-        }
-        self.collect(plane);
-    }
-
-    fn mapping_arrived(&mut self, page: u64) {
-        let mut tokens = Vec::new();
-        self.ftl.mapping_arrived(page, &mut tokens);
-        let mapping = self.mapping.as_mut().expect("a mapping");
-        let ready = mapping.arrived(page);
-        for &token in &tokens {
-            let access = self.waiting[token as usize].expect("a token came back twice");
-            assert!(ready.contains(&(access.tenant, access.lpn)), "{access:?} was not ready");
-        }
-        for token in tokens {
-            let access = self.waiting[token as usize].take().expect("checked above");
-            let entry = self.ftl.entry(access.tenant, access.lpn);
-            self.place(access, entry, u64::from(token));
-        }
-        let left = self.waiting.iter().flatten().find(|a| ready.contains(&(a.tenant, a.lpn)));
-        assert!(left.is_none(), "{left:?} was forgotten");
-    }
-
-    /// One logical page in both.
-    fn compare(&self, tenant: usize, lpn: u64) {
-        let owner = Owner::Data(tenant, lpn);
-        let phys = self.ftl.existing_entry(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
-        let expected = self.reference.place.get(&owner).copied();
-        assert_eq!(phys, expected, "tenant {tenant} page {lpn}");
-        if let Some(phys) = phys {
-            let page = self.reference.page(phys);
-            assert_eq!(page.owner, owner);
-            assert_eq!(Some(&page.version), self.reference.versions.get(&owner), "stale data");
-            assert_eq!(self.ftl.sectors(phys), page.sectors);
-        }
-    }
-
-    /// Everything in both.
-    pub fn check(&self) {
-        self.ftl.check();
-        let mut mapped = 0;
-        for tenant in 0..self.case.tenants.len() {
-            for lpn in 0..self.ftl.tenant_pages(tenant) {
-                self.compare(tenant, lpn);
-                mapped += u64::from(self.reference.place.contains_key(&Owner::Data(tenant, lpn)));
-            }
-        }
-        assert_eq!(self.ftl.mapped_pages(), mapped);
-        for plane in 0..self.held.len() as u32 {
-            assert_eq!(self.ftl.free_blocks(PlaneId(plane)), self.reference.free_blocks(plane));
-        }
-        assert_eq!(self.ftl.erase_histogram(), self.reference.erase_histogram());
-        let counters = self.ftl.counters();
-        assert_eq!(counters.moved_pages, self.moves[0]);
-        assert_eq!(counters.moves_dropped, self.moves[1]);
-        assert_eq!([counters.collections, counters.wear_collections], self.collections);
-        if let Some(mapping) = &self.mapping {
-            assert_eq!(counters.mapping_hits, mapping.hits);
-            assert_eq!(counters.mapping_misses_read, mapping.misses[0]);
-            assert_eq!(counters.mapping_misses_write, mapping.misses[1]);
-            assert_eq!(counters.mapping_writebacks, mapping.writebacks);
-        }
-        self.check_blocks();
-    }
-
-    /// Programs for the host, for moves and for mappings are all pages ever written.
-    fn check_blocks(&self) {
-        let [data, translation, moved] = self.reference.appended;
-        assert!(moved <= self.moves[0], "more pages written by moves than moved");
-        let written = data + translation + moved;
-        assert!(written >= data, "write amplification below one");
-        for block in self.reference.planes.iter().flatten() {
-            assert_eq!(block.state == State::Free, block.purpose.is_none());
-        }
-    }
-
-    /// How often blocks were collected, for space and for wear, pages moved, and tenants bound elsewhere.
-    pub fn activity(&self) -> [u64; 4] {
-        [self.collections[0], self.collections[1], self.moves[0], self.switched]
     }
 }

@@ -1,4 +1,4 @@
-//! Runs a case on a list of words and, when it fails, looks for a short list that still fails.
+//! Runs a case on a list of words. When it fails, looks for a shorter list that still fails.
 
 use super::driver::{Case, Driver};
 use std::cell::Cell;
@@ -7,22 +7,23 @@ use std::sync::Once;
 
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
-    /// Where the last panic was, told by the hook.
+    /// The place of the last panic, told by the hook.
     static LAST: Cell<Option<String>> = const { Cell::new(None) };
 }
 
 /// What a run showed.
 pub struct Run {
-    /// Collections, wear collections, moved pages.
+    /// What [`Driver::activity`] says at the end.
     pub activity: [u64; 4],
 }
 
-/// A run that broke something: after how many words, and what was said.
+/// A run that broke something: after how many words, and the message.
 struct Failure {
     words: usize,
     message: String,
 }
 
+/// Keeps panics quiet while a shrinker runs.
 fn hush() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -61,10 +62,10 @@ fn run(case: &Case, words: &[u64], check_every: usize) -> Result<Run, Failure> {
     })
 }
 
-/// Runs a shrinker spends at most.
+/// Runs that a shrinker takes at most.
 const RUNS_MAX: usize = 200;
 
-/// Leaves out ever smaller parts as long as what is left still fails.
+/// Leaves out ever smaller parts of the list, as long as what is left still fails.
 fn shrink(case: &Case, words: &[u64], first: Failure) -> (Vec<u64>, Failure) {
     let mut words = words[..first.words].to_vec();
     let mut failure = first;
@@ -89,10 +90,10 @@ fn shrink(case: &Case, words: &[u64], first: Failure) -> (Vec<u64>, Failure) {
     (words, failure)
 }
 
-/// Runs a case; a failure is shrunk and told with what reproduces it.
+/// Runs a case. A failure is shrunk and reported with what repeats it.
 ///
 /// # Panics
-/// If the case fails.
+/// The case fails.
 pub fn run_or_explain(case: &Case, number: u64, words: &[u64], check_every: usize) -> Run {
     hush();
     match run(case, words, check_every) {

@@ -1,0 +1,65 @@
+//! Compares the real FTL of a [`Driver`] with the reference drive.
+
+use super::{Driver, Owner, State};
+use ssdtune_model::PlaneId;
+
+impl Driver {
+    /// Compares one logical page.
+    pub(super) fn compare(&self, tenant: usize, lpn: u64) {
+        let owner = Owner::Data(tenant, lpn);
+        let phys = self.ftl.existing_entry(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
+        let expected = self.reference.place.get(&owner).copied();
+        assert_eq!(phys, expected, "tenant {tenant} page {lpn}");
+        if let Some(phys) = phys {
+            let page = self.reference.page(phys);
+            assert_eq!(page.owner, owner);
+            assert_eq!(Some(&page.version), self.reference.versions.get(&owner), "stale data");
+            assert_eq!(self.ftl.sectors(phys), page.sectors);
+        }
+    }
+
+    /// Compares everything, and checks the invariants of the FTL.
+    pub fn check(&self) {
+        self.ftl.check();
+        let mut mapped = 0;
+        for tenant in 0..self.case.tenants.len() {
+            for lpn in 0..self.ftl.tenant_pages(tenant) {
+                self.compare(tenant, lpn);
+                mapped += u64::from(self.reference.place.contains_key(&Owner::Data(tenant, lpn)));
+            }
+        }
+        assert_eq!(self.ftl.mapped_pages(), mapped);
+        for plane in 0..self.held.len() as u32 {
+            assert_eq!(self.ftl.free_blocks(PlaneId(plane)), self.reference.free_blocks(plane));
+        }
+        assert_eq!(self.ftl.erase_histogram(), self.reference.erase_histogram());
+        let counters = self.ftl.counters();
+        assert_eq!(counters.moved_pages, self.moves[0]);
+        assert_eq!(counters.moves_dropped, self.moves[1]);
+        assert_eq!([counters.collections, counters.wear_collections], self.collections);
+        if let Some(mapping) = &self.mapping {
+            assert_eq!(counters.mapping_hits, mapping.hits);
+            assert_eq!(counters.mapping_misses_read, mapping.misses[0]);
+            assert_eq!(counters.mapping_misses_write, mapping.misses[1]);
+            assert_eq!(counters.mapping_writebacks, mapping.writebacks);
+        }
+        self.check_blocks();
+    }
+
+    /// Programs for the host, for moves and for mappings are all pages ever written.
+    fn check_blocks(&self) {
+        let [data, translation, moved] = self.reference.appended;
+        assert!(moved <= self.moves[0], "more pages written by moves than moved");
+        let written = data + translation + moved;
+        assert!(written >= data, "write amplification below one");
+        for block in self.reference.planes.iter().flatten() {
+            assert_eq!(block.state == State::Free, block.purpose.is_none());
+        }
+    }
+
+    /// How many blocks were collected for space, how many for wear, how many pages were moved, and
+    /// how often a tenant was bound to other channels.
+    pub fn activity(&self) -> [u64; 4] {
+        [self.collections[0], self.collections[1], self.moves[0], self.switched]
+    }
+}
