@@ -7,7 +7,8 @@
 //! collected.
 
 use crate::run::Simulator;
-use crate::simulator::{Core, SimError};
+use crate::simulator::Core;
+use crate::vocabulary::SimError;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Places, TenantSpec};
 use ssdtune_model::Sectors;
@@ -79,7 +80,7 @@ impl Simulator {
     /// What each tenant has asked for since the start; nothing on a drive with one tenant, which shares with
     /// nobody.
     pub fn demands(&self) -> impl Iterator<Item = Demand> + '_ {
-        self.core.stats.own.iter().map(|own| own.demand)
+        self.core.stats.shares.iter().map(|share| share.demand)
     }
 
     /// Binds a tenant to other places from now on, as a writer or a reader (see

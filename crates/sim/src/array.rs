@@ -37,7 +37,7 @@ impl Core {
             self.hear_end(channel);
             return;
         }
-        if self.cache_read && self.serve_cached(channel) {
+        if self.switches.cache_read && self.serve_cached(channel) {
             return;
         }
         let waiting = &mut self.flash.channels[channel].data_out;
@@ -57,12 +57,12 @@ impl Core {
         match class {
             Class::UserRead | Class::MappingRead | Class::GcRead => {
                 self.flash.dies[die as usize].state = DieState::DataOut;
-                if self.cache_read && self.flash.dies[die as usize].suspended.is_none() {
+                if self.switches.cache_read && self.flash.dies[die as usize].suspended.is_none() {
                     self.read_ended(unit, die);
                     self.try_channel(channel as u32);
                     return;
                 }
-                let list = if self.copyback { self.keep_moves(die) } else { list };
+                let list = if self.switches.copyback { self.keep_moves(die) } else { list };
                 if list == NIL {
                     self.free_die(unit, die);
                 } else {
@@ -79,7 +79,7 @@ impl Core {
                     self.array_done(at);
                     at = next;
                 }
-                if !self.cache_program || !self.start_loaded(die) {
+                if !self.switches.cache_program || !self.start_loaded(die) {
                     self.free_die(unit, die);
                 }
             }
@@ -135,7 +135,7 @@ impl Core {
         self.stats.flash.count_pages(Work::Program, Class::GcWrite, count);
         self.stats.flash.copybacks += u64::from(count);
         if self.stats.has_several() {
-            self.count_own_copybacks(now, count);
+            self.count_copybacks_for_tenants(now, count);
         }
         let takes = self.timing.program_command[count as usize];
         let record = &mut self.flash.dies[die as usize];
@@ -177,7 +177,7 @@ impl Core {
     fn data_arrived(&mut self, tx: u32) {
         let unit = self.txs[tx].unit;
         let die = self.flash.units[unit as usize].first_die + u32::from(self.txs[tx].die);
-        if self.cache_read && self.flash.dies[die as usize].out != NIL {
+        if self.switches.cache_read && self.flash.dies[die as usize].out != NIL {
             self.cached_data_arrived(unit, die, tx);
             return;
         }
@@ -235,11 +235,15 @@ impl Core {
             return false;
         }
         let left = die.ends.saturating_sub(self.events.now());
-        let rules = &self.suspend_rules;
-        let programs =
-            matches!(self.suspension, SuspensionSupport::Program | SuspensionSupport::ProgramErase);
-        let erases =
-            matches!(self.suspension, SuspensionSupport::Erase | SuspensionSupport::ProgramErase);
+        let rules = &self.switches.suspend_rules;
+        let programs = matches!(
+            self.switches.suspension,
+            SuspensionSupport::Program | SuspensionSupport::ProgramErase
+        );
+        let erases = matches!(
+            self.switches.suspension,
+            SuspensionSupport::Erase | SuspensionSupport::ProgramErase
+        );
         let is_read = matches!(first.0, Class::UserRead | Class::MappingRead);
         let list = die.txs;
         if self.txs[list].suspensions() >= rules.interruptions_max {
@@ -271,12 +275,12 @@ impl Core {
         self.flash.free_die(unit);
         self.stats.flash.count_suspension(class);
         if self.stats.has_several() {
-            self.stats.own[usize::from(tenant)].flash.count_suspension(class);
+            self.stats.shares[usize::from(tenant)].flash.count_suspension(class);
         }
         let halt = if class == Class::Erase {
-            self.suspend_rules.suspend_erase
+            self.switches.suspend_rules.suspend_erase
         } else {
-            self.suspend_rules.suspend_program
+            self.switches.suspend_rules.suspend_program
         };
         self.timing.suspend_command + halt
     }

@@ -34,11 +34,11 @@ impl Core {
         let at = self.layout.pack(victim, 0);
         let tenant = self.ftl.block_tenant(victim);
         if self.stats.has_several() {
-            self.stats.own[tenant].count_victim(for_wear);
+            self.stats.shares[tenant].count_victim(for_wear);
         }
         let erase = self.txs.insert(Tx::new(Class::Erase, Purpose::Erase, at, entry));
         self.txs[erase].tenant = tenant as u16;
-        self.settle(erase, at);
+        self.set_address(erase, at);
         let job = self.jobs.insert(Job { victim, left: pages.len() as u32, erase, for_wear });
         self.txs[erase].link = job;
         self.txs[erase].blocked = !pages.is_empty();
@@ -48,7 +48,7 @@ impl Core {
             tx.tenant = tenant as u16;
             tx.sectors = self.page_sectors as u16;
             let tx = self.txs.insert(tx);
-            self.settle(tx, page);
+            self.set_address(tx, page);
             self.staged.push(tx);
         }
         pages.clear();
@@ -70,8 +70,8 @@ impl Core {
         };
         let record = &mut self.txs[tx];
         record.class = Class::GcWrite;
-        record.what = from.to_bits();
-        self.settle(tx, placed.phys);
+        record.address = from.to_bits();
+        self.set_address(tx, placed.phys);
         self.staged.push(tx);
         self.schedule_unless_open();
         self.after_placing(placed);
@@ -83,19 +83,21 @@ impl Core {
         let for_wear = u64::from(placed && self.jobs[job].for_wear);
         self.stats.count(tenant, |counts| counts.wear_moved_pages += for_wear);
         if self.stats.has_several() {
-            self.stats.own[tenant].count_move(placed);
+            self.stats.shares[tenant].count_move(placed);
         }
     }
 
     /// A moved page is programmed.
     pub(crate) fn move_written(&mut self, tx: u32) {
         let record = &self.txs[tx];
-        let (from, to, job) = (ssdtune_ftl::Phys::from_bits(record.what), record.phys, record.link);
+        let (from, to, job) =
+            (ssdtune_ftl::Phys::from_bits(record.address), record.phys, record.link);
         let dropped = self.ftl.counters().moves_dropped;
         self.ftl.commit_move(from, to);
         if self.stats.has_several() {
             let tenant = usize::from(self.txs[tx].tenant);
-            self.stats.own[tenant].ftl.moves_dropped += self.ftl.counters().moves_dropped - dropped;
+            self.stats.shares[tenant].ftl.moves_dropped +=
+                self.ftl.counters().moves_dropped - dropped;
         }
         self.drop_tx(tx);
         self.moved(job);
@@ -122,7 +124,7 @@ impl Core {
             self.start_job(cold, true);
         }
         self.release_held(plane);
-        if !self.collect_when_full_only || self.ftl.must_hold(0, 0, plane) {
+        if !self.switches.collect_when_full_only || self.ftl.must_hold(0, 0, plane) {
             self.collect(plane);
         }
     }
@@ -140,8 +142,8 @@ impl Core {
             self.count_move(at, job, placed.is_some());
             if let Some(placed) = placed {
                 self.txs[at].class = Class::GcWrite;
-                self.txs[at].what = from.to_bits();
-                self.settle(at, placed.phys);
+                self.txs[at].address = from.to_bits();
+                self.set_address(at, placed.phys);
                 match last {
                     NIL => head = at,
                     _ => self.txs[last].next = at,

@@ -209,13 +209,13 @@ impl Meter {
     }
 
     /// What a tenant's work has cost, and what everybody's has; in joule.
-    pub fn work_j(&self, own: Option<&Counters>) -> [f64; 2] {
+    pub fn work_j(&self, tenant: Option<&Counters>) -> [f64; 2] {
         let of = |done: &Counters| {
             let arrays = done.arrays.iter().zip(&self.work_nj);
             let arrays: f64 = arrays.map(|(&count, nj)| count as f64 * nj).sum();
             (arrays + self.at_once_nj(&done.at_once, &AtOnce::default())) * J_OF_NJ
         };
-        [of(own.unwrap_or(&self.counters)), of(&self.counters)]
+        [of(tenant.unwrap_or(&self.counters)), of(&self.counters)]
     }
 
     /// The report. Between two calls no part of it falls: what a die has begun is counted in full, and time

@@ -5,8 +5,8 @@
 //! back to back. Everything else is the same for both.
 
 use crate::event::{EventKey, ServerId};
-use crate::turns::TurnSet;
 use crate::tx::{CLASSES, Class, NIL, Slab, Tx};
+use crate::unit_set::UnitSet;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{DeviceConfig, Geometry, Nanos, PlaneId};
 use std::collections::VecDeque;
@@ -179,7 +179,7 @@ pub(crate) struct Channel {
     pub turn: u32,
     /// Units of this channel on which transactions wait and which may take a command: the idle ones, or all
     /// where operations can be suspended or commands taken in advance.
-    pub ready: TurnSet,
+    pub ready: UnitSet,
     /// The end of a command that nobody has asked for: its event is not in the queue.
     pub unheard: Option<EventKey>,
     pub busy: Nanos,
@@ -221,7 +221,7 @@ impl FlashArray {
                 first_unit: channel * units_per_channel,
                 units: units_per_channel,
                 turn: 0,
-                ready: TurnSet::new(units_per_channel),
+                ready: UnitSet::new(units_per_channel),
                 unheard: None,
                 busy: Nanos::ZERO,
             })

@@ -10,7 +10,7 @@
 
 use crate::event::ServerId;
 use crate::pipe::Pipe;
-use crate::simulator::{Core, Down, FIRST_BELL, Up};
+use crate::simulator::{Core, DownMessage, FIRST_BELL, UpMessage};
 use crate::tx::{NIL, Req};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::HostInterface;
@@ -100,8 +100,11 @@ impl Core {
         number: u64,
         alone_until: Nanos,
     ) {
-        let sectors =
-            if self.wrap_request_size { request.sectors & 0xffff } else { request.sectors };
+        let sectors = if self.switches.wrap_request_size {
+            request.sectors & 0xffff
+        } else {
+            request.sectors
+        };
         let now = self.now();
         let lba = self.tenants[tenant].inside(request.lba);
         let req = self.reqs.insert(Req {
@@ -122,10 +125,10 @@ impl Core {
         self.stats.arrived += 1;
         if self.stats.has_several() {
             let pages = self.pages_touched(lba, sectors);
-            let own = &mut self.stats.own[tenant];
-            own.arrived += 1;
-            own.demand.count(request.op, pages);
-            own.energy.request();
+            let share = &mut self.stats.shares[tenant];
+            share.arrived += 1;
+            share.demand.count(request.op, pages);
+            share.energy.request();
         }
         self.energy.request(now);
         if let Some(sata) = &mut self.sata {
@@ -186,7 +189,7 @@ impl Core {
         let record = &mut self.queues[queue];
         record.submitted += 1;
         record.entries.push_back(req);
-        self.down.send(&mut self.events, self.link.doorbell, Down::Doorbell(queue as u16));
+        self.down.send(&mut self.events, self.link.doorbell, DownMessage::Doorbell(queue as u16));
     }
 
     /// The drive hears a doorbell.
@@ -200,7 +203,7 @@ impl Core {
     fn fetch(&mut self, queue: usize) {
         self.queues[queue].in_service += 1;
         self.queues[queue].fetching += 1;
-        self.up.send(&mut self.events, self.link.read_request, Up::Fetch(queue as u16));
+        self.up.send(&mut self.events, self.link.read_request, UpMessage::Fetch(queue as u16));
     }
 
     /// A submission entry arrives in the drive.
@@ -235,7 +238,7 @@ impl Core {
             self.events.move_to(arrived);
             self.data_fetched(req);
         } else {
-            self.up.send(&mut self.events, self.link.read_request, Up::FetchData(req));
+            self.up.send(&mut self.events, self.link.read_request, UpMessage::FetchData(req));
         }
     }
 
@@ -265,7 +268,11 @@ impl Core {
     fn tell(&mut self, queue: usize, req: u32) {
         self.queues[queue].told += 1;
         let fetched = self.queues[queue].fetched;
-        self.up.send(&mut self.events, self.link.completion_entry, Up::Completion(req, fetched));
+        self.up.send(
+            &mut self.events,
+            self.link.completion_entry,
+            UpMessage::Completion(req, fetched),
+        );
     }
 
     /// Counts places of the completion queue that were given back up to now.
@@ -383,7 +390,7 @@ pub(crate) fn queue_count(interface: HostInterface, tenants: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulator::{Observe, Tenant};
+    use crate::vocabulary::{Observe, Tenant};
     use ssdtune_model::DeviceConfig;
 
     #[test]

@@ -2,7 +2,7 @@
 //! a sequential fill or endless random writes leave behind. `ssdtune_ftl::InitialContent` says how.
 
 use crate::run::Simulator;
-use crate::simulator::SimError;
+use crate::vocabulary::SimError;
 use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::Start;
@@ -100,7 +100,7 @@ impl Simulator {
             free: Vec::new(),
             seed: content.seed,
         };
-        self.core.stats.defined_pages =
+        self.core.stats.initial_pages =
             self.core.ftl.set_initial_content(&definition)?.iter().sum();
         self.core.stats.initial_state = content.state;
         Ok(())

@@ -29,15 +29,16 @@
 mod ageing;
 mod allocate;
 mod array;
-mod cache;
-mod cached;
+mod arrivals;
+mod cache_commands;
 mod collect;
+mod data_cache;
+mod dram;
 mod energy;
 mod event;
 mod flash;
 mod host;
 mod initial_content;
-mod own;
 mod pipe;
 mod report;
 mod request;
@@ -47,10 +48,12 @@ mod simulator;
 mod slowdown;
 mod snapshot;
 mod stats;
+mod tenant_share;
 mod timing;
 mod translate;
-mod turns;
 mod tx;
+mod unit_set;
+mod vocabulary;
 mod warmup;
 
 pub use allocate::Demand;
@@ -62,9 +65,9 @@ pub use report::{
     UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
-pub use simulator::{Completion, Observe, SimError, Tenant};
 pub use slowdown::{Slowdown, TenantSlowdown};
 pub use snapshot::SnapshotError;
 pub use ssdtune_ftl::{FtlError, Places};
 pub use stats::{FlashCommands, LatencySummary};
+pub use vocabulary::{Completion, Observe, SimError, Tenant};
 pub use warmup::Filling;

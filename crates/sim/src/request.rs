@@ -1,8 +1,9 @@
 //! What the drive does with a host request: cut it into pages, serve what the cache has, send the rest to
 //! flash, and notice when all is done.
 
-use crate::cache::{Mark, Slot, SlotState, epoch_mark, read_mark, slot_mark};
-use crate::simulator::{Core, Dram};
+use crate::data_cache::{Mark, Slot, SlotState, epoch_mark, read_mark, slot_mark};
+use crate::dram::DramAccess;
+use crate::simulator::Core;
 use crate::tx::{Class, NIL, Purpose, Tx};
 use ssdtune_ftl::{CacheMark, EntryRef, Phys};
 use ssdtune_model::config::CacheMode;
@@ -71,7 +72,7 @@ impl Core {
 
     #[inline]
     fn mode(&self, tenant: u16) -> CacheMode {
-        self.modes[tenant as usize]
+        self.cache_modes[tenant as usize]
     }
 
     #[inline]
@@ -94,7 +95,7 @@ impl Core {
         while rest > 0 {
             let mut part = self.cut(tenant as usize, &mut cursor, &mut rest);
             self.stats.count(tenant.into(), |counts| counts.page_reads += 1);
-            let entry = if !self.read_allocates && self.ftl.is_ideal() {
+            let entry = if !self.switches.read_allocates && self.ftl.is_ideal() {
                 // No entry, no data: the mapping answers.
                 let Some(entry) = self.ftl.find(tenant as usize, part.lpn) else {
                     self.stats.count(tenant.into(), |counts| counts.unwritten_reads += 1);
@@ -111,7 +112,7 @@ impl Core {
                 }
             }
             let mut tx = Tx::new(Class::UserRead, Purpose::Request, Phys::NONE, entry);
-            tx.what = part.lpn;
+            tx.address = part.lpn;
             tx.stamp = stamp;
             tx.request = req;
             tx.tenant = tenant;
@@ -124,7 +125,7 @@ impl Core {
         self.reqs[req].waits_flash = parts.len();
         self.reqs[req].waits_dram = hits;
         if hits > 0 {
-            self.dram_access(tenant, hits, Dram::Request(req, hits));
+            self.dram_access(tenant, hits, DramAccess::Request(req, hits));
         }
         if parts.len() == 0 && hits == 0 {
             self.request_done(req);
@@ -217,7 +218,7 @@ impl Core {
         req: u32,
     ) -> u32 {
         let mut tx = Tx::new(Class::UserWrite, purpose, Phys::NONE, entry);
-        tx.what = part.lpn;
+        tx.address = part.lpn;
         tx.stamp = stamp;
         tx.request = req;
         tx.tenant = tenant;
@@ -234,7 +235,7 @@ impl Core {
         let (tenant, stamp) = (record.tenant, record.stamp);
         let (mut cursor, mut rest) = (record.cursor, record.rest);
         let queue = self.queue_of(tenant);
-        if !self.destage_forgets_all {
+        if !self.switches.destage_forgets_all {
             self.end_epoch(tenant);
         }
         let epoch = epoch_mark(self.epochs[tenant as usize]);
@@ -269,7 +270,7 @@ impl Core {
             if record.mark != epoch {
                 record.mark = epoch;
                 record.state = SlotState::WritingBack;
-                let part = if self.destage_drops_sectors {
+                let part = if self.switches.destage_drops_sectors {
                     part
                 } else {
                     Part { mask: record.mask, sectors: record.mask.count_ones(), ..part }
@@ -285,13 +286,13 @@ impl Core {
         self.reqs[req].waits_dram += taken;
         self.pressure[queue] += evicted + written_back;
         if !evictions.is_empty() {
-            self.dram_access(tenant, evicted, Dram::Evictions(evictions));
+            self.dram_access(tenant, evicted, DramAccess::Evictions(evictions));
         }
         if taken > 0 {
-            self.dram_access(tenant, taken, Dram::Request(req, taken));
+            self.dram_access(tenant, taken, DramAccess::Request(req, taken));
         }
         self.dispatch_parts(writebacks);
-        if self.destage_forgets_all {
+        if self.switches.destage_forgets_all {
             self.end_epoch(tenant);
         }
     }
@@ -356,7 +357,7 @@ impl Core {
     /// Where a page goes that a tenant pushes out of the cache.
     fn goes_to(&mut self, page: &Slot, evictor: u16) -> (u16, EntryRef) {
         let last = self.page_of(self.tenants[usize::from(evictor)].sectors - 1);
-        if self.evict_to_evictor && page.tenant != evictor && page.lpn <= last {
+        if self.switches.evict_to_evictor && page.tenant != evictor && page.lpn <= last {
             (evictor, self.ftl.entry(evictor.into(), page.lpn))
         } else {
             (page.tenant, page.entry)
@@ -402,11 +403,12 @@ impl Core {
     pub(crate) fn fill(&mut self, tx: u32) {
         let record = &self.txs[tx];
         let (tenant, entry, mask) = (record.tenant, record.entry, record.mask);
-        let (stamp, lpn) = (record.stamp, record.what);
+        let (stamp, lpn) = (record.stamp, record.address);
         let sectors = u32::from(record.sectors);
         let cache = self.cache_of(tenant);
-        self.dram_access(tenant, sectors, Dram::Fill);
-        let ghost = self.fill_by_flash_owner && !self.ftl.is_programmed(record_phys(&self.txs[tx]));
+        self.dram_access(tenant, sectors, DramAccess::Fill);
+        let ghost = self.switches.fill_by_flash_owner
+            && !self.ftl.is_programmed(record_phys(&self.txs[tx]));
         let slot = if ghost {
             (self.ghosts[cache] != NIL).then_some(self.ghosts[cache])
         } else {
@@ -416,7 +418,7 @@ impl Core {
             }
         };
         if let Some(slot) = slot {
-            if self.read_fill_dirty {
+            if self.switches.read_fill_dirty {
                 self.write_into_slot(tenant, slot, mask, stamp);
             } else {
                 self.caches[cache].touch(slot);
@@ -430,10 +432,10 @@ impl Core {
             self.pressure[queue] += out;
             let mut list = self.take_list();
             list.push(eviction);
-            self.dram_access(tenant, out, Dram::Evictions(list));
+            self.dram_access(tenant, out, DramAccess::Evictions(list));
         }
         let mut slot = Slot::new(entry, tenant, lpn, mask, stamp);
-        if !self.read_fill_dirty {
+        if !self.switches.read_fill_dirty {
             slot.state = SlotState::Clean;
         }
         if ghost {
@@ -441,8 +443,8 @@ impl Core {
         } else {
             self.insert_slot(tenant, slot);
         }
-        if self.read_fill_dirty {
-            self.dram_access(tenant, sectors, Dram::Fill);
+        if self.switches.read_fill_dirty {
+            self.dram_access(tenant, sectors, DramAccess::Fill);
         }
     }
 
@@ -558,7 +560,7 @@ impl Core {
         }
         let queue = self.queue_of(tenant);
         self.pressure[queue] += sectors;
-        self.dram_access(tenant, sectors, Dram::Evictions(list));
+        self.dram_access(tenant, sectors, DramAccess::Evictions(list));
     }
 
     /// A tenant's address space, for reports.

@@ -1,8 +1,10 @@
 //! Running a drive: hand over requests, move time, take what came out.
 
+use crate::arrivals::Inbox;
 use crate::report::{Ending, Energy, Report};
-use crate::simulator::{Completion, Core, Inbox, Observe, STREAMS_MAX, SimError, Tenant};
+use crate::simulator::{Core, STREAMS_MAX};
 use crate::stats::FlashCommands;
+use crate::vocabulary::{Completion, Observe, SimError, Tenant};
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, PlaneId};
 use ssdtune_trace::Request;
 use std::collections::VecDeque;

@@ -93,7 +93,7 @@ impl Core {
             && unit.busy_dies == 0
             && unit.queued == 0
             // A turn of the priorities is a matter for the queues.
-            && (record.priority == 0 || self.scheduler == Scheduler::OutOfOrder)
+            && (record.priority == 0 || self.switches.scheduler == Scheduler::OutOfOrder)
             && self.flash.channels[unit.channel as usize].ready.is_empty()
             && (record.class.work() == Work::Read || !self.keeps_to_reads(record.unit))
             && self.is_free(self.flash.units[self.txs[tx].unit as usize].channel as usize)
@@ -110,7 +110,7 @@ impl Core {
     }
 
     fn collection_is_urgent(&self, unit: u32) -> bool {
-        if !self.preemptible {
+        if !self.switches.preemptible {
             return true;
         }
         let unit = &self.flash.units[unit as usize];
@@ -127,7 +127,7 @@ impl Core {
         if self.flash.units[unit as usize].waiting[class as usize] == 0 {
             return None;
         }
-        if self.scheduler == Scheduler::OutOfOrder || waits(self, 0) {
+        if self.switches.scheduler == Scheduler::OutOfOrder || waits(self, 0) {
             return Some(0);
         }
         // High, medium and low share by weight: 4 commands, 2, 1.
@@ -197,7 +197,7 @@ impl Core {
         let waiting = self.flash.units[unit as usize].waiting;
         let count = |class: Class| waiting[class as usize];
         let (first, second): (Source, Option<Class>);
-        if count(Class::MappingWrite) > 0 && !self.free_mapping_writes {
+        if count(Class::MappingWrite) > 0 && !self.switches.free_mapping_writes {
             first = (Class::MappingWrite, 0);
             second = Some(Class::UserWrite);
         } else if count(Class::GcWrite) + count(Class::Erase) > 0 && self.collection_is_urgent(unit)
@@ -296,7 +296,7 @@ impl Core {
             last = self.txs[last].next;
         }
         let limit = match source.0 {
-            Class::Erase if self.single_plane_erases => 1,
+            Class::Erase if self.switches.single_plane_erases => 1,
             _ => self.flash.planes_per_die,
         };
         while at != NIL
@@ -369,7 +369,7 @@ impl Core {
         let planes = count as usize;
         let now = self.events.now();
         if self.stats.has_several() {
-            self.count_own(list, class, count);
+            self.count_for_tenants(list, class, count);
         }
         let flash = &mut self.stats.flash;
         let work = class.work();
@@ -386,9 +386,9 @@ impl Core {
                 let mut sectors = 0;
                 let mut at = list;
                 while at != NIL {
-                    let own = u32::from(self.txs[at].sectors);
-                    time += self.timing.transfer(own);
-                    sectors += own;
+                    let data = u32::from(self.txs[at].sectors);
+                    time += self.timing.transfer(data);
+                    sectors += data;
                     at = self.txs[at].next;
                 }
                 self.energy.channel_moves(now, sectors);
@@ -400,7 +400,7 @@ impl Core {
                 self.timing.erase_command[planes]
             }
         };
-        if self.cache_program && work == Work::Program && self.may_load(unit) {
+        if self.switches.cache_program && work == Work::Program && self.may_load(unit) {
             self.load(die, list, class, count, command);
             return;
         }
@@ -442,7 +442,7 @@ impl Core {
         let work = record.class.work();
         let (mut takes, kind) = self.timing.array(work, page);
         let mut count = record.planes;
-        if self.times_vary {
+        if self.switches.times_vary {
             let repeated;
             (takes, repeated) = self.varied(die, work, takes, kind);
             count += repeated;
@@ -491,7 +491,7 @@ impl Core {
         self.energy.channel_moves(now, sectors);
         if self.stats.has_several() {
             let tenant = usize::from(self.txs[tx].tenant);
-            self.stats.own[tenant].energy.channel_moves(sectors);
+            self.stats.shares[tenant].energy.channel_moves(sectors);
         }
     }
 }

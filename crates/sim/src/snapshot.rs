@@ -7,7 +7,8 @@
 //! A checksum finds damage, not malice: restore snapshots of your own.
 
 use crate::run::Simulator;
-use crate::simulator::{Core, Observe, SimError, Tenant};
+use crate::simulator::Core;
+use crate::vocabulary::{Observe, SimError, Tenant};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::FtlState;
 use ssdtune_model::{CheckedConfig, document};
@@ -91,20 +92,17 @@ macro_rules! with_fields {
     ($act:ident!($($arg:expr),*)) => {
         $act!($($arg),*; events, down, up, dram, sata, queues, inboxes, horizon, sources_known, reqs, txs, jobs,
             flash, caches, ghosts, pressure, blocked_writes, epochs, epoch_ends, held, last_flush, staged,
-            touched, open, victim_pages, ageing, stats, energy, completions)
+            touched, scheduling_deferred, victim_pages, ageing, stats, energy, completions)
     };
 }
 
 /// Everything that follows from the configuration, or is empty between two events.
 macro_rules! fixed {
     ($core:expr; $($field:ident),*) => {
-        let Self { $($field: _,)* ftl: _, link: _, dram_timing: _, timing: _, dram_server: _, layout: _,
-            pressure_limit: _, tenants: _, modes: _, priority: _, priorities: _, internal_priority: _,
-            scheduler: _, suspension: _, suspend_rules: _, times_vary: _, cache_read: _, cache_program: _,
-            preemptible: _, copyback: _, collect_when_full_only: _, free_mapping_writes: _, read_allocates: _,
-            read_fill_dirty: _, fill_by_flash_owner: _, destage_forgets_all: _, destage_drops_sectors: _,
-            evict_to_evictor: _,            single_plane_erases: _, wrap_request_size: _, any_dynamic: _, page_sectors: _, page_shift: _,
-            lists: _, first_channel: _, first_die: _ } = $core;
+        let Self { $($field: _,)* ftl: _, link: _, dram_timing: _, timing: _, dram_server: _,
+            layout: _, pressure_limit: _, tenants: _, cache_modes: _, priority: _, priorities: _,
+            internal_priority: _, switches: _, page_sectors: _, page_shift: _, spare_lists: _,
+            first_channel: _, first_die: _ } = $core;
     };
 }
 

@@ -3,7 +3,7 @@
 
 use crate::energy::Work;
 use crate::initial_content::InitialState;
-use crate::own::Own;
+use crate::tenant_share::TenantShare;
 use crate::tx::{Class, Req};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -239,7 +239,7 @@ pub(crate) struct Stats {
     pub tenants: Vec<TenantStats>,
     pub counts: Counts,
     /// What each of several tenants has caused; empty where there is one, who has caused everything.
-    pub own: Vec<Own>,
+    pub shares: Vec<TenantShare>,
     pub flash: FlashCommands,
     pub arrived: u64,
     pub completed: u64,
@@ -250,12 +250,12 @@ pub(crate) struct Stats {
     /// What the drive was at the start.
     pub initial_state: InitialState,
     /// Pages that held data then.
-    pub defined_pages: u64,
+    pub initial_pages: u64,
 }
 
 impl Stats {
     pub fn new(tenants: usize, exact: bool) -> Self {
-        let own = vec![Own::default(); if tenants > 1 { tenants } else { 0 }];
+        let shares = vec![TenantShare::default(); if tenants > 1 { tenants } else { 0 }];
         let tenants = (0..tenants)
             .map(|_| TenantStats {
                 read: OpStats::new(exact),
@@ -267,7 +267,7 @@ impl Stats {
         Self {
             tenants,
             counts: Counts::default(),
-            own,
+            shares,
             flash: FlashCommands::default(),
             arrived: 0,
             completed: 0,
@@ -276,22 +276,22 @@ impl Stats {
             dram_busy: Nanos::ZERO,
             warm_up_pages: 0,
             initial_state: InitialState::Empty,
-            defined_pages: 0,
+            initial_pages: 0,
         }
     }
 
     /// Whether what is done must be counted for tenants apart.
     #[inline]
     pub fn has_several(&self) -> bool {
-        !self.own.is_empty()
+        !self.shares.is_empty()
     }
 
     /// Counts something for the drive and for the tenant it belongs to.
     #[inline]
     pub fn count(&mut self, tenant: usize, add: impl Fn(&mut Counts)) {
         add(&mut self.counts);
-        if let Some(own) = self.own.get_mut(tenant) {
-            add(&mut own.counts);
+        if let Some(share) = self.shares.get_mut(tenant) {
+            add(&mut share.counts);
         }
     }
 

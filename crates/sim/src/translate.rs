@@ -72,7 +72,7 @@ impl Core {
     }
 
     pub(crate) fn schedule_unless_open(&mut self) {
-        if self.open == 0 {
+        if self.scheduling_deferred == 0 {
             self.schedule();
         }
     }
@@ -91,11 +91,11 @@ impl Core {
             return self.place(tx);
         }
         let record = &self.txs[tx];
-        let (tenant, lpn, entry) = (record.tenant as usize, record.what, record.entry);
+        let (tenant, lpn, entry) = (record.tenant as usize, record.address, record.entry);
         let is_write = record.class == Class::UserWrite;
         let (access, writeback) = self.ftl.access_mapping(tenant, lpn, entry, is_write);
         if self.stats.has_several() {
-            self.count_own_lookup(tenant, access, is_write);
+            self.count_lookup_for_tenant(tenant, access, is_write);
         }
         if let Some(writeback) = writeback {
             self.write_back_mapping(writeback);
@@ -105,11 +105,11 @@ impl Core {
             MappingAccess::Awaited => {}
             MappingAccess::Load { page, phys } => {
                 let mut load = Tx::new(Class::MappingRead, Purpose::MappingLoad, phys, entry);
-                load.what = page;
+                load.address = page;
                 load.tenant = tenant as u16;
                 load.sectors = 1;
                 let load = self.txs.insert(load);
-                self.settle(load, phys);
+                self.set_address(load, phys);
                 self.count_mapping_read(tenant);
                 self.staged.push(load);
                 self.schedule_unless_open();
@@ -121,7 +121,7 @@ impl Core {
 
     /// The transaction's flash address is known: its unit, die, plane and page.
     #[inline]
-    pub(crate) fn settle(&mut self, tx: u32, phys: Phys) {
+    pub(crate) fn set_address(&mut self, tx: u32, phys: Phys) {
         let (unit, die, plane) = self.flash.place(self.layout.plane(phys));
         let record = &mut self.txs[tx];
         record.phys = phys;
@@ -136,17 +136,17 @@ impl Core {
     fn place(&mut self, tx: u32) -> Translated {
         let record = &self.txs[tx];
         let (tenant, lpn, entry, mask) =
-            (record.tenant as usize, record.what, record.entry, record.mask);
+            (record.tenant as usize, record.address, record.entry, record.mask);
         if record.class == Class::UserRead {
             let phys = match self.ftl.phys(entry) {
                 Some(phys) => phys,
-                None if self.read_allocates && self.ftl.must_hold_read(tenant, lpn) => {
+                None if self.switches.read_allocates && self.ftl.must_hold_read(tenant, lpn) => {
                     let plane = self.ftl.static_plane(tenant, lpn);
                     self.held[plane.index()].push_back(tx);
                     self.collect_for_held(plane);
                     return Translated::Waits;
                 }
-                None if self.read_allocates => {
+                None if self.switches.read_allocates => {
                     self.stats.count(tenant, |counts| counts.unwritten_reads += 1);
                     let placed = self.ftl.place_read(tenant, lpn, entry, mask);
                     self.after_placing(placed);
@@ -154,7 +154,7 @@ impl Core {
                 }
                 None => return Translated::Unwritten,
             };
-            self.settle(tx, phys);
+            self.set_address(tx, phys);
             return Translated::Placed;
         }
         self.ftl.set_write_context(self.events.now(), tenant as u16);
@@ -170,7 +170,7 @@ impl Core {
     }
 
     fn plane_for_write(&mut self, tenant: usize, lpn: u64) -> PlaneId {
-        if !self.any_dynamic {
+        if !self.switches.any_dynamic {
             return self.ftl.static_plane(tenant, lpn);
         }
         self.ftl.plane_for_write(tenant, lpn, &Backlog(&self.flash))
@@ -179,20 +179,20 @@ impl Core {
     fn place_write(&mut self, tx: u32, plane: PlaneId) {
         let record = &self.txs[tx];
         let (tenant, lpn, entry, mask) =
-            (record.tenant as usize, record.what, record.entry, record.mask);
-        let old = self.ftl.phys(entry).filter(|_| self.any_dynamic);
+            (record.tenant as usize, record.address, record.entry, record.mask);
+        let old = self.ftl.phys(entry).filter(|_| self.switches.any_dynamic);
         let plan = self.ftl.place_write(tenant, lpn, entry, plane, mask);
-        self.settle(tx, plan.placed.phys);
+        self.set_address(tx, plan.placed.phys);
         if let Some((old, missing)) = plan.merge {
             let mut merge = Tx::new(Class::UserRead, Purpose::Merge, old, entry);
-            merge.what = lpn;
+            merge.address = lpn;
             merge.link = tx;
             merge.tenant = tenant as u16;
             merge.sectors = missing.count_ones() as u16;
             merge.mask = missing;
             merge.priority = self.internal_priority;
             let merge = self.txs.insert(merge);
-            self.settle(merge, old);
+            self.set_address(merge, old);
             self.txs[tx].blocked = true;
             self.txs[tx].link = merge;
             self.stats.count(tenant, |counts| counts.merge_reads += 1);
@@ -216,28 +216,28 @@ impl Core {
         // A block holds pages of one tenant.
         let tenant = self.ftl.block_tenant(self.layout.block(writeback.placed.phys));
         if self.stats.has_several() {
-            self.stats.own[tenant].ftl.mapping_writebacks += 1;
+            self.stats.shares[tenant].ftl.mapping_writebacks += 1;
         }
         let mut store = NIL;
-        if !self.free_mapping_writes {
+        if !self.switches.free_mapping_writes {
             let phys = writeback.placed.phys;
             let mut tx = Tx::new(Class::MappingWrite, Purpose::MappingStore, phys, entry);
-            tx.what = writeback.page;
+            tx.address = writeback.page;
             tx.tenant = tenant as u16;
             tx.sectors = self.page_sectors as u16;
             tx.blocked = writeback.merge.is_some();
             store = self.txs.insert(tx);
-            self.settle(store, phys);
+            self.set_address(store, phys);
         }
         self.after_placing(writeback.placed);
         if let Some((old, bytes)) = writeback.merge {
             let mut tx = Tx::new(Class::MappingRead, Purpose::MappingMerge, old, entry);
-            tx.what = writeback.page;
+            tx.address = writeback.page;
             tx.tenant = tenant as u16;
             tx.link = store;
             tx.sectors = (bytes / 512) as u16;
             let merge = self.txs.insert(tx);
-            self.settle(merge, old);
+            self.set_address(merge, old);
             self.count_mapping_read(tenant);
             self.staged.push(merge);
         }
@@ -251,7 +251,7 @@ impl Core {
     pub(crate) fn mapping_read_done(&mut self, page: u64) {
         let mut tokens = self.take_list();
         self.ftl.mapping_arrived(page, &mut tokens);
-        self.open += 1;
+        self.scheduling_deferred += 1;
         for &tx in &tokens {
             match self.place(tx) {
                 Translated::Placed => self.stage(tx),
@@ -259,24 +259,24 @@ impl Core {
                 Translated::Unwritten => self.unwritten(tx),
             }
         }
-        self.open -= 1;
+        self.scheduling_deferred -= 1;
         self.give_list(tokens);
         self.schedule_unless_open();
     }
 
     /// A held write asks for collection, which otherwise starts only when a block is opened.
     pub(crate) fn collect_for_held(&mut self, plane: PlaneId) {
-        if !self.collect_when_full_only {
+        if !self.switches.collect_when_full_only {
             self.collect(plane);
         }
     }
 
     /// What was held goes on as long as their plane has room.
     pub(crate) fn release_held(&mut self, plane: PlaneId) {
-        self.open += 1;
+        self.scheduling_deferred += 1;
         while let Some(&tx) = self.held[plane.index()].front() {
             let record = &self.txs[tx];
-            let (tenant, lpn) = (record.tenant as usize, record.what);
+            let (tenant, lpn) = (record.tenant as usize, record.address);
             let is_read = record.class == Class::UserRead;
             self.ftl.set_write_context(self.events.now(), tenant as u16);
             let must_hold = if is_read {
@@ -295,7 +295,7 @@ impl Core {
             }
             self.stage(tx);
         }
-        self.open -= 1;
+        self.scheduling_deferred -= 1;
         self.schedule_unless_open();
     }
 }

@@ -61,7 +61,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Tx {
     pub phys: Phys,
     /// Source of a move, translation page of a mapping access, logical page otherwise.
-    pub what: u64,
+    pub address: u64,
     /// When the data arrived in the drive.
     pub stamp: Nanos,
     pub entry: EntryRef,
@@ -101,7 +101,7 @@ impl Tx {
     pub fn new(class: Class, purpose: Purpose, phys: Phys, entry: EntryRef) -> Self {
         Self {
             phys,
-            what: 0,
+            address: 0,
             stamp: Nanos::ZERO,
             entry,
             request: NIL,

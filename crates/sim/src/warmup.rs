@@ -4,7 +4,7 @@
 //! The data cache is passed by. Everything the run reports is of the run alone, except the erase counts.
 
 use crate::run::Simulator;
-use crate::simulator::SimError;
+use crate::vocabulary::SimError;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::Sectors;

@@ -1,7 +1,7 @@
 //! Tests of the simulator from outside, in one binary: a file for each thing that must hold.
 
 mod allocate;
-mod cached;
+mod cache_commands;
 mod closed_forms;
 mod corners;
 mod determinism;

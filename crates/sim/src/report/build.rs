@@ -63,7 +63,7 @@ impl Report {
                 ftl_memory_bytes: core.ftl.memory_bytes(),
                 warm_up_pages: core.stats.warm_up_pages,
                 initial_state: core.stats.initial_state,
-                initial_pages: core.stats.defined_pages,
+                initial_pages: core.stats.initial_pages,
             },
         };
         report.never_fired = never_fired(&report, config, core);
@@ -111,16 +111,16 @@ fn tenant_report(
     seconds: f64,
 ) -> TenantReport {
     let stats = &core.stats;
-    let own = stats.own.get(index);
-    let counts = own.map_or(&stats.counts, |own| &own.counts);
-    let arrived = own.map_or(stats.arrived, |own| own.arrived);
+    let share = stats.shares.get(index);
+    let counts = share.map_or(&stats.counts, |share| &share.counts);
+    let arrived = share.map_or(stats.arrived, |share| share.arrived);
     // The only tenant has caused everything.
-    let flash = own.map_or(&stats.flash, |own| &own.flash);
-    let ftl = own.map_or(core.ftl.counters(), |own| &own.ftl);
+    let flash = share.map_or(&stats.flash, |share| &share.flash);
+    let ftl = share.map_or(core.ftl.counters(), |share| &share.ftl);
     let seen = &stats.tenants[index];
     let metrics = tenant(std::slice::from_ref(seen), address_space_bytes, seconds);
     let completed = metrics.all.requests + metrics.trims + metrics.flushes;
-    let [work_j, all_work_j] = core.energy.work_j(own.map(|own| &own.energy));
+    let [work_j, all_work_j] = core.energy.work_j(share.map(|share| &share.energy));
     TenantReport {
         metrics,
         requests: RequestCounts { arrived, completed, unserved: arrived - completed },
@@ -264,7 +264,7 @@ fn capacity(core: &Core, config: &DeviceConfig) -> Capacity {
 fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
     let flash = &report.flash;
     let misses = report.mapping.misses_read + report.mapping.misses_write;
-    let cached = |modes: &[CacheMode]| core.modes.iter().any(|mode| modes.contains(mode));
+    let cached = |modes: &[CacheMode]| core.cache_modes.iter().any(|mode| modes.contains(mode));
     let suspension = config.suspension.support != SuspensionSupport::None;
     let wear = config.wear.static_leveling;
     let multiplane = flash.reads_multiplane + flash.programs_multiplane + flash.erases_multiplane;
@@ -285,8 +285,8 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
         ),
         ("multi-plane commands", config.flash.planes_per_die > 1, multiplane),
         ("suspension", suspension, flash.program_suspensions + flash.erase_suspensions),
-        ("cache reads", core.cache_read, flash.cache_reads),
-        ("cache programs", core.cache_program, flash.cache_programs),
+        ("cache reads", core.switches.cache_read, flash.cache_reads),
+        ("cache programs", core.switches.cache_program, flash.cache_programs),
         ("read retries", config.ageing.has_retries(), flash.read_retries),
     ];
     let idle = mechanisms.into_iter().filter(|&(_, has, count)| has && count == 0);
@@ -304,7 +304,7 @@ fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> 
     }
     let unwritten = &report.unwritten_reads;
     if unwritten.share > UNWRITTEN_SHARE_MAX {
-        let remedy = if core.read_allocates {
+        let remedy = if core.switches.read_allocates {
             "compat.read_allocates gives each a flash page at the moment of the read"
         } else {
             "they cost no flash read and flatter the drive: write the data first"

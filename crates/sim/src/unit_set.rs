@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// A set of the numbers below a size.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct TurnSet {
+pub(crate) struct UnitSet {
     words: Vec<u64>,
 }
 
-impl TurnSet {
+impl UnitSet {
     pub fn new(size: u32) -> Self {
         Self { words: vec![0; size.div_ceil(64) as usize] }
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn members_are_found_in_order_across_words() {
-        let mut set = TurnSet::new(130);
+        let mut set = UnitSet::new(130);
         assert!(set.is_empty());
         for index in [0, 63, 64, 129] {
             set.insert(index);

@@ -23,7 +23,7 @@ impl Core {
     /// Whether a unit may take nothing but reads, because its cache register holds the data of one.
     #[inline]
     pub(crate) fn keeps_to_reads(&self, unit: u32) -> bool {
-        self.cache_read && {
+        self.switches.cache_read && {
             let die = self.flash.units[unit as usize].first_die;
             self.flash.dies[die as usize].out != NIL
         }
@@ -83,7 +83,7 @@ impl Core {
 
     /// Whether a unit's die can take the data of a program while it programs.
     pub(crate) fn may_load(&self, unit: u32) -> bool {
-        if !self.cache_program {
+        if !self.switches.cache_program {
             return false;
         }
         let record = &self.flash.units[unit as usize];
@@ -105,7 +105,7 @@ impl Core {
         self.flash.dies[die as usize].loaded = Some(Loaded { txs, class, planes, at });
         self.stats.flash.cache_programs += 1;
         if self.stats.has_several() {
-            self.stats.own[usize::from(self.txs[txs].tenant)].flash.cache_programs += 1;
+            self.stats.shares[usize::from(self.txs[txs].tenant)].flash.cache_programs += 1;
         }
         let unit = self.txs[txs].unit;
         let channel = self.flash.units[unit as usize].channel as usize;
@@ -149,7 +149,7 @@ impl Core {
             takes += self.timing.cache_busy;
             self.stats.flash.cache_reads += 1;
             if self.stats.has_several() {
-                self.stats.own[usize::from(self.txs[first].tenant)].flash.cache_reads += 1;
+                self.stats.shares[usize::from(self.txs[first].tenant)].flash.cache_reads += 1;
             }
         }
         (takes, repeated)
@@ -168,9 +168,9 @@ impl Core {
                 takes = Ageing::repeated(takes, retries);
                 repeated += retries;
                 if retries > 0 && self.stats.has_several() {
-                    let own = &mut self.stats.own[usize::from(tx.tenant)];
-                    own.flash.read_retries += u64::from(retries);
-                    own.energy.die_works(work, kind, retries);
+                    let share = &mut self.stats.shares[usize::from(tx.tenant)];
+                    share.flash.read_retries += u64::from(retries);
+                    share.energy.die_works(work, kind, retries);
                 }
             }
             longest = longest.max(takes);

@@ -14,7 +14,7 @@ use ssdtune_ftl::{FtlCounters, MappingAccess};
 
 /// One tenant's share.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Own {
+pub(crate) struct TenantShare {
     /// Requests that reached the host's driver.
     pub arrived: u64,
     pub demand: Demand,
@@ -24,7 +24,7 @@ pub(crate) struct Own {
     pub energy: Counters,
 }
 
-impl Own {
+impl TenantShare {
     pub fn count_victim(&mut self, for_wear: bool) {
         let counter = match for_wear {
             true => &mut self.ftl.wear_collections,
@@ -45,19 +45,19 @@ impl Own {
 impl Core {
     /// A command is sent to a die.
     #[cold]
-    pub(crate) fn count_own(&mut self, list: u32, class: Class, planes: u32) {
+    pub(crate) fn count_for_tenants(&mut self, list: u32, class: Class, planes: u32) {
         let first = usize::from(self.txs[list].tenant);
         let work = class.work();
-        self.stats.own[first].flash.count_command(work, planes);
+        self.stats.shares[first].flash.count_command(work, planes);
         let kind = self.timing.page_type(self.txs[list].page);
         let mut at = list;
         while at != NIL {
             let tx = &self.txs[at];
-            let own = &mut self.stats.own[usize::from(tx.tenant)];
-            own.flash.count_pages(work, class, 1);
-            own.energy.die_works(work, kind, 1);
+            let share = &mut self.stats.shares[usize::from(tx.tenant)];
+            share.flash.count_pages(work, class, 1);
+            share.energy.die_works(work, kind, 1);
             if work == Work::Program {
-                own.energy.channel_moves(tx.sectors.into());
+                share.energy.channel_moves(tx.sectors.into());
             }
             at = tx.next;
         }
@@ -65,38 +65,43 @@ impl Core {
 
     /// A die programs pages that it keeps.
     #[cold]
-    pub(crate) fn count_own_copybacks(&mut self, list: u32, planes: u32) {
+    pub(crate) fn count_copybacks_for_tenants(&mut self, list: u32, planes: u32) {
         let first = usize::from(self.txs[list].tenant);
-        self.stats.own[first].flash.count_command(Work::Program, planes);
+        self.stats.shares[first].flash.count_command(Work::Program, planes);
         let kind = self.timing.page_type(self.txs[list].page);
         let mut at = list;
         while at != NIL {
             let tx = &self.txs[at];
-            let own = &mut self.stats.own[usize::from(tx.tenant)];
-            own.flash.count_pages(Work::Program, Class::GcWrite, 1);
-            own.flash.copybacks += 1;
-            own.energy.die_works(Work::Program, kind, 1);
+            let share = &mut self.stats.shares[usize::from(tx.tenant)];
+            share.flash.count_pages(Work::Program, Class::GcWrite, 1);
+            share.flash.copybacks += 1;
+            share.energy.die_works(Work::Program, kind, 1);
             at = tx.next;
         }
     }
 
     /// A mapping was looked up.
     #[cold]
-    pub(crate) fn count_own_lookup(&mut self, tenant: usize, access: MappingAccess, write: bool) {
-        let own = &mut self.stats.own[tenant].ftl;
+    pub(crate) fn count_lookup_for_tenant(
+        &mut self,
+        tenant: usize,
+        access: MappingAccess,
+        write: bool,
+    ) {
+        let share = &mut self.stats.shares[tenant].ftl;
         match (access, write) {
-            (MappingAccess::Hit, _) => own.mapping_hits += 1,
-            (_, true) => own.mapping_misses_write += 1,
-            (_, false) => own.mapping_misses_read += 1,
+            (MappingAccess::Hit, _) => share.mapping_hits += 1,
+            (_, true) => share.mapping_misses_write += 1,
+            (_, false) => share.mapping_misses_read += 1,
         }
-        own.mapping_misses_free += u64::from(access == MappingAccess::Resident);
+        share.mapping_misses_free += u64::from(access == MappingAccess::Resident);
     }
 
     /// A translation page is to be read.
     pub(crate) fn count_mapping_read(&mut self, tenant: usize) {
         self.stats.flash.mapping_reads += 1;
         if self.stats.has_several() {
-            self.stats.own[tenant].flash.mapping_reads += 1;
+            self.stats.shares[tenant].flash.mapping_reads += 1;
         }
     }
 }
