@@ -14,11 +14,11 @@ use crate::bench::bind;
 use crate::features::{Collector, Seen};
 use crate::policy::{Choice, Policy, Scratch};
 use crate::strategy::Strategy;
+use crate::vector::TENANTS;
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
 use ssdtune_sim::{Completion, Demand, Look, SimError, Simulator};
-use ssdtune_trace::features::ssdkeeper::TENANTS;
 
 /// A promise that is not waited on.
 const URGENT: f64 = std::f64::consts::LN_2;

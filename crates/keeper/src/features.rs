@@ -12,11 +12,11 @@
 
 use crate::mix::Mix;
 use crate::strategy::Strategy;
+use crate::vector::{Intensity, LENGTH, MixFeatures, TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use ssdtune_sim::Demand;
 use ssdtune_trace::Request;
-use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH, MixFeatures, TENANTS};
 
 /// Slots of a period.
 pub const SLOTS: u64 = 50;

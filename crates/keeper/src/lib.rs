@@ -17,3 +17,6 @@ pub mod policy;
 pub mod saturation;
 pub mod strategy;
 pub mod train;
+mod vector;
+
+pub use vector::{Intensity, LENGTH, LEVELS, MixFeatures, TENANTS};

@@ -8,12 +8,12 @@
 //! Mix `i` of a seed and its requests are the same whatever is asked of the others.
 
 use crate::features::Rates;
+use crate::vector::LEVELS;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{Nanos, Sectors};
-use ssdtune_trace::features::ssdkeeper::LEVELS;
 use ssdtune_trace::{Op, Request, TenantId};
 use std::ops::Range;
 
@@ -312,7 +312,7 @@ fn stream(seed: u64, number: u64, purpose: u64) -> Pcg64 {
 mod tests {
     use super::*;
     use crate::features::{Seen, first_period};
-    use ssdtune_trace::features::ssdkeeper::Intensity;
+    use crate::vector::Intensity;
 
     const PLAY: Play = Play {
         rate_max_pages: 80_000.0,

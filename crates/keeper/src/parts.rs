@@ -245,9 +245,9 @@ impl<'a> Asked<'a> {
 mod tests {
     use super::*;
     use crate::features::Period;
+    use crate::vector::Intensity;
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
     use ssdtune_sim::Demand;
-    use ssdtune_trace::features::ssdkeeper::Intensity;
 
     const CHANNELS: u32 = 8;
 

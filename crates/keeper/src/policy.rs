@@ -10,10 +10,10 @@
 use crate::features::Seen;
 use crate::parts::{self, Forecast};
 use crate::strategy::Strategy;
+use crate::vector::{Intensity, LENGTH};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
-use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH};
 use std::path::Path;
 
 /// What a network's outputs are.

@@ -15,13 +15,13 @@ use crate::labels::{Labels, Row};
 use crate::parts;
 use crate::policy::{Kind, Policy};
 use crate::strategy::{Part, Strategy};
+use crate::vector::{Intensity, LENGTH};
 use ndarray::Array2;
 use serde::Serialize;
 use ssdtune_learn::mlp::{
     Activation, Curves, EarlyStopping, MlpError, MlpParams, Optimiser, Targets,
 };
 use ssdtune_learn::{Version, selection};
-use ssdtune_trace::features::ssdkeeper::{Intensity, LENGTH};
 
 /// Share of the mixes that only test.
 pub const TEST_SHARE: f64 = 0.3;

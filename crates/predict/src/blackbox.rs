@@ -15,6 +15,7 @@
 //! | [`fio`] | real devices |
 //! | [`windows`] | real traces |
 
+mod equations;
 pub mod features;
 pub mod fio;
 pub mod fit;
@@ -27,3 +28,5 @@ pub mod results;
 pub mod stream;
 pub mod sweep;
 pub mod windows;
+
+pub use equations::Extended;

@@ -1,4 +1,4 @@
-//! Generation, window features and description, in requests per second on one core, by processor time.
+//! Generation and description, in requests per second on one core, by processor time.
 
 #[path = "shared/cpu_time.rs"]
 mod cpu_time;
@@ -7,7 +7,6 @@ use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use ssdtune_trace::Request;
 use ssdtune_trace::describe::describe;
-use ssdtune_trace::features::autoblox::{Standardiser, windows};
 use ssdtune_trace::workload::{Generator, Seed, bundled, names, parse};
 use std::hint::black_box;
 
@@ -103,20 +102,6 @@ fn oltp_trace() -> Vec<Request> {
         .collect()
 }
 
-fn window_features(criterion: &mut Criterion<CpuTime>) {
-    let trace = oltp_trace();
-    let mut group = criterion.benchmark_group("features");
-    group.throughput(Throughput::Elements(REQUESTS));
-    group.bench_function("autoblox windows, standardised", |bencher| {
-        bencher.iter(|| {
-            let mut matrix = windows(black_box(&trace));
-            Standardiser::fit(&matrix).apply(&mut matrix);
-            black_box(matrix)
-        });
-    });
-    group.finish();
-}
-
 fn description(criterion: &mut Criterion<CpuTime>) {
     let trace = oltp_trace();
     let mut group = criterion.benchmark_group("describe");
@@ -129,6 +114,6 @@ fn description(criterion: &mut Criterion<CpuTime>) {
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(CpuTime);
-    targets = generation, bundled_models, window_features, description
+    targets = generation, bundled_models, description
 }
 criterion_main!(benches);

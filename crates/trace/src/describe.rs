@@ -10,6 +10,7 @@
 //! Left out: flushes have no place, and trims count in operations and bytes only.
 
 mod arrivals;
+mod pattern;
 mod sequence;
 pub mod shards;
 mod show;
@@ -23,6 +24,7 @@ use serde::Serialize;
 use shards::Shards;
 
 pub use arrivals::{ArrivalsDescription, Dispersion};
+pub use pattern::AccessPattern;
 pub use sequence::{SequenceDescription, StrideCount};
 pub use shards::{ReuseDescription, SkewDescription};
 

@@ -6,7 +6,6 @@ mod decode;
 pub mod describe;
 pub mod detect;
 pub mod error;
-pub mod features;
 pub mod formats;
 mod input;
 pub mod merge;

@@ -9,11 +9,10 @@
 use ndarray::Array2;
 use ssdtune_learn::kmeans::{Init, KMeansParams};
 use ssdtune_learn::scale::{Method, ScaleParams};
-use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 use ssdtune_trace::{Op, ReadOptions, Request, open};
-use ssdtune_tune::cluster::{Categories, FeatureSet, Material, Threshold};
+use ssdtune_tune::cluster::{Categories, FeatureSet, Material, Threshold, WINDOW_REQUESTS};
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;

@@ -19,6 +19,7 @@
 mod basis;
 mod errors;
 mod model;
+mod paper;
 mod profile;
 mod stored;
 #[cfg(test)]
@@ -30,3 +31,4 @@ pub use model::{
     Categories, Category, Learned, Material, Member, OUTLIERS_FOR_A_CATEGORY, PAPER_THRESHOLD,
     Threshold, Verdict,
 };
+pub use paper::WINDOW_REQUESTS;

@@ -7,7 +7,7 @@
 
 mod characteristics;
 
-pub use characteristics::Characteristics;
+pub use characteristics::{Characteristics, ReadsAndWrites};
 
 use crate::digest::{Digest, digest_requests};
 use ssdtune_model::{Nanos, Sectors};

@@ -7,10 +7,10 @@
 //! Sizes are mean bytes. A stride is the gap between the end of a request and the start of the next, so that
 //! sequential is a stride of 0; a direction without requests has zeros.
 
+use super::equations::{Basic, Extended};
 use super::point::{Access, Load, Pattern, Point};
 use serde::{Deserialize, Serialize};
 use ssdtune_trace::Request;
-use ssdtune_trace::features::blackbox::{self as trace, Basic, Extended};
 
 /// Columns of the richest set.
 pub(crate) const COLUMNS_MAX: usize = 25;
@@ -59,12 +59,12 @@ impl Characteristics {
 
     /// Of a trace's requests, with so many outstanding or, open, at their own rate.
     pub fn of_requests(requests: &[Request], q_dep: f64, offered_iops: Option<f64>) -> Self {
-        let mut extended = trace::extended(requests, q_dep);
+        let mut extended = Extended::of(requests, q_dep);
         // A trace's stride is from start to start.
         let gap = |stride: f64, size: f64| (stride - size).max(0.0);
         extended.wr_stride = gap(extended.wr_stride, extended.wr_size);
         extended.rd_stride = gap(extended.rd_stride, extended.rd_size);
-        let rand = trace::basic(requests, q_dep).rand;
+        let rand = Basic::of(requests, q_dep).rand;
         Self { extended, rand, offered_iops }
     }
 

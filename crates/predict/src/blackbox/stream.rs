@@ -131,7 +131,7 @@ impl Iterator for Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_trace::features::blackbox::{basic, extended};
+    use crate::blackbox::equations::{Basic, Extended};
 
     fn some(name: &str, count: usize) -> Vec<Request> {
         let point: Point = name.parse().unwrap();
@@ -144,15 +144,15 @@ mod tests {
     #[test]
     fn a_stream_has_its_points_characteristics() {
         let requests = some("w25-q16-W64k.r50-R4k.s16k", 20_000);
-        let found = extended(&requests, 16.0);
+        let found = Extended::of(&requests, 16.0);
         assert!((found.rw_ratio - 0.25).abs() < 0.01, "{found:?}");
         assert_eq!((found.wr_size, found.rd_size), (65536.0, 4096.0));
         assert!((found.wr_rand - 0.5).abs() < 0.02 && found.rd_rand < 0.001, "{found:?}");
         // A trace's stride is from start to start.
         assert_eq!((found.wr_stride, found.rd_stride), (0.0, 20480.0));
-        let all = basic(&some("w100-q1-W16k.r0", 1000), 1.0);
+        let all = Basic::of(&some("w100-q1-W16k.r0", 1000), 1.0);
         assert_eq!((all.rand, all.req_size, all.rw_ratio), (0.0, 16384.0, 1.0));
-        assert!(basic(&some("w0-q1-R16k.r100", 1000), 1.0).rand > 0.99);
+        assert!(Basic::of(&some("w0-q1-R16k.r100", 1000), 1.0).rand > 0.99);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! From requests to points: features, scaling, principal components.
 
+use super::paper::{self, Standardiser};
 use super::{ClusterError, profile};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::pca::{PcaModel, PcaParams};
 use ssdtune_learn::scale::{ConstantColumns, Method, ScaleParams, Scaler};
 use ssdtune_trace::Request;
-use ssdtune_trace::features::autoblox::{self, Standardiser};
 use std::fmt;
 use std::str::FromStr;
 
@@ -43,10 +43,7 @@ impl FeatureSet {
     pub(super) fn rows(self, requests: &[Request]) -> Array2<f64> {
         let (data, columns) = match self {
             Self::Profile => (profile::rows(requests), profile::COLUMNS),
-            Self::Paper => {
-                let matrix = autoblox::windows(requests);
-                (matrix.data.iter().map(|&value| f64::from(value)).collect(), matrix.columns)
-            }
+            Self::Paper => (paper::rows(requests), paper::COLUMNS),
         };
         let rows = data.len() / columns;
         Array2::from_shape_vec((rows, columns), data).expect("whole rows")
@@ -85,11 +82,10 @@ impl Scaling {
                 let weights = Array1::from(profile::weights().to_vec());
                 Ok(scaler.transform(rows.view())? * &weights)
             }
-            Self::Fields(Standardiser { mean, deviation }) => {
+            Self::Fields(standardiser) => {
                 let mut rows = rows;
                 for (column, mut cells) in rows.columns_mut().into_iter().enumerate() {
-                    let field = column % autoblox::ENTRY_FIELDS;
-                    cells.mapv_inplace(|value| (value - mean[field]) / deviation[field]);
+                    cells.mapv_inplace(|value| standardiser.standardise(column, value));
                 }
                 Ok(rows)
             }
@@ -125,11 +121,7 @@ impl Basis {
                     .constant_columns(ConstantColumns::Keep)
                     .fit(rows)?,
             ),
-            FeatureSet::Paper => {
-                let data = rows.iter().map(|&value| value as f32).collect();
-                let matrix = ssdtune_trace::features::Matrix { data, columns: rows.ncols() };
-                Scaling::Fields(Standardiser::fit(&matrix))
-            }
+            FeatureSet::Paper => Scaling::Fields(Standardiser::fit(rows)),
         };
         let scaled = scaling.apply(rows.to_owned())?;
         let pca = PcaParams::new(DIMENSIONS).fit(scaled.view())?;

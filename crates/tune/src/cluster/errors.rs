@@ -1,11 +1,11 @@
 //! What can go wrong when workloads are put into categories.
 
+use super::paper::WINDOW_REQUESTS;
 use crate::memory::DbError;
 use ssdtune_learn::kmeans::KMeansError;
 use ssdtune_learn::pca::PcaError;
 use ssdtune_learn::scale::ScaleError;
 use ssdtune_learn::{DataError, ModelError};
-use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
 
 /// Why workloads cannot be learned or classified.
 #[derive(Debug, thiserror::Error)]

@@ -2,12 +2,12 @@
 
 use super::ClusterError;
 use super::basis::{Basis, FeatureSet, Point, centre, distance, matrix};
+use super::paper::WINDOW_REQUESTS;
 use crate::digest::{Digest, digest_requests};
 use ndarray::{Array2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::kmeans::{EmptyCluster, Init, KMeansModel, KMeansParams};
 use ssdtune_trace::Request;
-use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
 //! A window as 46 numbers that do not depend on the order in which unrelated requests meet.
 //!
-//! The published vector ([`ssdtune_trace::features::autoblox`]) lists every request of a window relative to its first
+//! The published vector ([`paper`](super::paper)) lists every request of a window relative to its first
 //! one. Two windows of the same workload then differ by whatever the first request happened to be, and by the order of
 //! requests that have nothing to do with each other: half of the variance is that noise. Here stand instead, in
 //! logarithms, 8 quantiles each of: the gaps between arrivals; reads' sizes and writes' (and trims') sizes; the
@@ -11,7 +11,7 @@
 //! Groups count about alike: a share that is alone in its group weighs as much as 8 quantiles. About 150 ns for a
 //! request.
 
-use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
+use super::paper::WINDOW_REQUESTS;
 use ssdtune_trace::{Op, Request};
 
 const QUANTILES: usize = 8;

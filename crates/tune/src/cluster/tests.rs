@@ -4,7 +4,6 @@ use super::*;
 use crate::memory::{AutoDb, Kind};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Request;
-use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 
 /// Windows of a bundled model.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use ssdtune_model::SECTOR_BYTES;
-use ssdtune_trace::Request;
-use ssdtune_trace::features::blackbox::{Extended, extended};
+use ssdtune_trace::describe::AccessPattern;
+use ssdtune_trace::{Op, Request};
 
 /// What requests are like. Field names are part of the format of AutoDB.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,9 +15,58 @@ pub struct Characteristics {
     pub rate_iops: f64,
     /// Bytes that the requests touch at least once.
     pub footprint_bytes: f64,
-    /// Sizes, shares and strides by equation 4 of Li and Huang. Its queue depth is 0: the depth is
-    /// no property of the requests.
-    pub pattern: Extended,
+    /// Sizes, shares and strides of reads and writes.
+    pub pattern: ReadsAndWrites,
+}
+
+/// Sizes, shares and strides, defined as in [`AccessPattern`]; all are 0 for an operation that does
+/// not occur. AutoDB stores them under the names of equation 4 of Li and Huang, "Black-Box
+/// Performance Modeling for Solid-State Drives".
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReadsAndWrites {
+    /// Share of writes among reads and writes, 0 to 1.
+    #[serde(rename = "rw_ratio")]
+    pub write_share: f64,
+    /// The equation's queue depth, in stored records: always 0, since the depth is no property of
+    /// the requests.
+    q_dep: f64,
+    /// Mean size of a write in bytes.
+    #[serde(rename = "wr_size")]
+    pub write_bytes: f64,
+    /// Mean size of a read in bytes.
+    #[serde(rename = "rd_size")]
+    pub read_bytes: f64,
+    /// Share of random requests among writes, 0 to 1.
+    #[serde(rename = "wr_rand")]
+    pub random_write_share: f64,
+    /// Share of random requests among reads, 0 to 1.
+    #[serde(rename = "rd_rand")]
+    pub random_read_share: f64,
+    /// Stride of writes in bytes, from start to start.
+    #[serde(rename = "wr_stride")]
+    pub write_stride_bytes: f64,
+    /// Stride of reads in bytes, from start to start.
+    #[serde(rename = "rd_stride")]
+    pub read_stride_bytes: f64,
+}
+
+impl ReadsAndWrites {
+    /// Measures requests.
+    pub fn of(requests: &[Request]) -> Self {
+        let [reads, writes] = [Op::Read, Op::Write]
+            .map(|op| AccessPattern::of(requests.iter().filter(|request| request.op == op)));
+        let both = reads.requests + writes.requests;
+        Self {
+            write_share: if both == 0 { 0.0 } else { writes.requests as f64 / both as f64 },
+            q_dep: 0.0,
+            write_bytes: writes.mean_bytes,
+            read_bytes: reads.mean_bytes,
+            random_write_share: writes.random_share,
+            random_read_share: reads.random_share,
+            write_stride_bytes: writes.stride_bytes,
+            read_stride_bytes: reads.stride_bytes,
+        }
+    }
 }
 
 impl Characteristics {
@@ -32,27 +81,26 @@ impl Characteristics {
             requests: requests.len() as u64,
             rate_iops: if seconds > 0.0 { rate } else { 0.0 },
             footprint_bytes: (footprint_sectors * SECTOR_BYTES) as f64,
-            pattern: extended(requests, 0.0),
+            pattern: ReadsAndWrites::of(requests),
         }
     }
 
     /// The columns of a learner. What ranges over orders of magnitude goes in as a binary logarithm.
     pub(crate) fn columns(&self, depth: u32) -> [f64; 11] {
         let log2 = |value: f64| value.max(1.0).log2();
-        let Extended { rw_ratio, wr_size, rd_size, wr_rand, rd_rand, wr_stride, rd_stride, .. } =
-            self.pattern;
+        let pattern = &self.pattern;
         [
             log2(self.requests as f64),
             log2(f64::from(depth)),
             log2(self.rate_iops),
             log2(self.footprint_bytes),
-            rw_ratio,
-            log2(wr_size),
-            log2(rd_size),
-            wr_rand,
-            rd_rand,
-            log2(wr_stride),
-            log2(rd_stride),
+            pattern.write_share,
+            log2(pattern.write_bytes),
+            log2(pattern.read_bytes),
+            pattern.random_write_share,
+            pattern.random_read_share,
+            log2(pattern.write_stride_bytes),
+            log2(pattern.read_stride_bytes),
         ]
     }
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use ssdtune_experiment::{
     AddressFit, Blank, Origin, Position, RequestSource, SourceError, page_sectors,
 };
+use ssdtune_keeper::LEVELS;
 use ssdtune_keeper::allocator::{Decision, Repeat};
 use ssdtune_keeper::bench::Means;
 use ssdtune_keeper::compare::{CompareError, Contest, Data, Plan, Ran};
@@ -20,7 +21,6 @@ use ssdtune_keeper::policy::Policy;
 use ssdtune_keeper::strategy::Strategy;
 use ssdtune_model::{CheckedConfig, Nanos, Sectors};
 use ssdtune_sim::{Observe, Report, Slowdown, Tenant};
-use ssdtune_trace::features::ssdkeeper::LEVELS;
 use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Op, ReadOptions, Request, TenantId};
 use std::path::PathBuf;

@@ -4,9 +4,9 @@ use crate::cmd::trace::read_args::{ReadArgs, open_path};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
-use ssdtune_trace::features::autoblox::WINDOW_REQUESTS;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 use ssdtune_trace::{Request, Source};
+use ssdtune_tune::cluster::WINDOW_REQUESTS;
 use std::path::{Path, PathBuf};
 
 /// Windows that a model is asked for, unless said otherwise.
