@@ -8,6 +8,7 @@ use ssdtune_sim::{
     Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator, Tenant,
 };
 use ssdtune_trace::Request;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,9 +27,9 @@ pub trait Upcoming {
     ///
     /// # Errors
     /// They cannot be read.
-    fn extents(&self, drive: &Simulator) -> Result<Extents, SourceError> {
+    fn extents(&self, drive: &Simulator) -> Result<Cow<'_, Extents>, SourceError> {
         let requests: Result<Vec<Request>, SourceError> = self.open(drive)?.collect();
-        Ok(Extents::of(requests?))
+        Ok(Cow::Owned(Extents::of(requests?)))
     }
 }
 

@@ -19,46 +19,47 @@ pub use external::{External, ExternalError};
 pub use in_process::InProcess;
 
 use crate::workload::Trace;
-use serde::{Deserialize, Serialize};
+use ssdtune_experiment::{Age, Preparation, Share, Start};
 use ssdtune_model::CheckedConfig;
-use std::fmt;
 use std::sync::atomic::AtomicBool;
 
-/// What a drive has been through before it is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InitialState {
-    /// Nothing: reads of what the trace has not written find no data and cost no flash read.
-    Empty,
-    /// It holds what the trace touches, written in the order of addresses; the rest is free.
-    #[default]
-    Footprint,
-    /// It holds what the trace touches and then other pages, as endless random overwrites leave them behind.
-    Steady {
-        /// Share of the visible pages; what the trace touches is there in any case.
-        occupancy: f64,
-    },
-    /// The first pages hold data, and were then overwritten at random. Slow: every page of it is written.
-    Filled {
-        /// Share of the visible pages.
-        occupancy: f64,
-        /// How often as many pages were overwritten.
-        overwrites: u32,
-    },
+/// What a preparation is called in keys of stored evaluations and in recommendations. Its seed is not part of it: a
+/// drive is prepared with the seed of its own configuration.
+pub(crate) fn described(preparation: &Preparation) -> String {
+    if let Some((share, times)) = filled_and_overwritten(preparation) {
+        return format!("{} % filled, overwritten {times}x", share * 100.0);
+    }
+    let Preparation { start, ages, erases, seed: _ } = preparation;
+    if ages.is_empty() && *erases == 0 {
+        match start {
+            Start::Empty => return "empty".to_owned(),
+            Start::Footprint => return "footprint written".to_owned(),
+            Start::Steady(shares) => {
+                if let [Share::Fraction(share)] = shares.0.as_slice() {
+                    return format!("in steady state, {} % filled", share * 100.0);
+                }
+            }
+            Start::Sequential(_) | Start::Restored(_) => {}
+        }
+    }
+    let mut words = vec![format!("start {start}")];
+    words.extend(ages.iter().map(|age| format!("aged by {age}")));
+    if *erases > 0 {
+        words.push(format!("blocks erased {erases}x"));
+    }
+    words.join(", ")
 }
 
-impl fmt::Display for InitialState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("empty"),
-            Self::Footprint => f.write_str("footprint written"),
-            Self::Steady { occupancy } => {
-                write!(f, "in steady state, {} % filled", occupancy * 100.0)
-            }
-            Self::Filled { occupancy, overwrites } => {
-                write!(f, "{} % filled, overwritten {overwrites}x", occupancy * 100.0)
-            }
-        }
+/// The share that was written and how often it was overwritten, of a preparation that is this and nothing else.
+pub(crate) fn filled_and_overwritten(preparation: &Preparation) -> Option<(f64, u32)> {
+    let (Start::Sequential(shares), [Age::Random { times }]) =
+        (&preparation.start, preparation.ages.as_slice())
+    else {
+        return None;
+    };
+    match shares.0.as_slice() {
+        [Share::Fraction(share)] => Some((*share, *times)),
+        _ => None,
     }
 }
 
@@ -92,8 +93,8 @@ pub trait Evaluator: Sync {
     /// Everything about it that decides a result, for the key of one.
     fn identity(&self) -> String;
 
-    /// What a drive has been through before.
-    fn initial_state(&self) -> InitialState;
+    /// What a drive holds and has been through before each run; each drive has its own seed instead of this one.
+    fn preparation(&self) -> Preparation;
 
     /// Measures. `stop` is polled.
     ///

@@ -10,9 +10,11 @@ mod characteristics;
 pub use characteristics::{Characteristics, ReadsAndWrites};
 
 use crate::digest::{Digest, digest_requests};
-use ssdtune_model::{Nanos, Sectors};
+use ssdtune_experiment::{Extents, FallibleRequests, SourceError, Upcoming};
+use ssdtune_sim::Simulator;
 use ssdtune_trace::workload::{Generator, Model, ModelError, Seed};
-use ssdtune_trace::{Op, Request, TenantId};
+use ssdtune_trace::{Request, TenantId};
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// A named category with the traces that stand for it.
@@ -35,23 +37,9 @@ pub struct Trace {
     /// Only the first so many count.
     length: usize,
     digest: Digest,
-    footprint: Arc<OnceLock<Vec<Extent>>>,
+    footprint: Arc<OnceLock<Extents>>,
     characteristics: Arc<OnceLock<Characteristics>>,
 }
-
-/// A run of sectors that a trace touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Extent {
-    /// Its first sector.
-    pub first: u64,
-    /// The sector after its last.
-    pub end: u64,
-}
-
-/// Extents are rounded to this many sectors (4 KiB), the smallest page of the drives searched.
-const GRAIN: u64 = 8;
-/// Sectors of one write when a footprint is laid down: 1 MiB.
-const WRITE_SECTORS: u64 = 2_048;
 
 impl Trace {
     /// Requests in order of time. They become those of one tenant.
@@ -98,9 +86,9 @@ impl Trace {
         self.digest
     }
 
-    /// What it touches, in rising order, without gaps or overlaps between neighbours.
-    pub fn footprint(&self) -> &[Extent] {
-        self.footprint.get_or_init(|| footprint(self.requests()))
+    /// The sectors that its requests touch.
+    pub fn footprint(&self) -> &Extents {
+        self.footprint.get_or_init(|| Extents::of(self.requests().iter().copied()))
     }
 
     /// What its requests are like.
@@ -109,43 +97,20 @@ impl Trace {
             .get_or_init(|| Characteristics::of(self.requests(), self.footprint_sectors()))
     }
 
-    /// Sectors of the footprint: what laying it down costs.
+    /// Sectors of the footprint: what putting data there costs.
     pub fn footprint_sectors(&self) -> u64 {
-        self.footprint().iter().map(|extent| extent.end - extent.first).sum()
-    }
-
-    /// Writes that lay the footprint down, in the order of addresses.
-    pub fn laying(&self) -> impl Iterator<Item = Request> + '_ {
-        self.footprint().iter().flat_map(|extent| {
-            let starts = (extent.first..extent.end).step_by(WRITE_SECTORS as usize);
-            starts.map(|first| Request {
-                at: Nanos::ZERO,
-                lba: Sectors(first),
-                sectors: (extent.end - first).min(WRITE_SECTORS) as u32,
-                tenant: TenantId(0),
-                op: Op::Write,
-            })
-        })
+        self.footprint().sectors()
     }
 }
 
-fn footprint(requests: &[Request]) -> Vec<Extent> {
-    let moving = requests.iter().filter(|request| request.sectors > 0);
-    let mut extents: Vec<Extent> = moving
-        .map(|request| Extent {
-            first: request.lba.0 / GRAIN * GRAIN,
-            end: request.end().0.div_ceil(GRAIN) * GRAIN,
-        })
-        .collect();
-    extents.sort_unstable();
-    let mut merged: Vec<Extent> = Vec::new();
-    for extent in extents {
-        match merged.last_mut() {
-            Some(last) if extent.first <= last.end => last.end = last.end.max(extent.end),
-            _ => merged.push(extent),
-        }
+impl Upcoming for Trace {
+    fn open<'a>(&'a self, _: &Simulator) -> Result<FallibleRequests<'a>, SourceError> {
+        Ok(Box::new(self.requests().iter().copied().map(Ok)))
     }
-    merged
+
+    fn extents(&self, _: &Simulator) -> Result<Cow<'_, Extents>, SourceError> {
+        Ok(Cow::Borrowed(self.footprint()))
+    }
 }
 
 /// Depths of AutoBlox's replay (`Best_Queue_Size` of its artifact), by the names of the bundled models.
@@ -172,23 +137,21 @@ pub fn published_depth(name: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn request(lba: u64, sectors: u32) -> Request {
-        let (at, lba, tenant) = (Nanos::ZERO, Sectors(lba), TenantId(3));
-        Request { at, lba, sectors, tenant, op: Op::Read }
-    }
+    use ssdtune_model::{Nanos, Sectors};
+    use ssdtune_trace::Op;
 
     #[test]
-    fn a_footprint_is_what_is_touched_and_no_more() {
-        let all = vec![request(100, 8), request(0, 8), request(4, 8), request(5_000, 4_000)];
-        let trace = Trace::new("t", all);
-        let extents: Vec<(u64, u64)> =
-            trace.footprint().iter().map(|extent| (extent.first, extent.end)).collect();
-        assert_eq!(extents, [(0, 16), (96, 112), (5_000, 9_000)]);
-        let laid: u64 = trace.laying().map(|write| u64::from(write.sectors)).sum();
-        assert_eq!(laid, trace.footprint_sectors());
-        assert!(trace.laying().all(|write| write.tenant == TenantId(0)));
-        assert_eq!(trace.prefix(1).footprint_sectors(), 16);
+    fn a_prefix_is_the_same_stream_with_a_footprint_of_its_own() {
+        let request = |lba| Request {
+            at: Nanos::ZERO,
+            lba: Sectors(lba),
+            sectors: 8,
+            tenant: TenantId(3),
+            op: Op::Read,
+        };
+        let trace = Trace::new("t", vec![request(96), request(0), request(8)]);
+        assert_eq!((trace.footprint_sectors(), trace.prefix(1).footprint_sectors()), (24, 8));
+        assert!(trace.footprint().writes().all(|write| write.tenant == TenantId(0)));
         assert_eq!(trace.prefix(1).digest(), trace.digest());
     }
 

@@ -4,12 +4,14 @@ use super::workloads::{Named, split};
 use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
+use crate::preparation::PreparationArgs;
 use anyhow::anyhow;
+use ssdtune_experiment::{Age, Preparation, Start};
 use ssdtune_model::ledger::Ledger;
 use ssdtune_model::source::read_text;
 use ssdtune_model::{CheckedConfig, Sectors};
 use ssdtune_trace::workload::SeedSet;
-use ssdtune_tune::evaluate::{Evaluator, External, InProcess, InitialState};
+use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
 use ssdtune_tune::grade::Weights;
 use ssdtune_tune::limits::Limits;
 use ssdtune_tune::memory::AutoDb;
@@ -25,6 +27,7 @@ const PAPER: [&str; 7] =
 
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("start", |start| start.default_value("footprint")))]
 pub(crate) struct TuneArgs {
     /// The workload to serve: a bundled model (`ssdtune trace models`), a model file (.toml), a trace file, or
     /// NAME=FILE+FILE for a category of several traces.
@@ -94,11 +97,13 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "WORKLOAD=N")]
     pub(crate) depth: Vec<String>,
 
-    /// What a drive has been through before it is measured: `footprint` (it holds what the trace touches),
-    /// `empty`, `steady:SHARE` (that share of its pages holds data, as endless random overwrites leave them
-    /// behind), or `filled:SHARE:N` (that share written and overwritten N times, one by one).
-    #[arg(long, value_name = "STATE", default_value = "footprint", value_parser = initial_state)]
-    pub(crate) initial_state: InitialState,
+    #[command(flatten)]
+    pub(crate) preparation: PreparationArgs,
+
+    /// Now --start and --age.
+    #[arg(long, value_name = "STATE", hide = true, value_parser = former_state)]
+    #[arg(conflicts_with_all = ["start", "age"])]
+    pub(crate) initial_state: Option<Former>,
 
     /// Measure with another simulator: a program that takes MQSim's two files, as in "sim {config.xml}
     /// {workload.xml}", or `mqsim:PATH` for MQSim itself.
@@ -127,28 +132,24 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "write a number between 0 and 1".to_owned())
 }
 
-fn initial_state(text: &str) -> Result<InitialState, String> {
-    let share = |text: &str| text.parse().ok().filter(|own| (0.0..=1.0).contains(own));
-    let steady = |rest: &str| Some(InitialState::Steady { occupancy: share(rest)? });
-    let filled = |rest: &str| {
-        let (occupancy, overwrites) = rest.split_once(':').unwrap_or((rest, "0"));
-        let occupancy = share(occupancy)?;
-        let overwrites = overwrites.parse().ok().filter(|own| *own <= 100)?;
-        Some(InitialState::Filled { occupancy, overwrites })
-    };
-    match text {
-        "footprint" => Ok(InitialState::Footprint),
-        "empty" => Ok(InitialState::Empty),
-        _ => match text.split_once(':') {
-            Some(("steady", rest)) => steady(rest),
-            Some(("filled", rest)) => filled(rest),
-            _ => None,
+/// What the former flag `--initial-state` named.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Former(Start, Vec<Age>);
+
+fn former_state(text: &str) -> Result<Former, String> {
+    let wrong = "write --start footprint, --start empty, --start steady:SHARE, or \
+                 --start sequential:SHARE --age random:N";
+    let state = || match text.split_once(':') {
+        None if ["footprint", "empty"].contains(&text) => Some(Former(text.parse().ok()?, vec![])),
+        Some(("steady", _)) => Some(Former(text.parse().ok()?, vec![])),
+        Some(("filled", rest)) => {
+            let (share, times) = rest.split_once(':').unwrap_or((rest, "0"));
+            let start = format!("sequential:{share}").parse().ok()?;
+            Some(Former(start, vec![format!("random:{times}").parse().ok()?]))
         }
-        .ok_or_else(|| {
-            "write footprint, empty, steady:SHARE such as steady:0.7, or filled:SHARE:N such as filled:0.5:1"
-                .to_owned()
-        }),
-    }
+        _ => None,
+    };
+    state().ok_or_else(|| wrong.to_owned())
 }
 
 /// How far a search may go where the arguments do not say.
@@ -233,7 +234,7 @@ impl TuneArgs {
             true => None,
             false => Some(AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))?),
         };
-        let evaluator = self.evaluator()?;
+        let evaluator = self.evaluator(context)?;
         Ok(Asked { task, held_out, evaluator, db })
     }
 
@@ -245,14 +246,27 @@ impl TuneArgs {
         loaded.config.check().map_err(Failure::usage)
     }
 
-    fn evaluator(&self) -> Outcome<Box<dyn Evaluator>> {
+    fn evaluator(&self, context: &Context) -> Outcome<Box<dyn Evaluator>> {
         let Some(command) = &self.evaluator else {
-            return Ok(Box::new(InProcess { state: self.initial_state }));
+            let in_process = InProcess::new(self.preparation(context)?).map_err(Failure::usage)?;
+            return Ok(Box::new(in_process));
         };
         let mut external = External::parse(command).map_err(Failure::usage)?;
         external.timeout = Duration::from_secs(self.timeout);
         external.retries = self.retries;
         Ok(Box::new(external))
+    }
+
+    /// What drives are prepared like; each has its own seed.
+    fn preparation(&self, context: &Context) -> Outcome<Preparation> {
+        let Some(Former(start, ages)) = &self.initial_state else {
+            return self.preparation.preparation(0);
+        };
+        let ages_in_words: String = ages.iter().map(|age| format!(" --age {age}")).collect();
+        context.note(format_args!(
+            "--initial-state is now --start and --age: write --start {start}{ages_in_words}"
+        ));
+        Ok(Preparation { ages: ages.clone(), ..Preparation::of(start.clone(), 0) })
     }
 
     fn limits(&self, base: &CheckedConfig, bounds: Bounds) -> Outcome<Limits> {
@@ -352,4 +366,28 @@ fn smallest_space(base: &CheckedConfig, limits: &Limits) -> Sectors {
     let raw = limits.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
     let least = raw.0 as f64 * (1.0 - limits.constraints.capacity_tolerance) * (1.0 - HIDDEN);
     Sectors((least / 512.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every form of the former flag, and what to write instead.
+    #[test]
+    fn the_former_flag_means_what_it_meant() {
+        let sequential =
+            |share, times| Former(Start::sequential(share), vec![Age::Random { times }]);
+        for (text, now) in [
+            ("footprint", Former(Start::Footprint, vec![])),
+            ("empty", Former(Start::Empty, vec![])),
+            ("steady:0.7", Former(Start::steady(0.7), vec![])),
+            ("filled:0.5", sequential(0.5, 0)),
+            ("filled:0.5:2", sequential(0.5, 2)),
+        ] {
+            assert_eq!(former_state(text), Ok(now), "{text}");
+        }
+        for wrong in ["", "full", "steady", "steady:2", "filled", "filled:x", "filled:0.5:101"] {
+            assert!(former_state(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! An evaluator with a memory, used by many threads: no evaluation is run twice.
 
-use super::{EvaluationError, Evaluator, ExternalError, InitialState, Job};
+use super::{EvaluationError, Evaluator, ExternalError, Job, described, filled_and_overwritten};
 use crate::digest::Digest;
 use crate::measurement::{Measurement, WorkloadMeasurement};
 use crate::memory::{
@@ -98,9 +98,9 @@ impl<'a> CachedEvaluator<'a> {
         }
     }
 
-    /// The state that drives are in before each run.
-    pub fn initial_state(&self) -> InitialState {
-        self.evaluator.initial_state()
+    /// What drives hold and have been through before each run, in words.
+    pub fn preparation_in_words(&self) -> String {
+        described(&self.evaluator.preparation())
     }
 
     /// The identity of the evaluator behind the memory.
@@ -111,13 +111,11 @@ impl<'a> CachedEvaluator<'a> {
     /// The key under which an evaluation is stored.
     pub fn key(&self, job: &Job) -> EvaluationKey {
         let length = job.trace.requests().len() as u64;
-        let filling = match self.evaluator.initial_state() {
-            InitialState::Filled { occupancy, overwrites } => {
-                Some(Filling { occupancy, overwrites, seed: job.config.run.seed })
-            }
-            // The evaluator's identity says these.
-            InitialState::Empty | InitialState::Footprint | InitialState::Steady { .. } => None,
-        };
+        // The evaluator's identity names every other preparation.
+        let filling =
+            filled_and_overwritten(&self.evaluator.preparation()).map(|(occupancy, overwrites)| {
+                Filling { occupancy, overwrites, seed: job.config.run.seed }
+            });
         EvaluationKey::of(&EvaluationInputs {
             config: job.config,
             workload: job.trace.digest(),

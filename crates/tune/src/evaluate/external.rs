@@ -11,9 +11,10 @@
 //! the last attempt the drive counts as unfit, with the end of the command's standard error as the reason. A
 //! command that cannot be started at all is an error of the evaluator, and ends the search.
 
-use super::{EvaluationError, Evaluator, InitialState, Job, Measurement};
+use super::{EvaluationError, Evaluator, Job, Measurement};
 use crate::grade::Figures;
 use serde::Deserialize;
+use ssdtune_experiment::Preparation;
 use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::result::{RunContext, read_result};
 use ssdtune_mqsim::{Scenario, write_device, write_workload};
@@ -230,9 +231,9 @@ impl Evaluator for External {
         format!("{}, twice: own times, and a queue kept full", self.words.join(" "))
     }
 
-    fn initial_state(&self) -> InitialState {
+    fn preparation(&self) -> Preparation {
         // What the drive has been through is the other simulator's business.
-        InitialState::Empty
+        Preparation::default()
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {

@@ -1,20 +1,37 @@
 //! Measuring with the simulator in this process: two runs that rayon may put on two threads.
 
-use super::{Busy, EvaluationError, Evaluator, InitialState, Job, Measurement, RunFacts};
+use super::{Busy, EvaluationError, Evaluator, Job, Measurement, RunFacts, described};
 use crate::grade::Figures;
 use crate::memory::BUILT_IN;
-use ssdtune_model::{CheckedConfig, DeviceConfig};
-use ssdtune_sim::{
-    Filling, Footprint, InitialContent, Observe, Outcome, Report, SimError, Simulator, Stream,
-    Tenant,
+use ssdtune_experiment::{
+    Blank, Preparation, PreparationError, PrepareError, Served, Start, serve,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
+use ssdtune_model::{CheckedConfig, DeviceConfig};
+use ssdtune_sim::{Observe, Report, Stream, Tenant};
+use std::sync::atomic::AtomicBool;
 
 /// The simulator of `ssdtune-sim`, one tenant on the whole drive.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct InProcess {
-    /// What each drive has been through before a run.
-    pub state: InitialState,
+    preparation: Preparation,
+}
+
+impl InProcess {
+    /// Prepares each drive like this before each run, with the drive's own seed.
+    ///
+    /// # Errors
+    /// The parts of the preparation do not go together.
+    pub fn new(preparation: Preparation) -> Result<Self, PreparationError> {
+        preparation.check()?;
+        Ok(Self { preparation })
+    }
+}
+
+/// The drive holds what the trace touches.
+impl Default for InProcess {
+    fn default() -> Self {
+        Self { preparation: Preparation::of(Start::Footprint, 0) }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -26,11 +43,11 @@ enum Loop {
 impl Evaluator for InProcess {
     fn identity(&self) -> String {
         // Queues widened to the closed loop's depth are part of how a drive is measured.
-        format!("{BUILT_IN}, {}, queues as deep as the closed loop", self.state)
+        format!("{BUILT_IN}, {}, queues as deep as the closed loop", described(&self.preparation))
     }
 
-    fn initial_state(&self) -> InitialState {
-        self.state
+    fn preparation(&self) -> Preparation {
+        self.preparation.clone()
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
@@ -69,37 +86,20 @@ impl InProcess {
         how: Loop,
         stop: &AtomicBool,
     ) -> Result<RunFacts, EvaluationError> {
-        let unfit = |error: SimError| EvaluationError::Unfit(error.to_string());
-        let go_on = || !stop.load(Ordering::Relaxed);
-        let mut drive =
-            Simulator::new(config, &[Tenant::sole(config)], Observe::default()).map_err(unfit)?;
-        match self.state {
-            InitialState::Empty => {}
-            InitialState::Footprint => {
-                drive.warm_up(job.trace.laying().take_while(|_| go_on())).map_err(unfit)?;
-            }
-            InitialState::Steady { occupancy } => {
-                let mut footprint = Footprint::default();
-                job.trace.requests().iter().for_each(|r| drive.cover(&mut footprint, r));
-                let (state, seed) = (ssdtune_sim::InitialState::Steady, config.run.seed);
-                let past = InitialContent { state, occupancy: vec![occupancy], erases: 0, seed };
-                drive.set_initial_content(&past, &footprint).map_err(unfit)?;
-            }
-            InitialState::Filled { occupancy, overwrites } => {
-                let filling = Filling { occupancy, overwrites, seed: config.run.seed };
-                let writes = drive.filling(0, filling);
-                drive.warm_up(writes.take_while(|_| go_on())).map_err(unfit)?;
-            }
-        }
+        let unfit = |error: PrepareError| EvaluationError::Unfit(error.to_string());
+        let tenants = [Tenant::sole(config)];
+        let blank = Blank::new(config, &tenants, Observe::default());
+        let preparation = Preparation { seed: config.run.seed, ..self.preparation.clone() };
+        let mut drive = blank.prepare(&preparation, job.trace, stop).map_err(unfit)?;
         let requests = job.trace.requests().iter().copied();
         let stream = match how {
             Loop::Open => Stream::open(requests),
             Loop::Closed(depth) => Stream::closed(requests, depth),
         };
-        match drive.run(vec![stream], |_| go_on()) {
-            Outcome::Completed => Ok(facts(&drive.report())),
-            Outcome::Interrupted => Err(EvaluationError::Interrupted),
-            Outcome::OutOfSpace { unserved, .. } => Err(EvaluationError::Unfit(format!(
+        match serve(&mut drive, vec![stream], None, stop, |_, _, _| true) {
+            Served::Completed => Ok(facts(&drive.report())),
+            Served::Interrupted | Served::GivenUp => Err(EvaluationError::Interrupted),
+            Served::OutOfSpace { unserved } => Err(EvaluationError::Unfit(format!(
                 "{} runs it out of free blocks with {unserved} requests unserved",
                 job.trace.name
             ))),

@@ -2,6 +2,7 @@ use super::*;
 use crate::memory::configuration_digest;
 use crate::memory::{AutoDb, Kind};
 use crate::workload::Trace;
+use ssdtune_experiment::{Age, Preparation, Start};
 use ssdtune_model::presets;
 use ssdtune_trace::workload::{Seed, bundled};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,8 +25,8 @@ impl Evaluator for Counting<'_> {
         self.0.identity()
     }
 
-    fn initial_state(&self) -> InitialState {
-        self.0.initial_state()
+    fn preparation(&self) -> Preparation {
+        self.0.preparation()
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
@@ -34,12 +35,31 @@ impl Evaluator for Counting<'_> {
     }
 }
 
+fn in_state(start: Start, age: Option<Age>) -> InProcess {
+    let ages = age.into_iter().collect();
+    InProcess::new(Preparation { ages, ..Preparation::of(start, 0) }).unwrap()
+}
+
+/// Stored evaluations are found by these words: they must not change.
+#[test]
+fn preparations_are_described_as_they_always_were() {
+    let of = |start, age| described(&in_state(start, age).preparation());
+    assert_eq!(of(Start::Empty, None), "empty");
+    assert_eq!(of(Start::Footprint, None), "footprint written");
+    assert_eq!(of(Start::steady(0.7), None), "in steady state, 70 % filled");
+    let overwritten = of(Start::sequential(0.5), Some(Age::Random { times: 2 }));
+    assert_eq!(overwritten, "50 % filled, overwritten 2x");
+    assert_eq!(of(Start::sequential(0.5), None), "start sequential:0.5");
+    let aged = of(Start::Footprint, Some(Age::Trace { times: 2 }));
+    assert_eq!(aged, "start footprint, aged by trace:2");
+}
+
 #[test]
 fn a_footprint_leaves_nothing_unwritten_and_costs_flash_reads() {
     let (drive, trace) = (config("intel-750"), trace("websearch", 500));
     let job = Job { config: &drive, trace: &trace, depth: 16 };
-    let measure = |state| InProcess { state }.measure(&job, &GO_ON).unwrap();
-    let (empty, written) = (measure(InitialState::Empty), measure(InitialState::Footprint));
+    let measure = |start| in_state(start, None).measure(&job, &GO_ON).unwrap();
+    let (empty, written) = (measure(Start::Empty), measure(Start::Footprint));
     assert_eq!(empty.open.unwrap().unwritten_share, 1.0);
     assert_eq!(written.open.as_ref().unwrap().unwritten_share, 0.0);
     assert!(written.figures.latency_ns > empty.figures.latency_ns + 10_000.0);
@@ -115,12 +135,12 @@ fn a_drive_that_cannot_serve_is_an_answer_and_an_interruption_is_none() {
 fn a_steady_drive_collects_from_the_first_writes_on() {
     let (intel, trace) = (config("intel-750"), trace("kvstore", 3_000));
     let job = Job { config: &intel, trace: &trace, depth: 4 };
-    let facts = |state| {
-        let measured = InProcess { state }.measure(&job, &GO_ON).unwrap();
+    let facts = |start| {
+        let measured = in_state(start, None).measure(&job, &GO_ON).unwrap();
         measured.closed.unwrap()
     };
-    let steady = facts(InitialState::Steady { occupancy: 0.9 });
-    let fresh = facts(InitialState::Footprint);
+    let steady = facts(Start::steady(0.9));
+    let fresh = facts(Start::Footprint);
     assert!(steady.collections > 0 && fresh.collections == 0, "{steady:?} {fresh:?}");
     assert!(steady.write_amplification > fresh.write_amplification);
     assert!(steady.unwritten_share < 1e-9);
@@ -130,18 +150,21 @@ fn a_steady_drive_collects_from_the_first_writes_on() {
 fn what_decides_a_result_decides_the_key() {
     let (intel, zssd) = (config("intel-750"), config("z-ssd"));
     let trace = trace("websearch", 100);
+    let random = |times| Some(Age::Random { times });
     let states = [
-        InitialState::Empty,
-        InitialState::Footprint,
-        InitialState::Steady { occupancy: 0.5 },
-        InitialState::Steady { occupancy: 0.6 },
-        InitialState::Filled { occupancy: 0.5, overwrites: 1 },
-        InitialState::Filled { occupancy: 0.5, overwrites: 2 },
+        (Start::Empty, None),
+        (Start::Footprint, None),
+        (Start::steady(0.5), None),
+        (Start::steady(0.6), None),
+        (Start::sequential(0.5), None),
+        (Start::sequential(0.5), random(1)),
+        (Start::sequential(0.5), random(2)),
+        (Start::Footprint, Some(Age::Trace { times: 1 })),
     ];
     let mut keys = std::collections::BTreeSet::new();
     let prefix = trace.prefix(50);
-    for state in states {
-        let evaluator = InProcess { state };
+    for (start, age) in states {
+        let evaluator = in_state(start, age);
         let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
         for config in [&intel, &zssd] {
             for trace in [&trace, &prefix] {
@@ -151,7 +174,7 @@ fn what_decides_a_result_decides_the_key() {
             }
         }
     }
-    assert_eq!(keys.len(), 6 * 8);
+    assert_eq!(keys.len(), 8 * 8);
 }
 
 #[cfg(unix)]

@@ -88,7 +88,7 @@ fn question(task: &Task, settings: &Settings, cached: &CachedEvaluator) -> Quest
         points: task.space.size(),
         limits: task.limits.lines(),
         requests: task.target.traces.iter().map(|trace| trace.requests().len()).sum(),
-        initial_state: cached.initial_state().to_string(),
+        initial_state: cached.preparation_in_words(),
         alpha: task.weights.alpha,
         beta: task.weights.beta,
         settings: settings.clone(),

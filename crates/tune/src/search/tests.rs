@@ -1,8 +1,9 @@
 use super::*;
-use crate::evaluate::{Busy, EvaluationError, Evaluator, InitialState, Job, Measurement, RunFacts};
+use crate::evaluate::{Busy, EvaluationError, Evaluator, Job, Measurement, RunFacts};
 use crate::grade::Figures;
 use crate::workload::Trace;
 use proptest::prelude::*;
+use ssdtune_experiment::Preparation;
 use ssdtune_model::{Nanos, Sectors, presets};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::collections::BTreeSet;
@@ -23,8 +24,8 @@ impl Evaluator for Formula {
         "formula".to_owned()
     }
 
-    fn initial_state(&self) -> InitialState {
-        InitialState::Empty
+    fn preparation(&self) -> Preparation {
+        Preparation::default()
     }
 
     fn measure(&self, job: &Job, _: &AtomicBool) -> Result<Measurement, EvaluationError> {

@@ -1,14 +1,13 @@
 use super::super::tests::{Formula, GO_ON, settings, task};
 use super::super::{Algorithm, Found, Settings, Task, Verdict, run};
 use super::{EXAMPLES_MAX, EXAMPLES_MIN, Screen, quantile};
-use crate::evaluate::{
-    CachedEvaluator, EvaluationError, Evaluator, InitialState, Job, Measurement,
-};
+use crate::evaluate::{CachedEvaluator, EvaluationError, Evaluator, Job, Measurement};
 use crate::history;
 use crate::memory::AutoDb;
 use crate::memory::{ExampleQuery, training_examples};
 use crate::search::{Objective, SearchError};
 use crate::workload::{Trace, Workload};
+use ssdtune_experiment::Preparation;
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::collections::BTreeMap;
@@ -202,8 +201,8 @@ impl Evaluator for Impatient<'_> {
         self.formula.identity()
     }
 
-    fn initial_state(&self) -> InitialState {
-        self.formula.initial_state()
+    fn preparation(&self) -> Preparation {
+        self.formula.preparation()
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
