@@ -1,13 +1,26 @@
-//! k-means: linfa-clustering seeds (k-means++) and explores from several starts, Lloyd steps here
-//! finish.
+//! k-means clustering, and to which cluster a new point or group of points belongs.
 //!
-//! linfa stops once its centroids move less than a tolerance and reports inertia of the centroids
-//! before its last step. The finish continues until no point changes its cluster, so that labels,
-//! centroids and inertia belong together. From given centroids, as a drive's firmware would, only
-//! the Lloyd steps run: a step costs O(points·clusters·columns) over column-wise copies that the
-//! compiler turns into vector code.
+//! ```
+//! use ndarray::array;
+//! use ssdtune_learn::kmeans::{KMeansParams, Membership};
 //!
-//! Distances are Euclidean, in the unit of the columns (linfa's own are squared).
+//! let x = array![[0.0, 0.0], [0.0, 2.0], [10.0, 0.0], [10.0, 2.0]];
+//! let model = KMeansParams::new(2).fit(x.view())?;
+//! assert_eq!(model.inertia(), 4.0);
+//! assert_eq!(model.nearest(&[0.5, 1.0])?.distance, 0.5);
+//! assert!(matches!(model.membership(&[0.5, 1.0], 3.0)?, Membership::Inside(_)));
+//! assert!(matches!(model.membership(&[5.0, 9.0], 3.0)?, Membership::Outside(_)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Training has two phases. First linfa-clustering explores from several starts that k-means++
+//! draws. Then Lloyd's steps from its best centroids run until no point changes its cluster. linfa
+//! stops as soon as its centroids move less than a tolerance, and reports the inertia of the
+//! centroids before its last step; after the second phase labels, centroids and inertia belong
+//! together. From given centroids, only the second phase runs.
+//!
+//! A step of Lloyd's costs O(points·clusters·columns) and runs as vector code over copies of the
+//! columns. Distances are Euclidean, in the unit of the columns.
 
 mod errors;
 mod fit;

@@ -1,22 +1,24 @@
-//! The learners of ssdtune: matrices in, models out. Nothing here knows what an SSD is.
+//! Learners for small and medium tables of numbers, with reproducible results.
+//!
+//! Matrices go in, models come out. The crate is for data of up to some ten thousand rows, or for
+//! cases where every evaluation is expensive: simulations, measurements, tuning. The other crates
+//! of ssdtune learn with it, but nothing here knows what an SSD is.
 //!
 //! | module | learner | built on |
 //! |---|---|---|
 //! | [`scale`] | column scaling | linfa-preprocessing |
 //! | [`pca`] | principal components, by thin SVD or Gram matrix | faer |
-//! | [`kmeans`] | k-means: distances, thresholds, one more cluster | linfa-clustering |
+//! | [`kmeans`] | k-means clustering, with distances and thresholds | linfa-clustering |
 //! | [`ridge`] | Ridge regression in closed form | faer |
-//! | [`gp`] | Gaussian process, RBF + rational quadratic + white | faer |
+//! | [`gp`] | Gaussian process regression, RBF + rational quadratic + white | faer |
 //! | [`tree`] | regression tree with linear or constant leaves, and bags of such trees | - |
 //! | [`mlp`] | multilayer perceptron: inference in plain Rust, training by feature `torch` | tch |
 //!
-//! Beside them: [`selection`] (k-fold, leave one group out, grid search), [`metrics`] (MRE, MAPE,
-//! R², percentiles of the error), and [`space`] (mixed spaces of continuous, ordinal, boolean and
-//! categorical coordinates as numbers).
+//! Three more modules help to use them: [`selection`] splits rows for cross-validation and searches
+//! grids of parameters, [`metrics`] measures errors, and [`space`] encodes points of mixed spaces
+//! (continuous, ordinal, boolean, categorical) as numbers.
 //!
-//! Every learner has the same files: `params` (the builder), `fit` (the work), `model` (what is
-//! kept and predicts), `errors`. Parameters follow linfa's shape: a builder is checked once, by
-//! [`ParamGuard::check`], and only checked parameters fit; calling `fit` on the builder does both.
+//! # Example
 //!
 //! ```
 //! use ndarray::array;
@@ -29,14 +31,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What every learner keeps to:
-//! - The same data, parameters and seed give the same model, bit for bit, for any number of
-//!   threads, by the same binary on the same class of CPU.
-//! - Input is checked, never trusted: an empty matrix, a NaN, targets of another length are a
-//!   [`DataError`].
-//! - Every model serialises with a [`Version`], and a model read from a file is checked before it
-//!   predicts. With JSON, use serde_json's `float_roundtrip`, or the model that comes back differs
-//!   in the last bits.
+//! `examples/choose_learner.rs` compares four learners by cross-validation and stores the best.
+//!
+//! # What all learners have in common
+//!
+//! - **Three steps.** `Params` is a builder with defaults, `fit` trains, and the model predicts.
+//!   `fit` checks the parameters. As in linfa, [`ParamGuard::check`] does so ahead of time and
+//!   gives `ValidParams`, which fit without another check.
+//! - **Reproducible.** The same data, parameters and seed give the same model bit for bit, for any
+//!   number of threads, with the same binary on the same class of CPU.
+//! - **Checked input.** An empty matrix, a NaN or a wrong number of targets is a [`DataError`],
+//!   never a panic.
+//! - **Stored models.** Every model implements serde's traits. It carries a [`Version`] and is
+//!   checked when it is read. For JSON, use serde_json's feature `float_roundtrip`, or the model
+//!   that is read differs in the last bits.
+//! - **Files.** The source of each learner has the files `params`, `fit`, `model` and `errors`.
+//!
+//! # What it is not for
+//!
+//! It has no support for sparse matrices, missing values, data larger than memory, or GPUs. All
+//! numbers are `f64`. Categories have to be encoded as numbers first.
+//!
+//! Matrices are those of [`ndarray`] 0.16, which this crate re-exports.
 
 pub mod gp;
 pub mod kmeans;

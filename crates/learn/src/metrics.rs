@@ -1,76 +1,86 @@
-//! How far predictions are from the truth: MRE, MAPE, RMSE, R² and percentiles of the error.
+//! How far predictions are from the truth: mean relative error, RMSE, R², percentiles, accuracy.
 //!
-//! The mean relative error of the papers is `mean(|prediction - truth| / |truth|)`; MAPE is the
-//! same in percent. R² is `1 - SSE / SST`, negative for a model worse than the mean.
+//! ```
+//! use ssdtune_learn::metrics::ErrorReport;
+//!
+//! let report = ErrorReport::new(&[10.0, 20.0, 40.0], &[11.0, 20.0, 40.0])?;
+//! assert!((report.relative_max - 0.1).abs() < 1e-12);
+//! assert!((report.mre - 0.1 / 3.0).abs() < 1e-12);
+//! # Ok::<(), ssdtune_learn::metrics::MetricsError>(())
+//! ```
+//!
+//! The truth always comes first, the prediction second. The relative error of one value is
+//! `|prediction - truth| / |truth|`. R² is `1 - SSE / SST`: the share of the truth's variance that
+//! the predictions explain, negative if they are worse than the mean of the truth.
 
 use serde::{Deserialize, Serialize};
 
-/// Why errors cannot be measured.
+/// Why predictions cannot be compared with the truth.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricsError {
-    /// Nothing to compare.
-    #[error("no predictions to measure: give at least one")]
+    /// There are no values.
+    #[error("no predictions to compare: give at least one")]
     Empty,
-    /// Truth and prediction differ in length.
+    /// The numbers of true and predicted values differ.
     #[error("{truths} true values, but {predictions} predictions: give one for each")]
     Length {
-        /// True values given.
+        /// Number of true values given.
         truths: usize,
-        /// Predictions given.
+        /// Number of predictions given.
         predictions: usize,
     },
-    /// A value is NaN or infinite.
+    /// A true or predicted value is NaN or infinite.
     #[error("value {at}: truth {truth}, prediction {prediction}: both must be finite numbers")]
     NotFinite {
-        /// Position, from 0.
+        /// Position of the pair, from 0.
         at: usize,
         /// The true value there.
         truth: f64,
         /// The prediction there.
         prediction: f64,
     },
-    /// A relative error of a true zero does not exist.
+    /// A true value is 0, and its relative error is undefined.
     #[error(
         "true value {at} is 0, so its relative error is undefined: leave it out, or use the RMSE"
     )]
     ZeroTruth {
-        /// Position, from 0.
+        /// Position of the value, from 0.
         at: usize,
     },
-    /// A percentile outside its range.
+    /// The percentile asked for is not from 0 to 100.
     #[error("percentile {0}: give a number from 0 to 100")]
     Percentile(f64),
 }
 
-/// The usual figures of one comparison.
+/// How far a list of predictions is from the truth, in several figures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ErrorReport {
-    /// Values compared.
+    /// Number of values compared.
     pub count: usize,
-    /// Mean relative error, a fraction.
+    /// Mean relative error, as a fraction.
     pub mre: f64,
-    /// Mean absolute percentage error: the MRE in percent.
+    /// Mean absolute percentage error: the mean relative error in percent.
     pub mape_percent: f64,
     /// Mean absolute error, in the unit of the targets.
     pub mae: f64,
     /// Root of the mean squared error, in the unit of the targets.
     pub rmse: f64,
-    /// Coefficient of determination; 0 when the truth does not vary and is not matched, 1 when it
-    /// is.
+    /// Coefficient of determination R². If the truth does not vary, it is 1 for predictions without
+    /// error and 0 otherwise.
     pub r2: f64,
-    /// Median relative error, a fraction.
+    /// Median of the relative error, as a fraction.
     pub relative_p50: f64,
-    /// 90th percentile of the relative error.
+    /// 90th percentile of the relative error, as a fraction.
     pub relative_p90: f64,
-    /// 99th percentile of the relative error.
+    /// 99th percentile of the relative error, as a fraction.
     pub relative_p99: f64,
-    /// The worst relative error.
+    /// Greatest relative error, as a fraction.
     pub relative_max: f64,
 }
 
 impl ErrorReport {
-    /// Compares predictions with the truth.
+    /// Compares predictions with the truth. No true value may be 0.
     pub fn new(truth: &[f64], predictions: &[f64]) -> Result<Self, MetricsError> {
         let mut relative = relative_errors(truth, predictions)?;
         relative.sort_by(f64::total_cmp);
@@ -91,7 +101,8 @@ impl ErrorReport {
     }
 }
 
-/// `|prediction - truth| / |truth|` of each value, in order.
+/// The relative errors `|prediction - truth| / |truth|` as fractions, in the order of the values.
+/// No true value may be 0.
 pub fn relative_errors(truth: &[f64], predictions: &[f64]) -> Result<Vec<f64>, MetricsError> {
     check(truth, predictions)?;
     if let Some(at) = truth.iter().position(|&t| t == 0.0) {
@@ -100,23 +111,24 @@ pub fn relative_errors(truth: &[f64], predictions: &[f64]) -> Result<Vec<f64>, M
     Ok(truth.iter().zip(predictions).map(|(t, p)| ((p - t) / t).abs()).collect())
 }
 
-/// Mean relative error, a fraction.
+/// Mean relative error, as a fraction. No true value may be 0.
 pub fn mre(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     Ok(mean(&relative_errors(truth, predictions)?))
 }
 
-/// Mean absolute percentage error: the MRE in percent.
+/// Mean absolute percentage error: the mean relative error in percent. No true value may be 0.
 pub fn mape_percent(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     Ok(100.0 * mre(truth, predictions)?)
 }
 
-/// Root of the mean squared error.
+/// Root of the mean squared error, in the unit of the values.
 pub fn rmse(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     check(truth, predictions)?;
     Ok((squared_error(truth, predictions) / truth.len() as f64).sqrt())
 }
 
-/// Coefficient of determination.
+/// Coefficient of determination R². If the truth does not vary, it is 1 for predictions without
+/// error and 0 otherwise.
 pub fn r2(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     check(truth, predictions)?;
     let centre = mean(truth);
@@ -129,7 +141,8 @@ pub fn r2(truth: &[f64], predictions: &[f64]) -> Result<f64, MetricsError> {
     })
 }
 
-/// The `percent`-th percentile, linear between neighbours (NumPy's default).
+/// The percentile `percent`, from 0 to 100, interpolated between neighbouring values (as NumPy does
+/// by default).
 pub fn percentile(values: &[f64], percent: f64) -> Result<f64, MetricsError> {
     if !(0.0..=100.0).contains(&percent) {
         return Err(MetricsError::Percentile(percent));
@@ -140,7 +153,7 @@ pub fn percentile(values: &[f64], percent: f64) -> Result<f64, MetricsError> {
     Ok(interpolated(&sorted, percent))
 }
 
-/// Fraction of equal labels.
+/// Fraction of predicted classes that are the true ones.
 pub fn accuracy(truth: &[usize], predictions: &[usize]) -> Result<f64, MetricsError> {
     if truth.is_empty() {
         return Err(MetricsError::Empty);
@@ -152,6 +165,7 @@ pub fn accuracy(truth: &[usize], predictions: &[usize]) -> Result<f64, MetricsEr
     Ok(right as f64 / truth.len() as f64)
 }
 
+/// A percentile of values in rising order.
 fn interpolated(sorted: &[f64], percent: f64) -> f64 {
     let position = percent / 100.0 * (sorted.len() - 1) as f64;
     let below = position.floor() as usize;
@@ -167,6 +181,7 @@ fn squared_error(truth: &[f64], predictions: &[f64]) -> f64 {
     truth.iter().zip(predictions).map(|(t, p)| (p - t) * (p - t)).sum()
 }
 
+/// Accepts finite values, as many predictions as truths, at least one.
 fn check(truth: &[f64], predictions: &[f64]) -> Result<(), MetricsError> {
     if truth.len() != predictions.len() {
         return Err(MetricsError::Length { truths: truth.len(), predictions: predictions.len() });
@@ -209,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_relative_error_is_named() {
+    fn what_cannot_be_compared_is_an_error() {
         assert_eq!(mre(&[1.0, 0.0], &[1.0, 1.0]), Err(MetricsError::ZeroTruth { at: 1 }));
         assert_eq!(mre(&[], &[]), Err(MetricsError::Empty));
         assert_eq!(rmse(&[1.0], &[]), Err(MetricsError::Length { truths: 1, predictions: 0 }));

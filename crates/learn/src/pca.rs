@@ -1,14 +1,29 @@
-//! Principal components: the directions of greatest variance, and how much of it each explains.
+//! Principal components: the directions of greatest variance, and how much variance each explains.
 //!
-//! Tall data (at least as many rows as columns) goes through a thin SVD of the centred matrix; wide
-//! data, such as 400 windows of 12,000 numbers, through the eigenvectors of its rows' Gram matrix,
-//! O(rows²·columns) once, in fixed parts that threads share. Both are exact, without random starts. linfa-reduction 0.8.1 is not used:
-//! its iterative solver panics where it meets a NaN of its own making (on data of deficient rank,
-//! and on a sound 120 x 10 set), passes over failure to converge in silence, divides its variances
-//! by the wrong count, and gives ratios of the kept components only. Variances here divide by rows
-//! - 1, ratios are of the whole variance.
+//! ```
+//! use ndarray::array;
+//! use ssdtune_learn::pca::PcaParams;
 //!
-//! A component's sign is fixed: its entry of greatest magnitude is positive.
+//! // Three points on a line through a plane.
+//! let x = array![[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]];
+//! let model = PcaParams::new(1).fit(x.view())?;
+//! assert!((model.components()[[0, 0]] - 0.6).abs() < 1e-12);
+//! assert!((model.explained_variance_ratio()[0] - 1.0).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Data with at least as many rows as columns go through a thin singular value decomposition of the
+//! centred matrix. Data with more columns than rows, such as 400 rows of 12,000 numbers, go through
+//! the eigenvectors of the Gram matrix of the rows. It costs O(rows²·columns) once and is computed
+//! in a fixed number of parts, which threads share. Both ways are exact and need no random numbers.
+//!
+//! Variances are divided by `rows - 1`. Ratios are shares of the variance in all directions, not of
+//! the kept ones only. The sign of a component is chosen so that its entry of greatest magnitude is
+//! positive.
+//!
+//! linfa-reduction 0.8.1 is not used. Its iterative solver panics on data of deficient rank and on
+//! some sound data (a set of 120 x 10), and does not report that it failed to converge. It divides
+//! variances by another count and gives ratios of the kept components only.
 
 mod errors;
 mod fit;

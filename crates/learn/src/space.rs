@@ -1,79 +1,92 @@
-//! Mixed spaces as numbers: continuous, ordinal, boolean and categorical coordinates to columns in
-//! [0, 1].
+//! Points of mixed spaces as numbers: each coordinate is encoded as one or more columns in [0, 1].
 //!
-//! A Gaussian process measures distance, so what counts as one step must be said. A continuous
-//! coordinate maps its range to [0, 1], on a logarithmic scale if asked. An ordinal maps its legal
-//! values to equal steps by rank: 64, 128 and 1,024 are three evenly spaced points. A boolean is 0
-//! or 1. A category of `c` choices becomes `c` columns with 1/√2 in its own, so that two different
-//! choices lie at distance one. Encoding a point costs O(columns) and, for an ordinal, a search of
-//! its values.
+//! ```
+//! use ssdtune_learn::space::{Coordinate, Space};
+//!
+//! let space = Space::new(vec![
+//!     Coordinate::Continuous { low: 1.0, high: 100.0, logarithmic: true },
+//!     Coordinate::Ordinal { values: vec![64.0, 128.0, 1024.0] },
+//!     Coordinate::Boolean,
+//! ])?;
+//! assert_eq!(space.encode(&[10.0, 128.0, 1.0])?, [0.5, 0.5, 1.0]);
+//! # Ok::<(), ssdtune_learn::space::SpaceError>(())
+//! ```
+//!
+//! A Gaussian process or k-means measures distances, so the encoding has to say how far two values
+//! are apart. A continuous coordinate maps its range to [0, 1], on a logarithmic scale if asked. An
+//! ordinal coordinate maps its values to equal steps, whatever their sizes. A boolean is 0 or 1. A
+//! category of `c` choices becomes `c` columns, with 1/√2 in the column of the choice and 0 in the
+//! others, so that any two choices have the distance 1.
+//!
+//! Encoding a point costs O(columns), and a binary search for each ordinal coordinate.
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-/// How one coordinate varies.
+/// The values that one coordinate can have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Coordinate {
     /// Any number from `low` to `high`.
     Continuous {
-        /// Least value.
+        /// Least legal value.
         low: f64,
-        /// Greatest value.
+        /// Greatest legal value; above `low`.
         high: f64,
-        /// Equal ratios are equal steps; needs `low` above 0.
+        /// Whether equal ratios, not equal differences, are equally far apart. Needs `low` above 0.
         logarithmic: bool,
     },
-    /// One of these numbers, in rising order.
+    /// One of a list of numbers.
     Ordinal {
-        /// The legal values.
+        /// The legal values in rising order, each once.
         values: Vec<f64>,
     },
     /// 0 or 1.
     Boolean,
-    /// One of `choices` names without an order, given by its number from 0.
+    /// One of several choices without an order. Its value is the number of the choice, from 0.
     Categorical {
-        /// How many there are.
+        /// Number of choices, at least 1.
         choices: usize,
     },
 }
 
-/// A coordinate that describes nothing, or a value outside it.
+/// Why a space cannot be made, or a point not be encoded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpaceError {
-    /// A space needs a coordinate.
+    /// The space has no coordinates.
     #[error("the space has no coordinates: give at least one")]
     Empty,
-    /// The coordinate's own description is wrong.
+    /// The description of a coordinate is wrong.
     #[error("coordinate {coordinate}: {reason}")]
     Coordinate {
-        /// Coordinate, from 0.
+        /// Number of the coordinate, from 0.
         coordinate: usize,
         /// What is wrong and what is legal.
         reason: &'static str,
     },
-    /// A point has more or fewer values than the space coordinates.
+    /// The number of values is not the number of coordinates.
     #[error("{found} values, but the space has {expected} coordinates")]
     Length {
-        /// Coordinates of the space.
+        /// Number of coordinates of the space.
         expected: usize,
-        /// Values given.
+        /// Number of values given.
         found: usize,
     },
-    /// A value its coordinate does not have.
+    /// A value is not one of its coordinate's.
     #[error("coordinate {coordinate} is {value}: legal is {legal}")]
     Value {
-        /// Coordinate, from 0.
+        /// Number of the coordinate, from 0.
         coordinate: usize,
-        /// What was given.
+        /// The value given.
         value: f64,
-        /// What would do.
+        /// The values that are legal.
         legal: String,
     },
 }
 
-/// An ordered list of coordinates, checked.
+/// A list of coordinates that have been checked. It is stored as that list, and checked again when
+/// it is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Coordinate>", into = "Vec<Coordinate>")]
 pub struct Space {
@@ -95,7 +108,7 @@ impl From<Space> for Vec<Coordinate> {
 }
 
 impl Space {
-    /// Checks every coordinate.
+    /// Makes a space of these coordinates after checking each of them.
     pub fn new(coordinates: Vec<Coordinate>) -> Result<Self, SpaceError> {
         if coordinates.is_empty() {
             return Err(SpaceError::Empty);
@@ -108,24 +121,25 @@ impl Space {
         Ok(Self { coordinates })
     }
 
-    /// The coordinates, in order.
+    /// The coordinates in the order given.
     pub fn coordinates(&self) -> &[Coordinate] {
         &self.coordinates
     }
 
-    /// Columns of an encoded point.
+    /// Number of columns of an encoded point. A category takes one for each of its choices, every
+    /// other coordinate takes one.
     pub fn columns(&self) -> usize {
         self.coordinates.iter().map(Coordinate::columns).sum()
     }
 
-    /// One point, one value for each coordinate, as a row of numbers in [0, 1].
+    /// Encodes one point, given as one value for each coordinate.
     pub fn encode(&self, point: &[f64]) -> Result<Vec<f64>, SpaceError> {
         let mut row = Vec::with_capacity(self.columns());
         self.encode_into(point, &mut row)?;
         Ok(row)
     }
 
-    /// Many points as the rows of a matrix.
+    /// Encodes many points as the rows of a matrix.
     pub fn encode_all<P: AsRef<[f64]>>(&self, points: &[P]) -> Result<Array2<f64>, SpaceError> {
         let columns = self.columns();
         let mut cells = Vec::with_capacity(points.len() * columns);
@@ -136,6 +150,7 @@ impl Space {
             .expect("every point encodes to the same number of columns"))
     }
 
+    /// Appends the columns of one point to `row`.
     fn encode_into(&self, point: &[f64], row: &mut Vec<f64>) -> Result<(), SpaceError> {
         if point.len() != self.coordinates.len() {
             return Err(SpaceError::Length {
@@ -153,6 +168,7 @@ impl Space {
 }
 
 impl Coordinate {
+    /// Number of columns that encode the coordinate.
     fn columns(&self) -> usize {
         match self {
             Self::Categorical { choices } => *choices,
@@ -160,6 +176,7 @@ impl Coordinate {
         }
     }
 
+    /// What is wrong with the description, if anything.
     fn fault(&self) -> Option<&'static str> {
         match self {
             Self::Continuous { low, high, logarithmic } => {
@@ -184,7 +201,7 @@ impl Coordinate {
         }
     }
 
-    /// Appends the columns of `value`; false if the coordinate does not have it.
+    /// Appends the columns of `value`. False if the value is not legal.
     fn encode_into(&self, value: f64, row: &mut Vec<f64>) -> bool {
         match self {
             Self::Continuous { low, high, logarithmic } => {
@@ -218,6 +235,7 @@ impl Coordinate {
         }
     }
 
+    /// The legal values in words.
     fn legal(&self) -> String {
         match self {
             Self::Continuous { low, high, .. } => format!("{low} to {high}"),

@@ -1,9 +1,9 @@
-//! The version a model carries in its serialised form.
+//! The version number in a model's stored form.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Version `N` of a model's serialised form: a plain number in the file, nothing in memory.
-/// Reading any other number is an error that says so.
+/// Version `N` of a model's stored form: a plain number in the file, no memory in the model. Any
+/// other number in the file is an error that says to train the model again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version<const N: u32>;
 

@@ -1,13 +1,17 @@
-//! Loops as vector code: [`vectorised`] functions, and `exp` and `ln` as straight-line arithmetic.
+//! Vector code: functions compiled for several vector widths, and `exp` and `ln` for use in them.
 //!
-//! The library's functions are calls, about 5 ns each; three for each pair of a Gaussian process'
-//! points would be most of a prediction's time. These stay within 2 units in the last place of them
-//! on their ranges. Neither fuses multiplications, so results are the same on every CPU.
+//! The library's `exp` and `ln` are calls of about 5 ns each, and the compiler cannot put calls
+//! into vector code. A Gaussian process needs three for each pair of points, which would be most of
+//! the time of a prediction. The functions here are straight-line arithmetic and stay within 2
+//! units in the last place of the library's. They use no fused multiplications, so results are the
+//! same on every CPU.
 
-/// Declares functions whose bodies are compiled for each width of vector and run with the widest
-/// that this CPU has. The body becomes a structure's method, because a closure handed to pulp is
-/// called through a shim that does not inline, and its loops stay baseline code. Sums that must not
-/// depend on the width need lanes of their own.
+/// Declares functions that are compiled for each width of vectors and run with the widest that the
+/// CPU has.
+///
+/// Each body becomes the method of a structure. A closure would not do: pulp calls it through a
+/// function that is not inlined, and its loops would be compiled for the oldest CPU. A sum that
+/// must not depend on the width has to be split into a fixed number of partial sums.
 macro_rules! vectorised {
     (@output) => { () };
     (@output $out:ty) => { $out };
@@ -39,19 +43,19 @@ pub(crate) use vectorised;
 
 const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-/// Adding it rounds to an integer, which then stands in the lowest bits.
+/// Adding this number rounds to an integer, which then stands in the lowest bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 const EXPONENT_ONE: u64 = 1023;
 const MANTISSA: u64 = (1 << 52) - 1;
 
-/// `e^x` for `x` at or below 700; below -708 the result stays at about 3e-308.
+/// `e^x` for `x` up to 700. For `x` below -708 the result stays at about 3e-308.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
     let x = if x < -708.0 { -708.0 } else { x };
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let k = shifted - ROUND;
     let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    // Taylor's series; |r| <= ln2/2, so the first term left out is below 2e-16.
+    // Taylor's series. |r| <= ln2/2, so the first term left out is below 2e-16.
     let mut sum = 1.0 / 479_001_600.0;
     sum = sum * r + 1.0 / 39_916_800.0;
     sum = sum * r + 1.0 / 3_628_800.0;
@@ -69,19 +73,19 @@ pub(crate) fn exp(x: f64) -> f64 {
     sum * f64::from_bits(power)
 }
 
-/// `ln v` for finite `v` at or above 1.
+/// `ln v` for finite `v` from 1.
 #[inline(always)]
 pub(crate) fn ln(v: f64) -> f64 {
     let bits = v.to_bits();
     let mantissa = f64::from_bits((bits & MANTISSA) | (EXPONENT_ONE << 52));
     let large = mantissa > std::f64::consts::SQRT_2;
     let m = if large { 0.5 * mantissa } else { mantissa };
-    // The exponent as a float: it stands in the lowest bits of 2^52 + exponent.
+    // The exponent as a float: in 2^52 + exponent it stands in the lowest bits.
     let biased = f64::from_bits((bits >> 52) | 0x4330_0000_0000_0000) - 4_503_599_627_370_496.0;
     let e = biased - 1023.0 + if large { 1.0 } else { 0.0 };
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
-    // ln m = 2 artanh s; z <= 0.0295, so the first term left out is below 1e-17.
+    // ln m = 2 artanh s. z <= 0.0295, so the first term left out is below 1e-17.
     let mut sum = 1.0 / 21.0;
     sum = sum * z + 1.0 / 19.0;
     sum = sum * z + 1.0 / 17.0;

@@ -6,39 +6,39 @@ use crate::DataError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpError {
-    /// A count that must be at least one is zero.
+    /// A parameter that must be at least 1 is 0; its name.
     #[error("{0} is 0: give at least 1")]
     Zero(&'static str),
-    /// A parameter is outside its range.
+    /// A parameter is outside its legal range.
     #[error("{name} is {value}: give {legal}")]
     Parameter {
-        /// Which one.
+        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
+        /// The value given.
         value: f64,
-        /// What would do.
+        /// The values that are legal.
         legal: &'static str,
     },
-    /// Length scales match neither one for all columns nor one for each.
+    /// There is neither one length scale for all columns nor one for each.
     #[error("{found} length scales for {columns} columns: give 1, or one for each column")]
     LengthScales {
-        /// Length scales given.
+        /// Number of length scales given.
         found: usize,
-        /// Columns of the data.
+        /// Number of columns of the data.
         columns: usize,
     },
-    /// The covariance matrix stayed indefinite with all the jitter allowed.
+    /// Rounding makes the covariance matrix indefinite, even with the most jitter.
     #[error(
         "the covariance of {rows} observations cannot be factored even with {jitter:e} added to \
          its diagonal: raise the noise, or drop repeated rows"
     )]
     NotPositiveDefinite {
-        /// Observations.
+        /// Number of observations.
         rows: usize,
-        /// The last jitter tried.
+        /// The greatest number that was added to the diagonal.
         jitter: f64,
     },
-    /// The data cannot be used.
+    /// The matrix or the targets cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
 }

@@ -13,7 +13,7 @@ use crate::vmath::{self, vectorised};
 use crate::{DataError, ModelError, Version};
 use serde::{Deserialize, Serialize};
 
-/// Observations whose kernels are computed together; those of one column lie side by side.
+/// Number of observations whose kernels are computed together.
 const BLOCK: usize = 64;
 
 /// The expected value of a fitted process, without its variance.
@@ -81,30 +81,30 @@ impl GpMean {
         checked.map_err(|error| fault(error.to_string()))
     }
 
-    /// Columns of a row.
+    /// Number of columns that the model was trained on.
     pub const fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The parameters in use.
+    /// The parameters of the kernel and the mean.
     pub const fn hyperparameters(&self) -> &Hyperparameters {
         &self.hyperparameters
     }
 
-    /// Observations.
+    /// Number of observations.
     pub fn len(&self) -> usize {
         self.weights.len()
     }
 
-    /// There is always an observation.
+    /// False: a model has at least one observation.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// What is expected of a row.
+    /// Predicts one row: its expected value.
     ///
     /// # Errors
-    /// It has another number of columns, or a cell is not finite.
+    /// The row has another number of columns than the model, or a cell is not finite.
     pub fn predict_one(&self, row: &[f64]) -> Result<f64, DataError> {
         check_row(row, self.columns)?;
         let lengths = (0..self.columns).map(|column| self.hyperparameters.length(column));
@@ -116,7 +116,8 @@ impl GpMean {
 }
 
 vectorised! {
-    /// The weighted kernels of a row. Eight sums, whatever the width of the CPU's vectors.
+    /// The sum of the observations' kernels with a row, each times its weight. It is added up in
+    /// eight partial sums for any width of the CPU's vectors, so that the result is always equal.
     fn weighted<'a>(
         blocks: &'a [f64],
         weights: &'a [f64],
@@ -126,9 +127,9 @@ vectorised! {
         let mut lanes = [0.0; 8];
         for (block, weights) in blocks.chunks_exact(BLOCK * row.len()).zip(weights.chunks(BLOCK)) {
             let mut values = [0.0; BLOCK];
-            for (cells, &own) in block.chunks_exact(BLOCK).zip(row) {
+            for (cells, &asked) in block.chunks_exact(BLOCK).zip(row) {
                 for (sum, cell) in values.iter_mut().zip(cells) {
-                    *sum += (cell - own) * (cell - own);
+                    *sum += (cell - asked) * (cell - asked);
                 }
             }
             for value in &mut values {

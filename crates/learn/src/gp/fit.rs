@@ -1,4 +1,4 @@
-//! Training: starts, bounds, the search, and jitter when nothing else helps.
+//! Training of a Gaussian process: starts, bounds, search, and jitter where it is needed.
 
 use super::kernel::FIXED;
 use super::likelihood::{Likelihood, Solved};
@@ -11,31 +11,37 @@ use ndarray::{ArrayView1, ArrayView2};
 use rand::RngExt;
 use rayon::prelude::*;
 
-/// Jitter tried in turn, as fractions of the covariance's diagonal.
+/// What is added to the covariance's diagonal until it can be factored, as fractions of the
+/// diagonal.
 const JITTERS: [f64; 8] = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6];
 
-/// Gains of log likelihood that end the search of each start, and the last search from the best of
-/// several. Along the flat valleys of this kernel the second half of the evaluations gains some
-/// hundredths: worth it once, but not for every start, nor for every refit from a warm one.
+/// Two steps in a row that gain less log likelihood than this end the search from a start.
+///
+/// Along the flat valleys of this kernel, the second half of the evaluations gains some hundredths.
+/// That is worth its time once, but not for every start, nor for every training from a warm start.
 const ROUGH_GAIN: f64 = 1e-3;
+/// Two steps in a row that gain less log likelihood than this end the last search, which begins at
+/// the best of several ends.
 const FINE_GAIN: f64 = 1e-5;
 
 impl GpParams {
-    /// Checks the parameters, then trains.
+    /// Checks the parameters, then trains the kernel and the mean.
     pub fn fit(&self, x: ArrayView2<'_, f64>, y: ArrayView1<'_, f64>) -> Result<GpModel, GpError> {
         self.check_ref()?.fit(x, y)
     }
 }
 
-/// Targets moved to mean 0 and divided to variance 1.
+/// Targets scaled to mean 0 and variance 1: `(target - centre) / unit`.
 struct Scaled {
     targets: Vec<f64>,
+    /// Mean of the targets as given.
     centre: f64,
+    /// Standard deviation of the targets as given, or 1 if they do not vary.
     unit: f64,
 }
 
 impl GpValidParams {
-    /// Trains all parameters, then solves for the observations.
+    /// Trains the kernel and the mean, then conditions the process on the observations.
     pub fn fit(&self, x: ArrayView2<'_, f64>, y: ArrayView1<'_, f64>) -> Result<GpModel, GpError> {
         check_supervised(x, y)?;
         if x.nrows() < 2 {
@@ -79,16 +85,19 @@ impl GpValidParams {
         Ok(condition(x, y, hyper, self.mean)?.with_evaluations(evaluations))
     }
 
+    /// Where each parameter may lie, in logarithms.
     fn bounds(&self, lengths: &[f64]) -> Bounds {
         let mut low =
             vec![1e-4f64.ln(), 1e-4f64.ln(), 1e-2f64.ln(), 1e-2f64.ln(), self.noise_floor.ln()];
         let mut high = vec![1e3f64.ln(), 1e3f64.ln(), 1e3f64.ln(), 1e2f64.ln(), 2f64.ln()];
         low.extend(lengths.iter().map(|length| (1e-2 * length).ln()));
-        // A column without weight has a long length: leave room for it.
+        // A column that does not matter gets a very long length: leave room for it.
         high.extend(lengths.iter().map(|length| (1e3 * length).ln()));
         Bounds { low, high }
     }
 
+    /// Where the searches begin, in logarithms: the warm start or the data's own scales, then
+    /// random points around the data's own scales.
     fn starts(&self, lengths: &[f64], bounds: &Bounds, unit: f64) -> Vec<Vec<f64>> {
         let mut first = vec![0.5f64.ln(), 0.5f64.ln(), 0.0, 0.0, 1e-2f64.ln()];
         first.extend(lengths.iter().map(|length| length.ln()));
@@ -98,7 +107,7 @@ impl GpValidParams {
             let mut spread = |at: &mut f64, width: f64| *at += rng.random_range(-width..width);
             at[..4].iter_mut().for_each(|log| spread(log, 1.5));
             spread(&mut at[4], 3.0);
-            // One shift for all lengths, and a small one for each.
+            // One shift for all lengths together, and a small one for each.
             let mut shift = 0.0;
             spread(&mut shift, 2.0);
             at[FIXED..].iter_mut().for_each(|log| {
@@ -124,7 +133,7 @@ impl GpValidParams {
 }
 
 impl GpModel {
-    /// A process with these parameters, conditioned on the observations without any training.
+    /// A process with given parameters, conditioned on the observations without training.
     pub fn with_hyperparameters(
         x: ArrayView2<'_, f64>,
         y: ArrayView1<'_, f64>,
@@ -139,7 +148,8 @@ impl GpModel {
     }
 }
 
-/// Solves for the observations, adding as little jitter as makes the covariance definite.
+/// Conditions a process on the observations. Adds the least jitter that makes the covariance
+/// positive definite.
 fn condition(
     x: ArrayView2<'_, f64>,
     y: ArrayView1<'_, f64>,
@@ -165,17 +175,19 @@ fn condition(
 }
 
 impl Scaled {
+    /// Scales the targets.
     fn new(y: ArrayView1<'_, f64>) -> Self {
         let centre = y.sum() / y.len() as f64;
         let variance = y.iter().map(|y| (y - centre) * (y - centre)).sum::<f64>() / y.len() as f64;
-        // Targets that do not vary train to the smallest variances; any unit will do.
+        // Targets that do not vary are trained to the smallest variances, whatever the unit.
         let unit = if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
         Self { targets: y.iter().map(|y| (y - centre) / unit).collect(), centre, unit }
     }
 }
 
-/// Where the length scales begin: the root mean squared distance of two rows, or with a length for
-/// each column, the column's own share of it times the root of the columns.
+/// Where the search for length scales begins. One for all columns: the root mean squared distance
+/// of two rows. One for each column: the column's part of it, times the root of the number of
+/// columns that vary.
 fn typical_lengths(x: ArrayView2<'_, f64>, scales: LengthScales) -> Vec<f64> {
     let means = linalg::column_means(x);
     let twice_variances: Vec<f64> = x

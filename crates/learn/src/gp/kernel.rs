@@ -1,34 +1,36 @@
-//! The kernel's parameters and its values over many squared distances at once.
+//! The kernel: its parameters, and its values for many squared distances at once.
 
 use super::GpError;
 use crate::vmath::{self, vectorised};
 use serde::{Deserialize, Serialize};
 
-/// All trained parameters, in the targets' and the columns' own units.
+/// The parameters of kernel and mean, in the units of the targets and columns. All but the mean are
+/// above 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hyperparameters {
-    /// Variance of the RBF part.
+    /// Variance of the RBF part, in squared units of the targets.
     pub rbf_variance: f64,
-    /// Variance of the rational quadratic part.
+    /// Variance of the rational quadratic part, in squared units of the targets.
     pub rq_variance: f64,
-    /// Shape of the rational quadratic: small mixes many lengths, great approaches an RBF.
+    /// Shape of the rational quadratic part. A small one mixes many lengths, a great one is nearly
+    /// an RBF.
     pub rq_alpha: f64,
-    /// Length of the rational quadratic divided by that of the RBF.
+    /// Length of the rational quadratic part divided by that of the RBF part.
     pub rq_ratio: f64,
-    /// Variance of the noise on each observation.
+    /// Variance of the noise on each observation, in squared units of the targets.
     pub noise_variance: f64,
-    /// One length for all columns, or one for each.
+    /// One length scale for all columns, or one for each, in the units of the columns.
     pub length_scales: Vec<f64>,
-    /// The constant mean.
+    /// What the process expects far from all observations, in the unit of the targets.
     pub mean: f64,
 }
 
-/// Parameters before the length scales in the trained vector.
+/// Number of parameters before the length scales in the vector of logarithms.
 pub(super) const FIXED: usize = 5;
 
 impl Hyperparameters {
-    /// Accepts positive, finite parameters and a finite mean.
+    /// Accepts parameters whose squares and ratios are finite, and a finite mean.
     pub(super) fn verify(&self) -> Result<(), GpError> {
         let named = [
             (self.rbf_variance, "rbf_variance"),
@@ -39,7 +41,7 @@ impl Hyperparameters {
         ];
         let scales = self.length_scales.iter().map(|&scale| (scale, "length_scale"));
         for (value, name) in named.into_iter().chain(scales) {
-            // Squares and ratios of these must stay finite too.
+            // Squares and ratios must stay finite too.
             if !(1e-100..=1e100).contains(&value) {
                 return Err(GpError::Parameter {
                     name,
@@ -55,6 +57,7 @@ impl Hyperparameters {
         Ok(())
     }
 
+    /// Accepts one length scale, or one for each column.
     pub(super) fn check_columns(&self, columns: usize) -> Result<(), GpError> {
         match self.length_scales.len() {
             1 => Ok(()),
@@ -63,18 +66,19 @@ impl Hyperparameters {
         }
     }
 
-    /// Covariance of a point with itself, without noise.
+    /// Variance of the process at any point, without noise.
     pub(super) fn signal_variance(&self) -> f64 {
         self.rbf_variance + self.rq_variance
     }
 
-    /// The length of one column.
+    /// The length scale of one column.
     pub(super) fn length(&self, column: usize) -> f64 {
         let scales = &self.length_scales;
         if scales.len() == 1 { scales[0] } else { scales[column] }
     }
 
-    /// Logarithms in the trained order, for targets divided by `unit`.
+    /// The logarithms of the parameters, in the order in which they are trained, for targets
+    /// divided by `unit`. The mean is not among them.
     pub(super) fn to_logs(&self, unit: f64) -> Vec<f64> {
         let square = unit * unit;
         let mut logs = vec![
@@ -88,7 +92,7 @@ impl Hyperparameters {
         logs
     }
 
-    /// The inverse of [`Self::to_logs`].
+    /// Parameters from the logarithms that [`Self::to_logs`] gives, and a mean.
     pub(super) fn from_logs(logs: &[f64], unit: f64, mean: f64) -> Self {
         let square = unit * unit;
         Self {
@@ -102,12 +106,12 @@ impl Hyperparameters {
         }
     }
 
-    /// Turns squared distances, in units of the length scales, into covariances in place.
+    /// Replaces squared distances, in units of the length scales, by covariances without noise.
     pub(super) fn covariances(&self, squared: &mut [f64]) {
         covariances(squared, &self.constants());
     }
 
-    /// What the kernel multiplies by, worked out once for many pairs.
+    /// The numbers of the kernel's formula, computed once for many pairs.
     pub(super) fn constants(&self) -> Constants {
         let per_ratio = 1.0 / (self.rq_ratio * self.rq_ratio);
         Constants {
@@ -120,16 +124,20 @@ impl Hyperparameters {
     }
 }
 
-/// Numbers of the kernel's formula: `spread` is `1 / (2·alpha·ratio²)`, `per_ratio` `1 / ratio²`.
+/// The numbers of the kernel's formula.
 pub(super) struct Constants {
     pub(super) rbf: f64,
     pub(super) rq: f64,
     pub(super) alpha: f64,
+    /// `1 / ratio²`
     pub(super) per_ratio: f64,
+    /// `1 / (2·alpha·ratio²)`
     pub(super) spread: f64,
 }
 
 vectorised! {
+    /// Replaces squared distances by covariances. A squared distance that rounding made negative
+    /// counts as 0.
     fn covariances<'a>(squared: &'a mut [f64], k: &'a Constants) {
         for value in squared.iter_mut() {
             let r2 = if *value < 0.0 { 0.0 } else { *value };
@@ -138,7 +146,8 @@ vectorised! {
         }
     }
 
-    /// Both parts of the kernel over squared distances, and `ln(1 + spread · r²)` for its gradient.
+    /// Both parts of the kernel for squared distances, and `ln(1 + spread · r²)`, which the
+    /// gradient needs.
     pub(super) fn parts<'a>(
         squared: &'a [f64],
         k: &'a Constants,

@@ -1,7 +1,7 @@
-//! The log marginal likelihood of the targets and its gradient.
+//! The log marginal likelihood of the targets, and its gradient.
 //!
-//! For each pair of rows the squared distance stands once in a packed lower triangle (column after
-//! column, without the diagonal), and all passes over pairs are straight loops over such columns.
+//! The squared distances of all pairs of rows stand in a packed lower triangle, column after column
+//! without the diagonal. All passes over pairs are loops over such columns.
 
 use super::PriorMean;
 use super::kernel::{self, Constants, FIXED, Hyperparameters};
@@ -13,38 +13,44 @@ use faer::linalg::triangular_solve;
 use faer::{Mat, Par};
 use ndarray::ArrayView2;
 
-/// Partial sums that the compiler keeps in vector registers.
+/// Number of partial sums, which the compiler keeps in vector registers.
 const LANES: usize = 8;
 
-/// Solved state of one covariance matrix.
+/// A process conditioned on the observations at one set of parameters.
 pub(super) struct Solved {
-    /// Lower Cholesky factor; above its diagonal stands rubbish.
+    /// Cholesky factor `L` of the covariance. The cells above the diagonal have no meaning.
     pub(super) factor: Mat<f64>,
     /// `K⁻¹ (y - mean)`.
     pub(super) weights: Vec<f64>,
+    /// The constant mean: as given, or the best one.
     pub(super) mean: f64,
+    /// Natural logarithm of the marginal likelihood.
     pub(super) likelihood: f64,
 }
 
-/// Rows of the data, packed distances and buffers for repeated evaluation.
+/// The observations, the distances of their pairs, and buffers for repeated evaluation.
 pub(super) struct Likelihood<'a> {
     rows: usize,
     columns: usize,
     cells: Vec<f64>,
     targets: &'a [f64],
     mean: PriorMean,
-    /// Squared distances with all lengths 1; only kept for a single length scale.
+    /// Squared distances with all length scales 1. Kept only for a single length scale.
     plain: Vec<f64>,
     /// Squared distances in units of the length scales.
     squared: Vec<f64>,
+    /// RBF part of each pair's covariance.
     rbf: Vec<f64>,
+    /// Rational quadratic part of each pair's covariance.
     rq: Vec<f64>,
+    /// `ln(1 + spread · r²)` of each pair.
     log_base: Vec<f64>,
-    /// What the gradient multiplies each length's own squared difference by.
+    /// Buffer of [`pair_sums`].
     pull: Vec<f64>,
+    /// The parameters last solved for.
     at: Hyperparameters,
     solved: Option<Solved>,
-    /// Memory of the last factor: a fresh matrix would cost a page fault for every 4 KiB.
+    /// Memory of the last factor, reused: a new matrix would cost a page fault for every 4 KiB.
     spare: Mat<f64>,
     /// `K⁻¹` in the lower triangle, for the gradient.
     precision: Mat<f64>,
@@ -77,14 +83,14 @@ impl<'a> Likelihood<'a> {
         }
     }
 
-    /// Factors the covariance at `hyper` with `jitter` on its diagonal; `None` if it is not
-    /// positive definite.
+    /// Conditions the process at `hyper`, with `jitter` added to the covariance's diagonal. `None`
+    /// if the covariance is not positive definite.
     pub(super) fn solve(&mut self, hyper: &Hyperparameters, jitter: f64) -> Option<()> {
         self.at.clone_from(hyper);
         if let Some(last) = self.solved.take() {
             self.spare = last.factor;
         }
-        self.measure_distances();
+        self.update_distances();
         let (squared, rbf) = (&self.squared, &mut self.rbf);
         kernel::parts(squared, &hyper.constants(), rbf, &mut self.rq, &mut self.log_base);
         let n = self.rows;
@@ -110,11 +116,13 @@ impl<'a> Likelihood<'a> {
         Some(())
     }
 
+    /// The result of the last successful [`Self::solve`].
     pub(super) fn take_solved(&mut self) -> Option<Solved> {
         self.solved.take()
     }
 
-    fn measure_distances(&mut self) {
+    /// Computes the squared distances in units of the current length scales.
+    fn update_distances(&mut self) {
         let (rows, columns) = (self.rows, self.columns);
         let single = self.at.length_scales.len() == 1;
         if single && !self.plain.is_empty() {
@@ -131,12 +139,12 @@ impl<'a> Likelihood<'a> {
         pairwise(&scaled, rows, columns, &mut self.squared);
         if single {
             self.plain.clone_from(&self.squared);
-            self.measure_distances();
+            self.update_distances();
         }
     }
 
-    /// The gradient of the likelihood by the logarithms of the parameters, at the point last
-    /// solved.
+    /// The gradient of the likelihood with respect to the logarithms of the parameters, at the
+    /// parameters last solved for.
     pub(super) fn gradient(&mut self, into: &mut [f64]) {
         into.fill(0.0);
         let Some(solved) = &self.solved else { return };
@@ -183,7 +191,7 @@ impl<'a> Likelihood<'a> {
     }
 }
 
-/// Minimised by the search: the negative likelihood over logarithms of the parameters.
+/// What the search minimises: the negative likelihood as a function of the logarithms.
 impl Objective for Likelihood<'_> {
     fn value(&mut self, at: &[f64]) -> f64 {
         let hyper = Hyperparameters::from_logs(at, 1.0, 0.0);
@@ -199,18 +207,21 @@ impl Objective for Likelihood<'_> {
     }
 }
 
-/// One column of pairs, and what the gradient needs of it.
+/// What the gradient needs of one column of the triangle: the pairs of one row with all later rows.
 struct Pairs<'a> {
     squared: &'a [f64],
     rbf: &'a [f64],
     rq: &'a [f64],
     log_base: &'a [f64],
+    /// `K⁻¹` of the pairs.
     precision: &'a [f64],
+    /// Weights of the later rows.
     weights: &'a [f64],
+    /// Weight of the row itself.
     weight: f64,
 }
 
-/// `LANES` pairs side by side.
+/// Copies of `LANES` pairs, which are computed side by side.
 struct Block {
     squared: [f64; LANES],
     rbf: [f64; LANES],
@@ -221,7 +232,8 @@ struct Block {
 }
 
 impl Pairs<'_> {
-    /// The pairs from `start`; past the last, pairs of no covariance, which add nothing.
+    /// The pairs from number `start`. Behind the last pair follow pairs of zeros, which add
+    /// nothing.
     #[inline(always)]
     fn block(&self, start: usize) -> Block {
         Block {
@@ -235,6 +247,7 @@ impl Pairs<'_> {
     }
 }
 
+/// `LANES` values from number `start`, with zeros behind the last one.
 #[inline(always)]
 fn lanes(values: &[f64], start: usize) -> [f64; LANES] {
     match values[start..].first_chunk::<LANES>() {
@@ -248,9 +261,11 @@ fn lanes(values: &[f64], start: usize) -> [f64; LANES] {
 }
 
 vectorised! {
-    /// Sums of `w dK` by the logarithms of both variances, alpha, the ratio and a single length,
-    /// where `w = (K⁻¹y)(K⁻¹y)ᵀ - K⁻¹`. Leaves in `pull` what each length's own squared difference
-    /// is multiplied by. With `u = r² / (2·alpha·ratio²)`:
+    /// Five sums of `w · dK` over the pairs: by the logarithms of both variances, alpha, the ratio,
+    /// and the length scale if there is only one. Here `w = (K⁻¹y)(K⁻¹y)ᵀ - K⁻¹`.
+    ///
+    /// It also writes to `pull`, for each pair, the factor of `(difference_d / length_d)²` in the
+    /// derivative by any `ln length_d`. With `u = r² / (2·alpha·ratio²)`:
     ///
     /// ```text
     /// dK/dln alpha = rq · alpha · (u/(1+u) - ln(1+u))
@@ -280,7 +295,8 @@ vectorised! {
         totals.map(|lanes| lanes.iter().sum())
     }
 
-    /// Adds each pair's pull on each length: rows after `column` against row `column`.
+    /// Adds to each length scale's derivative what the pairs of row `column` with all later rows
+    /// contribute.
     fn pull_lengths<'a>(
         scaled: &'a [f64],
         columns: usize,
@@ -289,15 +305,15 @@ vectorised! {
         lengths: &'a mut [f64],
     ) {
         let (head, tail) = scaled.split_at((column + 1) * columns);
-        let own = &head[column * columns..];
+        let first = &head[column * columns..];
         for (row, &pull) in tail.chunks_exact(columns).zip(pull) {
-            for ((length, a), b) in lengths.iter_mut().zip(row).zip(own) {
+            for ((length, a), b) in lengths.iter_mut().zip(row).zip(first) {
                 *length += pull * (a - b) * (a - b);
             }
         }
     }
 
-    /// Squared distances of all pairs, packed.
+    /// The squared distances of all pairs of rows, as a packed triangle.
     fn pairwise<'a>(scaled: &'a [f64], rows: usize, columns: usize, out: &'a mut [f64]) {
         let mut place = 0;
         for first in 0..rows {
@@ -321,15 +337,16 @@ vectorised! {
     }
 }
 
+/// Replaces a matrix by its Cholesky factor. `None` if it is not positive definite.
 fn cholesky(matrix: &mut Mat<f64>, stack: &mut MemStack) -> Option<()> {
     let n = matrix.nrows();
     let (regular, spec) = (Default::default(), Default::default());
     factor::cholesky_in_place(matrix.as_mut(), regular, Par::Seq, stack, spec).ok()?;
-    // A pivot that rounding alone kept above 0 says nothing about the data.
+    // A factor with a pivot that is 0 or not finite cannot be solved with.
     (0..n).all(|i| matrix[(i, i)].is_finite() && matrix[(i, i)] > 0.0).then_some(())
 }
 
-/// Leaves `K⁻¹` in the lower triangle of `out`.
+/// Writes `K⁻¹` to the lower triangle of `out`.
 fn invert(factor: &Mat<f64>, out: &mut Mat<f64>, stack: &mut MemStack) {
     let n = factor.nrows();
     if out.nrows() != n {
@@ -338,7 +355,7 @@ fn invert(factor: &Mat<f64>, out: &mut Mat<f64>, stack: &mut MemStack) {
     inverse::inverse(out.as_mut(), factor.as_ref(), Par::Seq, stack);
 }
 
-/// `K⁻¹` in the lower triangle.
+/// `K⁻¹` in the lower triangle of a new matrix.
 pub(super) fn inverse_of(factor: &Mat<f64>) -> Mat<f64> {
     let mut out = Mat::new();
     let scratch = inverse::inverse_scratch::<f64>(factor.nrows(), Par::Seq);
@@ -346,7 +363,7 @@ pub(super) fn inverse_of(factor: &Mat<f64>) -> Mat<f64> {
     out
 }
 
-/// Solves for the mean and the weights; `None` if rounding has eaten the answer.
+/// Solves for the mean and the weights. `None` if the likelihood is not finite.
 fn weigh(factor: Mat<f64>, targets: &[f64], mean: PriorMean) -> Option<Solved> {
     let n = factor.nrows();
     // Columns: L⁻¹ y and L⁻¹ 1.

@@ -1,4 +1,4 @@
-//! The fitted model of Gaussian process regression.
+//! The fitted Gaussian process: prediction, one more observation, leave one out.
 
 use super::likelihood::inverse_of;
 use super::{GpError, Hyperparameters};
@@ -10,50 +10,55 @@ use ndarray::{Array1, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Candidates predicted together by one thread: their covariances with some hundred observations
-/// stay in the second-level cache.
+/// Number of rows that one thread predicts together. Their covariances with some hundred
+/// observations stay in the second-level cache.
 const BATCH: usize = 128;
 
-/// A trained process with its observations.
+/// A Gaussian process conditioned on observations.
 ///
-/// Serialised are the observations and the parameters; the factor is computed again on reading
-/// (O(n³)), so a model that grew by [`Self::add`] comes back equal up to rounding.
+/// Stored are the observations and the parameters. Reading a model factors the covariance again,
+/// which costs O(n³). So a model that has grown by [`Self::add`] is equal after reading up to
+/// rounding.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct GpModel {
     columns: usize,
-    /// Rows as observed.
+    /// Rows as observed, one after the other.
     cells: Vec<f64>,
-    /// The same less `origin`, in units of the length scales, with their squared norms.
+    /// The rows less `origin`, in units of the length scales.
     scaled: Vec<f64>,
+    /// Squared norm of each scaled row.
     norms: Vec<f64>,
+    /// Column means of the first observations.
     origin: Vec<f64>,
     targets: Vec<f64>,
     hyper: Hyperparameters,
     jitter: f64,
+    /// Cholesky factor of the covariance of the observations.
     factor: Mat<f64>,
+    /// `K⁻¹ (y - mean)`
     weights: Vec<f64>,
     likelihood: f64,
     evaluations: usize,
 }
 
-/// Means and variances of a batch, in the order of its rows.
+/// What a process predicts for some rows, in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
-    /// Expected values.
+    /// Expected value of each row.
     pub means: Array1<f64>,
-    /// Variances of the values themselves; a new measurement adds the noise variance.
+    /// Variance of each value without noise. A measurement of it also has the noise variance.
     pub variances: Array1<f64>,
 }
 
-/// What the model says of each observation without having seen it.
+/// What a process predicts for each observation from all other observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeaveOneOut {
-    /// Expected values.
+    /// Expected value of each observation.
     pub means: Array1<f64>,
-    /// Variances of the measurements, noise included.
+    /// Variance of each observation, with noise.
     pub variances: Array1<f64>,
-    /// Observed less expected.
+    /// Observed value less expected value of each observation.
     pub errors: Array1<f64>,
 }
 
@@ -135,36 +140,37 @@ impl GpModel {
         self
     }
 
-    /// The parameters in use.
+    /// The parameters of the kernel and the mean.
     pub fn hyperparameters(&self) -> &Hyperparameters {
         &self.hyper
     }
 
-    /// Natural logarithm of the observations' marginal likelihood.
+    /// Natural logarithm of the marginal likelihood of the observations.
     pub fn log_marginal_likelihood(&self) -> f64 {
         self.likelihood
     }
 
-    /// What had to be added to the diagonal to factor the covariance; 0 when nothing.
+    /// What was added to the covariance's diagonal so that it could be factored; 0 if nothing.
     pub fn jitter(&self) -> f64 {
         self.jitter
     }
 
-    /// Likelihoods evaluated by training, over all starts.
+    /// Number of likelihoods that training evaluated, over all searches. 0 without training.
     pub fn evaluations(&self) -> usize {
         self.evaluations
     }
 
-    /// Observations.
+    /// Number of observations.
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// A model always has an observation.
+    /// False: a model has at least one observation.
     pub fn is_empty(&self) -> bool {
         false
     }
 
+    /// Number of columns of the observations.
     pub(super) fn columns(&self) -> usize {
         self.columns
     }
@@ -174,12 +180,12 @@ impl GpModel {
         &self.cells
     }
 
-    /// What each observation's kernel counts in the mean.
+    /// What each observation's covariance with a row is multiplied by in the expected value.
     pub(super) fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// Mean and variance for each row.
+    /// Predicts expected value and variance of every row.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Predictions, DataError> {
         check_columns(x, self.columns)?;
         let mut out = vec![(0.0, 0.0); x.nrows()];
@@ -199,8 +205,8 @@ impl GpModel {
                 candidates.push((value - origin) / self.hyper.length(column));
             }
         }
-        // r² = |a|² + |b|² - 2 a·b, as one matrix product; the origin keeps the norms, and so the
-        // cancellation, small.
+        // r² = |a|² + |b|² - 2 a·b by one matrix product. Subtracting the origin keeps the norms
+        // small, and with them the loss of digits.
         let mut cross = Mat::<f64>::zeros(n, count);
         let observed = MatRef::from_row_major_slice(&self.scaled, n, columns);
         let asked = MatRef::from_row_major_slice(&candidates, count, columns);
@@ -216,7 +222,8 @@ impl GpModel {
         for (candidate, row) in candidates.chunks(columns).enumerate() {
             let norm = squared_norm(row);
             let cells = cross.col_as_slice_mut(candidate);
-            cells.iter_mut().zip(&self.norms).for_each(|(cell, own)| *cell += own + norm);
+            let norms = self.norms.iter();
+            cells.iter_mut().zip(norms).for_each(|(cell, observed)| *cell += observed + norm);
             self.hyper.covariances(cells);
             out[candidate].0 = self.hyper.mean + dot(cells, &self.weights);
         }
@@ -231,11 +238,11 @@ impl GpModel {
         }
     }
 
-    /// Takes in one more observation at the same parameters, in O(n²).
+    /// Takes one more observation into the model, in O(n²). The parameters stay as they are.
     ///
     /// The new row of the Cholesky factor is `[L⁻¹k, √(k(x,x) + noise - |L⁻¹k|²)]`. If rounding
-    /// leaves no positive root (a row repeated without noise), the covariance is factored anew with
-    /// more jitter.
+    /// leaves no positive root, as for a repeated row without noise, the whole covariance is
+    /// factored again with more jitter, in O(n³).
     pub fn add(&mut self, row: &[f64], target: f64) -> Result<(), GpError> {
         check_row(row, self.columns)?;
         if !target.is_finite() {
@@ -246,7 +253,7 @@ impl GpModel {
         let mut cells: Vec<f64> = self
             .scaled
             .chunks(self.columns)
-            .map(|own| own.iter().zip(&scaled).map(|(a, b)| (a - b) * (a - b)).sum())
+            .map(|observed| observed.iter().zip(&scaled).map(|(a, b)| (a - b) * (a - b)).sum())
             .collect();
         self.hyper.covariances(&mut cells);
         let mut side = Mat::from_fn(n, 1, |i, _| cells[i]);
@@ -274,6 +281,7 @@ impl GpModel {
         Ok(())
     }
 
+    /// Takes one more observation into the model by factoring the whole covariance again.
     fn refactor_with(&mut self, row: &[f64], target: f64) -> Result<(), GpError> {
         let (mut cells, mut targets) = (self.cells.clone(), self.targets.clone());
         cells.extend_from_slice(row);
@@ -285,7 +293,7 @@ impl GpModel {
         Ok(())
     }
 
-    /// Weights and likelihood from the factor and the targets, O(n²).
+    /// Computes weights and likelihood from the factor and the targets, in O(n²).
     fn solve_weights(&mut self) {
         let n = self.len();
         let mut side = Mat::from_fn(n, 1, |i, _| self.targets[i] - self.hyper.mean);
@@ -303,9 +311,10 @@ impl GpModel {
         self.weights = side.col_as_slice(0).to_vec();
     }
 
-    /// Predicts each observation from all others at the same parameters, without solving n systems:
-    /// with `P = K⁻¹`, the error of observation i is `(P (y - mean))_i / P_ii` and its variance `1
-    /// / P_ii`. O(n³) once.
+    /// Predicts each observation from all other observations, with the parameters as they are.
+    ///
+    /// It does not train n models: with `P = K⁻¹`, the error of observation i is
+    /// `(P (y - mean))_i / P_ii`, and its variance is `1 / P_ii`. Cost: O(n³) once.
     pub fn leave_one_out(&self) -> LeaveOneOut {
         let precision = inverse_of(&self.factor);
         let n = self.len();
@@ -315,6 +324,7 @@ impl GpModel {
         LeaveOneOut { means, variances, errors }
     }
 
+    /// A row less the origin, in units of the length scales.
     fn scale<'a>(&'a self, row: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         let lengths = (0..self.columns).map(|column| self.hyper.length(column));
         row.iter()
@@ -328,7 +338,8 @@ fn squared_norm(values: &[f64]) -> f64 {
     dot(values, values)
 }
 
-/// Eight partial sums: the compiler may not reorder a single one.
+/// A dot product in eight partial sums: the compiler must not reorder the additions of a single
+/// sum, and would not use vector code.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (blocks_a, blocks_b) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest: f64 = blocks_a.remainder().iter().zip(blocks_b.remainder()).map(|(a, b)| a * b).sum();

@@ -1,20 +1,20 @@
-//! Minimisation inside a box: L-BFGS directions among the free variables, backtracking along the
-//! projected path.
+//! Minimisation inside bounds: L-BFGS directions for the free variables, and a backtracking search
+//! along the direction, clamped to the bounds.
 //!
-//! A variable at a bound whose gradient pushes outward is held for the step. Steps are capped at
-//! two units of any variable: the variables are logarithms, and a step of e² is bold already.
+//! A variable that is at a bound and would leave it is held for the step. A step changes no
+//! variable by more than two: the variables are logarithms, and a factor of e² is bold enough.
 
 use std::collections::VecDeque;
 
-/// What is minimised. `gradient` is asked for the point `value` was last asked for.
+/// A function to be minimised. `gradient` is always called for the point of the last `value`.
 pub(super) trait Objective {
-    /// The value at `at`; infinite where there is none.
+    /// The value at a point; infinite where the function is not defined.
     fn value(&mut self, at: &[f64]) -> f64;
-    /// The gradient at the point last valued.
+    /// Writes the gradient at the point of the last call of `value`.
     fn gradient(&mut self, into: &mut [f64]);
 }
 
-/// Lower and upper ends of each variable.
+/// The least and the greatest value of each variable.
 pub(super) struct Bounds {
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
@@ -23,8 +23,9 @@ pub(super) struct Bounds {
 /// When a search ends.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
+    /// The search ends after this many evaluations of the function.
     pub(super) max_evaluations: usize,
-    /// Two steps running that gain no more than this end it.
+    /// The search ends after two steps in a row that lower the value by no more than this.
     pub(super) least_gain: f64,
 }
 
@@ -33,26 +34,32 @@ pub(super) struct Limits {
 pub(super) struct Minimum {
     pub(super) at: Vec<f64>,
     pub(super) value: f64,
+    /// Number of evaluations of the function.
     pub(super) evaluations: usize,
 }
 
+/// Number of past steps that L-BFGS remembers.
 const MEMORY: usize = 12;
-const LONGEST_STEP: f64 = 2.0;
+/// A step changes no variable by more than this.
+const STEP_MAX: f64 = 2.0;
+/// The search ends where no free variable's derivative is greater.
 const GRADIENT_TOLERANCE: f64 = 1e-4;
 
-struct Pair {
+/// A past step, and how the gradient changed along it.
+struct PastStep {
     step: Vec<f64>,
     change: Vec<f64>,
 }
 
 impl Bounds {
+    /// Moves every variable between its bounds.
     pub(super) fn clamp(&self, at: &mut [f64]) {
         for ((value, low), high) in at.iter_mut().zip(&self.low).zip(&self.high) {
             *value = value.clamp(*low, *high);
         }
     }
 
-    /// Whether each variable may move against its gradient.
+    /// Whether each variable can move against its derivative without leaving its bounds.
     fn free(&self, at: &[f64], gradient: &[f64]) -> Vec<bool> {
         (0..at.len())
             .map(|i| {
@@ -64,7 +71,7 @@ impl Bounds {
     }
 }
 
-/// Searches from `start`.
+/// Searches for a local minimum from `start`.
 pub(super) fn minimise(
     objective: &mut impl Objective,
     start: &[f64],
@@ -80,7 +87,7 @@ pub(super) fn minimise(
         return Minimum { at, value, evaluations };
     }
     objective.gradient(&mut gradient);
-    let mut memory: VecDeque<Pair> = VecDeque::with_capacity(MEMORY);
+    let mut memory: VecDeque<PastStep> = VecDeque::with_capacity(MEMORY);
     let mut stalled = 0;
     while evaluations < limits.max_evaluations && stalled < 2 {
         let free = bounds.free(&at, &gradient);
@@ -110,8 +117,9 @@ pub(super) fn minimise(
     Minimum { at, value, evaluations }
 }
 
-/// The two-loop recursion over the free variables, with steepest descent where it does not descend.
-fn direction(gradient: &[f64], free: &[bool], memory: &VecDeque<Pair>) -> Vec<f64> {
+/// The step that L-BFGS' two-loop recursion proposes for the free variables. Steepest descent takes
+/// its place where that step would not descend.
+fn direction(gradient: &[f64], free: &[bool], memory: &VecDeque<PastStep>) -> Vec<f64> {
     let masked = |values: &[f64]| -> Vec<f64> {
         values.iter().zip(free).map(|(&v, &free)| if free { v } else { 0.0 }).collect()
     };
@@ -144,16 +152,18 @@ fn direction(gradient: &[f64], free: &[bool], memory: &VecDeque<Pair>) -> Vec<f6
         d = steepest.iter().map(|value| value * scale).collect();
     }
     let longest = d.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-    let shrink = -(LONGEST_STEP / longest).min(1.0);
+    let shrink = -(STEP_MAX / longest).min(1.0);
     d.iter().map(|value| value * shrink).collect()
 }
 
+/// How a search along a direction ended: the point and its value, if one was good enough.
 struct LineSearch {
     accepted: Option<(Vec<f64>, f64)>,
     evaluations: usize,
 }
 
-/// Backtracks until the value falls by a fraction of what the gradient promises.
+/// Shortens the step until the value falls by a fraction of what the gradient promises. `room` is
+/// the number of evaluations that are left.
 fn line_search(
     objective: &mut impl Objective,
     at: &[f64],
@@ -172,8 +182,8 @@ fn line_search(
         if next_value.is_finite() && next_value <= value + 1e-4 * promised {
             return LineSearch { accepted: Some((next, next_value)), evaluations };
         }
-        // The minimum of the parabola through both values and the slope, kept within sensible
-        // shrinkage.
+        // Shorten to the minimum of the parabola through both values with the slope at the first,
+        // but to no less than a tenth and no more than a half.
         let curve = next_value - value - promised;
         let shrink = if curve.is_finite() && curve > 0.0 { -promised / (2.0 * curve) } else { 0.1 };
         length *= shrink.clamp(0.1, 0.5);
@@ -181,14 +191,22 @@ fn line_search(
     LineSearch { accepted: None, evaluations: room.min(25) }
 }
 
-fn remember(memory: &mut VecDeque<Pair>, at: &[f64], next: &[f64], before: &[f64], after: &[f64]) {
+/// Adds the step from `at` to `next` to the memory, with the gradients before and after it, if the
+/// function curves upwards along it.
+fn remember(
+    memory: &mut VecDeque<PastStep>,
+    at: &[f64],
+    next: &[f64],
+    before: &[f64],
+    after: &[f64],
+) {
     let step: Vec<f64> = next.iter().zip(at).map(|(n, a)| n - a).collect();
     let change: Vec<f64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
     if dot(&step, &change) > 1e-10 * norm(&step) * norm(&change) {
         if memory.len() == MEMORY {
             memory.pop_front();
         }
-        memory.push_back(Pair { step, change });
+        memory.push_back(PastStep { step, change });
     }
 }
 
@@ -200,6 +218,7 @@ fn norm(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
 }
 
+/// Adds a multiple of one vector to another.
 fn add(to: &mut [f64], what: &[f64], times: f64) {
     to.iter_mut().zip(what).for_each(|(to, what)| *to += times * what);
 }
@@ -208,7 +227,7 @@ fn add(to: &mut [f64], what: &[f64], times: f64) {
 mod tests {
     use super::*;
 
-    /// Rosenbrock's valley.
+    /// Rosenbrock's function, a curved valley with its minimum at (1, 1). Keeps the last point.
     struct Valley(Vec<f64>);
 
     impl Objective for Valley {
@@ -236,7 +255,7 @@ mod tests {
         assert!(found.at.iter().all(|x| (x - 1.0).abs() < 1e-3), "{found:?}");
     }
 
-    /// With x at most 0.5 the least value lies on that bound, at y = 0.25.
+    /// With x at most 0.5, the least value is on that bound, at y = 0.25.
     #[test]
     fn a_minimum_on_the_bound_is_found() {
         let found = search(-2.0, 0.5);

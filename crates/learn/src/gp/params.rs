@@ -1,31 +1,31 @@
-//! Settings of Gaussian process regression, checked before fitting.
+//! Parameters of Gaussian process regression, and their check.
 
 use super::{GpError, Hyperparameters};
 use crate::guard::guarded_params;
 
-/// How many length scales are trained.
+/// How many length scales the kernel has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthScales {
-    /// One for all columns.
+    /// One length scale for all columns.
     Isotropic,
-    /// One for each column.
+    /// One length scale for each column (automatic relevance determination).
     Ard,
 }
 
-/// What the process returns to far from all observations.
+/// What the process expects far from all observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PriorMean {
-    /// The constant of greatest likelihood.
+    /// The constant that gives the greatest likelihood.
     Trained,
-    /// This one.
+    /// A given constant, in the unit of the targets.
     Fixed(f64),
 }
 
-/// Parameters of a Gaussian process, unchecked.
+/// Parameters of Gaussian process regression. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpParams(GpValidParams);
 
-/// Parameters of a Gaussian process, checked.
+/// Parameters of Gaussian process regression that have passed their check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpValidParams {
     pub(super) scales: LengthScales,
@@ -40,8 +40,8 @@ pub struct GpValidParams {
 guarded_params!(GpParams, GpValidParams, GpError);
 
 impl GpParams {
-    /// Trained mean, 4 starts, seed 0, at most 200 likelihoods for each search, noise of at least a
-    /// millionth of the targets' variance.
+    /// A trained mean, 4 starts, no warm start, seed 0, at most 200 evaluations of the likelihood
+    /// in each search, and a noise variance of at least a millionth of the targets' variance.
     pub fn new(scales: LengthScales) -> Self {
         Self(GpValidParams {
             scales,
@@ -54,22 +54,22 @@ impl GpParams {
         })
     }
 
-    /// Sets the mean.
+    /// Sets what the process expects far from all observations.
     #[must_use]
     pub fn mean(mut self, mean: PriorMean) -> Self {
         self.0.mean = mean;
         self
     }
 
-    /// Sets the number of starts: the first from the data's own scales (or the warm start), the
-    /// others drawn at random around it.
+    /// Sets the number of starts, at least 1. The first is the warm start, or else taken from the
+    /// data's own scales. The others are drawn at random around the data's own scales.
     #[must_use]
     pub fn starts(mut self, starts: usize) -> Self {
         self.0.starts = starts;
         self
     }
 
-    /// Begins the first start here, such as at the parameters found for one observation fewer.
+    /// Sets the parameters of the first start, for example those found with one observation fewer.
     #[must_use]
     pub fn warm_start(mut self, start: Hyperparameters) -> Self {
         self.0.warm_start = Some(start);
@@ -83,15 +83,15 @@ impl GpParams {
         self
     }
 
-    /// Sets the most likelihoods evaluated for each search: one from each start, and with several
-    /// starts one more from the best end.
+    /// Sets how many times each search evaluates the likelihood at most, at least once. There is
+    /// one search from each start, and with several starts one more from the best end.
     #[must_use]
     pub fn max_evaluations(mut self, max_evaluations: usize) -> Self {
         self.0.max_evaluations = max_evaluations;
         self
     }
 
-    /// Sets the least noise variance, as a fraction of the targets' variance.
+    /// Sets the least noise variance, as a fraction of the targets' variance: from 1e-10 to 1.
     #[must_use]
     pub fn noise_floor(mut self, noise_floor: f64) -> Self {
         self.0.noise_floor = noise_floor;

@@ -1,3 +1,5 @@
+//! Gaussian processes against closed forms, finite differences and brute force.
+
 use super::likelihood::Likelihood;
 use super::*;
 use crate::{DataError, random};
@@ -17,14 +19,14 @@ fn hyper(length_scales: Vec<f64>) -> Hyperparameters {
     }
 }
 
-/// The kernel straight from its definition.
+/// The kernel as its formula says.
 fn kernel(h: &Hyperparameters, a: &[f64], b: &[f64]) -> f64 {
     let r2: f64 = (0..a.len()).map(|d| ((a[d] - b[d]) / h.length(d)).powi(2)).sum();
     let tail = (1.0 + r2 / (2.0 * h.rq_alpha * h.rq_ratio.powi(2))).powf(-h.rq_alpha);
     h.rbf_variance * (-r2 / 2.0).exp() + h.rq_variance * tail
 }
 
-/// A smooth function of the first two columns, with noise; other columns mean nothing.
+/// A smooth function of the first two columns, with noise. Other columns do not matter.
 fn data(rows: usize, columns: usize, seed: u64) -> (Array2<f64>, Array1<f64>) {
     let mut rng = random::stream(seed, 7);
     let x = Array2::from_shape_fn((rows, columns), |_| rng.random_range(0.0..1.0));
@@ -38,7 +40,7 @@ fn data(rows: usize, columns: usize, seed: u64) -> (Array2<f64>, Array1<f64>) {
     (x, y)
 }
 
-/// Three points on a line, everything by Cramer's rule.
+/// Three points on a line, solved by Cramer's rule.
 #[test]
 fn three_points_by_hand() {
     let h = hyper(vec![0.9]);
@@ -94,7 +96,7 @@ fn likelihood_at(x: &Array2<f64>, y: &Array1<f64>, logs: &[f64], mean: PriorMean
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Central differences of both kinds of length scales, with the mean fixed and trained.
+    /// The gradient against finite differences, for both kinds of length scales and of means.
     #[test]
     fn the_gradient_is_the_finite_difference(
         seed: u64,
@@ -113,7 +115,7 @@ proptest! {
         let mut gradient = vec![0.0; length];
         likelihood.gradient(&mut gradient);
         for i in 0..length {
-            // Richardson's extrapolation of two central differences: error of order step⁴.
+            // Richardson's extrapolation of two central differences: the error is of order step⁴.
             let difference = |step: f64| {
                 let moved = |by: f64| {
                     let mut logs = logs.clone();
@@ -129,7 +131,7 @@ proptest! {
         }
     }
 
-    /// Adding rows one by one is conditioning on all of them.
+    /// A model that grew row by row equals one conditioned on all rows.
     #[test]
     fn added_observations_are_as_fitted(seed: u64, first in 2usize..20) {
         let (x, y) = data(26, 3, seed);
@@ -148,7 +150,7 @@ proptest! {
         prop_assert!(gap.abs() < 1e-8);
     }
 
-    /// The closed form against leaving each observation out for real.
+    /// The closed form against models conditioned on all observations but one.
     #[test]
     fn leave_one_out_is_what_it_says(seed: u64) {
         let (x, y) = data(12, 2, seed);
@@ -178,7 +180,7 @@ fn training_finds_what_matters() {
     let (asked, truth) = data(200, 4, 4);
     let predicted = model.predict(asked.view()).unwrap();
     let error = (&predicted.means - &truth).mapv(|e| e * e).mean().unwrap().sqrt();
-    // The noise itself has a deviation of 0.029.
+    // The noise has a deviation of 0.029.
     assert!(error < 0.06, "{error}");
     let inside =
         predicted.means.iter().zip(&predicted.variances).zip(&truth).filter(|((m, v), t)| {
@@ -279,7 +281,7 @@ fn a_model_survives_its_file_and_a_damaged_one_does_not() {
     }
 }
 
-/// The short form says what the full model says, also after a file, and of blocks that are not full.
+/// Both forms predict the same values, also after storing, and with blocks that are not full.
 #[test]
 fn an_expectation_is_the_models_mean() {
     for rows in [3, 64, 150] {

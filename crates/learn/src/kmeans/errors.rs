@@ -6,21 +6,21 @@ use crate::DataError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KMeansError {
-    /// No clusters were asked for.
+    /// The number of clusters is 0.
     #[error("0 clusters: ask for at least one")]
     NoClusters,
-    /// A count that must be at least one is zero.
+    /// A parameter that must be at least 1 is 0; its name.
     #[error("{0} is 0: give at least 1")]
     Zero(&'static str),
-    /// The tolerance is not a positive number.
+    /// The tolerance is not above 0, or not finite.
     #[error("tolerance {0}: give a finite number above 0")]
     Tolerance(f64),
     /// There are more clusters than points.
     #[error("{clusters} clusters of {points} points: ask for {points} or fewer")]
     TooFewPoints {
-        /// Clusters asked for.
+        /// Number of clusters asked for.
         clusters: usize,
-        /// Points there are.
+        /// Number of points.
         points: usize,
     },
     /// There are more clusters than different points.
@@ -28,30 +28,30 @@ pub enum KMeansError {
         "{clusters} clusters, but only {distinct} of the points differ: ask for {distinct} or fewer"
     )]
     TooFewDistinct {
-        /// Clusters asked for.
+        /// Number of clusters asked for.
         clusters: usize,
-        /// Points that differ from each other.
+        /// Number of points that differ from each other.
         distinct: usize,
     },
-    /// Given centroids have the wrong shape.
+    /// The given centroids have another shape than clusters and columns.
     #[error(
         "{rows} x {columns} centroids given for {clusters} clusters of points with {expected} \
          columns"
     )]
     Centroids {
-        /// Rows of the centroids.
+        /// Number of centroids given.
         rows: usize,
-        /// Columns of the centroids.
+        /// Number of columns of the centroids.
         columns: usize,
-        /// Clusters asked for.
+        /// Number of clusters asked for.
         clusters: usize,
-        /// Columns of the points.
+        /// Number of columns of the points.
         expected: usize,
     },
-    /// linfa found no clusters.
+    /// linfa found no clusters; its message.
     #[error("linfa: {0}; scale the columns to comparable sizes first")]
     Linfa(String),
-    /// The data cannot be used.
+    /// The points cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
 }

@@ -1,4 +1,4 @@
-//! Fitting of k-means.
+//! Training of k-means.
 
 use super::lloyd::{self, Settled};
 use super::{Init, KMeansError, KMeansModel, KMeansParams, KMeansValidParams};
@@ -35,6 +35,7 @@ impl KMeansValidParams {
             .with_progress(iterations, converged))
     }
 
+    /// The centroids that linfa finds from several starts.
     fn explore(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, KMeansError> {
         let distinct = distinct_rows(x, self.clusters);
         if distinct < self.clusters {
@@ -50,6 +51,7 @@ impl KMeansValidParams {
         Ok(model.centroids().clone())
     }
 
+    /// The given centroids, if they have the right shape.
     fn given(
         &self,
         x: ArrayView2<'_, f64>,
@@ -65,7 +67,7 @@ impl KMeansValidParams {
     }
 }
 
-/// How many rows differ from each other, counted up to `enough`.
+/// The number of rows that differ from each other. Counting stops at `enough`.
 fn distinct_rows(x: ArrayView2<'_, f64>, enough: usize) -> usize {
     let mut seen: Vec<usize> = Vec::with_capacity(enough);
     for row in 0..x.nrows() {

@@ -1,31 +1,36 @@
-//! Lloyd's steps over column-wise copies of the points.
+//! Lloyd's steps: label every point with its nearest centroid, move every centroid to its points.
 
 use super::EmptyCluster;
 use crate::vmath::vectorised;
 use ndarray::{Array2, ArrayView2};
 
-/// Points measured together: with their distances they stay in the nearest cache.
+/// Number of points whose distances are computed together, so that both stay in the first-level
+/// cache.
 const LANES: usize = 128;
 
-/// What the steps ended with.
+/// Where the steps ended.
 pub(super) struct Settled {
     pub(super) centroids: Array2<f64>,
+    /// The cluster of each point.
     pub(super) labels: Vec<u32>,
+    /// Number of points of each cluster.
     pub(super) counts: Vec<u64>,
     /// Sum of squared distances of the points to the centroids they are labelled with.
     pub(super) inertia: f64,
     pub(super) iterations: usize,
+    /// Whether the last step changed no label.
     pub(super) converged: bool,
 }
 
-/// Points as columns, with room for each point's nearest centroid.
+/// The points column by column, and the nearest centroid of each.
 struct Points {
     columns: Vec<Vec<f64>>,
     labels: Vec<u32>,
+    /// Squared distance of each point to its nearest centroid.
     squared: Vec<f64>,
 }
 
-/// Steps from `centroids` until no label changes, `max_iterations` at most.
+/// Repeats steps from `centroids` until no label changes, at most `max_iterations` times.
 pub(super) fn settle(
     x: ArrayView2<'_, f64>,
     centroids: Array2<f64>,
@@ -56,6 +61,8 @@ pub(super) fn settle(
 }
 
 vectorised! {
+    /// Finds each point's nearest centroid, the first of equally near ones, and the squared
+    /// distance.
     fn assign<'a>(
         columns: &'a [Vec<f64>],
         centroids: &'a [f64],
@@ -69,7 +76,7 @@ vectorised! {
             for (point, column) in points.iter_mut().zip(columns) {
                 point[..length].copy_from_slice(&column[start..start + length]);
             }
-            // Labels are numbers like the distances, so that both are chosen by the same mask.
+            // Labels are floats as distances are, so that one mask selects both.
             let mut best = [f64::INFINITY; LANES];
             let mut label = [0.0f64; LANES];
             let mut cluster = 0.0;
@@ -97,7 +104,7 @@ vectorised! {
 }
 
 impl Points {
-    /// Labels every point with its nearest centroid, the first of equals.
+    /// Labels every point with its nearest centroid, the first of equally near ones.
     fn assign(&mut self, centroids: &Array2<f64>) {
         let centroids: Vec<f64> = centroids.iter().copied().collect();
         assign(&self.columns, &centroids, &mut self.labels, &mut self.squared);
@@ -131,7 +138,8 @@ impl Points {
         }
     }
 
-    /// Gives each cluster without points the farthest point of a cluster that can spare one.
+    /// Gives each cluster without points one point: of all points that do not stand alone in their
+    /// cluster, the one farthest from its centroid.
     fn fill_empty(&mut self, counts: &mut [u64]) {
         for cluster in 0..counts.len() {
             if counts[cluster] > 0 {

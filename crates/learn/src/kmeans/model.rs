@@ -1,4 +1,4 @@
-//! The fitted model of k-means.
+//! The fitted clusters: distances, membership, and adding a cluster.
 
 use super::KMeansError;
 use crate::errors::{check_columns, check_finite, check_matrix, check_row};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct KMeansModel {
     version: Version<1>,
     columns: usize,
-    /// One centroid after the other.
+    /// One centroid after the other, each with a number for every column.
     centroids: Vec<f64>,
     counts: Vec<u64>,
     inertia: f64,
@@ -25,21 +25,21 @@ pub struct KMeansModel {
 
 checked_model!(KMeansModel);
 
-/// The cluster nearest to a point.
+/// The cluster whose centroid is nearest to a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
-    /// Its number, from 0.
+    /// Number of the cluster, from 0.
     pub cluster: usize,
-    /// Distance to its centre.
+    /// Distance from the point to the cluster's centroid.
     pub distance: f64,
 }
 
-/// Whether a point belongs to a known cluster.
+/// Whether a point belongs to a cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Membership {
-    /// Within the threshold of this cluster's centre.
+    /// The nearest centroid is within the threshold.
     Inside(Nearest),
-    /// Farther than the threshold from every centre; this one is nearest.
+    /// Every centroid is farther than the threshold. The nearest one is named.
     Outside(Nearest),
 }
 
@@ -67,44 +67,44 @@ impl KMeansModel {
         self
     }
 
-    /// One centre in each row.
+    /// The centroids as rows, in the order of the clusters' numbers.
     pub fn centroids(&self) -> ArrayView2<'_, f64> {
         ArrayView2::from_shape((self.counts.len(), self.columns), &self.centroids)
             .expect("verified: one entry for each cluster and column")
     }
 
-    /// Training points of each cluster.
+    /// Number of training points of each cluster.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// Sum of squared distances of the training points to their centres (scikit-learn's inertia).
+    /// Sum of the squared distances of the training points to their centroids.
     pub fn inertia(&self) -> f64 {
         self.inertia
     }
 
-    /// Lloyd steps of the finish.
+    /// Number of Lloyd's steps in the second phase of the training.
     pub fn iterations(&self) -> usize {
         self.iterations
     }
 
-    /// Whether the last step changed no label.
+    /// Whether the last of Lloyd's steps changed no point's cluster.
     pub fn converged(&self) -> bool {
         self.converged
     }
 
-    /// The training points' clusters; empty for a model read from a file.
+    /// The cluster of each training point. Empty for a model read from a file.
     pub fn training_labels(&self) -> &[usize] {
         &self.training_labels
     }
 
-    /// The cluster of each row.
+    /// The nearest cluster of each row.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array1<usize>, DataError> {
         check_columns(x, self.columns)?;
         Ok(x.rows().into_iter().map(|row| self.find(row.iter()).cluster).collect())
     }
 
-    /// Distances of each row to every centre.
+    /// The distance of each row (in a row) to every centroid (in a column).
     pub fn distances(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(x, self.columns)?;
         let centroids = self.centroids();
@@ -113,21 +113,21 @@ impl KMeansModel {
         }))
     }
 
-    /// The centre nearest to `point`.
+    /// The cluster nearest to `point`.
     pub fn nearest(&self, point: &[f64]) -> Result<Nearest, DataError> {
         check_row(point, self.columns)?;
         Ok(self.find(point.iter()))
     }
 
-    /// Whether `point` lies within `threshold` of a centre.
+    /// Whether `point` is within the distance `threshold` of a centroid.
     pub fn membership(&self, point: &[f64], threshold: f64) -> Result<Membership, DataError> {
         let nearest = self.nearest(point)?;
         let inside = nearest.distance <= threshold;
         Ok(if inside { Membership::Inside(nearest) } else { Membership::Outside(nearest) })
     }
 
-    /// Whether the mean of `points` lies within `threshold` of a centre: the test for a new group
-    /// of points, such as all windows of one workload.
+    /// Whether the mean of `points` is within the distance `threshold` of a centroid. This decides
+    /// about a group of points that belong together.
     pub fn group_membership(
         &self,
         points: ArrayView2<'_, f64>,
@@ -138,9 +138,8 @@ impl KMeansModel {
         self.membership(&centre.to_vec(), threshold)
     }
 
-    /// Adds one more cluster around the mean of `points` and leaves the others where they are, so
-    /// that known points keep their numbers as long as the new centre is not nearer. Returns its
-    /// number.
+    /// Adds a cluster around the mean of `points` and returns its number. The other centroids do
+    /// not move, so a known point keeps its cluster unless the new centroid is nearer.
     pub fn add_cluster(&mut self, points: ArrayView2<'_, f64>) -> Result<usize, KMeansError> {
         check_matrix(points)?;
         check_columns(points, self.columns)?;
@@ -153,6 +152,7 @@ impl KMeansModel {
         Ok(self.counts.len() - 1)
     }
 
+    /// The centroid nearest to a point, the first of equally near ones.
     fn find<'a>(&self, point: impl Iterator<Item = &'a f64> + Clone) -> Nearest {
         let mut best = Nearest { cluster: 0, distance: f64::INFINITY };
         for (cluster, centroid) in self.centroids.chunks(self.columns).enumerate() {

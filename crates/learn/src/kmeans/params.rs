@@ -1,33 +1,33 @@
-//! Settings of k-means, checked before fitting.
+//! Parameters of k-means, and their check.
 
 use super::KMeansError;
 use crate::guard::guarded_params;
 use ndarray::Array2;
 
-/// Where the centroids begin.
+/// Where the centroids start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Init {
-    /// k-means++, from `runs` seeded starts; the best is kept.
+    /// At points that k-means++ draws, several times; the best result is kept.
     PlusPlus,
-    /// These rows; one start, no randomness.
+    /// At the rows of this matrix. There is one start and nothing random.
     Given(Array2<f64>),
 }
 
-/// What becomes of a cluster that loses all its points.
+/// What to do with a cluster that loses all its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum EmptyCluster {
-    /// It moves to the point that lies farthest from its own centroid.
+    /// Move it to the point that is farthest from the centroid of its cluster.
     #[default]
     Farthest,
-    /// It stays where it is, as in a hardware unit without a divider for empty clusters.
+    /// Leave its centroid where it is, as simple hardware does.
     Keep,
 }
 
-/// Parameters of k-means, unchecked.
+/// Parameters of k-means. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KMeansParams(KMeansValidParams);
 
-/// Parameters of k-means, checked.
+/// Parameters of k-means that have passed their check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KMeansValidParams {
     pub(super) clusters: usize,
@@ -42,7 +42,8 @@ pub struct KMeansValidParams {
 guarded_params!(KMeansParams, KMeansValidParams, KMeansError);
 
 impl KMeansParams {
-    /// This many clusters, best of 10 k-means++ starts, at most 300 iterations, seed 0.
+    /// `clusters` clusters, the best of 10 starts of k-means++, at most 300 iterations, a tolerance
+    /// of 1e-4, seed 0. An empty cluster moves to the farthest point.
     pub fn new(clusters: usize) -> Self {
         Self(KMeansValidParams {
             clusters,
@@ -55,21 +56,22 @@ impl KMeansParams {
         })
     }
 
-    /// Sets the number of k-means++ starts.
+    /// Sets the number of starts of k-means++, at least 1.
     #[must_use]
     pub fn runs(mut self, runs: usize) -> Self {
         self.0.runs = runs;
         self
     }
 
-    /// Sets the most iterations of one start, and of the finish.
+    /// Sets the limit of iterations, at least 1. It holds for each start and for the second phase.
     #[must_use]
     pub fn max_iterations(mut self, max_iterations: usize) -> Self {
         self.0.max_iterations = max_iterations;
         self
     }
 
-    /// Sets the movement of all centroids below which a k-means++ start stops; the finish has none.
+    /// Sets the movement of all centroids together, above 0, below which a start of k-means++ ends.
+    /// The second phase ends when no point changes its cluster.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.0.tolerance = tolerance;
@@ -83,14 +85,14 @@ impl KMeansParams {
         self
     }
 
-    /// Sets where the centroids begin.
+    /// Sets where the centroids start.
     #[must_use]
     pub fn init(mut self, init: Init) -> Self {
         self.0.init = init;
         self
     }
 
-    /// Sets what becomes of a cluster without points.
+    /// Sets what to do with a cluster that loses all its points.
     #[must_use]
     pub fn empty(mut self, empty: EmptyCluster) -> Self {
         self.0.empty = empty;

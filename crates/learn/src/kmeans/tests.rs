@@ -1,10 +1,12 @@
+//! k-means against brute force, membership, empty clusters, storing, wrong input.
+
 use super::*;
 use crate::{DataError, random};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 use rand::RngExt;
 
-/// Points around corners of a square of side 10, in turn.
+/// Points around the corners of a square of side 10, one corner after the other.
 fn corners(points: usize, seed: u64) -> Array2<f64> {
     let mut rng = random::stream(seed, 0);
     Array2::from_shape_fn((points, 2), |(row, column)| {
@@ -108,7 +110,7 @@ fn a_model_survives_its_file() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Brute force: every label is the nearest centre, every centre the mean of its points.
+    /// By brute force: every label is the nearest centroid, every centroid the mean of its points.
     #[test]
     fn a_settled_model_is_a_fixed_point(
         cells in prop::collection::vec(-9.0f64..9.0, 3 * 40),

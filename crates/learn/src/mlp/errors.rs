@@ -1,4 +1,4 @@
-//! What can go wrong with the multi-layer perceptron.
+//! What can go wrong with a multilayer perceptron.
 
 use crate::DataError;
 
@@ -6,50 +6,50 @@ use crate::DataError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MlpError {
-    /// This program was built without libtorch.
+    /// The program was built without the feature `torch`.
     #[error(
         "training a network needs libtorch: run scripts/setup-libtorch.sh, then build with \
          `--features torch`"
     )]
     NoTorch,
-    /// A count that must be at least one is zero.
+    /// A parameter that must be at least 1 is 0; its name.
     #[error("{0} is 0: give at least 1")]
     Zero(&'static str),
-    /// A parameter is outside its range.
+    /// A parameter is outside its legal range.
     #[error("{name} is {value}: give {legal}")]
     Parameter {
-        /// Which one.
+        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
+        /// The value given.
         value: f64,
-        /// What would do.
+        /// The values that are legal.
         legal: &'static str,
     },
-    /// There are more or fewer targets than rows.
+    /// The number of targets is not the number of rows.
     #[error("{rows} rows, but {targets} targets: give one for each row")]
     TargetCount {
-        /// Rows of the data.
+        /// Number of rows of the data.
         rows: usize,
-        /// Targets given.
+        /// Number of targets given.
         targets: usize,
     },
-    /// A class number is too great.
+    /// A row's class is not below the number of classes.
     #[error("row {row} is of class {class}, but there are {classes} classes, numbered from 0")]
     Class {
-        /// Row, from 0.
+        /// Number of the row, from 0.
         row: usize,
-        /// Its class.
+        /// Class of the row.
         class: usize,
-        /// Classes declared.
+        /// Number of classes declared.
         classes: usize,
     },
-    /// The loss stopped being a number.
+    /// The loss became infinite or NaN.
     #[error("the loss is not finite after epoch {epoch}: lower the learning rate")]
     Diverged {
-        /// Epoch, from 0.
+        /// Number of the epoch, from 0.
         epoch: usize,
     },
-    /// The data cannot be used.
+    /// The matrix or the targets cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
 }

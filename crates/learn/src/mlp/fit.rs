@@ -1,4 +1,4 @@
-//! Fitting of the multi-layer perceptron.
+//! Training of a multilayer perceptron: checks, then libtorch if it is there.
 
 use super::training::{Targets, Training};
 use super::{MlpError, MlpParams, MlpValidParams};
@@ -14,7 +14,7 @@ impl MlpParams {
 }
 
 impl MlpValidParams {
-    /// Trains a network. Without the feature `torch` the error says how to enable it.
+    /// Trains a network. Without the feature `torch`, returns an error that says how to enable it.
     pub fn fit(&self, x: ArrayView2<'_, f64>, targets: Targets<'_>) -> Result<Training, MlpError> {
         check_matrix(x)?;
         targets.check(x.nrows())?;

@@ -1,4 +1,4 @@
-//! The fitted model of the multi-layer perceptron.
+//! The trained network and its evaluation, in plain Rust.
 
 use super::Activation;
 use crate::errors::{check_columns, check_finite, check_row};
@@ -8,13 +8,13 @@ use crate::{DataError, ModelError, Version};
 use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-/// What the last layer's numbers become.
+/// The function that is applied to the sums of the last layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Output {
-    /// Probabilities of classes.
+    /// Softmax, which makes them probabilities of classes.
     Softmax,
-    /// Themselves.
+    /// None: they are the predicted numbers.
     Linear,
 }
 
@@ -30,17 +30,17 @@ pub struct MlpModel {
 
 checked_model!(MlpModel);
 
-/// One layer: `out = bias + weightsᵀ · in`.
+/// The sums of one layer: `out = bias + weightsᵀ · in`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Layer {
     pub(super) inputs: usize,
-    /// `weights[input * outputs + output]`: what one input adds to all outputs stands together.
+    /// The weight from `input` to `output` is `weights[input * outputs + output]`.
     pub(super) weights: Vec<f64>,
     pub(super) bias: Vec<f64>,
 }
 
-/// Room for the layers of one evaluation, reused between calls.
+/// Memory for one evaluation. Reused, it saves allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     now: Vec<f64>,
@@ -56,27 +56,27 @@ impl MlpModel {
         Self { version: Version, activation, output, layers }
     }
 
-    /// Columns it was trained on.
+    /// Number of columns that the network was trained on.
     pub fn inputs(&self) -> usize {
         self.layers[0].inputs
     }
 
-    /// Classes, or predicted values.
+    /// Number of classes, or of predicted values.
     pub fn outputs(&self) -> usize {
         self.layers[self.layers.len() - 1].bias.len()
     }
 
-    /// Weights and biases: what a drive would store.
+    /// Number of weights and biases together.
     pub fn parameters(&self) -> usize {
         self.layers.iter().map(|layer| layer.weights.len() + layer.bias.len()).sum()
     }
 
-    /// Units of all layers, the inputs aside.
+    /// Number of units in all layers, without the inputs.
     pub fn neurons(&self) -> usize {
         self.layers.iter().map(|layer| layer.bias.len()).sum()
     }
 
-    /// Probabilities or values for each row.
+    /// Predicts every row: probabilities of the classes, or values.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(x, self.inputs())?;
         let (mut buffer, mut row) = (Buffer::default(), vec![0.0; self.inputs()]);
@@ -89,13 +89,14 @@ impl MlpModel {
             .expect("every row evaluates to one value for each output"))
     }
 
-    /// The most probable class of each row (of a regression: the place of the greatest value).
+    /// The most probable class of each row. For a regression it is the place of the greatest value.
     pub fn classify(&self, x: ArrayView2<'_, f64>) -> Result<Array1<usize>, DataError> {
         let out = self.predict(x)?;
         Ok(out.rows().into_iter().map(|row| greatest(row.iter().copied())).collect())
     }
 
-    /// Probabilities or values for one row, without allocation once the buffer has grown.
+    /// Predicts one row: probabilities of the classes, or values. It allocates nothing once the
+    /// buffer has grown.
     pub fn predict_one<'a>(
         &self,
         row: &[f64],
@@ -105,11 +106,12 @@ impl MlpModel {
         Ok(self.evaluate(row, buffer))
     }
 
-    /// The most probable class of one row.
+    /// The most probable class of one row. For a regression it is the place of the greatest value.
     pub fn classify_one(&self, row: &[f64], buffer: &mut Buffer) -> Result<usize, DataError> {
         Ok(greatest(self.predict_one(row, buffer)?.iter().copied()))
     }
 
+    /// The outputs for one row that has been checked.
     fn evaluate<'a>(&self, row: &[f64], buffer: &'a mut Buffer) -> &'a [f64] {
         buffer.now.clear();
         buffer.now.extend_from_slice(row);
@@ -141,7 +143,7 @@ impl MlpModel {
 }
 
 vectorised! {
-    /// From the inputs in `buffer.now` to the outputs there.
+    /// Replaces the inputs in `buffer.now` by the outputs.
     fn run<'a>(
         layers: &'a [Layer],
         activation: Activation,
@@ -162,6 +164,7 @@ vectorised! {
 }
 
 impl Layer {
+    /// Writes the sums for one input to `out`. Blocks of several widths take all outputs in turn.
     #[inline(always)]
     fn apply(&self, input: &[f64], out: &mut Vec<f64>) {
         out.clear();
@@ -173,9 +176,11 @@ impl Layer {
         self.apply_blocks::<1>(input, rest);
     }
 
-    /// Adds what the inputs give to the last outputs, so many at a time as there are in `rest`, and returns those that
-    /// make no whole block. A block's sums stay in registers while all inputs pass; the wider it is, the less an
-    /// addition waits for the one before.
+    /// Adds the weighted inputs to the last outputs, `rest`, in blocks of `N`. Returns the outputs
+    /// that do not fill a block.
+    ///
+    /// A block's sums stay in registers while all inputs pass. Outputs are independent sums, so in
+    /// a wide block an addition seldom waits for the one before it.
     #[inline(always)]
     fn apply_blocks<'a, const N: usize>(
         &self,
@@ -188,7 +193,7 @@ impl Layer {
         for block in blocks.by_ref() {
             let mut sums: [f64; N] = (&*block).try_into().expect("a block");
             for (&value, weights) in input.iter().zip(self.weights.chunks_exact(outputs)) {
-                // As an array, so that the compiler knows its length.
+                // An array, so that the compiler knows the length.
                 let weights: &[f64; N] = weights[first..][..N].try_into().expect("a block");
                 for (sum, weight) in sums.iter_mut().zip(weights) {
                     *sum += value * weight;
@@ -201,11 +206,12 @@ impl Layer {
     }
 }
 
+/// Applies the function of a hidden layer.
 #[inline(always)]
 fn activate(activation: Activation, values: &mut [f64]) {
     match activation {
         Activation::Relu => values.iter_mut().for_each(|v| *v = if *v > 0.0 { *v } else { 0.0 }),
-        // e^700 is finite, and 1 / (1 + e^700) is 0 to every digit that counts.
+        // e^700 is finite, and 1 / (1 + e^700) is as good as 0.
         Activation::Logistic => values.iter_mut().for_each(|v| {
             let negative = if *v < -700.0 { 700.0 } else { -*v };
             *v = 1.0 / (1.0 + vmath::exp(negative));
@@ -213,7 +219,8 @@ fn activate(activation: Activation, values: &mut [f64]) {
     }
 }
 
-/// Exponentials of the differences to the greatest, so that none overflows.
+/// Turns sums into probabilities. The greatest sum is subtracted first, so that no exponential
+/// overflows.
 #[inline(always)]
 fn softmax(values: &mut [f64]) {
     let most = values.iter().fold(f64::NEG_INFINITY, |most, &v| if v > most { v } else { most });
@@ -222,7 +229,7 @@ fn softmax(values: &mut [f64]) {
     values.iter_mut().for_each(|v| *v /= sum);
 }
 
-/// The place of the greatest value, the first of equals.
+/// The place of the greatest value, the first of equal ones.
 fn greatest(values: impl Iterator<Item = f64>) -> usize {
     let mut best = (0, f64::NEG_INFINITY);
     for (place, value) in values.enumerate() {

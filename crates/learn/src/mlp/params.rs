@@ -1,10 +1,10 @@
-//! Settings of the multi-layer perceptron, checked before fitting.
+//! Parameters of a multilayer perceptron, and their check.
 
 use super::MlpError;
 use crate::guard::guarded_params;
 use serde::{Deserialize, Serialize};
 
-/// What follows each hidden layer.
+/// The function that is applied to the sums of each hidden layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activation {
@@ -15,25 +15,25 @@ pub enum Activation {
     Relu,
 }
 
-/// How weights follow their gradients.
+/// The method that changes the weights by their gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Optimiser {
-    /// Stochastic gradient descent; `momentum` 0 is plain.
+    /// Stochastic gradient descent, with or without momentum.
     Sgd {
-        /// Step per gradient.
+        /// Step for a gradient of 1; above 0.
         learning_rate: f64,
-        /// Share of the last step that is taken again.
+        /// Share of the last step that is added to the next: from 0 (none) to below 1.
         momentum: f64,
     },
-    /// Adam with the usual 0.9, 0.999 and 1e-8.
+    /// Adam with the usual constants 0.9, 0.999 and 1e-8.
     Adam {
-        /// Step.
+        /// Size of a step; above 0.
         learning_rate: f64,
     },
 }
 
 impl Optimiser {
-    /// The length of a step.
+    /// The learning rate of either method.
     pub const fn learning_rate(self) -> f64 {
         match self {
             Self::Sgd { learning_rate, .. } | Self::Adam { learning_rate } => learning_rate,
@@ -41,20 +41,21 @@ impl Optimiser {
     }
 }
 
-/// When to stop before the last epoch.
+/// Stops training when the loss on rows held back no longer falls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStopping {
-    /// Share of the rows that is held back to judge by.
+    /// Share of the rows that are held back and not trained on: between 0 and 1.
     pub fraction: f64,
-    /// Epochs without a better loss after which training stops and the best weights return.
+    /// Training stops after this many epochs without a new least loss, at least 1. The network of
+    /// the least loss is returned.
     pub patience: usize,
 }
 
-/// Parameters of a network, unchecked.
+/// Parameters of a network. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MlpParams(MlpValidParams);
 
-/// Parameters of a network, checked.
+/// Parameters of a network that have passed their check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MlpValidParams {
     pub(super) hidden: Vec<usize>,
@@ -70,8 +71,11 @@ pub struct MlpValidParams {
 guarded_params!(MlpParams, MlpValidParams, MlpError);
 
 impl MlpParams {
-    /// These hidden layers, logistic, trained by Adam at 0.02 for 200 epochs of mini-batches of 64,
-    /// no early stopping, seed 0. No hidden layer makes a linear model.
+    /// A network with hidden layers of these widths, each at least 1. Without hidden layers it is a
+    /// linear model.
+    ///
+    /// Defaults: logistic layers, Adam with a learning rate of 0.02, 200 epochs in mini-batches of
+    /// 64 rows, no cooling, no early stopping, seed 0.
     pub fn new(hidden: impl Into<Vec<usize>>) -> Self {
         Self(MlpValidParams {
             hidden: hidden.into(),
@@ -85,49 +89,50 @@ impl MlpParams {
         })
     }
 
-    /// Sets what follows each hidden layer.
+    /// Sets the function that is applied to the sums of each hidden layer.
     #[must_use]
     pub fn activation(mut self, activation: Activation) -> Self {
         self.0.activation = activation;
         self
     }
 
-    /// Sets how weights follow their gradients.
+    /// Sets the method that changes the weights by their gradients.
     #[must_use]
     pub fn optimiser(mut self, optimiser: Optimiser) -> Self {
         self.0.optimiser = optimiser;
         self
     }
 
-    /// Sets how often all rows are seen.
+    /// Sets how many times training goes through all rows, at least once.
     #[must_use]
     pub fn epochs(mut self, epochs: usize) -> Self {
         self.0.epochs = epochs;
         self
     }
 
-    /// Sets the rows of a mini-batch.
+    /// Sets the number of rows of a mini-batch, at least 1.
     #[must_use]
     pub fn batch(mut self, batch: usize) -> Self {
         self.0.batch = batch;
         self
     }
 
-    /// Lets the learning rate fall to 0 over the epochs, as half a cosine: for values that have to be met closely.
+    /// Sets whether the learning rate falls to 0 over the epochs, along half a cosine. This brings
+    /// the predictions closer to numbers that have to be met exactly.
     #[must_use]
     pub fn cooling(mut self, cooling: bool) -> Self {
         self.0.cooling = cooling;
         self
     }
 
-    /// Holds rows back and stops when they are predicted no better.
+    /// Holds rows back and stops when they are not predicted better any more.
     #[must_use]
     pub fn early_stopping(mut self, early_stopping: EarlyStopping) -> Self {
         self.0.early_stopping = Some(early_stopping);
         self
     }
 
-    /// Sets the seed of the first weights, the mini-batches, and the rows held back.
+    /// Sets the seed of the initial weights, the mini-batches and the rows held back.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.0.seed = seed;

@@ -1,3 +1,5 @@
+//! Networks: evaluation by hand, storing, wrong input, and training where libtorch is there.
+
 use super::model::Layer;
 use super::*;
 use crate::DataError;
@@ -149,9 +151,9 @@ mod torch {
             let params = MlpParams::new([32]).optimiser(optimiser).epochs(30).seed(3);
             let training =
                 params.fit(x.view(), Targets::Classes { classes: 10, labels: &labels }).unwrap();
-            let own = training.model.classify(x.view()).unwrap().to_vec();
+            let found = training.model.classify(x.view()).unwrap().to_vec();
             let last = training.curves.train_accuracy[29];
-            assert!((metrics::accuracy(&labels, &own).unwrap() - last).abs() < 1e-12);
+            assert!((metrics::accuracy(&labels, &found).unwrap() - last).abs() < 1e-12);
             assert!(training.curves.train_loss[29] < training.curves.train_loss[0]);
         }
     }

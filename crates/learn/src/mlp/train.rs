@@ -11,35 +11,41 @@ use rand::RngExt;
 use tch::nn::{self, OptimizerConfig};
 use tch::{Device, Kind, Tensor};
 
-/// Streams of one training's seed.
+/// Random stream of the initial weights, counted back from the last.
 const WEIGHTS: u64 = 0;
+/// Random stream of the first epoch's mini-batches; later epochs use the next ones.
 const BATCHES: u64 = 1;
 
-/// Rows as tensors: standardised inputs, and classes or standardised values.
-struct Rows {
+/// Rows as tensors of libtorch.
+struct TensorRows {
+    /// Standardised columns.
     inputs: Tensor,
+    /// Classes, or standardised values.
     targets: Tensor,
 }
 
+/// The network while it is trained.
 struct Network {
+    /// Weights and biases of each layer.
     layers: Vec<(Tensor, Tensor)>,
     activation: Activation,
     output: Output,
 }
 
-/// What data were divided by, to be folded into the weights.
+/// How the data were standardised. It is folded into the weights after training.
 struct Scales {
     inputs: Scaler,
     targets: Option<Scaler>,
 }
 
-/// Trains; the data are checked.
+/// Trains a network on data that have been checked.
 pub(super) fn train(
     params: &MlpValidParams,
     x: ArrayView2<'_, f64>,
     targets: Targets<'_>,
 ) -> Result<Training, MlpError> {
-    // Per thread: a grid search trains many networks at once, and sums keep one order.
+    // A setting of this thread: a grid search trains many networks at once, each on one thread, and
+    // the order of sums does not change.
     tch::set_num_threads(1);
     let (all, scales) = prepare(x, targets);
     let (training, held_back) = match params.early_stopping {
@@ -75,12 +81,14 @@ pub(super) fn train(
     Ok(session.finish(&scales))
 }
 
+/// The network with the least loss so far on the rows held back.
 struct Best {
     loss: f64,
     epoch: usize,
     model: MlpModel,
 }
 
+/// One training as it goes on.
 struct Session<'a> {
     params: &'a MlpValidParams,
     network: Network,
@@ -89,7 +97,8 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn run_epoch(&self, rows: &Rows, optimiser: &mut nn::Optimizer, epoch: usize) {
+    /// Goes once through all rows, in mini-batches of random order.
+    fn run_epoch(&self, rows: &TensorRows, optimiser: &mut nn::Optimizer, epoch: usize) {
         let count = rows.inputs.size()[0];
         let mut order: Vec<i64> = (0..count).collect();
         let stream = BATCHES + epoch as u64;
@@ -105,17 +114,17 @@ impl Session<'_> {
         }
     }
 
-    /// Notes the epoch's figures; false when training should stop.
+    /// Records loss and accuracy after an epoch. False if training should stop.
     fn judge(
         &mut self,
-        training: &Rows,
-        held_back: Option<&Rows>,
+        training: &TensorRows,
+        held_back: Option<&TensorRows>,
         scales: &Scales,
         epoch: usize,
     ) -> Result<bool, MlpError> {
         let curves = &mut self.curves;
         let loss =
-            self.network.measure(training, &mut curves.train_loss, &mut curves.train_accuracy);
+            self.network.assess(training, &mut curves.train_loss, &mut curves.train_accuracy);
         if !loss.is_finite() {
             return Err(MlpError::Diverged { epoch });
         }
@@ -123,7 +132,7 @@ impl Session<'_> {
             return Ok(true);
         };
         let (losses, accuracies) = (&mut curves.held_back_loss, &mut curves.held_back_accuracy);
-        let loss = self.network.measure(rows, losses, accuracies);
+        let loss = self.network.assess(rows, losses, accuracies);
         if self.best.as_ref().is_none_or(|best| loss < best.loss) {
             self.best = Some(Best { loss, epoch, model: self.network.export(scales) });
         }
@@ -140,7 +149,8 @@ impl Session<'_> {
     }
 }
 
-impl Rows {
+impl TensorRows {
+    /// The rows of these numbers.
     fn select(&self, rows: &[usize]) -> Self {
         let rows: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
         self.take(&Tensor::from_slice(&rows))
@@ -155,7 +165,8 @@ impl Rows {
 }
 
 impl Network {
-    /// Uniform weights of Glorot's width before a logistic function, He's before a rectifier.
+    /// A network with random weights: uniform in Glorot's range, but in He's range before a
+    /// rectifier.
     fn new(
         params: &MlpValidParams,
         inputs: usize,
@@ -188,7 +199,7 @@ impl Network {
         Self { layers, activation: params.activation, output }
     }
 
-    /// The last layer's numbers, before any softmax.
+    /// The sums of the last layer, before any softmax.
     fn forward(&self, inputs: &Tensor) -> Tensor {
         let mut now = inputs.shallow_clone();
         for (number, (weights, bias)) in self.layers.iter().enumerate() {
@@ -203,6 +214,7 @@ impl Network {
         now
     }
 
+    /// Cross entropy or mean squared error.
     fn loss(&self, out: &Tensor, targets: &Tensor) -> Tensor {
         match self.output {
             Output::Softmax => out.log_softmax(-1, Kind::Double).nll_loss(targets),
@@ -210,7 +222,8 @@ impl Network {
         }
     }
 
-    fn measure(&self, rows: &Rows, losses: &mut Vec<f64>, accuracies: &mut Vec<f64>) -> f64 {
+    /// Appends loss and accuracy on some rows to their curves. Returns the loss.
+    fn assess(&self, rows: &TensorRows, losses: &mut Vec<f64>, accuracies: &mut Vec<f64>) -> f64 {
         tch::no_grad(|| {
             let out = self.forward(&rows.inputs);
             let loss = self.loss(&out, &rows.targets).double_value(&[]);
@@ -223,7 +236,7 @@ impl Network {
         })
     }
 
-    /// The weights as plain numbers, with the data's scales folded in.
+    /// The network as plain weights for data that are not standardised.
     fn export(&self, scales: &Scales) -> MlpModel {
         let mut layers: Vec<Layer> = self.layers.iter().map(|(w, b)| plain(w, b)).collect();
         fold_inputs(&mut layers[0], &scales.inputs);
@@ -234,17 +247,19 @@ impl Network {
     }
 }
 
+/// One layer as plain numbers.
 fn plain(weights: &Tensor, bias: &Tensor) -> Layer {
     let numbers = |tensor: &Tensor| -> Vec<f64> {
         let flat = tensor.detach().contiguous().view([-1]);
         Vec::try_from(&flat).expect("a contiguous tensor of doubles")
     };
     let inputs = weights.size()[1] as usize;
-    // libtorch keeps one row for each output; the plain layer one for each input.
+    // libtorch has one row for each output, the plain layer one for each input.
     Layer { inputs, weights: numbers(&weights.transpose(0, 1)), bias: numbers(bias) }
 }
 
-/// `w · (x - offset) · factor + b` as weights and bias for plain x.
+/// Changes a layer for standardised inputs, `w · (x - offset) · factor + b`, into one for plain
+/// `x`.
 fn fold_inputs(layer: &mut Layer, scaler: &Scaler) {
     let outputs = layer.bias.len();
     let scales = scaler.offsets().iter().zip(scaler.factors());
@@ -256,7 +271,8 @@ fn fold_inputs(layer: &mut Layer, scaler: &Scaler) {
     }
 }
 
-/// `value / factor + offset` as weights and bias.
+/// Changes a layer with standardised outputs into one with plain outputs, `value / factor +
+/// offset`.
 fn fold_targets(layer: &mut Layer, scaler: &Scaler) {
     let outputs = layer.bias.len();
     for (place, weight) in layer.weights.iter_mut().enumerate() {
@@ -267,7 +283,8 @@ fn fold_targets(layer: &mut Layer, scaler: &Scaler) {
     }
 }
 
-fn prepare(x: ArrayView2<'_, f64>, targets: Targets<'_>) -> (Rows, Scales) {
+/// Standardises the data and makes tensors of them.
+fn prepare(x: ArrayView2<'_, f64>, targets: Targets<'_>) -> (TensorRows, Scales) {
     let (inputs, input_scaler) = standardised(x);
     let (targets, target_scaler) = match targets {
         Targets::Classes { labels, .. } => {
@@ -279,9 +296,10 @@ fn prepare(x: ArrayView2<'_, f64>, targets: Targets<'_>) -> (Rows, Scales) {
             (targets, Some(scaler))
         }
     };
-    (Rows { inputs, targets }, Scales { inputs: input_scaler, targets: target_scaler })
+    (TensorRows { inputs, targets }, Scales { inputs: input_scaler, targets: target_scaler })
 }
 
+/// The columns at mean 0 and deviation 1, and how to get there.
 fn standardised(x: ArrayView2<'_, f64>) -> (Tensor, Scaler) {
     let scaler = ScaleParams::new(Method::Standard)
         .constant_columns(ConstantColumns::Keep)
@@ -293,6 +311,7 @@ fn standardised(x: ArrayView2<'_, f64>) -> (Tensor, Scaler) {
     (Tensor::from_slice(&cells).reshape(shape), scaler)
 }
 
+/// libtorch's optimiser for these parameters.
 fn optimiser(params: &MlpValidParams, store: &nn::VarStore) -> nn::Optimizer {
     let built = match params.optimiser {
         Optimiser::Sgd { learning_rate, momentum } => {
@@ -312,7 +331,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// The plain network against libtorch, for the shapes and activations of the papers.
+        /// Plain Rust and libtorch evaluate the same network alike, in the shapes of the papers.
         #[test]
         fn plain_rust_equals_libtorch(
             seed: u64,

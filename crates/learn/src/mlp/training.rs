@@ -1,45 +1,48 @@
-//! What a training is given to learn, and what it gives back.
+//! What a training is given to learn, and what it returns.
 
 use super::{MlpError, MlpModel};
 use crate::errors::{DataError, check_matrix};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-/// What is learned for each row.
+/// What a network shall learn to predict from each row.
 #[derive(Clone, Copy, Debug)]
 pub enum Targets<'a> {
-    /// One class of `classes`, numbered from 0.
+    /// A class. The network predicts a probability for each class.
     Classes {
-        /// How many there are.
+        /// Number of classes.
         classes: usize,
-        /// The class of each row.
+        /// The class of each row, from 0 to below `classes`.
         labels: &'a [usize],
     },
-    /// One or more numbers.
+    /// One or more numbers: one row of targets for each row of the data.
     Values(ArrayView2<'a, f64>),
 }
 
-/// Figures after each epoch, on all training rows and on those held back.
+/// Loss and accuracy after each epoch, on the rows trained on and on the rows held back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
-    /// Cross entropy, or mean squared error of targets scaled to unit variance.
+    /// Loss on the rows trained on. For classes it is the cross entropy, for numbers the mean
+    /// squared error of the targets scaled to unit variance.
     pub train_loss: Vec<f64>,
-    /// Fraction of rows classified rightly; empty for regression.
+    /// Fraction of the rows trained on that are classified rightly; empty for numbers.
     pub train_accuracy: Vec<f64>,
-    /// The loss on rows held back; empty without early stopping.
+    /// Loss on the rows held back; empty without early stopping.
     pub held_back_loss: Vec<f64>,
-    /// The accuracy on rows held back.
+    /// Fraction of the rows held back that are classified rightly; empty for numbers and without
+    /// early stopping.
     pub held_back_accuracy: Vec<f64>,
 }
 
-/// A trained network and how it came about.
+/// A trained network, and how its training went.
 #[derive(Clone, Debug)]
 pub struct Training {
-    /// The network: after the last epoch, or with early stopping after the best.
+    /// The network after the last epoch; with early stopping, after the epoch with the least loss
+    /// on the rows held back.
     pub model: MlpModel,
-    /// Figures after each epoch.
+    /// Loss and accuracy after each epoch.
     pub curves: Curves,
-    /// The epoch the network is from, from 0.
+    /// Number of the epoch that the network is from, from 0.
     pub epoch: usize,
 }
 

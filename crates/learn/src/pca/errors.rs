@@ -2,25 +2,25 @@
 
 use crate::DataError;
 
-/// Why components cannot be found.
+/// Why principal components cannot be found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PcaError {
-    /// No components were asked for.
+    /// The number of components is 0.
     #[error("0 components: ask for at least one")]
     NoComponents,
-    /// The data spans fewer directions than were asked for.
+    /// The data vary in fewer directions than components are asked for.
     #[error("{asked} components of data that spans {rank} directions: ask for {rank} or fewer")]
     Rank {
-        /// Components asked for.
+        /// Number of components asked for.
         asked: usize,
-        /// Directions in which the data varies.
+        /// Number of independent directions in which the data vary.
         rank: usize,
     },
-    /// The decomposition did not converge.
+    /// The matrix decomposition did not converge.
     #[error("the decomposition did not converge: scale the columns to comparable sizes first")]
     NotConverged,
-    /// The data cannot be used.
+    /// The matrix cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
 }

@@ -1,4 +1,4 @@
-//! Fitting of principal components.
+//! Training: finding the principal components.
 
 use super::{PcaError, PcaModel, PcaParams, PcaValidParams};
 use crate::DataError;
@@ -13,9 +13,11 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Columns centred at a time: with 400 rows, 800 kB of a second-level cache.
+/// Number of columns that are centred at a time. With 400 rows they take 800 kB of the second-level
+/// cache.
 const PANEL: usize = 256;
-/// Partial Gram matrices, whatever the number of threads.
+/// Number of partial Gram matrices. It is the same for any number of threads, so that the sum is
+/// too.
 const GRAM_PARTS: usize = 4;
 
 impl PcaParams {
@@ -25,11 +27,13 @@ impl PcaParams {
     }
 }
 
-/// Unit directions as rows, with their squared singular values, greatest first.
+/// The directions that were found, greatest variance first.
 struct Directions {
+    /// One unit vector in each row.
     rows: Array2<f64>,
+    /// Squared singular value of each direction.
     squares: Vec<f64>,
-    /// Sum of all squared singular values.
+    /// Sum of all squared singular values, those of other directions included.
     total: f64,
 }
 
@@ -53,7 +57,7 @@ impl PcaValidParams {
         } else {
             by_gram(x, &means, self.components)?
         };
-        // Rounding leaves directions of no variance at about eps² of the whole (SVD) or eps (Gram).
+        // Rounding gives a direction without variance about eps² of the total (SVD) or eps (Gram).
         let floor = found.total * if rows >= columns { 1e-28 } else { 1e-13 };
         let rank = found.squares.iter().take_while(|&&square| square > floor).count();
         if rank < self.components {
@@ -66,6 +70,7 @@ impl PcaValidParams {
     }
 }
 
+/// The first `keep` directions by a thin singular value decomposition.
 fn by_svd(centred: &Array2<f64>, keep: usize) -> Result<Directions, PcaError> {
     let cells = centred.as_slice().expect("centred gives standard layout");
     let x = MatRef::from_row_major_slice(cells, centred.nrows(), centred.ncols());
@@ -77,7 +82,8 @@ fn by_svd(centred: &Array2<f64>, keep: usize) -> Result<Directions, PcaError> {
     Ok(Directions { rows, squares, total })
 }
 
-/// With `x xᵀ = U Λ Uᵀ` of the centred rows, the directions are the rows of `Λ^-½ Uᵀ x`.
+/// The first `keep` directions by the Gram matrix of the centred rows: if `x xᵀ = U Λ Uᵀ`, they are
+/// the rows of `Λ^-½ Uᵀ x`.
 fn by_gram(
     x: ArrayView2<'_, f64>,
     means: &Array1<f64>,
@@ -111,7 +117,8 @@ fn by_gram(
     Ok(Directions { rows: directions, squares, total })
 }
 
-/// Rows of many columns, centred piece by piece: a centred copy would not fit a cache.
+/// Few rows of many columns. They are centred piece by piece, since a centred copy of all would not
+/// fit into a cache.
 struct Wide<'a> {
     rows: usize,
     cells: &'a [f64],
@@ -119,14 +126,14 @@ struct Wide<'a> {
 }
 
 impl Wide<'_> {
-    /// One row's part in a range of columns.
+    /// The cells of one row in a range of columns.
     fn part(&self, row: usize, range: &Range<usize>) -> &[f64] {
         let start = row * self.means.len();
         &self.cells[start + range.start..start + range.end]
     }
 
-    /// The lower triangle of the centred rows' products. Always the same parts, added in their
-    /// order, so the number of threads does not show.
+    /// The lower triangle of the Gram matrix. It is added up from a fixed number of parts in a
+    /// fixed order, so that the result does not depend on the number of threads.
     fn gram(&self) -> Mat<f64> {
         let columns = self.means.len();
         let bounds = |part: usize| part * columns / GRAM_PARTS..(part + 1) * columns / GRAM_PARTS;
@@ -137,6 +144,7 @@ impl Wide<'_> {
         sum
     }
 
+    /// The part of the Gram matrix that a range of columns contributes.
     fn gram_of(&self, columns: Range<usize>) -> Mat<f64> {
         let mut gram = Mat::zeros(self.rows, self.rows);
         let mut panel = Vec::with_capacity(self.rows * PANEL);
@@ -163,7 +171,7 @@ impl Wide<'_> {
         gram
     }
 
-    /// `keep` weighted sums of the centred rows; `weights` holds `keep` numbers for each row.
+    /// `keep` weighted sums of the centred rows. `weights` holds `keep` numbers for each row.
     fn combine(&self, weights: &[f64], keep: usize) -> Array2<f64> {
         let columns = self.means.len();
         let sums: Vec<(Range<usize>, Vec<f64>)> = panels(0..columns)
@@ -186,12 +194,14 @@ impl Wide<'_> {
     }
 }
 
+/// Divides a range of columns into panels.
 fn panels(columns: Range<usize>) -> Vec<Range<usize>> {
     let end = columns.end;
     columns.step_by(PANEL).map(|start| start..(start + PANEL).min(end)).collect()
 }
 
 vectorised! {
+    /// Adds a centred piece of one row to each sum, times the sum's weight.
     fn add_weighted<'a>(
         cells: &'a [f64],
         means: &'a [f64],
@@ -206,6 +216,7 @@ vectorised! {
     }
 }
 
+/// Turns a direction around if its entry of greatest magnitude is negative.
 fn fix_sign(mut direction: ndarray::ArrayViewMut1<'_, f64>) {
     let mut greatest = 0.0f64;
     for &entry in &direction {

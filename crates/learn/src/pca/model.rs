@@ -1,4 +1,4 @@
-//! The fitted model of principal components.
+//! The fitted principal components: projection and its inverse.
 
 use crate::errors::{check_columns, check_finite};
 use crate::guard::checked_model;
@@ -8,7 +8,7 @@ use faer::{MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-/// Fitted components.
+/// Fitted principal components.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct PcaModel {
@@ -33,34 +33,35 @@ impl PcaModel {
         Self { version: Version, means, components, variances, total_variance }
     }
 
-    /// Unit vectors as rows, greatest variance first.
+    /// One unit vector for each component as a row, greatest variance first.
     pub fn components(&self) -> ArrayView2<'_, f64> {
         ArrayView2::from_shape((self.variances.len(), self.means.len()), &self.components)
             .expect("verified: one entry for each component and column")
     }
 
-    /// Column means, taken from the data before projecting.
+    /// Mean of each column, which is subtracted before projecting.
     pub fn means(&self) -> &[f64] {
         &self.means
     }
 
-    /// Variance of the data along each component.
+    /// Variance of the training data along each component.
     pub fn explained_variance(&self) -> &[f64] {
         &self.variances
     }
 
-    /// The same as fractions of the data's whole variance.
+    /// Variance of the training data along each component, as a fraction of the variance in all
+    /// directions.
     pub fn explained_variance_ratio(&self) -> Vec<f64> {
         self.variances.iter().map(|variance| variance / self.total_variance).collect()
     }
 
-    /// The data in the components' coordinates.
+    /// Projects data: the coordinates of each row along the components.
     pub fn transform(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(x, self.means.len())?;
         let (rows, keep) = (x.nrows(), self.variances.len());
         let rows_of_x = linalg::contiguous_rows(&x);
         let components = MatRef::from_row_major_slice(&self.components, keep, self.means.len());
-        // Projecting first and moving after spares a centred copy of wide data.
+        // To project first and subtract the means' projection after needs no centred copy.
         let mut moved = faer::Mat::<f64>::zeros(rows, keep);
         let (lhs, rhs) = (linalg::as_faer(&rows_of_x), components.transpose());
         faer::linalg::matmul::matmul(moved.as_mut(), faer::Accum::Replace, lhs, rhs, 1.0, Par::Seq);
@@ -69,14 +70,15 @@ impl PcaModel {
         Ok(Array2::from_shape_fn((rows, keep), |(i, j)| moved[(i, j)] - shift[j]))
     }
 
-    /// Points in the components' coordinates back among the columns; what the components left out
-    /// is lost.
+    /// Turns coordinates along the components back into columns. What the kept components do not
+    /// explain is lost.
     pub fn inverse(&self, projected: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(projected, self.variances.len())?;
         let means = ndarray::ArrayView1::from(&self.means);
         Ok(projected.dot(&self.components()) + means)
     }
 
+    /// Coordinate of the column means along a component.
     fn mean_along(&self, component: ndarray::ArrayView1<'_, f64>) -> f64 {
         component.iter().zip(&self.means).map(|(c, m)| c * m).sum()
     }
@@ -107,7 +109,7 @@ mod tests {
     use ndarray::array;
     use rand::RngExt;
 
-    /// Rows spread along random directions with falling weights, so that components are well apart.
+    /// Rows along random directions with falling weights, so that variances differ clearly.
     fn spread(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
         let mut rng = random::stream(seed, 0);
         let directions = Array2::from_shape_fn((8, columns), |_| rng.random_range(-1.0..1.0));
@@ -131,7 +133,7 @@ mod tests {
         assert!((back - x).iter().all(|gap| gap.abs() < 1e-12));
     }
 
-    /// The transpose of wide data is tall: the two ways must find the same variances of one matrix.
+    /// A column of zeros makes square data wide and changes no component: both ways must agree.
     #[test]
     fn gram_and_svd_agree() {
         let wide = spread(30, 31, 5);

@@ -1,13 +1,13 @@
-//! Settings of principal components, checked before fitting.
+//! Parameters of principal component analysis, and their check.
 
 use super::PcaError;
 use crate::guard::guarded_params;
 
-/// Parameters of a principal component analysis, unchecked.
+/// Parameters of principal component analysis. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcaParams(PcaValidParams);
 
-/// Parameters of a principal component analysis, checked.
+/// Parameters of principal component analysis that have passed their check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcaValidParams {
     pub(super) components: usize,
@@ -16,7 +16,7 @@ pub struct PcaValidParams {
 guarded_params!(PcaParams, PcaValidParams, PcaError);
 
 impl PcaParams {
-    /// Keeps this many components.
+    /// Keeps the first `components` components, at least 1.
     pub fn new(components: usize) -> Self {
         Self(PcaValidParams { components })
     }

@@ -6,10 +6,11 @@ use crate::DataError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RidgeError {
-    /// The penalty is negative or not a number.
+    /// The penalty is negative or not finite.
     #[error("penalty {0}: give a finite number, 0 or above")]
     Penalty(f64),
-    /// The columns depend on each other and nothing else decides between them.
+    /// The columns depend linearly on each other, and the penalty is too small to decide between
+    /// them.
     #[error(
         "the columns depend linearly on each other: drop some, or raise the penalty above {penalty}"
     )]
@@ -17,7 +18,7 @@ pub enum RidgeError {
         /// The penalty in use.
         penalty: f64,
     },
-    /// The data cannot be used.
+    /// The matrix or the targets cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
 }

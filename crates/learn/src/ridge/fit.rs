@@ -1,4 +1,4 @@
-//! Fitting of Ridge regression.
+//! Training of Ridge regression.
 
 use super::{RidgeError, RidgeModel, RidgeParams, RidgeValidParams};
 use crate::errors::check_supervised;
@@ -8,7 +8,7 @@ use linfa::ParamGuard;
 use ndarray::{ArrayView1, ArrayView2};
 
 impl RidgeParams {
-    /// Checks the parameters, then fits.
+    /// Checks the parameters, then finds the coefficients.
     pub fn fit(
         &self,
         x: ArrayView2<'_, f64>,
@@ -19,7 +19,7 @@ impl RidgeParams {
 }
 
 impl RidgeValidParams {
-    /// Fits one coefficient for each column, and the intercept.
+    /// Finds one coefficient for each column, and the intercept.
     pub fn fit(
         &self,
         x: ArrayView2<'_, f64>,

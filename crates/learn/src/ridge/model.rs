@@ -1,4 +1,4 @@
-//! The fitted model of Ridge regression.
+//! The fitted linear function of Ridge regression.
 
 use crate::errors::{check_columns, check_finite, check_row};
 use crate::guard::checked_model;
@@ -6,7 +6,7 @@ use crate::{DataError, ModelError, Version};
 use ndarray::{Array1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-/// A fitted linear model.
+/// A fitted linear function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct RidgeModel {
@@ -22,7 +22,7 @@ impl RidgeModel {
         Self { version: Version, coefficients, intercept }
     }
 
-    /// One coefficient for each column, in the column's own unit.
+    /// One coefficient for each column: the change of the prediction for one unit of the column.
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients
     }
@@ -32,13 +32,13 @@ impl RidgeModel {
         self.intercept
     }
 
-    /// One prediction for each row.
+    /// Predicts every row.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array1<f64>, DataError> {
         check_columns(x, self.coefficients.len())?;
         Ok(x.rows().into_iter().map(|row| self.value(row.iter())).collect())
     }
 
-    /// The prediction for one row.
+    /// Predicts one row.
     pub fn predict_one(&self, row: &[f64]) -> Result<f64, DataError> {
         check_row(row, self.coefficients.len())?;
         Ok(self.value(row.iter()))

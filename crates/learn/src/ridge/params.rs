@@ -1,13 +1,13 @@
-//! Settings of Ridge regression, checked before fitting.
+//! Parameters of Ridge regression, and their check.
 
 use super::RidgeError;
 use crate::guard::guarded_params;
 
-/// Parameters of Ridge regression, unchecked.
+/// Parameters of Ridge regression. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RidgeParams(RidgeValidParams);
 
-/// Parameters of Ridge regression, checked.
+/// Parameters of Ridge regression that have passed their check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RidgeValidParams {
     pub(super) penalty: f64,
@@ -16,7 +16,8 @@ pub struct RidgeValidParams {
 guarded_params!(RidgeParams, RidgeValidParams, RidgeError);
 
 impl RidgeParams {
-    /// `penalty` times the squared coefficients joins the squared error; 0 is least squares.
+    /// Minimises the squared error plus `penalty` times the sum of the squared coefficients. The
+    /// penalty is 0 or above; 0 is least squares.
     pub fn new(penalty: f64) -> Self {
         Self(RidgeValidParams { penalty })
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with scaling.
+//! What can go wrong with column scaling.
 
 use crate::DataError;
 
@@ -6,15 +6,15 @@ use crate::DataError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScaleError {
-    /// The range to scale to is empty.
+    /// The range to scale to has no width, or an end that is not finite.
     #[error("range {low} to {high}: give two finite ends, the lower first")]
     Range {
-        /// Low end given.
+        /// Low end of the range given.
         low: f64,
-        /// High end given.
+        /// High end of the range given.
         high: f64,
     },
-    /// The data cannot be used.
+    /// The matrix cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
 }

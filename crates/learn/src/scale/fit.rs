@@ -1,4 +1,4 @@
-//! Fitting of scaling.
+//! Training of a scaler.
 
 use super::{ConstantColumns, Method, ScaleError, ScaleParams, ScaleValidParams, Scaler};
 use crate::errors::{check_matrix, check_no_constant_column};
@@ -8,14 +8,14 @@ use linfa_preprocessing::linear_scaling::LinearScaler;
 use ndarray::ArrayView2;
 
 impl ScaleParams {
-    /// Checks the parameters, then learns the columns' places and widths.
+    /// Checks the parameters, then learns each column's offset and factor.
     pub fn fit(&self, x: ArrayView2<'_, f64>) -> Result<Scaler, ScaleError> {
         self.check_ref()?.fit(x)
     }
 }
 
 impl ScaleValidParams {
-    /// Learns the columns' places and widths.
+    /// Learns each column's offset and factor.
     pub fn fit(&self, x: ArrayView2<'_, f64>) -> Result<Scaler, ScaleError> {
         check_matrix(x)?;
         if self.constant_columns == ConstantColumns::Reject {
@@ -28,8 +28,8 @@ impl ScaleValidParams {
         let scaler = params.fit(&DatasetBase::from(x)).expect("checked: the data has rows");
         let mut factors = scaler.scales() * width;
         for (factor, column) in factors.iter_mut().zip(x.columns()) {
-            // linfa takes a spread below 2e-16 for a constant column; a real one that small keeps
-            // its scale.
+            // linfa treats a spread below 2e-16 as a constant column. Here only a column of one
+            // value is constant.
             if column.iter().all(|&value| value == column[0]) {
                 *factor = 1.0;
             } else if !factor.is_finite() {

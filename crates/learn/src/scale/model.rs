@@ -1,4 +1,4 @@
-//! The fitted model of scaling.
+//! The fitted scaler.
 
 use crate::errors::{check_columns, check_finite};
 use crate::guard::checked_model;
@@ -6,7 +6,8 @@ use crate::{DataError, ModelError, Version};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-/// A fitted scaler: `scaled = (value - offset) * factor + low`, column by column.
+/// A fitted scaler: `scaled = (value - offset) * factor + low`, with an offset and a factor for
+/// each column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Scaler {
@@ -23,28 +24,29 @@ impl Scaler {
         Self { version: Version, offsets, factors, low }
     }
 
-    /// What is taken from each column (its mean or its least value).
+    /// What is subtracted from each column: its mean, or its least value.
     pub fn offsets(&self) -> &[f64] {
         &self.offsets
     }
 
-    /// What each column is then multiplied by.
+    /// What each column is multiplied by after its offset was subtracted; above 0.
     pub fn factors(&self) -> &[f64] {
         &self.factors
     }
 
-    /// The data, scaled.
+    /// Scales data.
     pub fn transform(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(x, self.offsets.len())?;
         Ok(self.each(x, |value, offset, factor| (value - offset) * factor + self.low))
     }
 
-    /// Scaled data as it was.
+    /// Turns scaled data back into the columns' own units.
     pub fn inverse(&self, scaled: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(scaled, self.offsets.len())?;
         Ok(self.each(scaled, |value, offset, factor| (value - self.low) / factor + offset))
     }
 
+    /// Maps every cell by a function of value, offset and factor.
     fn each(&self, x: ArrayView2<'_, f64>, map: impl Fn(f64, f64, f64) -> f64) -> Array2<f64> {
         let mut out = x.to_owned();
         for (column, mut cells) in out.columns_mut().into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Settings of scaling, checked before fitting.
+//! Parameters of column scaling, and their check.
 
 use super::ScaleError;
 use crate::guard::guarded_params;
@@ -6,32 +6,32 @@ use crate::guard::guarded_params;
 /// What each column is scaled to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// Mean 0 and standard deviation 1 (of the population: divided by n).
+    /// Mean 0 and standard deviation 1. The deviation is that of the population, divided by n.
     Standard,
-    /// From `low` to `high`.
+    /// The range from `low` to `high`.
     Range {
-        /// What the least value becomes.
+        /// What each column's least value becomes.
         low: f64,
-        /// What the greatest value becomes.
+        /// What each column's greatest value becomes; above `low`.
         high: f64,
     },
 }
 
-/// What to do with a column that holds one value.
+/// What to do with a column that has one value in all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ConstantColumns {
-    /// An error that names it.
+    /// Return an error that names the column.
     #[default]
     Reject,
-    /// Keep it, with 0 (or the range's low end) for that value.
+    /// Keep the column. Its value becomes 0, or the low end of the range.
     Keep,
 }
 
-/// Parameters of a scaler, unchecked.
+/// Parameters of a scaler. [`Self::fit`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleParams(ScaleValidParams);
 
-/// Parameters of a scaler, checked.
+/// Parameters of a scaler that have passed their check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleValidParams {
     pub(super) method: Method,
@@ -41,12 +41,13 @@ pub struct ScaleValidParams {
 guarded_params!(ScaleParams, ScaleValidParams, ScaleError);
 
 impl ScaleParams {
-    /// Scales by `method`; a constant column is an error.
+    /// Scales to `method`. A constant column is an error, unless
+    /// [`constant_columns`](Self::constant_columns) says otherwise.
     pub fn new(method: Method) -> Self {
         Self(ScaleValidParams { method, constant_columns: ConstantColumns::default() })
     }
 
-    /// Sets what becomes of constant columns.
+    /// Sets what to do with columns that have one value in all rows.
     #[must_use]
     pub fn constant_columns(mut self, constant_columns: ConstantColumns) -> Self {
         self.0.constant_columns = constant_columns;

@@ -1,59 +1,61 @@
-//! Hyperparameter search over a grid: every candidate on every split, in parallel.
+//! Grid search: every candidate is judged on every split, in parallel.
 //!
-//! Candidates and splits are measured in any order and judged in theirs: the lowest mean loss wins,
-//! the earlier candidate on a tie, so the winner does not depend on the number of threads.
+//! The lowest mean loss wins, and on a tie the earlier candidate. So the winner does not depend on
+//! the number of threads. Cost: one call of the loss for each pair of candidate and split.
 
 use super::split::Split;
 use rayon::prelude::*;
 
-/// What one candidate came to.
+/// One candidate with its losses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredCandidate<P> {
-    /// The candidate.
+    /// The candidate's parameters.
     pub params: P,
-    /// Its loss on each split, in the order of the splits.
+    /// The candidate's loss on each split, in the order of the splits.
     pub losses: Vec<f64>,
-    /// The mean of them.
+    /// Mean of the losses.
     pub mean_loss: f64,
 }
 
-/// Why there is no winner.
+/// Why a grid search has no winner.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError<E> {
-    /// Nothing to choose from, or nothing to judge by.
+    /// There are no candidates or no splits.
     #[error("{candidates} candidates on {splits} splits: give at least one of each")]
     Empty {
-        /// Candidates given.
+        /// Number of candidates given.
         candidates: usize,
-        /// Splits given.
+        /// Number of splits given.
         splits: usize,
     },
-    /// No candidate has a finite mean loss.
+    /// No candidate's mean loss is finite.
     #[error("no candidate has a finite loss: lower the learning rates, or scale the data")]
     NoneFinite,
-    /// A fit failed.
+    /// A candidate could not be judged on a split.
     #[error("candidate {candidate}, split {split}: {source}")]
     Fit {
-        /// Candidate, from 0.
+        /// Number of the candidate, from 0.
         candidate: usize,
-        /// Split, from 0.
+        /// Number of the split, from 0.
         split: usize,
-        /// What went wrong.
+        /// The error that the loss returned.
         source: E,
     },
 }
 
-/// Candidates in the order given, with the place of the best.
+/// All candidates with their losses, and which of them is best.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridResult<P> {
-    /// Every candidate with its losses.
+    /// The candidates in the order given.
     pub scored: Vec<ScoredCandidate<P>>,
-    /// The place of the winner in `scored`.
+    /// Place in `scored` of the candidate with the lowest mean loss.
     pub best: usize,
 }
 
-/// Calls `loss` for every pair of candidate and split; lower is better.
+/// Finds the candidate with the lowest mean loss over the splits. `loss` trains a candidate on a
+/// split's training rows and returns its loss on the test rows. A mean loss that is not finite
+/// never wins.
 pub fn grid_search<P, E, F>(
     candidates: &[P],
     splits: &[Split],

@@ -1,11 +1,11 @@
-//! Ways to cut rows into those that train and those that test.
+//! Ways to divide rows into those that train and those that test.
 //!
-//! Every cut is a partition: each row tests exactly once over the folds of [`k_fold`] and
-//! [`leave_one_group_out`], and falls in exactly one part of [`partition`].
+//! Each row is tested exactly once over the splits of [`k_fold`] or [`leave_one_group_out`]. It is
+//! in exactly one part of a [`partition`]. All of them work with row numbers and copy no data.
 
 use crate::random;
 
-/// Row numbers of one cut, each list in rising order.
+/// One division of the rows. Both lists hold row numbers in rising order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// Rows to train on.
@@ -14,35 +14,37 @@ pub struct Split {
     pub test: Vec<usize>,
 }
 
-/// Why rows cannot be cut as asked.
+/// Why rows cannot be divided as asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplitError {
-    /// One fold leaves nothing to train on, and more folds than rows leave empty tests.
+    /// The number of folds is below 2, so that nothing is left to train on, or above the number of
+    /// rows, so that nothing is left to test.
     #[error("{folds} folds of {rows} rows: give 2 folds or more, and no more than there are rows")]
     Folds {
-        /// Folds asked for.
+        /// Number of folds asked for.
         folds: usize,
-        /// Rows there are.
+        /// Number of rows.
         rows: usize,
     },
-    /// Leaving a group out needs another to train on.
+    /// There are fewer than 2 groups, so that nothing is left to train on.
     #[error("{0} group(s): leaving one out needs at least 2")]
     Groups(usize),
-    /// Fractions that are no partition.
+    /// A fraction is not above 0, or the fractions do not sum to 1.
     #[error("fractions {0:?}: each must lie above 0, and they must sum to 1")]
     Fractions(Vec<f64>),
-    /// A part would be empty.
+    /// A part would have no rows.
     #[error("{rows} rows cannot fill {parts} parts of these fractions: give more rows")]
     EmptyPart {
-        /// Rows there are.
+        /// Number of rows.
         rows: usize,
-        /// Parts asked for.
+        /// Number of parts asked for.
         parts: usize,
     },
 }
 
-/// `folds` cuts of shuffled rows; test sizes differ by one at most.
+/// Splits for `folds`-fold cross-validation of shuffled rows. The numbers of test rows differ by at
+/// most one.
 pub fn k_fold(rows: usize, folds: usize, seed: u64) -> Result<Vec<Split>, SplitError> {
     if folds < 2 || folds > rows {
         return Err(SplitError::Folds { folds, rows });
@@ -55,7 +57,8 @@ pub fn k_fold(rows: usize, folds: usize, seed: u64) -> Result<Vec<Split>, SplitE
     Ok((0..folds).map(|fold| cut(rows, |row| fold_of[row] == fold)).collect())
 }
 
-/// One cut for each group, in the groups' order: that group tests, all others train.
+/// One split for each group, in the order of the groups' names: the group's rows test and all other
+/// rows train. `groups` names the group of each row.
 pub fn leave_one_group_out<G: Ord + Clone>(groups: &[G]) -> Result<Vec<(G, Split)>, SplitError> {
     let mut names = groups.to_vec();
     names.sort();
@@ -67,8 +70,8 @@ pub fn leave_one_group_out<G: Ord + Clone>(groups: &[G]) -> Result<Vec<(G, Split
     Ok(names.iter().map(|name| (name.clone(), split(name))).collect())
 }
 
-/// Shuffled rows cut by fractions that sum to 1 (such as `[0.7, 0.2, 0.1]`), each part in rising
-/// order.
+/// Divides shuffled rows by fractions that sum to 1, such as `[0.7, 0.2, 0.1]`. Each part holds row
+/// numbers in rising order.
 pub fn partition(rows: usize, fractions: &[f64], seed: u64) -> Result<Vec<Vec<usize>>, SplitError> {
     let sum: f64 = fractions.iter().sum();
     if fractions.iter().any(|&f| !(f > 0.0 && f <= 1.0)) || (sum - 1.0).abs() > 1e-9 {

@@ -1,3 +1,5 @@
+//! Trees against exact cases and brute force; pruning, smoothing, storing, wrong input.
+
 use super::*;
 use crate::DataError;
 use crate::metrics;
@@ -31,7 +33,7 @@ fn two_planes_are_found_exactly() {
     assert!(lines[3].contains("y = 9 ") && lines[3].contains("- 4 c"), "{text}");
 }
 
-/// Brute force: no single threshold of any column leaves less error than the root's.
+/// By brute force: no threshold of any column leaves less error than the root's.
 #[test]
 fn the_first_split_is_the_best_of_all() {
     let x = uniform(60, 3, 2);
@@ -57,9 +59,9 @@ fn the_first_split_is_the_best_of_all() {
     assert!((ours - least).abs() < 1e-9, "{ours} {least}");
 }
 
-/// A walk through the flat nodes ends where the way that is told ends.
+/// The prediction equals the value at the end of the path that explains it.
 #[test]
-fn predictions_are_those_of_the_way() {
+fn predictions_are_those_of_the_path() {
     let x = uniform(500, 7, 11);
     let y = targets(&x, |r| (9.0 * r[0]).sin() * r[1] + r[6]);
     for leaves in [Leaves::Constant, Leaves::Linear] {
@@ -72,7 +74,7 @@ fn predictions_are_those_of_the_way() {
     }
 }
 
-/// A leaf is the mean of its model and the root's by their rows, worked out by hand on four points.
+/// Smoothing by hand on four points: a leaf is the weighted mean of its own and the root's model.
 #[test]
 fn smoothing_averages_with_the_parent() {
     let x = array![[0.0], [1.0], [2.0], [3.0]];
@@ -81,10 +83,10 @@ fn smoothing_averages_with_the_parent() {
     let plain = params.clone().fit(x.view(), y.view()).unwrap();
     assert_eq!(plain.predict_one(&[3.0]).unwrap(), 8.0);
     let smooth = params.smoothing(6.0).fit(x.view(), y.view()).unwrap();
-    // 2 rows of 8, and 6 of the root's 4: 5, but no less than the leaf has ever seen.
+    // 2 rows at 8 and 6 rows at the root's 4 make 5, which is clamped to the leaf's range.
     assert_eq!(smooth.leaves(), 2);
     assert_eq!(smooth.predict_one(&[3.0]).unwrap(), 8.0);
-    // Noise around a plane, in small leaves: the parent knows better.
+    // Noise around a plane, in small leaves: the parent's model is better.
     let (x, asked) = (uniform(300, 6, 15), uniform(300, 6, 16));
     let plane = |r: &[f64]| r.iter().sum::<f64>();
     let mut rng = random::stream(15, 9);
@@ -181,7 +183,7 @@ fn a_damaged_file_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Any data trains, predictions stay in range, and the seed decides everything.
+    /// A tree can be grown on any data, its predictions stay in range, and one seed gives one tree.
     #[test]
     fn any_data_trains(
         cells in prop::collection::vec(prop::sample::select(vec![0.0, 1.0, 2.5, 1e9, -3.0]), 80),
