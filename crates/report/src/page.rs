@@ -77,8 +77,8 @@ impl Page {
         let Self { title, body } = self;
         let title = escape(title);
         format!(
-            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
-             <style>{STYLE}</style>\n<h1>{title}</h1>\n{body}</html>\n"
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+             <title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n{body}</html>\n"
         )
     }
 

@@ -1,0 +1,233 @@
+//! What is compared: placement policies, each with the settings it looks at.
+
+use crate::load::Load;
+use ssdtune_model::config::{MovedPages, PlacementPolicy, TableScale};
+use ssdtune_model::{DeviceConfig, Nanos};
+
+/// Write frontiers of the reference that knows the future.
+const ORACLE_FRONTIERS: u32 = 8;
+
+/// The name of the reference that knows the future.
+const ORACLE: &str = "oracle";
+
+/// One policy with its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The name of the policy, followed by the settings that tell it from the other candidates.
+    pub label: String,
+    /// The policy of the drive.
+    pub policy: PlacementPolicy,
+    /// Whether a reference that knows when each page is written next takes the place of the policy.
+    pub oracle: bool,
+    /// Which write frontiers take the pages that collection moves.
+    pub moved: MovedPages,
+    /// Clusters of pages, which are write frontiers too.
+    pub clusters: u32,
+    /// Slices of the address space that haml keeps its tables for.
+    pub slices: u32,
+    /// Trainings of haml in the time of the load.
+    pub periods: f64,
+    /// How haml scales its tables before clustering.
+    pub scale: TableScale,
+    /// Whether haml clusters by update interval too, not by update frequency alone.
+    pub interval: bool,
+    /// Whether haml wears its blocks evenly.
+    pub wear_rules: bool,
+}
+
+impl Candidate {
+    /// The same drive with this policy. The time between two trainings follows from the load.
+    pub fn apply(&self, drive: &DeviceConfig, load: &Load) -> DeviceConfig {
+        let mut config = drive.clone();
+        let period = (load.duration_ns as f64 / self.periods) as u64;
+        config.placement.policy = self.policy;
+        config.placement.moved = self.moved;
+        config.placement.clusters = self.clusters;
+        config.placement.slices = self.slices;
+        config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
+        config.placement.scale = self.scale;
+        config.placement.interval = self.interval;
+        config.placement.wear_rules = self.wear_rules;
+        config
+    }
+
+    /// Why the policy cannot do anything with this load, if so.
+    pub(crate) fn not_applicable(&self, load: &Load) -> Option<&'static str> {
+        let blind = self.policy == PlacementPolicy::AutoStream && load.applications < 2;
+        blind.then_some("one stream, and nobody knows who writes")
+    }
+}
+
+/// Policies by name, and the settings to compare them with.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    /// Names of policies, or `oracle` for the reference that knows the future.
+    pub policies: Vec<String>,
+    /// Numbers of clusters of haml; other policies take the first. Not empty.
+    pub clusters: Vec<u32>,
+    /// Numbers of slices of haml. Not empty.
+    pub slices: Vec<u32>,
+    /// Numbers of trainings of haml in the time of the load. Not empty.
+    pub periods: Vec<f64>,
+    /// Which write frontiers take the pages that collection moves. Not empty.
+    pub moved: Vec<MovedPages>,
+    /// Adds haml without its wear rules.
+    pub without_wear_rules: bool,
+    /// Adds haml with logarithmic tables.
+    pub with_log_scale: bool,
+    /// Adds haml that clusters by update frequency alone.
+    pub without_interval: bool,
+}
+
+impl Default for Candidates {
+    /// Every policy with the settings of HAML-SSD: 6 clusters, 2,560 slices, a training every six
+    /// hours of a week.
+    fn default() -> Self {
+        Self {
+            policies: Self::names().map(str::to_owned).collect(),
+            clusters: vec![6],
+            slices: vec![2_560],
+            periods: vec![28.0],
+            moved: vec![MovedPages::Policy],
+            without_wear_rules: false,
+            with_log_scale: false,
+            without_interval: false,
+        }
+    }
+}
+
+/// A name that is no policy's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: must be one of {}", Candidates::names().collect::<Vec<_>>().join(", "))]
+pub struct UnknownPolicy {
+    /// The name.
+    pub name: String,
+}
+
+impl Candidates {
+    /// The names of all policies, the reference that knows the future last.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        PlacementPolicy::ALL.iter().map(|policy| policy.name()).chain([ORACLE])
+    }
+
+    /// Every policy with every combination of the settings that it looks at.
+    ///
+    /// # Errors
+    /// A name is no policy's.
+    pub fn list(&self) -> Result<Vec<Candidate>, UnknownPolicy> {
+        let mut plain = Vec::new();
+        for name in &self.policies {
+            self.add(name, &mut plain)?;
+        }
+        let moving = |moved: MovedPages| {
+            plain.iter().map(move |candidate| Candidate {
+                label: match moved {
+                    MovedPages::Policy => candidate.label.clone(),
+                    other => format!("{}, moved {other}", candidate.label),
+                },
+                moved,
+                ..candidate.clone()
+            })
+        };
+        Ok(self.moved.iter().copied().flat_map(moving).collect())
+    }
+
+    fn add(&self, name: &str, all: &mut Vec<Candidate>) -> Result<(), UnknownPolicy> {
+        let oracle = name == ORACLE;
+        let policy = match oracle {
+            true => Some(PlacementPolicy::Haml),
+            false => PlacementPolicy::from_name(name),
+        };
+        let plain = Candidate {
+            label: name.to_owned(),
+            policy: policy.ok_or_else(|| UnknownPolicy { name: name.to_owned() })?,
+            oracle,
+            moved: MovedPages::Policy,
+            clusters: if oracle { ORACLE_FRONTIERS } else { self.clusters[0] },
+            slices: self.slices[0],
+            periods: self.periods[0],
+            scale: TableScale::Linear,
+            interval: true,
+            wear_rules: !oracle,
+        };
+        if plain.policy == PlacementPolicy::Haml && !oracle {
+            self.add_haml(&plain, all);
+        } else {
+            all.push(plain);
+        }
+        Ok(())
+    }
+
+    fn add_haml(&self, plain: &Candidate, all: &mut Vec<Candidate>) {
+        let if_several = |count: usize, text: String| if count > 1 { text } else { String::new() };
+        for &clusters in &self.clusters {
+            for &slices in &self.slices {
+                for &periods in &self.periods {
+                    let label = [
+                        plain.label.clone(),
+                        if_several(self.clusters.len(), format!(" K={clusters}")),
+                        if_several(self.slices.len(), format!(" {slices} slices")),
+                        if_several(self.periods.len(), format!(" {periods} periods")),
+                    ]
+                    .concat();
+                    all.push(Candidate { label, clusters, slices, periods, ..plain.clone() });
+                }
+            }
+        }
+        let named =
+            |what: &str| Candidate { label: format!("{}, {what}", plain.label), ..plain.clone() };
+        if self.without_wear_rules {
+            all.push(Candidate { wear_rules: false, ..named("no wear rules") });
+        }
+        if self.with_log_scale {
+            all.push(Candidate { scale: TableScale::Log, ..named("log scale") });
+        }
+        if self.without_interval {
+            all.push(Candidate { interval: false, ..named("no interval") });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(candidates: &Candidates) -> Vec<String> {
+        candidates.list().unwrap().into_iter().map(|candidate| candidate.label).collect()
+    }
+
+    #[test]
+    fn every_policy_is_compared_once_unless_settings_are_asked_for() {
+        let all = Candidates::default();
+        let names: Vec<&str> = Candidates::names().collect();
+        assert_eq!(labels(&all), names);
+        assert_eq!(names.last(), Some(&"oracle"));
+        let wrong = Candidates { policies: vec!["haml".into(), "lru".into()], ..all };
+        let error = wrong.list().unwrap_err();
+        assert!(error.to_string().starts_with("lru: must be one of none, "), "{error}");
+    }
+
+    #[test]
+    fn only_haml_is_varied_by_its_settings_and_all_by_where_moved_pages_go() {
+        let candidates = Candidates {
+            policies: vec!["sepbit".into(), "haml".into()],
+            clusters: vec![4, 6],
+            slices: vec![640, 2_560],
+            without_interval: true,
+            moved: vec![MovedPages::Policy, MovedPages::WithHost],
+            ..Candidates::default()
+        };
+        let plain = [
+            "sepbit",
+            "haml K=4 640 slices",
+            "haml K=4 2560 slices",
+            "haml K=6 640 slices",
+            "haml K=6 2560 slices",
+            "haml, no interval",
+        ];
+        let moved = plain.map(|label| format!("{label}, moved with-host"));
+        assert_eq!(labels(&candidates), [plain.map(str::to_owned), moved].concat());
+        let list = candidates.list().unwrap();
+        assert!(!list[5].interval && list[5].clusters == 4 && list[4].interval);
+    }
+}

@@ -1,0 +1,315 @@
+//! Functional replay: the translation layer alone serves the writes of a load, without simulated
+//! time. The drive is filled once, the first half of the writes ages it, the second half is
+//! measured. Time is what the load says.
+//!
+//! Policies do not learn from the fill, which is no part of the load. Cost: about 0.1 us for each
+//! page, with the drive's page table and blocks in memory.
+
+use crate::candidate::Candidate;
+use crate::error::PlacementError;
+use crate::load::{Load, WriteRequest};
+use crate::training::TrainingFigures;
+use serde::Serialize;
+use ssdtune_ftl::placement::{Foresight, Training};
+use ssdtune_ftl::{Ftl, Places, TenantSpec};
+use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What a policy made of the second half of a load.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayFigures {
+    /// Pages programmed for each page that the host wrote.
+    pub write_amplification: f64,
+    /// Pages that the host wrote.
+    pub host_pages: u64,
+    /// Pages that collection moved.
+    pub moved_pages: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks moved for wear. Their pages are among the moved ones.
+    pub exchanges: u64,
+    /// How often blocks were erased in the whole replay.
+    pub wear: WearSpread,
+    /// Full blocks at the end by their share of invalid pages, in fifths (Fig. 3 of HAML-SSD).
+    pub invalid_fifths: [u64; 5],
+    /// Write frontiers of a plane.
+    pub frontiers: usize,
+    /// Bytes that the policy keeps in the drive's memory.
+    pub memory_bytes: u64,
+    /// Seconds that the replay took on this machine. No part of documents: it is not a result.
+    #[serde(skip)]
+    pub seconds: f64,
+    /// The last training of haml in numbers.
+    pub learned: Option<TrainingFigures>,
+    /// The last training of haml itself. No part of documents.
+    #[serde(skip)]
+    pub training: Option<Training>,
+}
+
+/// How evenly blocks are worn, in erases of a block.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct WearSpread {
+    /// Of the block erased least.
+    pub least: u32,
+    /// Of the block erased most.
+    pub most: u32,
+    /// Mean of all blocks.
+    pub mean: f64,
+    /// Standard deviation.
+    pub deviation: f64,
+}
+
+impl WearSpread {
+    /// From how many blocks were erased how often, in order of erases.
+    fn of(histogram: &[(u32, u64)]) -> Self {
+        let blocks: u64 = histogram.iter().map(|&(_, blocks)| blocks).sum();
+        let average = |of: &dyn Fn(f64) -> f64| {
+            let sum: f64 = histogram.iter().map(|&(n, blocks)| of(n.into()) * blocks as f64).sum();
+            sum / blocks as f64
+        };
+        let mean = average(&|n| n);
+        Self {
+            least: histogram.first().map_or(0, |&(n, _)| n),
+            most: histogram.last().map_or(0, |&(n, _)| n),
+            mean,
+            deviation: average(&|n| (n - mean).powi(2)).sqrt(),
+        }
+    }
+}
+
+/// How a replay is watched and ended.
+pub struct Watch<'a> {
+    /// Ends the replay early when it is set.
+    pub stop: &'a AtomicBool,
+    /// Told the share that is done, 0 to 1, and how many pages were written since the last time.
+    pub progress: &'a dyn Fn(f64, u64),
+}
+
+/// Pages that are known before the next one is written, so that memory has time to bring what the
+/// translation layer will look at.
+const AHEAD: usize = 24;
+/// Pages between two looks at the stop flag.
+const STRIDE: u64 = 1 << 16;
+
+/// Serves a load with a policy; `None` if it was stopped.
+///
+/// # Errors
+/// The drive cannot hold the load, or not with this policy's write frontiers.
+pub fn replay(
+    load: &Load,
+    drive: &DeviceConfig,
+    candidate: &Candidate,
+    watch: &Watch<'_>,
+) -> Result<Option<ReplayFigures>, PlacementError> {
+    let start = Instant::now();
+    let config = candidate.apply(drive, load).check()?;
+    let spec = TenantSpec { places: Places::all(&config.geometry()), writer: false };
+    let mut ftl = Ftl::new(&config, &[spec])?;
+    let visible = ftl.tenant_pages(0);
+    if visible < load.footprint_pages.into() {
+        let (name, pages) = (load.name.clone(), load.footprint_pages);
+        return Err(PlacementError::TooLarge { name, pages, visible });
+    }
+    let total = visible + load.pages(0..load.writes.len());
+    let mut replay = Replay { ftl: &mut ftl, watch, done: 0, total, ahead: VecDeque::new() };
+    let Some(erases_before) = replay.run(load, candidate.oracle)? else { return Ok(None) };
+    let counters = *ftl.counters();
+    let host_pages = load.pages(load.half()..load.writes.len());
+    Ok(Some(ReplayFigures {
+        write_amplification: 1.0 + counters.moved_pages as f64 / host_pages as f64,
+        host_pages,
+        moved_pages: counters.moved_pages,
+        erases: erases(&ftl) - erases_before,
+        exchanges: counters.wear_collections,
+        wear: WearSpread::of(&ftl.erase_histogram()),
+        invalid_fifths: invalid_fifths(&mut ftl),
+        frontiers: ftl.frontiers_per_plane(),
+        memory_bytes: ftl.placement_bytes(),
+        learned: ftl.last_training().map(TrainingFigures::of),
+        training: ftl.last_training().cloned(),
+        seconds: start.elapsed().as_secs_f64(),
+    }))
+}
+
+/// Erases of all blocks together.
+fn erases(ftl: &Ftl) -> u64 {
+    ftl.erase_histogram().iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum()
+}
+
+fn invalid_fifths(ftl: &mut Ftl) -> [u64; 5] {
+    let mut fifths = [0; 5];
+    let pages = ftl.geometry().pages_per_block;
+    for plane in 0..ftl.geometry().planes() as u32 {
+        for valid in ftl.valid_pages(PlaneId(plane)) {
+            let invalid = f64::from(pages - valid) / f64::from(pages);
+            fifths[((invalid * 5.0) as usize).min(4)] += 1;
+        }
+    }
+    fifths
+}
+
+/// A replay under way.
+struct Replay<'a> {
+    ftl: &'a mut Ftl,
+    watch: &'a Watch<'a>,
+    /// Pages written, and how many there will be.
+    done: u64,
+    total: u64,
+    /// Pages that come next: number, time in nanoseconds, application.
+    ahead: VecDeque<(u32, u64, u16)>,
+}
+
+impl Replay<'_> {
+    /// Fills the drive, replays both halves and counts anew between them. The erases before the
+    /// second half; `None` if stopped.
+    fn run(&mut self, load: &Load, oracle: bool) -> Result<Option<u64>, PlacementError> {
+        let pages = self.ftl.tenant_pages(0);
+        let fill = WriteRequest { at_ns: 0, page: 0, count: pages as u32, application: 0 };
+        self.ftl.set_learning(false);
+        let filled = self.serve(&[fill])?;
+        self.ftl.set_learning(true);
+        if oracle {
+            let written = |write: &WriteRequest| write.page..write.page + write.count;
+            let order: Vec<u32> = load.writes.iter().flat_map(written).collect();
+            self.ftl.foresee(Foresight::new(pages, &order));
+        }
+        let (first, second) = load.writes.split_at(load.half());
+        if !filled || !self.serve(first)? {
+            return Ok(None);
+        }
+        let erases_before = erases(self.ftl);
+        self.ftl.reset_counters();
+        Ok(self.serve(second)?.then_some(erases_before))
+    }
+
+    /// Writes all pages of the requests; `false` if stopped.
+    fn serve(&mut self, requests: &[WriteRequest]) -> Result<bool, PlacementError> {
+        for request in requests {
+            for page in request.page..request.page + request.count {
+                self.ftl.prefetch_directory(0, page.into());
+                self.ahead.push_back((page, request.at_ns, request.application));
+                self.prefetch();
+                if self.ahead.len() > AHEAD && !self.write_next()? {
+                    return Ok(false);
+                }
+            }
+        }
+        while !self.ahead.is_empty() {
+            if !self.write_next()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Asks for the memory of pages in the middle of those ahead.
+    fn prefetch(&self) {
+        if let Some(at) = self.ahead.len().checked_sub(AHEAD / 3 + 1) {
+            self.ftl.prefetch_entry(0, self.ahead[at].0.into());
+        }
+        if let Some(at) = self.ahead.len().checked_sub(2 * AHEAD / 3 + 1)
+            && let Some(entry) = self.ftl.existing_entry(0, self.ahead[at].0.into())
+        {
+            self.ftl.prefetch_old_page(entry);
+        }
+    }
+
+    /// Writes the next page; `false` if stopped.
+    fn write_next(&mut self) -> Result<bool, PlacementError> {
+        let Some((page, at_ns, application)) = self.ahead.pop_front() else { return Ok(true) };
+        self.ftl.set_write_context(Nanos(at_ns), application);
+        let written = self.ftl.warm_up().write_whole(0, page.into());
+        written.map_err(PlacementError::OutOfSpace)?;
+        self.done += 1;
+        if self.done.is_multiple_of(STRIDE) {
+            (self.watch.progress)(self.done as f64 / self.total as f64, STRIDE);
+            return Ok(!self.watch.stop.load(Ordering::Relaxed));
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidate::Candidates;
+    use crate::drive::{DriveRule, Sizing};
+
+    /// Every page once, then hot pages (one in sixteen) half of the time.
+    fn load() -> Load {
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((state >> 33) % below) as u32
+        };
+        let write = |n: u64| {
+            let page = match n {
+                0..4_800 => n as u32,
+                _ if n.is_multiple_of(2) => 16 * draw(300),
+                _ => draw(4_800),
+            };
+            WriteRequest { at_ns: n * 1_000, page, count: 1, application: (page % 16 == 0).into() }
+        };
+        Load {
+            name: "hot and cold".to_owned(),
+            synthetic: true,
+            writes: (0..24_000).map(write).collect(),
+            footprint_pages: 4_800,
+            duration_ns: 24_000_000,
+            applications: 2,
+            timed: Vec::new(),
+        }
+    }
+
+    fn measure(policy: &str, stop: bool) -> Option<ReplayFigures> {
+        let load = load();
+        let drive = DriveRule::Sized(Sizing::default()).drive(&load).unwrap();
+        let candidates = Candidates { policies: vec![policy.to_owned()], ..Candidates::default() };
+        let candidate = candidates.list().unwrap().remove(0);
+        let stop = AtomicBool::new(stop);
+        let watch = Watch { stop: &stop, progress: &|_, _| {} };
+        replay(&load, &drive, &candidate, &watch).unwrap()
+    }
+
+    #[test]
+    fn pages_add_up_and_knowledge_helps() {
+        let [none, streams, oracle] =
+            ["none", "auto-stream", "oracle"].map(|policy| measure(policy, false).unwrap());
+        for figures in [&none, &streams, &oracle] {
+            assert_eq!(figures.host_pages, 12_000);
+            let moved = figures.moved_pages as f64 / 12_000.0;
+            assert!((figures.write_amplification - 1.0 - moved).abs() < 1e-12);
+            // Each erased block makes room for 16 pages, but for those in open blocks.
+            let programmed = 12_000 + figures.moved_pages;
+            assert!(figures.erases.abs_diff(programmed / 16) <= 16, "{figures:?}");
+            assert!(figures.wear.least as f64 <= figures.wear.mean);
+            assert!(figures.wear.mean <= figures.wear.most.into());
+        }
+        assert!(oracle.write_amplification < streams.write_amplification);
+        assert!(streams.write_amplification < none.write_amplification);
+    }
+
+    #[test]
+    fn a_stopped_replay_has_no_figures() {
+        // The flag is looked at every 65,536 pages, and here are fewer.
+        assert!(measure("none", true).is_some());
+        let mut load = load();
+        load.writes = load.writes.iter().copied().cycle().take(100_000).collect();
+        let drive = DriveRule::Sized(Sizing::default()).drive(&load).unwrap();
+        let candidate = Candidates::default().list().unwrap().remove(0);
+        let stop = AtomicBool::new(true);
+        let told = std::cell::Cell::new(0);
+        let watch = Watch { stop: &stop, progress: &|_, pages| told.set(told.get() + pages) };
+        assert!(replay(&load, &drive, &candidate, &watch).unwrap().is_none());
+        assert_eq!(told.get(), STRIDE);
+    }
+
+    #[test]
+    fn wear_is_summed_up_over_blocks() {
+        let wear = WearSpread::of(&[(1, 2), (2, 4), (5, 2)]);
+        assert_eq!((wear.least, wear.most, wear.mean), (1, 5, 2.5));
+        assert_eq!(wear.deviation, (18.0_f64 / 8.0).sqrt());
+    }
+}

@@ -1,0 +1,359 @@
+//! The comparison itself: candidates on loads, and everything that was measured as one document.
+
+use crate::candidate::Candidate;
+use crate::drive::DriveRule;
+use crate::error::PlacementError;
+use crate::load::{Load, LoadOptions};
+use crate::replay::{ReplayFigures, Watch, replay};
+use crate::response::{ResponseTimes, response_times};
+use rayon::prelude::*;
+use serde::Serialize;
+use ssdtune_experiment::RequestSource;
+use ssdtune_model::DeviceConfig;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// What is compared, and how.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The policies.
+    pub candidates: Vec<Candidate>,
+    /// The drives.
+    pub drives: DriveRule,
+    /// Whether the devices of a trace are applications that share one address space.
+    pub one_address_space: bool,
+    /// How many requests of the second half are also timed, by the simulator; 0 for none.
+    pub timed_requests: usize,
+}
+
+/// Follows a comparison: is told the number of a candidate, the share of it that is done, 0 to 1,
+/// and how many pages were written since the last time.
+pub type Progress<'a> = &'a (dyn Fn(usize, f64, u64) + Sync);
+
+impl Comparison {
+    /// Reads a load as this comparison needs it.
+    ///
+    /// # Errors
+    /// The source cannot be read or has no write.
+    pub fn load(&self, source: &RequestSource) -> Result<Load, PlacementError> {
+        let options = LoadOptions {
+            page_bytes: self.drives.page_bytes(),
+            one_address_space: self.one_address_space,
+            timed_requests: self.timed_requests,
+        };
+        Load::read(source, options)
+    }
+
+    /// Measures every candidate on a load, on all threads of the current pool. What cannot be
+    /// measured says why in its place. When `stop` is set, what is not measured yet stays empty.
+    pub fn run(&self, load: &Load, stop: &AtomicBool, progress: Progress<'_>) -> LoadResult {
+        let mut result = LoadResult::of(load);
+        match self.drives.drive(load) {
+            Err(error) => result.skipped = Some(error.with_causes()),
+            Ok(drive) => {
+                result.drive = Some(DriveShape::of(&drive));
+                let measure = |(number, candidate): (usize, &Candidate)| {
+                    let tell = |done: f64, pages: u64| progress(number, done, pages);
+                    let watch = Watch { stop, progress: &tell };
+                    let measured = PolicyResult::measure(load, &drive, candidate, &watch);
+                    tell(1.0, 0);
+                    measured
+                };
+                let candidates = self.candidates.par_iter().enumerate();
+                result.policies = candidates.map(measure).collect();
+            }
+        }
+        result
+    }
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Study {
+    /// Version of this document.
+    pub schema: u32,
+    /// Whether it was ended early.
+    pub partial: bool,
+    /// How drives were chosen, in words.
+    pub rule: String,
+    /// What was measured on each load.
+    pub loads: Vec<LoadResult>,
+    /// Means of each policy, by its label, over the loads that were measured.
+    pub geometric_means: BTreeMap<String, PolicyMean>,
+}
+
+/// How a policy does on all loads together.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PolicyMean {
+    /// Geometric mean of the write amplification.
+    pub write_amplification: f64,
+    /// Share of the way from the mean of `none` to that of `oracle`. `None` unless both were
+    /// measured and differ.
+    pub distance_covered: Option<f64>,
+}
+
+/// What was measured on one load.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadResult {
+    /// The file's path or the model's name.
+    pub name: String,
+    /// Whether it comes from a model fitted to published figures.
+    pub synthetic: bool,
+    /// Write requests.
+    pub write_requests: usize,
+    /// Pages written; a page that is written twice counts twice.
+    pub written_pages: u64,
+    /// Pages written at least once.
+    pub footprint_pages: u32,
+    /// Seconds from the first to the last write.
+    pub duration_s: f64,
+    /// How many devices or tenants write.
+    pub applications: usize,
+    /// The drive, if there is one for this load.
+    pub drive: Option<DriveShape>,
+    /// Why there is no drive.
+    pub skipped: Option<String>,
+    /// What each candidate did, in their order.
+    #[serde(rename = "cells")]
+    pub policies: Vec<PolicyResult>,
+}
+
+/// The size of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DriveShape {
+    /// Planes.
+    pub planes: u64,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Share of the raw capacity that the host does not see.
+    pub overprovisioning: f64,
+}
+
+/// What one candidate did on one load.
+#[derive(Clone, Debug, Serialize)]
+pub struct PolicyResult {
+    /// The candidate's label.
+    pub policy: String,
+    /// Clusters of pages.
+    pub clusters: u32,
+    /// Slices of the address space.
+    pub slices: u32,
+    /// Trainings in the time of the load.
+    pub periods: f64,
+    /// What the replay measured.
+    pub measured: Option<ReplayFigures>,
+    /// What the simulator measured.
+    pub response: Option<ResponseTimes>,
+    /// Why the policy cannot do anything with this load.
+    pub not_applicable: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+impl Study {
+    /// Puts the results of loads together.
+    pub fn of(drives: &DriveRule, loads: Vec<LoadResult>, partial: bool) -> Self {
+        let geometric_means = means(&loads);
+        Self { schema: 1, partial, rule: drives.describe(), loads, geometric_means }
+    }
+
+    /// The loads that were measured.
+    pub fn measured(&self) -> impl Iterator<Item = &LoadResult> {
+        self.loads.iter().filter(|load| !load.policies.is_empty())
+    }
+
+    /// The labels of the candidates, in their order.
+    pub fn labels(&self) -> Vec<&str> {
+        labels(&self.loads)
+    }
+
+    /// Whether any candidate has response times.
+    pub fn has_response_times(&self) -> bool {
+        self.measured().flat_map(|load| &load.policies).any(|policy| policy.response.is_some())
+    }
+}
+
+fn labels(loads: &[LoadResult]) -> Vec<&str> {
+    let measured = loads.iter().find(|load| !load.policies.is_empty());
+    let policies = measured.map_or(&[][..], |load| &load.policies);
+    policies.iter().map(|policy| policy.policy.as_str()).collect()
+}
+
+fn means(loads: &[LoadResult]) -> BTreeMap<String, PolicyMean> {
+    let measured: Vec<&LoadResult> =
+        loads.iter().filter(|load| !load.policies.is_empty()).collect();
+    let mean = |label: &str| {
+        let values: Option<Vec<f64>> =
+            measured.iter().map(|load| load.amplification(label)).collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+    };
+    let ends = mean("none").zip(mean("oracle"));
+    let of = |label: &str| {
+        let write_amplification = mean(label)?;
+        let covered = |(from, to): (f64, f64)| (from - write_amplification) / (from - to);
+        let distance_covered = ends.map(covered).filter(|share| share.is_finite());
+        Some((label.to_owned(), PolicyMean { write_amplification, distance_covered }))
+    };
+    labels(loads).into_iter().filter_map(of).collect()
+}
+
+impl LoadResult {
+    fn of(load: &Load) -> Self {
+        Self {
+            name: load.name.clone(),
+            synthetic: load.synthetic,
+            write_requests: load.writes.len(),
+            written_pages: load.pages(0..load.writes.len()),
+            footprint_pages: load.footprint_pages,
+            duration_s: load.duration_ns as f64 / 1e9,
+            applications: load.applications,
+            drive: None,
+            skipped: None,
+            policies: Vec::new(),
+        }
+    }
+
+    /// A short name: that of the file up to its first dot.
+    pub fn title(&self) -> &str {
+        let name = Path::new(&self.name).file_name().and_then(|name| name.to_str());
+        name.map_or(&self.name, |name| name.split('.').next().unwrap_or(name))
+    }
+
+    /// What the first candidate that was trained learned last.
+    pub fn training(&self) -> Option<&ssdtune_ftl::placement::Training> {
+        self.policies.iter().find_map(|policy| policy.measured.as_ref()?.training.as_ref())
+    }
+
+    fn amplification(&self, label: &str) -> Option<f64> {
+        let policy = self.policies.iter().find(|policy| policy.policy == label)?;
+        policy.measured.as_ref().map(|measured| measured.write_amplification)
+    }
+}
+
+impl DriveShape {
+    fn of(config: &DeviceConfig) -> Self {
+        Self {
+            planes: config.geometry().planes(),
+            blocks_per_plane: config.flash.blocks_per_plane,
+            pages_per_block: config.flash.pages_per_block,
+            page_bytes: config.flash.page_bytes,
+            overprovisioning: config.mapping.overprovisioning,
+        }
+    }
+}
+
+impl PolicyResult {
+    fn measure(
+        load: &Load,
+        drive: &DeviceConfig,
+        candidate: &Candidate,
+        watch: &Watch<'_>,
+    ) -> Self {
+        let mut result = Self {
+            policy: candidate.label.clone(),
+            clusters: candidate.clusters,
+            slices: candidate.slices,
+            periods: candidate.periods,
+            measured: None,
+            response: None,
+            not_applicable: candidate.not_applicable(load).map(str::to_owned),
+            error: None,
+        };
+        if result.not_applicable.is_none()
+            && let Err(error) = result.fill(load, drive, candidate, watch)
+        {
+            result.error = Some(error.with_causes());
+        }
+        result
+    }
+
+    /// Replays the load and times its requests, as far as that goes without an error.
+    fn fill(
+        &mut self,
+        load: &Load,
+        drive: &DeviceConfig,
+        candidate: &Candidate,
+        watch: &Watch<'_>,
+    ) -> Result<(), PlacementError> {
+        self.measured = replay(load, drive, candidate, watch)?;
+        if !load.timed.is_empty() && !candidate.oracle {
+            self.response = response_times(load, drive, candidate, watch.stop)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(name: &str, amplifications: &[(&str, f64)]) -> LoadResult {
+        let figures = |write_amplification| ReplayFigures {
+            write_amplification,
+            host_pages: 1,
+            moved_pages: 0,
+            erases: 0,
+            exchanges: 0,
+            wear: crate::replay::WearSpread { least: 0, most: 0, mean: 0.0, deviation: 0.0 },
+            invalid_fifths: [0; 5],
+            frontiers: 1,
+            memory_bytes: 0,
+            seconds: 0.0,
+            learned: None,
+            training: None,
+        };
+        let policies = amplifications.iter().map(|&(label, amplification)| PolicyResult {
+            policy: label.to_owned(),
+            clusters: 6,
+            slices: 1,
+            periods: 1.0,
+            measured: amplification.is_finite().then(|| figures(amplification)),
+            response: None,
+            not_applicable: None,
+            error: None,
+        });
+        LoadResult {
+            name: name.to_owned(),
+            synthetic: false,
+            write_requests: 1,
+            written_pages: 1,
+            footprint_pages: 1,
+            duration_s: 1.0,
+            applications: 1,
+            drive: None,
+            skipped: None,
+            policies: policies.collect(),
+        }
+    }
+
+    #[test]
+    fn means_are_geometric_and_measured_from_none_to_oracle() {
+        let loads = vec![
+            result("a", &[("none", 4.0), ("haml", 2.0), ("sepbit", 3.0), ("oracle", 1.0)]),
+            result("skipped", &[]),
+            result("b", &[("none", 1.0), ("haml", 1.0), ("sepbit", f64::NAN), ("oracle", 1.0)]),
+        ];
+        let study = Study::of(&DriveRule::TableIii, loads, false);
+        let mean = |label: &str| study.geometric_means.get(label);
+        assert_eq!(mean("none").map(|mean| mean.write_amplification), Some(2.0));
+        let haml = mean("haml").expect("measured everywhere");
+        assert!((haml.write_amplification - 2.0_f64.sqrt()).abs() < 1e-12);
+        let covered = haml.distance_covered.expect("both ends");
+        assert!((covered - (2.0 - 2.0_f64.sqrt())).abs() < 1e-12);
+        assert!(mean("sepbit").is_none(), "not measured on b");
+        assert_eq!(study.measured().count(), 2);
+        assert_eq!(study.labels(), ["none", "haml", "sepbit", "oracle"]);
+    }
+
+    #[test]
+    fn titles_are_names_of_files_up_to_the_first_dot() {
+        assert_eq!(result("/tmp/a/hot.csv.zst", &[]).title(), "hot");
+        assert_eq!(result("prn_1", &[]).title(), "prn_1");
+    }
+}
