@@ -31,11 +31,12 @@ use crate::gc::VictimRules;
 use crate::layout::{BlockRef, Phys};
 use crate::page_table::EntryRef;
 use page_set::PageSet;
-use permutation::{Permutation, mix};
+use permutation::Permutation;
 use plane::{Group, PlaneContent};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
 use ssdtune_model::config::GcPolicy;
+use ssdtune_model::scramble;
 use stationary::Stationary;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -212,7 +213,7 @@ impl Ftl {
         let target = (pages as f64 * share.unwrap_or(&0.0).clamp(0.0, 1.0)) as u64;
         let footprint = spec.footprints.get(tenant).map_or(&[][..], Vec::as_slice);
         let members = PageSet::covering(footprint, target, pages);
-        let key = mix(spec.seed ^ (tenant as u64 + 1).rotate_left(40));
+        let key = scramble(spec.seed ^ (tenant as u64 + 1).rotate_left(40));
         let random = owner.dynamic && spec.start == Start::Steady && members.len() > 0;
         TenantContent {
             scatter: random.then(|| Permutation::new(members.len(), key)),

@@ -10,6 +10,8 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ndarray::{Array1, Array2, s};
+use rand_xoshiro::SplitMix64;
+use rand08::{RngCore, SeedableRng};
 use rustix::time::{ClockId, clock_gettime};
 use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales};
 use ssdtune_learn::kmeans::{Init, KMeansParams};
@@ -39,26 +41,26 @@ fn least<R>(name: &str, runs: usize, mut work: impl FnMut() -> R) {
     println!("{name}: least of {runs}: {wall:.4} ms, processor time {cpu:.4} ms");
 }
 
-struct SplitMix(u64);
+struct Uniform(SplitMix64);
 
-impl SplitMix {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 * 2f64.powi(-53)
+impl Uniform {
+    fn seeded(seed: u64) -> Self {
+        Self(SplitMix64::seed_from_u64(seed))
+    }
+
+    fn draw(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * 2f64.powi(-53)
     }
 
     fn matrix(&mut self, rows: usize, columns: usize) -> Array2<f64> {
-        Array2::from_shape_simple_fn((rows, columns), || self.uniform())
+        Array2::from_shape_simple_fn((rows, columns), || self.draw())
     }
 }
 
-fn smooth(draw: &mut SplitMix, x: &Array2<f64>) -> Array1<f64> {
+fn smooth(draw: &mut Uniform, x: &Array2<f64>) -> Array1<f64> {
     x.rows()
         .into_iter()
-        .map(|r| (6.0 * r[0]).sin() + r[1] * r[1] + 0.1 * (draw.uniform() - 0.5))
+        .map(|r| (6.0 * r[0]).sin() + r[1] * r[1] + 0.1 * (draw.draw() - 0.5))
         .collect()
 }
 
@@ -76,9 +78,9 @@ fn scikit_learn(_: &mut Criterion) {
 fn gaussian_process(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("gp");
     group.sample_size(10);
-    let asked = SplitMix(21).matrix(1000, 58);
+    let asked = Uniform::seeded(21).matrix(1000, 58);
     for rows in [100, 300] {
-        let mut draw = SplitMix(20);
+        let mut draw = Uniform::seeded(20);
         let x = draw.matrix(rows, 58);
         let y = smooth(&mut draw, &x);
         // scikit-learn's start: unit variances halved, length 3, alpha 1, noise 0.01.
@@ -143,11 +145,11 @@ fn gaussian_process(criterion: &mut Criterion) {
 }
 
 fn clusters_and_components(criterion: &mut Criterion) {
-    let mut draw = SplitMix(22);
+    let mut draw = Uniform::seeded(22);
     let centres = draw.matrix(6, 2) * 10.0;
     let mut points = Array2::zeros((2560, 2));
     for ((row, column), cell) in points.indexed_iter_mut() {
-        let noise = draw.uniform() + draw.uniform() + draw.uniform() - 1.5;
+        let noise = draw.draw() + draw.draw() + draw.draw() - 1.5;
         *cell = centres[[row % 6, column]] + 2.0 * noise;
     }
     let start = points.slice(s![..6, ..]).to_owned();
@@ -168,7 +170,7 @@ fn clusters_and_components(criterion: &mut Criterion) {
     group.bench_function("kmeans/2560x2_k6_10_starts", |b| {
         b.iter(|| cold.fit(black_box(points.view())).unwrap());
     });
-    let wide = SplitMix(24).matrix(400, 12_000);
+    let wide = Uniform::seeded(24).matrix(400, 12_000);
     let pca = PcaParams::new(5);
     let explained: f64 = pca.fit(wide.view()).unwrap().explained_variance_ratio().iter().sum();
     println!("pca/400x12000: {:.4} of the variance in 5 components", explained);
@@ -182,7 +184,7 @@ fn clusters_and_components(criterion: &mut Criterion) {
 fn regressions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("regression");
     group.sample_size(10);
-    let mut draw = SplitMix(25);
+    let mut draw = Uniform::seeded(25);
     let x = draw.matrix(2000, 8);
     let y = smooth(&mut draw, &x);
     group.bench_function("ridge/2000x8", |b| {
@@ -204,10 +206,9 @@ fn regressions(criterion: &mut Criterion) {
 
 /// A network of random weights, by way of its serialised form: inference needs no libtorch.
 fn network(inputs: usize, hidden: usize, outputs: usize) -> MlpModel {
-    let mut draw = SplitMix(26);
+    let mut draw = Uniform::seeded(26);
     let mut layer = |from: usize, to: usize| {
-        let mut cells =
-            |count: usize| (0..count).map(|_| draw.uniform() - 0.5).collect::<Vec<f64>>();
+        let mut cells = |count: usize| (0..count).map(|_| draw.draw() - 0.5).collect::<Vec<f64>>();
         let (weights, bias) = (cells(from * to), cells(to));
         format!(r#"{{"inputs":{from},"weights":{weights:?},"bias":{bias:?}}}"#)
     };
@@ -219,7 +220,7 @@ fn network(inputs: usize, hidden: usize, outputs: usize) -> MlpModel {
 fn perceptron(criterion: &mut Criterion) {
     let model = network(9, 64, 42);
     let (row, mut buffer) =
-        (SplitMix(27).matrix(1, 9).into_raw_vec_and_offset().0, Buffer::default());
+        (Uniform::seeded(27).matrix(1, 9).into_raw_vec_and_offset().0, Buffer::default());
     least("mlp/infer_9_64_42, 1000 times", 100, || {
         (0..1000).map(|_| model.predict_one(black_box(&row), &mut buffer).unwrap()[0]).sum::<f64>()
     });
@@ -235,12 +236,12 @@ fn perceptron(criterion: &mut Criterion) {
 fn train_perceptron() {
     use ssdtune_learn::metrics::accuracy;
     use ssdtune_learn::mlp::{Activation, MlpParams, Optimiser, Targets};
-    let mut draw = SplitMix(28);
+    let mut draw = Uniform::seeded(28);
     let centres = draw.matrix(42, 9);
     let mut sample = |rows: usize| {
         let labels: Vec<usize> = (0..rows).map(|row| row % 42).collect();
         let x = Array2::from_shape_fn((rows, 9), |(row, column)| {
-            let noise = draw.uniform() + draw.uniform() + draw.uniform() - 1.5;
+            let noise = draw.draw() + draw.draw() + draw.draw() - 1.5;
             centres[[row % 42, column]] + 0.35 * noise
         });
         (x, labels)

@@ -3,6 +3,8 @@
 //! `tests/reference/learn_sklearn.py` records them and draws the same inputs from SplitMix64.
 
 use ndarray::{Array1, Array2, ArrayView2};
+use rand_xoshiro::SplitMix64;
+use rand08::{RngCore, SeedableRng};
 use serde::Deserialize;
 use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales, PriorMean};
 use ssdtune_learn::kmeans::KMeansParams;
@@ -96,25 +98,25 @@ fn recorded() -> Recorded {
     serde_json::from_str(include_str!("../../../tests/reference/learn_sklearn.json")).unwrap()
 }
 
-struct SplitMix(u64);
+struct Uniform(SplitMix64);
 
-impl SplitMix {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 * 2f64.powi(-53)
+impl Uniform {
+    fn seeded(seed: u64) -> Self {
+        Self(SplitMix64::seed_from_u64(seed))
+    }
+
+    fn draw(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * 2f64.powi(-53)
     }
 
     fn matrix(&mut self, rows: usize, columns: usize) -> Array2<f64> {
-        Array2::from_shape_simple_fn((rows, columns), || self.uniform())
+        Array2::from_shape_simple_fn((rows, columns), || self.draw())
     }
 }
 
-fn smooth(draw: &mut SplitMix, x: &Array2<f64>) -> Array1<f64> {
+fn smooth(draw: &mut Uniform, x: &Array2<f64>) -> Array1<f64> {
     let value = |r: ndarray::ArrayView1<'_, f64>| {
-        (6.0 * r[0]).sin() + r[1] * r[1] + 0.1 * (draw.uniform() - 0.5)
+        (6.0 * r[0]).sin() + r[1] * r[1] + 0.1 * (draw.draw() - 0.5)
     };
     x.rows().into_iter().map(value).collect()
 }
@@ -126,7 +128,7 @@ fn close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
 #[test]
 fn gaussian_process_likelihoods_and_predictions() {
     for case in recorded().gp {
-        let mut draw = SplitMix(case.seed);
+        let mut draw = Uniform::seeded(case.seed);
         let x = draw.matrix(case.rows, case.columns);
         let asked = draw.matrix(7, case.columns);
         let y = smooth(&mut draw, &x);
@@ -162,7 +164,7 @@ fn gaussian_process_likelihoods_and_predictions() {
 #[test]
 fn gaussian_process_training() {
     for case in recorded().gp_trained {
-        let mut draw = SplitMix(case.seed);
+        let mut draw = Uniform::seeded(case.seed);
         let x = draw.matrix(case.rows, case.columns);
         let y = smooth(&mut draw, &x);
         let mean = y.sum() / y.len() as f64;
@@ -179,7 +181,7 @@ fn gaussian_process_training() {
 #[test]
 fn gaussian_process_training_from_one_start() {
     for case in recorded().gp_one_start {
-        let mut draw = SplitMix(case.seed);
+        let mut draw = Uniform::seeded(case.seed);
         let x = draw.matrix(case.rows, case.columns);
         let y = smooth(&mut draw, &x);
         let start = Hyperparameters {
@@ -200,11 +202,11 @@ fn gaussian_process_training_from_one_start() {
 }
 
 fn blobs(case: &KMeansCase) -> Array2<f64> {
-    let mut draw = SplitMix(case.seed);
+    let mut draw = Uniform::seeded(case.seed);
     let centres = draw.matrix(case.groups, case.columns) * 10.0;
     let mut x = Array2::zeros((case.rows, case.columns));
     for ((row, column), cell) in x.indexed_iter_mut() {
-        let noise = draw.uniform() + draw.uniform() + draw.uniform() - 1.5;
+        let noise = draw.draw() + draw.draw() + draw.draw() - 1.5;
         *cell = centres[[row % case.groups, column]] + 2.0 * noise;
     }
     x
@@ -222,7 +224,7 @@ fn kmeans_inertia_is_within_half_a_percent() {
 #[test]
 fn principal_components() {
     for case in recorded().pca {
-        let mut draw = SplitMix(case.seed);
+        let mut draw = Uniform::seeded(case.seed);
         let directions = draw.matrix(9, case.columns) - 0.5;
         let mut weights = draw.matrix(case.rows, 9) - 0.5;
         let noise = draw.matrix(case.rows, case.columns) - 0.5;
@@ -253,7 +255,7 @@ fn principal_components() {
 #[test]
 fn ridge_coefficients() {
     for case in recorded().ridge {
-        let mut draw = SplitMix(case.seed);
+        let mut draw = Uniform::seeded(case.seed);
         let x = draw.matrix(case.rows, case.columns);
         let y = smooth(&mut draw, &x);
         let model = RidgeParams::new(case.penalty).fit(x.view(), y.view()).unwrap();
@@ -266,7 +268,7 @@ fn ridge_coefficients() {
 
 /// Friedman's functions with noise of at most 5 %.
 fn friedman(function: u32, seed: u64, rows: usize) -> (Array2<f64>, Array1<f64>) {
-    let mut draw = SplitMix(seed);
+    let mut draw = Uniform::seeded(seed);
     let mut x = draw.matrix(rows, if function == 1 { 10 } else { 4 });
     if function > 1 {
         let (widths, lows) = ([100.0, 520.0 * PI, 1.0, 10.0], [1.0, 40.0 * PI, 0.0, 1.0]);
@@ -281,7 +283,7 @@ fn friedman(function: u32, seed: u64, rows: usize) -> (Array2<f64>, Array1<f64>)
         if function == 2 { a.hypot(b) } else { 1.0 + (b / a).atan() }
     };
     let y: Vec<f64> = x.rows().into_iter().map(clean).collect();
-    let y = y.into_iter().map(|value| value * (0.95 + 0.1 * draw.uniform())).collect();
+    let y = y.into_iter().map(|value| value * (0.95 + 0.1 * draw.draw())).collect();
     (x, y)
 }
 
@@ -320,10 +322,10 @@ fn trees_err_no_more_than_the_reference() {
 /// Ten overlapping groups in 9 dimensions.
 #[cfg(feature = "torch")]
 fn ten_classes(seed: u64, rows: usize) -> (Array2<f64>, Vec<usize>) {
-    let centres = SplitMix(40).matrix(10, 9) * 4.0;
-    let mut draw = SplitMix(seed);
+    let centres = Uniform::seeded(40).matrix(10, 9) * 4.0;
+    let mut draw = Uniform::seeded(seed);
     let x = Array2::from_shape_fn((rows, 9), |(row, column)| {
-        let noise: f64 = (0..6).map(|_| draw.uniform()).sum::<f64>() - 3.0;
+        let noise: f64 = (0..6).map(|_| draw.draw()).sum::<f64>() - 3.0;
         centres[[row % 10, column]] + 1.4 * noise
     });
     (x, (0..rows).map(|row| row % 10).collect())

@@ -10,7 +10,7 @@
 
 use crate::energy::Work;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, Nanos, split_mix};
 
 /// The least share of a time that wear leaves of it.
 const LEAST: f64 = 0.1;
@@ -73,8 +73,8 @@ impl Ageing {
             return 0;
         }
         // 53 bits, as a number below 1.
-        let draw =
-            (mix(self.seed ^ mix(page ^ mix(erases.into()))) >> 11) as f64 / (1_u64 << 53) as f64;
+        let mixed = split_mix(self.seed ^ split_mix(page ^ split_mix(erases.into())));
+        let draw = (mixed >> 11) as f64 / (1_u64 << 53) as f64;
         let mut left = fails;
         let mut retries = 0;
         while retries < self.retries_max && draw < left {
@@ -83,14 +83,6 @@ impl Ageing {
         }
         retries
     }
-}
-
-/// The finaliser of SplitMix64.
-fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]

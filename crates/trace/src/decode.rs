@@ -10,7 +10,7 @@ use crate::reader::{ReadOptions, ReadStats};
 use crate::request::{Op, Request, TenantId};
 use crate::text::{Fault, Field, Fields};
 use memchr::{memchr, memchr_iter, memrchr};
-use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
+use ssdtune_model::{GOLDEN_STEP, Nanos, SECTOR_BYTES, Sectors};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -116,7 +116,7 @@ impl DeviceTable {
 
     #[inline(always)]
     fn slot(word: u64) -> usize {
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+        (word.wrapping_mul(GOLDEN_STEP) >> 56) as usize
     }
 
     /// What is known of a name of at most seven bytes, packed: the first byte lowest, one more than the length

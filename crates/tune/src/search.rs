@@ -44,7 +44,7 @@ use judge::Judge;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{CheckedConfig, DeviceConfig};
+use ssdtune_model::{CheckedConfig, DeviceConfig, GOLDEN_STEP, scramble};
 use std::fmt;
 
 /// What is wanted.
@@ -284,12 +284,7 @@ pub enum SearchError {
 
 /// The generator of one decision.
 pub(crate) fn stream(seed: u64, iteration: u64, slot: u64) -> Pcg64Mcg {
-    let mix = |mut x: u64| {
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    };
-    let step = |hash: u64, word: u64| mix(hash.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ mix(word));
+    let step = |hash: u64, word| scramble(hash.wrapping_add(GOLDEN_STEP) ^ scramble(word));
     Pcg64Mcg::seed_from_u64(step(step(step(0, seed), iteration), slot))
 }
 

@@ -4,11 +4,12 @@
 //! Initial mappings are older than every mapping used since. The [`CacheStatus`] beside a page's
 //! entry says whether its mapping still is one.
 
-use super::permutation::{Permutation, mix};
+use super::permutation::Permutation;
 use super::{ComputedContent, Start};
 use crate::ftl::Ftl;
 use crate::page_table::{CacheStatus, EntryRef};
 use serde::{Deserialize, Serialize};
+use ssdtune_model::scramble;
 
 /// The initial mappings of one cache, numbered in the order in which they leave it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -99,7 +100,7 @@ impl Ftl {
             let pages =
                 content.sharers(index, caches).map(|tenant| content.members(tenant).len()).sum();
             let end = u64::from(cache.capacity()).min(pages);
-            let key = mix(content.seed ^ (index as u64 + 1).rotate_left(52));
+            let key = scramble(content.seed ^ (index as u64 + 1).rotate_left(52));
             let order = match start {
                 Start::Steady if pages > 0 => Order::Random(Permutation::new(pages, key)),
                 Start::Steady => Order::From(0),

@@ -6,6 +6,7 @@
 //! steps are needed.
 
 use serde::{Deserialize, Serialize};
+use ssdtune_model::{GOLDEN_STEP, scramble};
 
 /// A permutation of `0..size`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -18,25 +19,17 @@ pub(crate) struct Permutation {
 
 const ROUNDS: u64 = 6;
 
-/// Turns a number into one that looks random: the finaliser of SplitMix64.
-#[inline]
-pub(crate) fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
-}
-
 impl Permutation {
     pub fn new(size: u64, key: u64) -> Self {
         let bits = (u64::BITS - size.saturating_sub(1).leading_zeros()).max(2);
-        Self { size, key: mix(key), high_bits: bits / 2, low_bits: bits - bits / 2 }
+        Self { size, key: scramble(key), high_bits: bits / 2, low_bits: bits - bits / 2 }
     }
 
     /// What one round adds to a half of the number, computed from the other half.
     #[inline]
     fn noise(&self, round: u64, half: u64) -> u64 {
         let mixed = (half ^ self.key.rotate_left(round as u32 * 11)).wrapping_add(round + 1);
-        let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = mixed.wrapping_mul(GOLDEN_STEP);
         (mixed ^ (mixed >> 29)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
     }
 

@@ -2,14 +2,14 @@
 //! are.
 
 use super::page_set::PageSet;
-use super::permutation::{Permutation, mix};
+use super::permutation::Permutation;
 use super::{Distributions, InitialContent, Start};
 use crate::block::{FrontierId, Plane, PlaneSummary};
 use crate::error::FtlError;
 use crate::ftl::Ftl;
 use crate::gc::VictimRules;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::PlaneId;
+use ssdtune_model::{PlaneId, scramble};
 use std::cmp::Reverse;
 
 /// The pages that one tenant has in a plane.
@@ -105,9 +105,9 @@ impl Ftl {
         content.first = plane.opened_blocks();
         content.pages = pages as u32;
         content.shuffled = spec.start == Start::Steady;
-        content.seed = mix(spec.seed ^ (u64::from(id.0) << 20));
+        content.seed = scramble(spec.seed ^ (u64::from(id.0) << 20));
         for group in &mut content.groups {
-            let key = mix(content.seed ^ (group.tenant as u64 + 1));
+            let key = scramble(content.seed ^ (group.tenant as u64 + 1));
             open_frontiers(group, spec.start, pages, key, self.config.eager_frontiers);
             if content.shuffled {
                 group.shuffle = Some(Permutation::new(group.members.len(), key));
@@ -171,7 +171,8 @@ fn open_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: 
         }
         Start::Steady if held >= OPEN_FROM * pages && pages > 1 => {
             for frontier in [FrontierId::DATA, FrontierId::MOVED] {
-                let filled = 1 + mix(key ^ ((frontier.index() as u64 + 1) << 32)) % (pages - 1);
+                let filled =
+                    1 + scramble(key ^ ((frontier.index() as u64 + 1) << 32)) % (pages - 1);
                 group.open.push((frontier, filled as u32));
             }
         }
@@ -220,7 +221,7 @@ impl PlaneContent {
                 });
                 group.ages.extend(ages);
                 // A golden-section walk spreads the draws evenly over all ages and all counts.
-                let offset = mix(seed ^ index as u64) as f64 / u64::MAX as f64;
+                let offset = scramble(seed ^ index as u64) as f64 / u64::MAX as f64;
                 let draw = |block: &u32| {
                     let chance = f64::from(*block).mul_add(0.618_033_988_749_895, offset).fract();
                     stationary.valid(older(block), chance)
@@ -351,7 +352,7 @@ fn balance(valid: &mut [u32], target: u64, pages: u32, seed: u64) {
     let sum: u64 = valid.iter().map(|&count| u64::from(count)).sum();
     let blocks = valid.len();
     let mut missing = target as i64 - sum as i64;
-    let mut at = mix(seed) as usize % blocks;
+    let mut at = scramble(seed) as usize % blocks;
     while missing != 0 {
         let count = &mut valid[at];
         if missing > 0 && *count < pages {

@@ -12,8 +12,8 @@
 //!
 //! A reference costs one hash; a sampled one a hash look-up and two Fenwick walks of log2(sample) steps.
 
-use super::super::workload::seed::mix;
 use serde::Serialize;
+use ssdtune_model::split_mix;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -123,7 +123,7 @@ impl Shards {
     /// A reference to a page.
     pub fn push(&mut self, page: u64) {
         self.references += 1;
-        let hash = mix(page);
+        let hash = split_mix(page);
         if hash >= self.threshold {
             return;
         }

@@ -155,7 +155,7 @@ fn a_small_sample_stays_within_its_bound() {
     let mut state = 1u64;
     let mut references = Vec::new();
     for _ in 0..300_000 {
-        state = crate::workload::seed::mix(state);
+        state = ssdtune_model::split_mix(state);
         let unit = (state >> 11) as f64 / (1u64 << 53) as f64;
         references.push((unit * unit * 50_000.0) as u64);
     }

@@ -209,7 +209,7 @@ impl Scramble {
 /// 32 bits that depend on all of `x`.
 #[inline]
 fn hash(x: u64) -> u64 {
-    let mixed = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = x.wrapping_mul(ssdtune_model::GOLDEN_STEP);
     (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
 }
 

@@ -7,6 +7,7 @@
 
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
+use ssdtune_model::split_mix;
 
 /// What a generated trace may be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,24 +62,16 @@ impl Seed {
         let mut low = fnv1a(0xcbf2_9ce4_8422_2325, model.as_bytes());
         low = fnv1a(low, &(tenant as u64).to_le_bytes());
         low = fnv1a(low, purpose.as_bytes());
-        let high = mix(self.index ^ mix(low));
-        let state = (u128::from(high) << 64) | u128::from(mix(low ^ high));
+        let high = split_mix(self.index ^ split_mix(low));
+        let state = (u128::from(high) << 64) | u128::from(split_mix(low ^ high));
         // The two low bits carry the set, so increments of different sets never meet.
-        let increment = (u128::from(mix(low)) << 2) | self.set as u128;
+        let increment = (u128::from(split_mix(low)) << 2) | self.set as u128;
         Pcg64::new(state, increment)
     }
 }
 
 fn fnv1a(seed: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(seed, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// The finaliser of SplitMix64: every input bit reaches every output bit.
-pub(crate) const fn mix(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]
