@@ -23,12 +23,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod agreement;
 mod device;
 mod format;
+pub mod pair;
 pub mod result;
 pub mod scenario;
 #[doc(hidden)]
 pub mod testing;
+mod trace_files;
 mod workload;
 mod xml;
 

@@ -15,7 +15,6 @@ mod interrupt;
 #[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod models;
 mod outcome;
-mod pair;
 mod preparation;
 mod progress;
 mod table;

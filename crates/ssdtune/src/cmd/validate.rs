@@ -1,27 +1,19 @@
 //! `ssdtune validate`: agreement with a battery of results recorded with MQSim.
 //!
-//! A battery is a folder with `cases.json` and the files it names. Every case is run with the peculiarities
-//! of MQSim reproduced, and compared figure by figure by the rules of its tier (see `compare`); what MQSim's
-//! defects make different on purpose stands in `docs/mqsim-differences.md`.
+//! The rules are those of [`ssdtune_mqsim::agreement`]; here are the arguments and the printing.
 
-mod battery;
-mod compare;
-mod measure;
-mod rank;
 mod show;
-mod summary;
 
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
 use anyhow::anyhow;
-use battery::{Battery, Case};
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_mqsim::agreement::{Battery, Case, CaseResult, Status, Summary, run_case};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use summary::{CaseResult, Status, Summary};
 
 /// Arguments of `ssdtune validate`.
 #[derive(Debug, clap::Args)]
@@ -59,7 +51,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             .enumerate()
             .map(|(index, case)| {
                 let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
-                let result = measure::case(&battery, case, deferred.flag(), &tell);
+                let result = run_case(&battery, case, deferred.flag(), &tell);
                 tell(1.0, 0);
                 result
             })

@@ -7,7 +7,6 @@ use crate::context::Context;
 use crate::device::{self, Override};
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
-use crate::pair;
 use anyhow::anyhow;
 use rayon::prelude::*;
 use ssdtune_experiment::{
@@ -15,6 +14,7 @@ use ssdtune_experiment::{
 };
 use ssdtune_model::source::Loaded;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue};
+use ssdtune_mqsim::pair;
 use ssdtune_sim::{Places, Replay, Simulator, Tenant};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::Seed;
@@ -223,8 +223,8 @@ fn mqsim_groups(
     config: &DeviceConfig,
     context: &Context,
 ) -> Outcome<Vec<Group>> {
-    let (scenarios, notes) = pair::read_workload(workload, config).map_err(device::failure)?;
-    for note in notes {
+    let read = pair::read_scenarios(workload, &config.geometry()).map_err(device::failure)?;
+    for note in read.notes {
         context.note(format_args!("{}: {note}", workload.display()));
     }
     let checked = config.check().map_err(Failure::usage)?;
@@ -243,7 +243,7 @@ fn mqsim_groups(
             flows: experiment.flows.into_iter().map(flow).collect(),
         })
     };
-    scenarios.iter().map(group).collect()
+    read.value.iter().map(group).collect()
 }
 
 fn own_groups(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Vec<Group>> {

@@ -1,11 +1,9 @@
 //! The verdict for people: by tier, by group, then the cases that differ, worst first.
 
-use super::battery::Tier;
-use super::compare::{Agreement, Difference};
-use super::summary::{CaseResult, Status, Summary, Tally};
 use crate::context::{Context, Level};
 use crate::outcome::Outcome;
 use crate::table;
+use ssdtune_mqsim::agreement::{Agreement, CaseResult, Difference, Status, Summary, Tally, Tier};
 
 /// Cases that are listed by default.
 const LISTED: usize = 30;

@@ -1,23 +1,24 @@
-//! The verdict over all cases.
+//! The verdict over many cases, by tier and by group.
 
-use super::battery::{Case, Metrics, Tier};
+use super::battery::{Case, Tier};
 use super::compare::Agreement;
-use super::rank::{Point, Rank, ranks};
+use super::metrics::Metrics;
+use super::rank::{RankCorrelation, RankedCase, ranks};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The median error that tight cases may have.
+/// The largest median error of the tight cases that passes.
 const TIGHT_MEDIAN_MAX: f64 = 0.01;
 
 /// What became of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Status {
+pub enum Status {
     /// It was run.
     Ok,
-    /// A trace is absent.
+    /// A trace is absent, or the caller asked to stop.
     Skipped,
-    /// It needs what ssdtune does not simulate.
+    /// It needs something that ssdtune does not simulate.
     Unsupported,
     /// One of its files is faulty.
     Invalid,
@@ -25,35 +26,44 @@ pub(super) enum Status {
     Failed,
 }
 
-/// The simulator's own cost.
+/// The resources that running a case took.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Host {
-    /// Seconds it took, parsing included, other cases running beside it.
-    pub(super) wall_s: f64,
+pub struct Cost {
+    /// Seconds by the wall clock, reading its files included. Other cases may have run beside it.
+    pub wall_s: f64,
 }
 
-/// One case.
+/// One case with all that came out of it.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct CaseResult {
-    pub(super) id: String,
-    pub(super) group: String,
-    pub(super) tier: Tier,
-    pub(super) status: Status,
+pub struct CaseResult {
+    /// The case's name.
+    pub id: String,
+    /// The case's group.
+    pub group: String,
+    /// The case's tier.
+    pub tier: Tier,
+    /// What became of it.
+    pub status: Status,
+    /// Why it was not run to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) reason: Option<String>,
+    pub reason: Option<String>,
+    /// How far its figures agree with the recorded ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) agreement: Option<Agreement>,
+    pub agreement: Option<Agreement>,
+    /// Its figures.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) metrics: Option<Metrics>,
+    pub metrics: Option<Metrics>,
+    /// What running it took.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) host: Option<Host>,
+    pub host: Option<Cost>,
+    /// What it is ranked by, if its drive is a random one.
     #[serde(skip)]
-    pub(super) rank: Option<Point>,
+    pub rank: Option<RankedCase>,
 }
 
 impl CaseResult {
-    /// A case without figures.
-    pub(super) fn without(case: &Case, status: Status, reason: String) -> Self {
+    /// A case without figures, and why it has none.
+    pub fn without(case: &Case, status: Status, reason: String) -> Self {
         Self {
             id: case.id.clone(),
             group: case.group.clone(),
@@ -70,53 +80,53 @@ impl CaseResult {
 
 /// Counts and errors of several cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Tally {
-    /// Cases.
-    pub(super) cases: usize,
-    /// Run.
-    pub(super) ok: usize,
-    /// Of those run, every latency, count and row equal.
-    pub(super) identical: usize,
-    /// Of those run, within their tier's rules.
-    pub(super) passed: usize,
-    /// Of those run, outside.
-    pub(super) missed: usize,
-    /// Without their trace.
-    pub(super) skipped: usize,
-    /// Beyond what is simulated.
-    pub(super) unsupported: usize,
-    /// With faulty files.
-    pub(super) invalid: usize,
-    /// Without a result.
-    pub(super) failed: usize,
-    /// Median of the cases' errors.
-    pub(super) median_error: Option<f64>,
-    /// The largest.
-    pub(super) worst_error: Option<f64>,
-    /// Whose it is, if there is any.
-    pub(super) worst_case: Option<String>,
+pub struct Tally {
+    /// All cases.
+    pub cases: usize,
+    /// Cases that were run.
+    pub ok: usize,
+    /// Cases run whose every latency, count and row is equal to the recorded one.
+    pub identical: usize,
+    /// Cases run that keep the rules of their tier.
+    pub passed: usize,
+    /// Cases run that break the rules of their tier.
+    pub missed: usize,
+    /// Cases skipped.
+    pub skipped: usize,
+    /// Cases beyond what is simulated.
+    pub unsupported: usize,
+    /// Cases with faulty files.
+    pub invalid: usize,
+    /// Cases whose simulation did not end as it should.
+    pub failed: usize,
+    /// Median of the relative differences of the cases that were run ([`Agreement::error`]).
+    pub median_error: Option<f64>,
+    /// The largest of these differences.
+    pub worst_error: Option<f64>,
+    /// The case with the largest difference, if any case differs.
+    pub worst_case: Option<String>,
 }
 
-/// The verdict.
+/// The verdict over many cases.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Summary {
-    /// Everything that was run agrees, and something was run.
-    pub(super) pass: bool,
-    /// Why not.
-    pub(super) reasons: Vec<String>,
-    /// Over all cases.
-    pub(super) total: Tally,
-    /// By tier.
-    pub(super) tiers: BTreeMap<&'static str, Tally>,
-    /// By group.
-    pub(super) groups: BTreeMap<String, Tally>,
-    /// Rank correlations over the random configurations.
-    pub(super) ranks: Vec<Rank>,
+pub struct Summary {
+    /// Something was run, and everything that was run agrees.
+    pub pass: bool,
+    /// Why it does not pass.
+    pub reasons: Vec<String>,
+    /// Counts over all cases.
+    pub total: Tally,
+    /// Counts over each tier.
+    pub tiers: BTreeMap<&'static str, Tally>,
+    /// Counts over each group.
+    pub groups: BTreeMap<String, Tally>,
+    /// Rank correlations over the random drives.
+    pub ranks: Vec<RankCorrelation>,
 }
 
 impl Summary {
     /// The verdict over these cases.
-    pub(super) fn of(cases: &[CaseResult]) -> Self {
+    pub fn of(cases: &[CaseResult]) -> Self {
         let mut tiers = BTreeMap::new();
         for tier in Tier::ALL {
             let tally = tally(cases.iter().filter(|case| case.tier == tier));
@@ -130,7 +140,7 @@ impl Summary {
         }
         let groups =
             groups.into_iter().map(|(name, cases)| (name, tally(cases.into_iter()))).collect();
-        let points: Vec<&Point> = cases.iter().filter_map(|case| case.rank.as_ref()).collect();
+        let points: Vec<&RankedCase> = cases.iter().filter_map(|case| case.rank.as_ref()).collect();
         let mut summary = Self {
             pass: false,
             reasons: Vec::new(),
@@ -185,7 +195,7 @@ fn tally<'a>(cases: impl Iterator<Item = &'a CaseResult>) -> Tally {
         }
         let Some(agreement) = &case.agreement else { continue };
         tally.identical += usize::from(agreement.identical);
-        // Informative cases are judged by nobody.
+        // Informative cases are not judged.
         if case.tier != Tier::Informative {
             tally.passed += usize::from(agreement.pass);
             tally.missed += usize::from(!agreement.pass);

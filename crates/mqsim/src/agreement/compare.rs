@@ -1,31 +1,32 @@
-//! Compares what a case gave with what was recorded, by the rules of its tier.
+//! Compares the figures of a run with the recorded ones, by the rules of the case's tier.
 //!
-//! | tier | what must hold |
-//! |---|---|
-//! | exact | every latency figure, count of requests and commands, and row is equal |
-//! | tight | device response: mean within 3 %, p99 within 5 %; IOPS within 3 %; each flash command count within 1 %; every request served |
-//! | loose | write amplification, moved pages and erases within 10 % |
-//! | informative | nothing |
+//! - `exact`: every latency figure, every count of requests and commands and every row is equal.
+//! - `tight`: the mean device response and IOPS within 3 %, its 99th percentile within 5 %, every
+//!   count of flash commands within 1 %, and every request served.
+//! - `loose`: write amplification, moved pages and erases within 10 %.
+//! - `informative`: nothing is judged.
 //!
-//! Recorded means and rates have three decimals: half a unit either way, and its rounding, are no difference.
+//! Recorded means and rates have three decimals. A difference of half a unit either way, which
+//! rounding alone can make, is none.
 
-use super::battery::{Case, FlashCmds, Latency, Metrics, Split, Tier};
-use super::rank::Point;
+use super::battery::{Case, Tier};
+use super::metrics::{FlashCommandCounts, Latency, Metrics, Split};
 use serde::Serialize;
 
-/// What a figure is, so far as rules differ.
+/// The kinds of figures between which the rules differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
-    /// Requests served, and when.
+    /// Number of requests.
     Served,
-    /// Mean device response of a direction.
+    /// Mean device response over all requests, reads or writes.
     Mean,
-    /// Its 99th percentile.
+    /// 99th percentile of the device response.
     P99,
     /// Any other latency figure.
     Latency,
+    /// Requests per second.
     Iops,
-    /// Flash commands.
+    /// Number of flash commands.
     Command,
     /// Rows of single requests.
     Row,
@@ -42,19 +43,19 @@ impl Class {
     }
 }
 
-/// One figure, recorded and ours.
+/// One figure, as MQSim recorded it and as ssdtune has it.
 struct Figure {
     name: String,
     class: Class,
     recorded: f64,
-    /// `None`: we have no such figure.
+    /// `None` if ssdtune has no such figure.
     ours: Option<f64>,
-    /// Differences up to this come from the rounding of the record.
+    /// The largest difference that the rounding of the recorded figure explains.
     rounding: f64,
 }
 
 impl Figure {
-    /// The relative difference; a figure we do not have, or should not have, is wholly wrong.
+    /// The relative difference. It is 1 for a figure that one side has and the other does not.
     fn error(&self) -> f64 {
         let Some(ours) = self.ours else { return 1.0 };
         let difference = (ours - self.recorded).abs();
@@ -67,7 +68,7 @@ impl Figure {
         }
     }
 
-    /// What its tier allows; `None` if the tier does not judge it.
+    /// The largest relative difference that a tier allows; `None` if the tier does not judge it.
     fn limit(&self, tier: Tier) -> Option<f64> {
         match (tier, self.class) {
             (Tier::Exact, class) => class.is_exact().then_some(0.0),
@@ -81,41 +82,41 @@ impl Figure {
     }
 }
 
-/// A figure that is further off than its tier allows, or is shown for its own sake.
+/// A figure that differs.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Difference {
-    /// Which, as in `device_response_ns.read.p99`.
-    pub(crate) figure: String,
-    /// What MQSim had.
-    pub(crate) recorded: f64,
-    /// What ssdtune has; `null` if it has nothing like it.
-    pub(crate) ours: Option<f64>,
+pub struct Difference {
+    /// The figure's name, as in `device_response_ns.read.p99`.
+    pub figure: String,
+    /// MQSim's value.
+    pub recorded: f64,
+    /// ssdtune's value; `null` if it has no such figure.
+    pub ours: Option<f64>,
     /// The relative difference.
-    pub(crate) error: f64,
-    /// What the tier allows; `null` if it does not judge it.
-    pub(crate) allowed: Option<f64>,
+    pub error: f64,
+    /// The relative difference that the tier allows; `null` if it does not judge the figure.
+    pub allowed: Option<f64>,
 }
 
-/// How far a case agrees.
+/// How far the figures of a case agree with the recorded ones.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Agreement {
-    /// Its tier's rules hold.
-    pub(crate) pass: bool,
-    /// Every latency, count and row is equal.
-    pub(crate) identical: bool,
-    /// Figures compared.
-    pub(crate) figures: usize,
-    /// The figure the tier's median is taken of: mean response and IOPS (the larger error), for loose cases
-    /// the worst of what they judge.
-    pub(crate) error: f64,
-    /// Figures further off than allowed, worst first.
-    pub(crate) misses: Vec<Difference>,
-    /// The figure that is furthest off of all, judged or not.
-    pub(crate) worst: Option<Difference>,
+pub struct Agreement {
+    /// The rules of the case's tier hold.
+    pub pass: bool,
+    /// Every latency, every count of requests and commands and every row is equal.
+    pub identical: bool,
+    /// Number of figures compared.
+    pub figures: usize,
+    /// The relative difference that stands for the case in medians: the larger one of mean device
+    /// response and IOPS. For exact and loose cases it is the largest of all that the tier judges.
+    pub error: f64,
+    /// Figures that differ more than the tier allows, the worst first.
+    pub misses: Vec<Difference>,
+    /// The figure with the largest relative difference, judged or not; `null` if none differs.
+    pub worst: Option<Difference>,
 }
 
-/// Compares.
-pub(crate) fn compare(case: &Case, ours: &Metrics) -> Agreement {
+/// Compares the figures of a run with those recorded for its case.
+pub fn compare(case: &Case, ours: &Metrics) -> Agreement {
     let figures = figures(&case.metrics, ours);
     let difference = |figure: &Figure| Difference {
         figure: figure.name.clone(),
@@ -147,9 +148,10 @@ pub(crate) fn compare(case: &Case, ours: &Metrics) -> Agreement {
     }
 }
 
-/// Half a unit of the third decimal, whichever way it was rounded, and its own rounding.
+/// What rounding to three decimals explains: a unit, in case digits were cut off, and a tenth of it
+/// for the representation in binary.
 const ROUNDING: f64 = 0.0011;
-/// Likewise of the fourth.
+/// What rounding to four decimals explains.
 const ROUNDING_4: f64 = 0.00011;
 
 fn figures(recorded: &Metrics, ours: &Metrics) -> Vec<Figure> {
@@ -203,7 +205,8 @@ fn figures(recorded: &Metrics, ours: &Metrics) -> Vec<Figure> {
     list.0
 }
 
-/// MQSim keeps 16 bits of a request's size; a record of larger ones counts bytes that were never moved.
+/// Whether the recorded bytes are the bytes moved. MQSim keeps 16 bits of a request's size, so a
+/// record of larger requests counts bytes that were never moved.
 fn sizes_are_true(recorded: &Metrics) -> bool {
     match (recorded.bytes.all, recorded.served.all) {
         (Some(bytes), Some(served)) => bytes <= served.saturating_mul(65_535 * 512),
@@ -211,6 +214,7 @@ fn sizes_are_true(recorded: &Metrics) -> bool {
     }
 }
 
+/// The figures of a case, as they are gathered.
 struct List(Vec<Figure>);
 
 impl List {
@@ -281,7 +285,7 @@ impl List {
         }
     }
 
-    fn commands(&mut self, recorded: &FlashCmds, ours: &FlashCmds) {
+    fn commands(&mut self, recorded: &FlashCommandCounts, ours: &FlashCommandCounts) {
         let parts = recorded.parts().into_iter().zip(ours.parts());
         for ((part, recorded), (_, ours)) in parts {
             // MQSim counts mapping writes when it queues them, and never serves them.
@@ -295,7 +299,8 @@ impl List {
             let class = if part == "moved_pages" { Class::Wear } else { Class::Other };
             self.count(&format!("gc.{part}"), class, theirs, our);
         }
-        let erases = |cmds: &FlashCmds| Some(cmds.erase? + cmds.erase_multiplane.unwrap_or(0));
+        let erases =
+            |cmds: &FlashCommandCounts| Some(cmds.erase? + cmds.erase_multiplane.unwrap_or(0));
         let (theirs, our) = (erases(&recorded.flash_cmds), erases(&ours.flash_cmds));
         self.count("erases", Class::Wear, theirs, our);
         if let Some(recorded) = recorded.write_amplification {
@@ -310,25 +315,6 @@ impl List {
         let name = "requests (equal rows)".to_owned();
         self.push(name, Class::Row, theirs.len() as f64, Some(equal as f64), 0.0);
     }
-}
-
-/// What a case of a random configuration is ranked by: IOPS where the load is the limit, the mean total time
-/// where arrivals are given.
-pub(super) fn rank_point(case: &Case, ours: &Metrics) -> Option<Point> {
-    case.lhs.as_ref()?;
-    let workload = case.id.rsplit_once('_')?.1.to_owned();
-    let mean = |metrics: &Metrics| metrics.end_to_end_ns.all.map(|latency| latency.mean);
-    let by_time = workload == "real";
-    let figure = |metrics: &Metrics| if by_time { mean(metrics) } else { metrics.iops.all };
-    Some(Point {
-        workload,
-        figure: if by_time { "end_to_end_ns.all.mean" } else { "iops.all" },
-        tight: case.tier <= Tier::Tight,
-        recorded: figure(&case.metrics)?,
-        ours: figure(ours)?,
-        recorded_mean_ns: mean(&case.metrics)?,
-        our_mean_ns: mean(ours)?,
-    })
 }
 
 #[cfg(test)]

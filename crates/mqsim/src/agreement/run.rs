@@ -1,85 +1,122 @@
-//! Runs one case and says what came out in the battery's own words.
+//! Runs one case and puts what came out into the words of a battery.
 
-use super::battery::{
-    Battery, Case, Cmt, FlashCmds, FlashPages, FlowMetrics, Gc, Latency, Metrics, Split,
+use super::battery::{Battery, Case};
+use super::compare::compare;
+use super::metrics::{
+    CollectionCounts, FlashCommandCounts, FlashPageCounts, FlowMetrics, Latency,
+    MappingCacheCounts, Metrics, Split,
 };
-use super::compare;
-use super::summary::{CaseResult, Host, Status};
-use crate::outcome::chain;
-use crate::pair;
-use anyhow::anyhow;
-use ssdtune_experiment::{
-    AddressFit, Experiment, Flow, KeepCompletions, Observer, Origin, RequestSource, RunOptions,
-    unsupported,
-};
+use super::rank::RankedCase;
+use super::summary::{CaseResult, Cost, Status};
+use crate::device;
+use crate::pair::{self, experiment_of, trace_file};
+use ssdtune_experiment::{Experiment, Flow, KeepCompletions, Observer, RunOptions, unsupported};
+use ssdtune_model::Faults;
+use ssdtune_model::source::LoadError;
 use ssdtune_sim::{Completion, Ending, LatencySummary, OpMetrics, Report, TenantMetrics};
 use ssdtune_trace::Op;
 use std::any::Any;
+use std::error::Error;
+use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Rows are kept of runs this short.
+/// Runs with no more requests than this keep a row for each of them.
 const ROWS_MAX: u64 = 400;
 
-/// Runs a case and compares it.
-pub(super) fn case(
+/// Why the files of a case do not make an experiment.
+#[derive(Debug, thiserror::Error)]
+enum FileError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Drive(#[from] Faults),
+    #[error("{workload}: {scenarios} scenarios; a case has one")]
+    Scenarios { workload: String, scenarios: usize },
+    #[error("{workload}: {flows} flows, and the case has {traces} traces")]
+    Flows { workload: String, flows: usize, traces: usize },
+    #[error("replay {0:?}")]
+    Replay(String),
+    #[error("the trace {0} is absent")]
+    TraceAbsent(String),
+}
+
+/// Runs a case of a battery and compares its figures with the recorded ones. `stop` is polled;
+/// `progress` is told the share of the requests that were read and how many were completed since
+/// the last time. A case that cannot be run gives a result that says why.
+pub fn run_case(
     battery: &Battery,
     case: &Case,
     stop: &AtomicBool,
     progress: &(dyn Fn(f64, u64) + Sync),
 ) -> CaseResult {
     let without = |status, reason: String| CaseResult::without(case, status, reason);
+    let interrupted = || without(Status::Skipped, "interrupted".to_owned());
     if stop.load(Ordering::Relaxed) {
-        return without(Status::Skipped, "interrupted".to_owned());
+        return interrupted();
     }
     if let Some(absent) = case.traces.iter().find(|trace| battery.trace(trace).is_none()) {
         return without(Status::Skipped, format!("the trace {absent} is absent"));
     }
     let experiment = match experiment(battery, case) {
         Ok(experiment) => experiment,
-        Err(error) => return without(Status::Invalid, chain(&error)),
+        Err(error) => return without(Status::Invalid, with_causes(&error)),
     };
     if let Some(reason) = unsupported(&experiment.device, experiment.tenants.len()) {
         return without(Status::Unsupported, reason.to_owned());
     }
     let short = case.metrics.generated <= ROWS_MAX;
     let options = RunOptions { stop, progress, exact_percentiles: true };
-    let mut kept = KeepCompletions::default();
+    let mut completions = KeepCompletions::default();
     let start = Instant::now();
-    // A broken invariant of the simulator fails this case; the others are still worth running.
-    let run = || {
-        let observers: &mut [&mut dyn Observer] = if short { &mut [&mut kept] } else { &mut [] };
-        experiment.run(&options, observers)
+    let mut run = || {
+        let mut observers: Vec<&mut dyn Observer> = Vec::new();
+        if short {
+            observers.push(&mut completions);
+        }
+        experiment.run(&options, &mut observers)
     };
-    let report = match catch_unwind(AssertUnwindSafe(run)) {
+    // A broken invariant of the simulator fails this case; the others are still worth running.
+    let report = match catch_unwind(AssertUnwindSafe(&mut run)) {
         Ok(Ok(report)) => report,
-        Ok(Err(error)) => return without(Status::Invalid, chain(&error.into())),
+        Ok(Err(error)) => return without(Status::Invalid, with_causes(&error)),
         Err(panic) => return without(Status::Failed, panic_text(&*panic)),
     };
     let wall_s = start.elapsed().as_secs_f64();
     match report.outcome {
-        Ending::Interrupted | Ending::Running => {
-            return without(Status::Skipped, "interrupted".to_owned());
-        }
-        Ending::OutOfSpace => {
-            return without(Status::Failed, report.warnings.join("; "));
-        }
+        Ending::Interrupted | Ending::Running => return interrupted(),
+        Ending::OutOfSpace => return without(Status::Failed, report.warnings.join("; ")),
         Ending::Completed => {}
     }
-    let metrics = metrics(&report, short.then_some(&kept.0));
-    let agreement = compare::compare(case, &metrics);
+    let metrics = Metrics { requests: short.then(|| rows(&completions.0)), ..metrics(&report) };
     CaseResult {
         id: case.id.clone(),
         group: case.group.clone(),
         tier: case.tier,
         status: Status::Ok,
         reason: None,
-        agreement: Some(agreement),
-        rank: compare::rank_point(case, &metrics),
+        agreement: Some(compare(case, &metrics)),
+        rank: RankedCase::of(case, &metrics),
         metrics: Some(metrics),
-        host: Some(Host { wall_s }),
+        host: Some(Cost { wall_s }),
     }
+}
+
+/// An error and its causes, each in a line of its own. A cause that the line before already says is
+/// left out.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n  cause: {said}");
+        }
+        cause = error.source();
+    }
+    text
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
@@ -88,31 +125,32 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     format!("an invariant of the simulator broke: {}", text.unwrap_or("no message"))
 }
 
-fn experiment(battery: &Battery, case: &Case) -> anyhow::Result<Experiment> {
+/// A case as an experiment: its drive and its scenario, with the case's traces instead of those that
+/// the workload file names.
+fn experiment(battery: &Battery, case: &Case) -> Result<Experiment, FileError> {
     let ssd = battery.file(&case.ssd);
     // A file of the battery is never taken for the name of a preset.
-    let device = ssdtune_mqsim::load(&ssd.display().to_string(), &[])?.config.check()?;
-    let (scenarios, _) = pair::read_workload(&battery.file(&case.workload), &device)?;
-    let [scenario] = scenarios.as_slice() else {
-        return Err(anyhow!("{}: {} scenarios; a case has one", case.workload, scenarios.len()));
+    let device = device::load(&ssd.display().to_string(), &[])?.config.check()?;
+    let read = pair::read_scenarios(&battery.file(&case.workload), &device.geometry())?;
+    let workload = || case.workload.clone();
+    let [scenario] = read.value.as_slice() else {
+        return Err(FileError::Scenarios { workload: workload(), scenarios: read.value.len() });
     };
-    if scenario.flows.len() != case.traces.len() {
-        let (flows, traces) = (scenario.flows.len(), case.traces.len());
-        return Err(anyhow!("{}: {flows} flows, and the case has {traces} traces", case.workload));
+    let (flows, traces) = (scenario.flows.len(), case.traces.len());
+    if flows != traces {
+        return Err(FileError::Flows { workload: workload(), flows, traces });
     }
-    let replay = case.replay().ok_or_else(|| anyhow!("replay {:?}", case.replay))?;
+    let replay = case.replay().ok_or_else(|| FileError::Replay(case.replay.clone()))?;
     let flow = |(index, trace): (usize, &String)| {
-        let path = battery.trace(trace).ok_or_else(|| anyhow!("the trace {trace} is absent"))?;
-        let mut source = RequestSource::new(Origin::File(path), pair::read_options());
-        source.fit = Some(AddressFit::InDrive);
-        Ok(Flow { source, replay, tenant: Some(index as u16) })
+        let path = battery.trace(trace).ok_or_else(|| FileError::TraceAbsent(trace.clone()))?;
+        Ok(Flow { source: trace_file(path), replay, tenant: Some(index as u16) })
     };
-    let flows: anyhow::Result<Vec<Flow>> = case.traces.iter().enumerate().map(flow).collect();
-    let (tenants, preparation) = (pair::tenants(scenario), pair::preparation(&device, scenario));
-    Ok(Experiment { device, tenants, flows: flows?, preparation, only: None, save: None })
+    let flows: Result<Vec<Flow>, FileError> = case.traces.iter().enumerate().map(flow).collect();
+    Ok(experiment_of(scenario, &device, flows?))
 }
 
-fn metrics(report: &Report, completions: Option<&Vec<Completion>>) -> Metrics {
+/// The figures of a report. The rows of single requests are not in it.
+fn metrics(report: &Report) -> Metrics {
     let total = &report.total;
     Metrics {
         generated: report.requests.arrived,
@@ -126,7 +164,7 @@ fn metrics(report: &Report, completions: Option<&Vec<Completion>>) -> Metrics {
         device_response_ns: latencies(total, |op| op.device_latency_ns),
         end_to_end_ns: latencies(total, |op| op.total_latency_ns),
         flash_cmds: flash_cmds(report),
-        flash_pages: FlashPages {
+        flash_pages: FlashPageCounts {
             read: Some(report.flash.pages_read),
             program: Some(
                 report.flash.pages_programmed_host
@@ -134,30 +172,30 @@ fn metrics(report: &Report, completions: Option<&Vec<Completion>>) -> Metrics {
                     + report.flash.pages_programmed_mapping,
             ),
         },
-        // An ideal table counts no look-ups; zeros would be wrong.
+        // An ideal table counts no look-ups. Zeros would say that there were none.
         cmt: match report.mapping.ideal {
-            true => Cmt::default(),
-            false => Cmt {
+            true => MappingCacheCounts::default(),
+            false => MappingCacheCounts {
                 hits: Some(report.mapping.hits),
                 misses_for_read: Some(report.mapping.misses_read),
                 misses_for_write: Some(report.mapping.misses_write),
                 misses_free: Some(report.mapping.misses_free),
             },
         },
-        gc: Gc {
+        gc: CollectionCounts {
             executions: Some(report.collection.executions),
             moved_pages: Some(report.collection.moved_pages),
             wl_executions: Some(report.collection.wear_executions),
         },
         write_amplification: Some(report.write_amplification.total),
-        requests: completions.map(|completions| rows(completions)),
+        requests: None,
         flows: flows(report),
     }
 }
 
-fn flash_cmds(report: &Report) -> FlashCmds {
+fn flash_cmds(report: &Report) -> FlashCommandCounts {
     let flash = &report.flash;
-    FlashCmds {
+    FlashCommandCounts {
         read: Some(flash.reads),
         read_multiplane: Some(flash.reads_multiplane),
         program: Some(flash.programs),
