@@ -59,7 +59,7 @@ mod warmup;
 pub use allocate::Demand;
 pub use initial_content::{Footprint, InitialContent, InitialState};
 pub use report::{
-    Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Energy, EraseBin,
+    Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Endurance, Energy, EraseBin,
     FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA, Simulation,
     TenantCollection, TenantEnergy, TenantMetrics, TenantReport, Times, UNWRITTEN_SHARE_MAX,
     UnwrittenReads, Utilisation, WriteAmplification,

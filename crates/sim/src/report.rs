@@ -5,8 +5,10 @@
 //! nothing, the latency of no request) is `null`. Energies are in joule, powers in watt.
 
 mod build;
+mod endurance;
 mod energy;
 
+pub use endurance::Endurance;
 pub use energy::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes, TenantEnergy};
 
 use crate::initial_content::InitialState;
@@ -46,6 +48,8 @@ pub struct Report {
     pub write_amplification: WriteAmplification,
     /// Garbage collection and wear levelling.
     pub collection: Collection,
+    /// How far the flash is worn, and how long it lasts under this workload.
+    pub endurance: Endurance,
     /// The cached mapping table.
     pub mapping: Mapping,
     /// The DRAM data cache.

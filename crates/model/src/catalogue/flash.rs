@@ -222,7 +222,7 @@ pub(super) const FLASH: Section = Section {
             .candidates(Steps { from: 10_000, to: 50_000, by: 10_000 }, Fixed)
             .mqsim(Group::Flash, &["Block_PE_Cycles_Limit"])
             .also(&["Block_PR_Cycles_Limit"])
-            .says("Erases a block is rated for; lifetime is reported against it."),
+            .says("Erases a block is rated for. Reports state endurance against it (`endurance`); no time depends on it."),
         row!("flash.cache_read", flash.cache_read).unless(needs_cache_reads).says(
             "Cache read: a die reads its next page while the last one's data leave the cache register.",
         ),

@@ -1,7 +1,7 @@
 //! Gathers a report from the counters of a run.
 
 use super::{
-    Busy, Capacity, Collection, DataCache, Ending, EraseBin, Mapping, OpMetrics, Report,
+    Busy, Capacity, Collection, DataCache, Ending, Endurance, EraseBin, Mapping, OpMetrics, Report,
     RequestCounts, SCHEMA, Simulation, TenantCollection, TenantEnergy, TenantMetrics, TenantReport,
     Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
@@ -50,6 +50,7 @@ impl Report {
                 config,
             ),
             collection: collection(core),
+            endurance: Endurance::default(),
             mapping: mapping(core.ftl.counters(), &stats.flash, config),
             data_cache: data_cache(&stats.counts),
             utilisation: utilisation(core),
@@ -66,6 +67,7 @@ impl Report {
                 initial_pages: core.stats.initial_pages,
             },
         };
+        report.endurance = Endurance::of(&report, config);
         report.never_fired = never_fired(&report, config, core);
         report.warnings = warnings(&report, config, core);
         report

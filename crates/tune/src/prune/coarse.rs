@@ -20,7 +20,6 @@ fn mechanism(key: &str) -> Option<&'static str> {
     match key {
         "mapping.overprovisioning" | "flash.block_erase_latency_ns" => Some("garbage collection"),
         "mapping.cmt_capacity_bytes" => Some("mapping misses"),
-        "flash.pe_cycles_limit" => Some("wear beyond the rated erases"),
         _ if starts("gc.") => Some("garbage collection"),
         _ if starts("wear.") => Some("static wear levelling"),
         _ if starts("suspension.") => Some("suspension"),
@@ -141,8 +140,6 @@ fn never(measured: &[&Measurement], mechanism: &str) -> bool {
     runs.all(|run| match mechanism {
         "garbage collection" => run.collections == 0,
         "mapping misses" => run.mapping_misses == 0,
-        // What the simulator does not report as used was not.
-        "suspension" | "wear beyond the rated erases" => true,
         name => run.never_fired.iter().any(|own| own == name),
     })
 }
