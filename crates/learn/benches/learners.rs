@@ -1,17 +1,18 @@
-//! The learners' times beside their quality and beside scikit-learn's.
+//! How long the learners take, how good their models are, and how long scikit-learn takes.
 //!
 //! ```text
 //! cargo bench -p ssdtune-learn --features torch
 //! ```
 //!
-//! Where Python has scikit-learn (`SSDTUNE_PYTHON` names the interpreter, `python3` by default),
-//! its times on the same cases are measured first, in the same run. Without the feature `torch`
-//! training is left out.
+//! If Python has scikit-learn, its times on the same cases are measured first. `SSDTUNE_PYTHON`
+//! names the interpreter; the default is `python3`. Without the feature `torch`, networks are not
+//! trained.
+
+#[path = "../tests/shared/uniform.rs"]
+mod uniform;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use ndarray::{Array1, Array2, s};
-use rand_xoshiro::SplitMix64;
-use rand08::{RngCore, SeedableRng};
+use ndarray::{Array2, s};
 use rustix::time::{ClockId, clock_gettime};
 use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales};
 use ssdtune_learn::kmeans::{Init, KMeansParams};
@@ -22,9 +23,10 @@ use ssdtune_learn::tree::{Leaves, TreeParams};
 use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
+use uniform::{Uniform, smooth};
 
-/// Prints the least wall-clock and the least processor time of single runs, beside what criterion
-/// makes of many: on a machine shared with others those two are nearest to what the work takes.
+/// Prints the least wall-clock time and the least processor time of several runs. On a shared
+/// machine they are closer to what the work takes than criterion's means.
 fn least<R>(name: &str, runs: usize, mut work: impl FnMut() -> R) {
     let processor = || {
         let now = clock_gettime(ClockId::ProcessCPUTime);
@@ -39,29 +41,6 @@ fn least<R>(name: &str, runs: usize, mut work: impl FnMut() -> R) {
     }
     let [wall, cpu] = least.map(|seconds| 1e3 * seconds);
     println!("{name}: least of {runs}: {wall:.4} ms, processor time {cpu:.4} ms");
-}
-
-struct Uniform(SplitMix64);
-
-impl Uniform {
-    fn seeded(seed: u64) -> Self {
-        Self(SplitMix64::seed_from_u64(seed))
-    }
-
-    fn draw(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * 2f64.powi(-53)
-    }
-
-    fn matrix(&mut self, rows: usize, columns: usize) -> Array2<f64> {
-        Array2::from_shape_simple_fn((rows, columns), || self.draw())
-    }
-}
-
-fn smooth(draw: &mut Uniform, x: &Array2<f64>) -> Array1<f64> {
-    x.rows()
-        .into_iter()
-        .map(|r| (6.0 * r[0]).sin() + r[1] * r[1] + 0.1 * (draw.draw() - 0.5))
-        .collect()
 }
 
 fn scikit_learn(_: &mut Criterion) {
@@ -83,7 +62,7 @@ fn gaussian_process(criterion: &mut Criterion) {
         let mut draw = Uniform::seeded(20);
         let x = draw.matrix(rows, 58);
         let y = smooth(&mut draw, &x);
-        // scikit-learn's start: unit variances halved, length 3, alpha 1, noise 0.01.
+        // The parameters at which scikit-learn starts too.
         let start = Hyperparameters {
             rbf_variance: 0.5,
             rq_variance: 0.5,
@@ -204,7 +183,7 @@ fn regressions(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A network of random weights, by way of its serialised form: inference needs no libtorch.
+/// A network of random weights, read from its stored form, so that no libtorch is needed.
 fn network(inputs: usize, hidden: usize, outputs: usize) -> MlpModel {
     let mut draw = Uniform::seeded(26);
     let mut layer = |from: usize, to: usize| {
@@ -231,7 +210,7 @@ fn perceptron(criterion: &mut Criterion) {
     train_perceptron();
 }
 
-/// Timed by hand: seconds each, and the quality is the point.
+/// Training takes seconds, so it is not left to criterion.
 #[cfg(feature = "torch")]
 fn train_perceptron() {
     use ssdtune_learn::metrics::accuracy;

@@ -44,7 +44,8 @@
 //!   never a panic.
 //! - **Stored models.** Every model implements serde's traits. It carries a [`Version`] and is
 //!   checked when it is read. For JSON, use serde_json's feature `float_roundtrip`, or the model
-//!   that is read differs in the last bits.
+//!   that is read differs in the last bits. [`ModelFile`] reads a model from a JSON file, with
+//!   errors that name the file.
 //! - **Files.** The source of each learner has the files `params`, `fit`, `model` and `errors`.
 //!
 //! # What it is not for

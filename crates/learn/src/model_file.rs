@@ -1,4 +1,4 @@
-//! Reading a trained model from a JSON file, and why a file is none.
+//! Reading a trained model from a JSON file, with errors that name the file and the remedy.
 //!
 //! A model file is one JSON document that carries a [`Version`](crate::Version). Reading it has
 //! three steps that can fail: the system reads the file, serde makes the model of its text, and the
@@ -19,34 +19,34 @@ pub enum ModelFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The file was read, and what it holds is not a sound model.
+    /// The content of the file is not a model of the expected kind.
     #[error("{} is not a {holds}: {problem}; `{written_by}` writes one", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What the file should hold.
+        /// The kind of model that the file should hold.
         holds: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the content.
         problem: String,
         /// The command that writes such files.
         written_by: &'static str,
     },
 }
 
-/// What a kind of model file holds and which command writes it: the words of its error messages.
+/// A kind of model file, described in the words of its error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelFile {
-    /// What the file holds, such as "black-box model".
+    /// The kind of model in words, such as "black-box model".
     pub holds: &'static str,
     /// The command that writes such files.
     pub written_by: &'static str,
 }
 
 impl ModelFile {
-    /// Reads a file and has its content checked; `check` says what is wrong with a model.
+    /// Reads a model from a JSON file. `check` returns what is wrong with the model, if anything.
     ///
     /// # Errors
     /// The file cannot be read, is not the JSON of such a model, or does not pass the check.

@@ -1,10 +1,9 @@
-//! The learners against scikit-learn's recorded answers.
-//!
-//! `tests/reference/learn_sklearn.py` records them and draws the same inputs from SplitMix64.
+//! The learners against answers of scikit-learn, which `tests/reference/learn_sklearn.py` records.
+
+#[path = "shared/uniform.rs"]
+mod uniform;
 
 use ndarray::{Array1, Array2, ArrayView2};
-use rand_xoshiro::SplitMix64;
-use rand08::{RngCore, SeedableRng};
 use serde::Deserialize;
 use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales, PriorMean};
 use ssdtune_learn::kmeans::KMeansParams;
@@ -13,6 +12,7 @@ use ssdtune_learn::pca::PcaParams;
 use ssdtune_learn::ridge::RidgeParams;
 use ssdtune_learn::tree::{BagParams, Leaves, TreeParams, Weighting};
 use std::f64::consts::PI;
+use uniform::{Uniform, smooth};
 
 #[derive(Deserialize)]
 struct Recorded {
@@ -98,29 +98,6 @@ fn recorded() -> Recorded {
     serde_json::from_str(include_str!("../../../tests/reference/learn_sklearn.json")).unwrap()
 }
 
-struct Uniform(SplitMix64);
-
-impl Uniform {
-    fn seeded(seed: u64) -> Self {
-        Self(SplitMix64::seed_from_u64(seed))
-    }
-
-    fn draw(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * 2f64.powi(-53)
-    }
-
-    fn matrix(&mut self, rows: usize, columns: usize) -> Array2<f64> {
-        Array2::from_shape_simple_fn((rows, columns), || self.draw())
-    }
-}
-
-fn smooth(draw: &mut Uniform, x: &Array2<f64>) -> Array1<f64> {
-    let value = |r: ndarray::ArrayView1<'_, f64>| {
-        (6.0 * r[0]).sin() + r[1] * r[1] + 0.1 * (draw.draw() - 0.5)
-    };
-    x.rows().into_iter().map(value).collect()
-}
-
 fn close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
     assert!((ours - theirs).abs() <= tolerance, "{what}: {ours} here, {theirs} by scikit-learn");
 }
@@ -133,7 +110,7 @@ fn gaussian_process_likelihoods_and_predictions() {
         let asked = draw.matrix(7, case.columns);
         let y = smooth(&mut draw, &x);
         let [rbf_variance, rq_variance, rq_alpha, rq_ratio, noise_variance] = case.hyper;
-        // A length for each column, and where all are equal, one for all as well.
+        // A length scale for each column. Where all are equal, also one for all columns.
         let equal = case.scales.iter().all(|&scale| scale == case.scales[0]);
         let mut ways = vec![case.scales.clone()];
         ways.extend(equal.then(|| vec![case.scales[0]]));
@@ -160,7 +137,7 @@ fn gaussian_process_likelihoods_and_predictions() {
     }
 }
 
-/// From 4 starts, at least the likelihood that scikit-learn reaches from 11.
+/// 4 starts reach at least the likelihood that scikit-learn reaches with 11.
 #[test]
 fn gaussian_process_training() {
     for case in recorded().gp_trained {
@@ -177,7 +154,7 @@ fn gaussian_process_training() {
     }
 }
 
-/// From one start, the benches' own, at least the likelihood that scikit-learn reaches from it.
+/// The start of the benchmark leads to at least the likelihood to which it leads scikit-learn.
 #[test]
 fn gaussian_process_training_from_one_start() {
     for case in recorded().gp_one_start {
@@ -233,8 +210,8 @@ fn principal_components() {
         let keep = case.variances.len();
         let model = PcaParams::new(keep).fit(x.view()).unwrap();
         let theirs = ArrayView2::from_shape((keep, case.columns), &case.components).unwrap();
-        // sin of the greatest angle between the subspaces: how much of their directions is outside
-        // ours.
+        // How much of their directions is outside our subspace: at least the sine of the greatest
+        // angle between the two.
         let inside = theirs.dot(&model.components().t());
         let outside = &theirs - &inside.dot(&model.components());
         let sine = outside.rows().into_iter().map(|r| r.dot(&r)).sum::<f64>().sqrt();
@@ -266,7 +243,7 @@ fn ridge_coefficients() {
     }
 }
 
-/// Friedman's functions with noise of at most 5 %.
+/// Friedman's functions, with noise of at most 5 %.
 fn friedman(function: u32, seed: u64, rows: usize) -> (Array2<f64>, Array1<f64>) {
     let mut draw = Uniform::seeded(seed);
     let mut x = draw.matrix(rows, if function == 1 { 10 } else { 4 });
@@ -287,8 +264,8 @@ fn friedman(function: u32, seed: u64, rows: usize) -> (Array2<f64>, Array1<f64>)
     (x, y)
 }
 
-/// With their defaults: both kinds of leaves against scikit-learn's pruned tree, and the ensemble
-/// against its forest of 100.
+/// Trees of both kinds of leaves err no more than scikit-learn's pruned tree, and a bag no more
+/// than its forest of 100 trees, all with their defaults.
 #[test]
 fn trees_err_no_more_than_the_reference() {
     for case in recorded().tree {
@@ -312,7 +289,7 @@ fn trees_err_no_more_than_the_reference() {
              {forest_mre:.4}"
         );
         assert!(linear <= tree_mre, "friedman {function}: {linear} against {tree_mre}");
-        // Which folds a seed draws moves a constant tree's error by 1 %, here and there.
+        // The folds that a seed draws change a constant tree's error by 1 %, on both sides.
         assert!(constant <= 1.02 * tree_mre, "friedman {function}: {constant} against {tree_mre}");
         assert!(weighted <= tree_mre, "friedman {function}: {weighted} against {tree_mre}");
         assert!(bag <= forest_mre, "friedman {function}: {bag} against {forest_mre}");
@@ -331,8 +308,8 @@ fn ten_classes(seed: u64, rows: usize) -> (Array2<f64>, Vec<usize>) {
     (x, (0..rows).map(|row| row % 10).collect())
 }
 
-/// As many epochs of the same steps: ten classes to the accuracy scikit-learn's networks reach, the
-/// mean of five seeds on each side. 1,000 unseen rows say no more than a percent.
+/// Networks classify ten classes as accurately as scikit-learn's after as many epochs of the same
+/// steps. Both figures are means of five seeds. With 1,000 unseen rows they are known to a percent.
 #[cfg(feature = "torch")]
 #[test]
 fn networks_classify_as_well_as_the_reference() {
