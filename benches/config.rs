@@ -1,7 +1,7 @@
-//! Reading and checking configurations, and packing addresses.
+//! How long it takes to read and check a configuration, and to pack an address.
 //!
-//! A search checks one configuration for every candidate, so a check must be far below the milliseconds
-//! that a simulation takes.
+//! A search checks every candidate's configuration. So a check has to take far less time than a
+//! simulation, which takes milliseconds.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -30,7 +30,8 @@ fn addresses(c: &mut Criterion) {
     c.bench_function("geometry/unpack_pack", |b| {
         let mut next = 0;
         b.iter(|| {
-            // A stride that visits planes and blocks in no order a predictor could learn.
+            // With this stride, planes and blocks follow in an order that no branch predictor
+            // learns.
             next = (next + 0x9E37_79B9) % pages;
             geometry.pack(geometry.unpack(black_box(Ppn(next))))
         });

@@ -1,3 +1,4 @@
-//! The benchmarks are this package's `[[bench]]` targets, one file per subject; run all with
-//! `cargo bench -p ssdtune-benches`, one with `--bench config`. A library target has to exist for the
-//! package to build.
+//! A library without content: the package's benchmarks need one to be built.
+//!
+//! Each benchmark is a `[[bench]]` target with a file of its own. `cargo bench -p ssdtune-benches`
+//! runs them all, `--bench config` one of them.

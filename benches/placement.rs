@@ -1,9 +1,9 @@
-//! What placement policies cost a write, and what a training costs.
+//! What placement policies add to the cost of a write, and what training costs.
 //!
-//! The writes meet a drive with so much spare room that nothing is collected, so that policies differ by their own
-//! cost: the figure of a policy less that of `none` is what it adds to a write. HAML-SSD and ASA-FTL have been
-//! trained before. Pages are drawn at random, four fifths of them out of a fifth, and their cache lines are asked
-//! for ahead, as a replay does.
+//! The drive has so much spare room that nothing is collected. So policies differ only by their own
+//! cost: a policy adds its figure less that of `none`. HAML-SSD and ASA-FTL have been trained
+//! before. Pages are random, and four fifths of the writes go to a fifth of the pages. Their cache
+//! lines are prefetched, as in a replay.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -27,10 +27,12 @@ use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::config::PlacementPolicy;
 use ssdtune_model::{DeviceConfig, Nanos};
 
-/// Pages of 8 KiB: 4 GiB.
+/// Number of pages that are written to: 4 GiB in pages of 8 KiB.
 const PAGES: u64 = 1 << 19;
+/// How many writes ahead the first prefetch of a page's data is made.
 const AHEAD: usize = 16;
 
+/// A drive with room for `3 * writes` more pages than are written to.
 fn drive(policy: PlacementPolicy, writes: u64) -> Ftl {
     let mut config = DeviceConfig::default();
     [config.bus.channels, config.bus.chips_per_channel] = [4, 1];
@@ -41,13 +43,14 @@ fn drive(policy: PlacementPolicy, writes: u64) -> Ftl {
     config.flash.blocks_per_plane = (raw / 4 / u64::from(config.flash.pages_per_block)) as u32 + 64;
     config.mapping.overprovisioning = 1.0 - PAGES as f64 / config.geometry().pages() as f64;
     config.placement.policy = policy;
-    // One training after the first round, none in the measured one.
+    // One training after the first writes, none during the measured ones.
     config.placement.period = Nanos(2 * writes * 3 / 4);
     let config = config.check().expect("legal");
     let spec = TenantSpec { places: Places::all(&config.geometry()), writer: false };
     Ftl::new(&config, &[spec]).expect("a drive")
 }
 
+/// Random pages, four fifths of them from a fifth of all.
 fn pages(count: u64) -> Vec<u64> {
     let mut rng = Pcg64Mcg::seed_from_u64(8);
     let mut draw = |_| {
@@ -57,6 +60,7 @@ fn pages(count: u64) -> Vec<u64> {
     (0..count).map(&mut draw).collect()
 }
 
+/// Writes the pages in order. `start` is the time of the first write, in nanoseconds.
 fn write(ftl: &mut Ftl, pages: &[u64], start: u64) {
     for (at, &page) in pages.iter().enumerate() {
         if let Some(&soon) = pages.get(at + AHEAD) {
@@ -74,10 +78,10 @@ fn write(ftl: &mut Ftl, pages: &[u64], start: u64) {
     }
 }
 
-/// Rounds of the comparison; every round measures every policy, so that what disturbs one disturbs all.
+/// Number of rounds. Each round measures every policy, so that a disturbance hits all of them.
 const ROUNDS: usize = 15;
 
-/// Nanoseconds of a write, by policy.
+/// Nanoseconds of one write with each policy.
 fn round(list: &[u64]) -> Vec<f64> {
     let count = list.len() as u64;
     let clock = CpuTime;
@@ -92,8 +96,8 @@ fn round(list: &[u64]) -> Vec<f64> {
     PlacementPolicy::ALL.iter().map(cost).collect()
 }
 
-/// What a policy adds to a write: the median of the differences to `none` in the same round. Criterion compares
-/// with earlier runs, not within one.
+/// Prints what each policy adds to a write: the median over the rounds of its difference to `none`
+/// in one round. Criterion cannot do that, since it compares with earlier runs.
 fn writes(_: &mut Criterion<CpuTime>) {
     let (count, rounds) = match std::env::args().any(|arg| arg == "--test") {
         true => (5_000, 1),
@@ -113,6 +117,7 @@ fn writes(_: &mut Criterion<CpuTime>) {
     }
 }
 
+/// Time of one training on random points.
 fn trainings(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("training, 6 clusters, 10 iterations");
     let mut rng = Pcg64Mcg::seed_from_u64(9);
@@ -126,7 +131,7 @@ fn trainings(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// The points that a flat kernel climbs to from every point. linfa has no mean-shift, so it stands here.
+/// Mean-shift with a flat kernel, which linfa does not have: where each point climbs to.
 fn mean_shift(rows: &[[f64; 2]], bandwidth: f64) -> Vec<[f64; 2]> {
     let near = |at: [f64; 2], row: &[f64; 2]| {
         (row[0] - at[0]).powi(2) + (row[1] - at[1]).powi(2) <= bandwidth.powi(2)
@@ -151,7 +156,8 @@ fn mean_shift(rows: &[[f64; 2]], bandwidth: f64) -> Vec<[f64; 2]> {
     rows.iter().map(climb).collect()
 }
 
-/// Table II: 1,000 points in two dimensions, and six clusters where a number is asked for.
+/// Clustering algorithms on 1,000 points in two dimensions, as in the paper's Table II. Six
+/// clusters where the algorithm needs their number.
 fn algorithms(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("1,000 points");
     let mut rng = Pcg64Mcg::seed_from_u64(10);

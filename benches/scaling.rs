@@ -1,8 +1,10 @@
-//! What a request costs as runs get longer and drives larger: nanoseconds of processor time and bytes of
-//! FTL state, 70 % random 4 KiB reads over 64 GiB, nothing kept of the trace.
+//! How the cost of a request grows with the length of a run and the size of a drive.
 //!
-//! `cargo bench -p ssdtune-benches --bench scaling` takes some minutes; the first figure of each table is
-//! what the others are measured against.
+//! The cost is nanoseconds of processor time for each request, and bytes of FTL state. Requests are
+//! random, of 4 KiB, 70 % of them reads, over 64 GiB. The trace is generated during the run, so it
+//! takes no memory. `ratio` in the tables is relative to the first line.
+//!
+//! `cargo bench -p ssdtune-benches --bench scaling` takes some minutes.
 
 #[path = "shared/cases.rs"]
 #[allow(dead_code, reason = "shared with the other benchmarks")]
@@ -15,9 +17,10 @@ use criterion::measurement::Measurement;
 use ssdtune_model::Nanos;
 use ssdtune_sim::{Observe, Outcome, Simulator, Stream, Tenant};
 
-/// Pages of the 64 GiB that are used, or fewer on a smaller drive.
+/// Number of 4 KiB pages that are used, 64 GiB. Of a smaller drive three quarters are used.
 const PAGES: u64 = 1 << 24;
 
+/// Nanoseconds of processor time for each request, and bytes of FTL state at the end.
 fn run(gigabytes: u32, requests: usize) -> (f64, u64) {
     let config = cases::plain(gigabytes);
     let tenant = [Tenant::sole(&config)];
@@ -31,6 +34,7 @@ fn run(gigabytes: u32, requests: usize) -> (f64, u64) {
     (time / requests as f64, drive.report().simulation.ftl_memory_bytes)
 }
 
+/// Prints one line for each point, a drive's size in GiB and a number of requests.
 fn table(title: &str, points: &[(u32, usize)]) {
     println!("{title}");
     println!("{:>10} {:>12} {:>10} {:>8} {:>10}", "drive", "requests", "ns each", "ratio", "FTL");

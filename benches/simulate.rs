@@ -1,8 +1,8 @@
-//! The simulator on one thread, by processor time, traces in memory: the speed list of the recorded MQSim
-//! battery (MQSim's recorded rate beside ours) and three cases of our own.
+//! The speed of the simulator: processor time of one thread, with traces in memory.
 //!
-//! What a case simulates is printed before its time, for a fast run that simulated something else would be
-//! worth nothing.
+//! The cases are the speed list of the recorded MQSim battery, with MQSim's recorded rate beside
+//! ours, and three more. Before its time, each case prints what it simulated: a fast run of
+//! something else would be worth nothing.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -18,11 +18,12 @@ use criterion::measurement::Measurement;
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use ssdtune_sim::Report;
 
-/// Requests of a case: all of them, or a few where only the benchmark itself is tried.
+/// The most requests of a case: one million, or a few if only the benchmark itself is tested.
 fn requests_max() -> usize {
     if std::env::args().any(|arg| arg == "--test") { 5_000 } else { 1_000_000 }
 }
 
+/// Number of flash operations: pages read, pages programmed, blocks erased.
 fn transactions(report: &Report) -> u64 {
     let flash = &report.flash;
     flash.pages_read
@@ -32,7 +33,7 @@ fn transactions(report: &Report) -> u64 {
         + flash.blocks_erased
 }
 
-/// One line about what was simulated and how fast, best of three.
+/// Prints what was simulated and how fast, the best of three runs.
 fn describe(case: &Case) {
     let mut best = f64::INFINITY;
     let mut last = None;
@@ -71,8 +72,8 @@ fn describe(case: &Case) {
 fn simulate(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("simulate");
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
-    let most = requests_max();
-    for case in cases::recorded(most).into_iter().chain(cases::owned(most)) {
+    let requests = requests_max();
+    for case in cases::recorded(requests).into_iter().chain(cases::others(requests)) {
         describe(&case);
         group.throughput(Throughput::Elements(case.requests.len() as u64));
         group.bench_function(&case.name, |b| {

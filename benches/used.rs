@@ -1,5 +1,6 @@
-//! Drives with a past: how long one takes to be ready, and how fast one is aged without time beside the same
-//! requests with time.
+//! Used drives: how long it takes to make one, and how fast a drive is aged.
+//!
+//! Ageing replays writes without time. It is compared with the same writes simulated with time.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -16,7 +17,7 @@ use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Footprint, InitialContent, InitialState, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// The default drive with so many channels: 64 GiB each, pages of 8 KiB.
+/// The default drive with this number of channels, each of 64 GiB with pages of 8 KiB.
 fn config(channels: u32, ideal: bool) -> CheckedConfig {
     let mut config = DeviceConfig::default();
     config.bus.channels = channels;
@@ -26,6 +27,7 @@ fn config(channels: u32, ideal: bool) -> CheckedConfig {
     config.check().expect("legal")
 }
 
+/// A full drive in steady state.
 fn used(config: &CheckedConfig) -> Simulator {
     let tenants = [Tenant::sole(config)];
     let mut drive = Simulator::new(config, &tenants, Observe::default()).expect("a drive");
@@ -35,6 +37,7 @@ fn used(config: &CheckedConfig) -> Simulator {
     drive
 }
 
+/// Time and memory of a full drive in steady state.
 fn ready(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("ready");
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
@@ -51,6 +54,7 @@ fn ready(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// Writes of 8 KiB to the first `pages` pages, in order or at random.
 fn writes(count: u64, pages: u64, in_order: bool) -> impl Iterator<Item = Request> {
     let mut rng = Pcg64Mcg::seed_from_u64(7);
     (0..count).map(move |number| Request {
@@ -62,7 +66,8 @@ fn writes(count: u64, pages: u64, in_order: bool) -> impl Iterator<Item = Reques
     })
 }
 
-/// Host pages a second without time, and with it at a depth of 32.
+/// Prints how many host pages are written in a second of processor time without simulated time, and
+/// how much faster that is than a simulation with 32 writes outstanding.
 fn ageing(_: &mut Criterion<CpuTime>) {
     let count = if std::env::args().any(|arg| arg == "--test") { 5_000 } else { 2_000_000 };
     let config = config(8, true);
@@ -95,8 +100,8 @@ fn ageing(_: &mut Criterion<CpuTime>) {
         }
         let rate = count as f64 / without / 1e6;
         println!(
-            "ageing {name}: {rate:.2} M host pages/s, {:.2} M pages programmed/s (write amplification \
-             {amplification:.2}); {:.1} times the speed with time",
+            "ageing {name}: {rate:.2} M host pages/s, {:.2} M pages programmed/s (write \
+             amplification {amplification:.2}); {:.1} times the speed with time",
             rate * amplification,
             with / without
         );

@@ -1,4 +1,4 @@
-//! What the simulator is timed on: the speed list of the recorded MQSim battery, and cases of our own.
+//! The cases of the speed benchmarks: the speed list of the recorded MQSim battery, and more.
 
 use ssdtune_model::config::{CacheMode, DeviceConfig};
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, Sectors, presets, testing};
@@ -8,21 +8,26 @@ use ssdtune_sim::{Observe, Outcome, Replay, Report, Simulator, Stream, Tenant};
 use ssdtune_trace::{Format, Op, ReadOptions, Request, TenantId};
 use std::path::Path;
 
-/// A drive and what it is given.
+/// A drive and the requests it gets.
 pub struct Case {
+    /// Name in tables and of the benchmark.
     pub name: String,
+    /// The drive.
     pub config: CheckedConfig,
+    /// The one tenant, who has the whole drive.
     pub tenant: Tenant,
+    /// The requests in order.
     pub requests: Vec<Request>,
+    /// When they are issued.
     pub replay: Replay,
-    /// The drive holds so many pages from the start, its first ones.
+    /// The number of pages, from the first, that hold data when the run begins.
     pub filled_pages: u64,
-    /// Requests MQSim served in a second of processor time when it was recorded, on another machine.
+    /// Requests that MQSim served in a second of processor time, recorded on another machine.
     pub mqsim_requests_per_s: Option<f64>,
 }
 
 impl Case {
-    /// The drive before the run.
+    /// The drive as it is before the run.
     pub fn drive(&self) -> Simulator {
         let tenants = std::slice::from_ref(&self.tenant);
         let mut drive =
@@ -31,7 +36,7 @@ impl Case {
         drive
     }
 
-    /// Runs it on a drive.
+    /// Runs the requests on a drive that [`Self::drive`] made.
     pub fn run_on(&self, mut drive: Simulator) -> Report {
         let requests = Box::new(self.requests.iter().copied());
         let stream = Stream { requests, tenant: Some(0), replay: self.replay };
@@ -40,7 +45,8 @@ impl Case {
     }
 }
 
-/// The cases of the battery's speed list whose traces are there, at most so many requests of each.
+/// The cases of the battery's speed list, with the first `requests_max` requests of each. None if
+/// the recorded battery is not there.
 pub fn recorded(requests_max: usize) -> Vec<Case> {
     let Some(list) = testing::shared("reference/mqsim/speed/speed.json") else { return Vec::new() };
     let folder = list.parent().and_then(Path::parent).expect("the list is in a sub-folder");
@@ -49,6 +55,7 @@ pub fn recorded(requests_max: usize) -> Vec<Case> {
     list.iter().filter_map(|entry| recorded_case(folder, entry, requests_max)).collect()
 }
 
+/// One case of the speed list; none if the entry has no trace.
 fn recorded_case(folder: &Path, entry: &serde_json::Value, requests_max: usize) -> Option<Case> {
     let trace = folder.join(entry["trace"].as_str()?);
     let read = |key: &str| {
@@ -77,14 +84,16 @@ fn recorded_case(folder: &Path, entry: &serde_json::Value, requests_max: usize) 
     })
 }
 
-/// A xorshift generator: the same addresses on every machine.
+/// A xorshift generator of random numbers, equal on every machine.
 pub struct Draw(u64);
 
 impl Draw {
+    /// A generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
+    /// A number from 0 to below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -93,7 +102,7 @@ impl Draw {
     }
 }
 
-/// Random 4 KiB requests, one every `gap`, the given share of reads (of 256) among them.
+/// Requests of 4 KiB to random pages, one every `gap`. Of 256 requests, `reads_of_256` are reads.
 pub fn random(
     count: usize,
     pages: u64,
@@ -110,7 +119,7 @@ pub fn random(
     })
 }
 
-/// Every page once, in order.
+/// Writes of 4 KiB to every page once, in order.
 pub fn fill(pages: u64) -> impl Iterator<Item = Request> {
     (0..pages).map(|page| Request {
         at: Nanos::ZERO,
@@ -121,7 +130,7 @@ pub fn fill(pages: u64) -> impl Iterator<Item = Request> {
     })
 }
 
-/// The MQSim-like preset with 4 KiB pages and a drive of the given size.
+/// The preset with MQSim's default drive, but with pages of 4 KiB, of this size in GiB.
 pub fn plain(gigabytes: u32) -> DeviceConfig {
     let mut config = presets::load("mqsim-default").expect("a preset");
     config.compat = ssdtune_model::config::Compat::default();
@@ -139,7 +148,8 @@ pub fn plain(gigabytes: u32) -> DeviceConfig {
     config
 }
 
-fn own(
+/// A case that keeps `depth` requests outstanding.
+fn closed(
     name: &str,
     config: DeviceConfig,
     filled_pages: u64,
@@ -157,8 +167,9 @@ fn own(
     }
 }
 
-/// Three cases that the speed list lacks.
-pub fn owned(requests: usize) -> Vec<Case> {
+/// Three cases that the speed list lacks: a mapping table half cached, much garbage collection, and
+/// a wide drive with a long queue.
+pub fn others(requests: usize) -> Vec<Case> {
     let mut mapping = plain(16);
     mapping.mapping.ideal = false;
     // The table cache holds half of the mappings of the 1 GiB that is used.
@@ -180,8 +191,8 @@ pub fn owned(requests: usize) -> Vec<Case> {
 
     let at_once = |pages, reads_of_256| random(requests, pages, reads_of_256, Nanos::ZERO);
     vec![
-        own("mapping_half", mapping, pages, at_once(pages, 179), 32),
-        own("gc_reads", small, visible, at_once(visible, 128), 32),
-        own("wide_qd256", wide, read, at_once(read, 230), 256),
+        closed("mapping_half", mapping, pages, at_once(pages, 179), 32),
+        closed("gc_reads", small, visible, at_once(visible, 128), 32),
+        closed("wide_qd256", wide, read, at_once(read, 230), 256),
     ]
 }
