@@ -4,11 +4,13 @@ mod args;
 mod bar;
 mod workloads;
 
-pub(crate) use args::{Asked, Bounds, TuneArgs};
+pub(crate) use args::{Bounds, TuneArgs, TuningJob};
 pub(crate) use bar::Bar;
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use ssdtune_tune::TuneError;
+use ssdtune_tune::evaluate::MeasureError;
 use ssdtune_tune::search::Settings;
 
 /// The threads that the command line asks for.
@@ -17,7 +19,8 @@ pub(crate) fn pool(context: &Context) -> Outcome<rayon::ThreadPool> {
     builder.build().map_err(|error| Failure::Work(error.into()))
 }
 
-/// Settings of a search of so many evaluations, raced on a prefix of so many requests (0 for none).
+/// The settings of a search that may spend `budget` evaluations and races candidates on their first
+/// `prefix` requests. 0 races nothing.
 pub(crate) fn settings(context: &Context, tune: &TuneArgs, budget: u32, prefix: u32) -> Settings {
     let prefix = f64::from(prefix) / f64::from(tune.requests);
     Settings {
@@ -25,5 +28,14 @@ pub(crate) fn settings(context: &Context, tune: &TuneArgs, budget: u32, prefix: 
         budget: budget.into(),
         prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
         ..Settings::default()
+    }
+}
+
+/// What an error of tuning means for the exit code.
+pub(crate) fn failure(error: TuneError) -> Failure {
+    match error {
+        TuneError::Measure(MeasureError::Interrupted) => Failure::Interrupted,
+        TuneError::Limits(_) | TuneError::Space => Failure::usage(error),
+        other => Failure::Work(other.into()),
     }
 }

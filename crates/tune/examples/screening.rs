@@ -1,28 +1,32 @@
-//! The figures of docs/results/search.md on screening: what `search --screen` saves, and whether it costs anything.
+//! The figures of docs/results/search.md on screening: what `search --screen` saves, and whether it
+//! costs anything.
 //!
-//!     cargo run --release -p ssdtune-tune --example screening -- [FIRST SEED] [LAST SEED] [ALGORITHM,...] [TARGET,...]
+//!     cargo run --release -p ssdtune-tune --example screening -- \
+//!         [FIRST SEED] [LAST SEED] [ALGORITHM,...] [TARGET,...]
 //!
-//! First an AutoDB learns: one search for each target, on traces of seeds that no pair uses. Then every pair of
-//! searches, with and without screening, runs on traces of its own seed with the same options otherwise. A discarded
-//! proposal counts against the budget as if it had run, so both make about as many proposals.
+//! First an AutoDB learns: one search for each target, on traces of seeds that no pair uses. Then
+//! every pair of searches, with and without screening, runs on traces of its own seed with the same
+//! options otherwise. A discarded proposal counts against the budget as if it had run, so both make
+//! about as many proposals.
 
 use ssdtune_model::presets;
 use ssdtune_trace::workload::{Seed, SeedSet, bundled};
 use ssdtune_tune::evaluate::{CachedEvaluator, Evaluator, InProcess};
-use ssdtune_tune::grade::Weights;
 use ssdtune_tune::limits::Limits;
-use ssdtune_tune::memory::AutoDb;
-use ssdtune_tune::memory::{ExampleQuery, training_examples};
-use ssdtune_tune::search::{self, Algorithm, EXAMPLES_MAX, Screened, Settings, Task};
+use ssdtune_tune::memory::{AutoDb, ExampleQuery, training_examples};
+use ssdtune_tune::search::{
+    self, Algorithm, DiscardReport, EXAMPLES_MAX, PriorKnowledge, Settings,
+};
 use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::{Trace, Workload, published_depth};
+use ssdtune_tune::{Task, Weights};
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
 const TARGETS: [&str; 3] = ["database", "websearch", "recomm"];
 const REQUESTS: usize = 1_000;
 const BUDGET: f64 = 20.0;
-/// Seeds that AutoDB learned from.
+/// Seeds that AutoDB learns from.
 const EXPERIENCE: [u64; 2] = [101, 102];
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -33,21 +37,21 @@ fn main() -> Outcome {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seed = |at: usize, usual: u64| words.get(at).map_or(Ok(usual), |text| text.parse());
     let (first, last) = (seed(0, 2001)?, seed(1, 2010)?);
-    let algorithms = words.get(2).map_or("bayes,random", String::as_str);
-    let targets = words.get(3).map_or("database,websearch,recomm", String::as_str);
+    let is_chosen = |at: usize, usual: &str, name: &str| {
+        words.get(at).map_or(usual, String::as_str).split(',').any(|word| word == name)
+    };
     let directory = tempfile::tempdir()?;
     let db = AutoDb::open(directory.path().join("db"))?;
     for seed in EXPERIENCE {
         for target in TARGETS {
-            let (found, requests) =
-                run(&task(target, seed)?, &settings(Algorithm::Bayes, seed), Some(&db))?;
-            eprintln!("learned {target} {seed}: {} in {requests} requests", grade(&found));
+            let (task, settings) = (task(target, seed)?, settings(Algorithm::Bayes, seed));
+            let found = run(&task, &PriorKnowledge::default(), &settings, Some(&db))?;
+            eprintln!("learned {target} {seed}: {} in {} requests", found.grade, found.requests);
         }
     }
     for algorithm in Algorithm::ALL {
-        if algorithms.split(',').any(|name| name == algorithm.name()) {
-            for target in TARGETS.iter().filter(|name| targets.split(',').any(|own| own == **name))
-            {
+        for target in TARGETS {
+            if is_chosen(2, "bayes,random", algorithm.name()) && is_chosen(3, target, target) {
                 pairs(&db, algorithm, target, first..=last)?;
             }
         }
@@ -71,9 +75,6 @@ fn task(target: &str, seed: u64) -> Outcome<Task> {
         target: workload(target)?,
         others: others.map(|name| workload(name)).collect::<Outcome<_>>()?,
         weights: Weights::default(),
-        order: Vec::new(),
-        seeds: Vec::new(),
-        examples: Vec::new(),
     })
 }
 
@@ -82,18 +83,31 @@ fn settings(algorithm: Algorithm, seed: u64) -> Settings {
     Settings { algorithm, seed, budget: BUDGET, prefix: 0.2, patience, ..Settings::default() }
 }
 
-/// What was found, and the requests that were simulated for it, the baseline's excluded.
-fn run(task: &Task, settings: &Settings, db: Option<&AutoDb>) -> Outcome<(search::Found, u64)> {
-    let evaluator = InProcess::default();
-    let cached = CachedEvaluator::new(&evaluator, db, &GO_ON, &|_| {});
-    let found = search::run(task, settings, &cached, &mut |_, _| {})?;
-    let baseline = found.curve.first().map_or(0, |point| point.requests);
-    let requests = cached.counts().requests - baseline;
-    Ok((found, requests))
+/// What a search found and what it took.
+struct SearchFigures {
+    grade: f64,
+    proposals: usize,
+    /// Requests simulated, those for the baseline left out.
+    requests: u64,
+    report: DiscardReport,
 }
 
-fn grade(found: &search::Found) -> f64 {
-    found.best().grade.unwrap_or(0.0)
+fn run(
+    task: &Task,
+    prior: &PriorKnowledge,
+    settings: &Settings,
+    db: Option<&AutoDb>,
+) -> Outcome<SearchFigures> {
+    let evaluator = InProcess::default();
+    let cached = CachedEvaluator::new(&evaluator, db, &GO_ON, &|_| {});
+    let found = search::run(task, prior, settings, &cached, &mut |_, _| {})?;
+    let baseline = found.curve.first().map_or(0, |point| point.requests);
+    Ok(SearchFigures {
+        grade: found.best().grade.unwrap_or(0.0),
+        proposals: found.trials.len() - 1,
+        requests: cached.counts().requests - baseline,
+        report: found.discard_report.unwrap_or_default(),
+    })
 }
 
 fn pairs(
@@ -107,10 +121,11 @@ fn pairs(
     );
     println!("|---|---|---|---|---|---|---|");
     let (mut gaps, mut saved) = (Vec::new(), Vec::new());
-    let (mut with_requests, mut without_requests, mut all) = (0, 0, Screened::default());
+    let (mut with_requests, mut without_requests, mut all) = (0, 0, DiscardReport::default());
     for seed in seeds {
-        let mut task = task(target, seed)?;
-        let (without, plain) = run(&task, &settings(algorithm, seed), None)?;
+        let task = task(target, seed)?;
+        let nothing = PriorKnowledge::default();
+        let without = run(&task, &nothing, &settings(algorithm, seed), None)?;
         let query = ExampleQuery {
             base: &task.base,
             space: &task.space,
@@ -118,32 +133,28 @@ fn pairs(
             generation: db.generation(),
             count_max: EXAMPLES_MAX,
         };
-        task.examples = training_examples(db, &query)?;
-        let settings = Settings { screen: true, ..settings(algorithm, seed) };
-        let (with, screened) = run(&task, &settings, None)?;
-        let own = with.screened.clone().unwrap_or_default();
+        let prior = PriorKnowledge { examples: training_examples(db, &query)?, ..nothing };
+        let settings = Settings { discard_hopeless: true, ..settings(algorithm, seed) };
+        let with = run(&task, &prior, &settings, None)?;
+        let DiscardReport { examples, discarded, checked, wrong, .. } = with.report;
         println!(
-            "| {target} | {seed} | {:.4} | {:.4} | {screened} | {plain} | {} of {} discarded, {} checked, {} \
-             wrong, {} lessons |",
-            grade(&with),
-            grade(&without),
-            own.discarded,
-            with.trials.len() - 1,
-            own.checked,
-            own.wrong,
-            own.lessons
+            "| {target} | {seed} | {:.4} | {:.4} | {} | {} | {discarded} of {} discarded, {checked} \
+             checked, {wrong} wrong, {examples} lessons |",
+            with.grade, without.grade, with.requests, without.requests, with.proposals,
         );
-        gaps.push(grade(&with) - grade(&without));
-        saved.push(1.0 - screened as f64 / plain as f64);
-        (with_requests, without_requests) = (with_requests + screened, without_requests + plain);
-        all.discarded += own.discarded;
-        all.checked += own.checked;
-        all.wrong += own.wrong;
+        gaps.push(with.grade - without.grade);
+        saved.push(1.0 - with.requests as f64 / without.requests as f64);
+        with_requests += with.requests;
+        without_requests += without.requests;
+        all.discarded += discarded;
+        all.checked += checked;
+        all.wrong += wrong;
     }
     let ((gap, gap_error), (share, share_error)) = (mean(&gaps), mean(&saved));
     println!(
-        "\n{algorithm}, {target}: grade {gap:+.4} ± {gap_error:.4} over {} pairs; requests {with_requests} instead of \
-         {without_requests}, {:.1} ± {:.1} % saved; {} discarded, {} checked, {} of them wrongly hopeless",
+        "\n{algorithm}, {target}: grade {gap:+.4} ± {gap_error:.4} over {} pairs; requests \
+         {with_requests} instead of {without_requests}, {:.1} ± {:.1} % saved; {} discarded, {} \
+         checked, {} of them wrongly hopeless",
         gaps.len(),
         100.0 * share,
         100.0 * share_error,

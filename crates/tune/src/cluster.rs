@@ -21,6 +21,7 @@ mod errors;
 mod model;
 mod paper;
 mod profile;
+mod refile;
 mod stored;
 #[cfg(test)]
 mod tests;

@@ -9,22 +9,23 @@
 //! | [`limits`] | what a drive must keep to, and how a proposal is completed to keep to it |
 //! | [`workload`] | requests to judge drives by, with their closed-loop depth |
 //! | [`evaluate`] | the one door to measuring: `(configuration, trace) -> Measurement`, in-process or external |
-//! | [`grade`] | formulas 1 and 2 |
 //! | [`prune`] | which parameters matter, in which order |
 //! | [`search`] | the algorithms that look for a better drive |
 //! | [`recommend`] | what a search found, measured, explained and written out |
-//! | [`history`] | how a search begins and what it leaves in AutoDB |
 //! | [`cluster`] | categories of workloads |
 //! | [`whatif`] | what it takes to be so many times faster |
 //! | [`memory`] | AutoDB, the keys of evaluations, what stored evaluations teach |
 
 mod digest;
+mod error;
+mod grade;
 mod measurement;
+mod moves;
+mod random;
+mod task;
 
 pub mod cluster;
 pub mod evaluate;
-pub mod grade;
-pub mod history;
 pub mod limits;
 pub mod memory;
 pub mod prune;
@@ -33,3 +34,7 @@ pub mod search;
 pub mod space;
 pub mod whatif;
 pub mod workload;
+
+pub use error::TuneError;
+pub use grade::{Figures, Speedup, Weights};
+pub use task::Task;

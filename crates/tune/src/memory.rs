@@ -6,8 +6,10 @@
 //! | [`EvaluationKey`] | everything that decides an evaluation, as one number |
 //! | [`EvaluationRecord`] | an evaluation as it is stored |
 //! | [`StoredRecommendation`] | a configuration that a search found, as it is stored |
+//! | [`Beginning`] | how a search began, so that it can be resumed |
 //! | [`training_examples`] | what stored evaluations teach about drives that were not evaluated |
 
+mod beginning;
 mod db;
 mod evaluation;
 mod examples;
@@ -15,6 +17,7 @@ mod key;
 mod recommendation;
 
 pub use crate::digest::{Digest, DigestError, Digester, RequestDigester, digest_requests};
+pub use beginning::Beginning;
 pub use db::{
     AutoDb, Batch, Collected, Damage, DbError, Entry, Generation, Health, Imported, Kind,
     OnConflict, SCHEMA, Scan, Stored, Upkeep, key_text,
@@ -25,4 +28,4 @@ pub use key::{
     BUILT_IN, EvaluationInputs, EvaluationKey, RESULTS_EPOCH, WarmUp, canonical,
     configuration_digest,
 };
-pub use recommendation::{StoredRecommendation, WorkloadSpeedup};
+pub use recommendation::{StoredRecommendation, UNCLUSTERED, WorkloadSpeedup};

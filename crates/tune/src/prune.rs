@@ -15,9 +15,11 @@
 mod coarse;
 mod fine;
 
+use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::memory::{AutoDb, DbError, Kind};
-use crate::search::{Ordered, SearchError, Task};
+use crate::space::{OrderedParameter, TuningOrder};
+use crate::task::Task;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::CheckedConfig;
 
@@ -111,7 +113,7 @@ pub struct Pruning {
     /// Share of the variance it explains.
     pub r_squared: f64,
     /// The parameters to tune, in order.
-    pub order: Vec<Ordered>,
+    pub order: TuningOrder,
 }
 
 impl Pruning {
@@ -145,10 +147,10 @@ impl Pruning {
 pub fn prune(
     task: &Task,
     settings: &PruneSettings,
-    cached: &CachedEvaluator,
+    evaluator: &CachedEvaluator,
     tell: &mut dyn FnMut(&'static str),
-) -> Result<Pruning, SearchError> {
-    let bench = Bench::new(task, cached)?;
+) -> Result<Pruning, TuneError> {
+    let bench = Bench::new(task, evaluator)?;
     tell("coarse: sweeping every numeric parameter");
     let mut coarse = coarse::sweep(&bench, settings)?;
     let mut pairs_tried = 0;
@@ -162,13 +164,13 @@ pub fn prune(
         .table
         .iter()
         .filter(|row| row.kept)
-        .map(|row| Ordered { key: row.key.clone(), coefficient: row.coefficient });
+        .map(|row| OrderedParameter { key: row.key.clone(), coefficient: row.coefficient });
     Ok(Pruning {
         target: task.target.name.clone(),
         baseline: task.base.name.clone(),
         space: task.space.name.clone(),
         settings: settings.clone(),
-        order: order.collect(),
+        order: TuningOrder(order.collect()),
         coarse,
         pairs_tried,
         fine: fine.table,
@@ -180,27 +182,23 @@ pub fn prune(
 /// The target and its baseline.
 struct Bench<'a> {
     task: &'a Task,
-    cached: &'a CachedEvaluator<'a>,
+    evaluator: &'a CachedEvaluator<'a>,
     baseline: WorkloadMeasurement,
 }
 
 impl<'a> Bench<'a> {
-    fn new(task: &'a Task, cached: &'a CachedEvaluator<'a>) -> Result<Self, SearchError> {
-        let answer = cached.measure_workloads(&[(&task.base, &task.target)])?.pop();
-        let workload = task.target.name.clone();
-        let baseline = answer
-            .unwrap_or_else(|| Err("nothing was measured".to_owned()))
-            .map_err(|reason| SearchError::Baseline { workload, reason })?;
-        Ok(Self { task, cached, baseline })
+    fn new(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Result<Self, TuneError> {
+        let baseline = task.baseline_on(&[&task.target], evaluator)?.remove(0);
+        Ok(Self { task, evaluator, baseline })
     }
 
     /// Measurements of drives on the target.
     fn measure(
         &self,
         configs: &[CheckedConfig],
-    ) -> Result<Vec<Option<WorkloadMeasurement>>, SearchError> {
+    ) -> Result<Vec<Option<WorkloadMeasurement>>, TuneError> {
         let questions: Vec<_> = configs.iter().map(|config| (config, &self.task.target)).collect();
-        Ok(self.cached.measure_workloads(&questions)?.into_iter().map(Result::ok).collect())
+        Ok(self.evaluator.measure_workloads(&questions)?.into_iter().map(Result::ok).collect())
     }
 
     fn performance(&self, measured: &WorkloadMeasurement) -> f64 {

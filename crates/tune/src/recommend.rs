@@ -9,15 +9,17 @@
 //! them. Held-out traces, which no decision has seen, judge the result last.
 
 mod build;
-pub mod html;
+mod html;
+mod store;
 mod text;
 
-pub(crate) use build::changes;
 pub use build::{Options, recommend};
+pub use html::html_page;
 pub use text::{markdown, parameter_lines};
 
 use crate::grade::{Figures, Speedup};
-use crate::search::{CurvePoint, Ended, Screened, Settings};
+use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
+use crate::space::ParameterChange;
 use serde::Serialize;
 
 /// Version of the document below.
@@ -102,8 +104,9 @@ pub struct Effort {
     pub answered: u64,
     /// Requests simulated by this process.
     pub requests: u64,
-    /// What screening did, if it was asked for.
-    pub screened: Option<Screened>,
+    /// What the filter of hopeless proposals did; `None` where there was no filter.
+    #[serde(rename = "screened")]
+    pub discard_report: Option<DiscardReport>,
     /// Wall-clock seconds, search and evidence together; set by the caller.
     pub seconds: f64,
 }
@@ -153,19 +156,6 @@ pub struct Side {
     pub collections: Option<u64>,
     /// Mapping look-ups that went to flash, in both runs.
     pub mapping_misses: Option<u64>,
-}
-
-/// A parameter that differs.
-#[derive(Clone, Debug, Serialize)]
-pub struct ParameterChange {
-    /// Its key.
-    pub key: &'static str,
-    /// Its unit's sign.
-    pub unit: &'static str,
-    /// In the baseline.
-    pub baseline: String,
-    /// In the recommended configuration.
-    pub recommended: String,
 }
 
 /// What is lost when one change is taken back.
@@ -219,6 +209,7 @@ pub struct Verdicts {
     pub unfit: usize,
     /// Above the power budget.
     pub over_power: usize,
-    /// Thought hopeless.
-    pub screened: usize,
+    /// Predicted to be hopeless.
+    #[serde(rename = "screened")]
+    pub hopeless: usize,
 }

@@ -8,7 +8,12 @@
 //! Spaces are TOML files (`configs/spaces`, whose first one explains the layout). Encoding or decoding a
 //! point costs some microseconds; decoding clones the baseline.
 
+mod changes;
 mod file;
+mod order;
+
+pub use changes::{ParameterChange, changes};
+pub use order::{OrderedParameter, TuningOrder};
 
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::space as encoding;

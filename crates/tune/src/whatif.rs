@@ -7,12 +7,13 @@
 //! each parameter's steps over the length of its axis. Where nothing meets the goal, the nearest trial is the
 //! answer.
 
+use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::limits::Feasible;
-use crate::recommend::{ParameterChange, changes};
-use crate::search::{self, Progress, SearchError, Settings, Task, Trial};
-use crate::space::Point;
+use crate::search::{self, PriorKnowledge, Progress, Settings, Trial};
+use crate::space::{ParameterChange, Point, changes};
+use crate::task::Task;
 use serde::Serialize;
 use ssdtune_model::{CheckedConfig, document};
 
@@ -88,10 +89,10 @@ pub fn run(
     task: &Task,
     settings: &Settings,
     goal: Goal,
-    cached: &CachedEvaluator,
+    evaluator: &CachedEvaluator,
     tell: &mut dyn FnMut(&Trial, &Progress),
-) -> Result<Answer, SearchError> {
-    let found = search::run(task, settings, cached, tell)?;
+) -> Result<Answer, TuneError> {
+    let found = search::run(task, &PriorKnowledge::default(), settings, evaluator, tell)?;
     let base = found.trials[0].point.clone();
     let cost = |point: &Point, config: &CheckedConfig| match &task.limits.prices {
         Some(prices) => prices.of(config),
@@ -102,12 +103,12 @@ pub fn run(
         .filter(|(_, speedup)| goal.met(speedup))
         .min_by(|a, b| cost(&a.0.point, &a.0.config).total_cmp(&cost(&b.0.point, &b.0.config)));
     let nearest = || known().max_by(|a, b| goal.of(&a.1).total_cmp(&goal.of(&b.1)));
-    let (trial, speedup) = cheapest.or_else(nearest).ok_or(SearchError::Space)?;
+    let (trial, speedup) = cheapest.or_else(nearest).ok_or(TuneError::Space)?;
     let met = goal.met(&speedup);
     let start = Feasible { point: trial.point.clone(), config: trial.config.clone() };
     let mut walk = Walk { here: start, speedup, taken_back: 0 };
     if met {
-        while walk.step(task, &base, goal, cached, &found.baseline.target, &cost)? {}
+        while walk.step(task, &base, goal, evaluator, &found.baseline.target, &cost)? {}
     }
     Ok(Answer {
         goal,
@@ -147,10 +148,10 @@ impl Walk {
         task: &Task,
         base: &Point,
         goal: Goal,
-        cached: &CachedEvaluator,
+        evaluator: &CachedEvaluator,
         baseline: &WorkloadMeasurement,
         cost: &dyn Fn(&Point, &CheckedConfig) -> f64,
-    ) -> Result<bool, SearchError> {
+    ) -> Result<bool, TuneError> {
         let now = cost(&self.here.point, &self.here.config);
         let mut back: Vec<(f64, Feasible)> = nearer(task, base, &self.here.point)
             .iter()
@@ -161,7 +162,7 @@ impl Walk {
         back.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.point.cmp(&b.1.point)));
         let questions: Vec<_> =
             back.iter().map(|(_, found)| (&found.config, &task.target)).collect();
-        let answers = cached.measure_workloads(&questions)?;
+        let answers = evaluator.measure_workloads(&questions)?;
         for ((_, found), answer) in back.iter().zip(answers) {
             let Ok(measured) = answer else { continue };
             let speedup = measured.speedup_over(baseline);

@@ -1,16 +1,15 @@
 //! `ssdtune ablate`: one search for each value of α or β (AutoBlox, section 4.6).
 
-use crate::cmd::search::failure;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
-use crate::tuning::{self, TuneArgs};
+use crate::tuning::{self, Bounds, TuneArgs};
 use anyhow::anyhow;
 use serde::Serialize;
 use ssdtune_tune::evaluate::CachedEvaluator;
-use ssdtune_tune::grade::{Speedup, Weights};
-use ssdtune_tune::search::{self, Task};
+use ssdtune_tune::search::{self, PriorKnowledge};
+use ssdtune_tune::{Speedup, Task, Weights};
 
 /// Arguments of `ssdtune ablate`.
 #[derive(Debug, clap::Args)]
@@ -58,22 +57,24 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if let Some(wrong) = args.values.iter().find(|value| !(0.0..=1.0).contains(*value)) {
         return Err(Failure::usage(anyhow!("--values {wrong}: write numbers between 0 and 1")));
     }
-    let asked = args.tune.asked(context)?;
+    let job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
     let settings = tuning::settings(context, &args.tune, args.budget, args.prefix);
     let deferred = Deferred::new();
-    let cached =
-        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let evaluator =
+        CachedEvaluator::new(&*job.evaluator, job.db.as_ref(), deferred.flag(), &|_| {});
     let pool = tuning::pool(context)?;
     let mut rows = Vec::new();
     for value in &args.values {
         // As in the paper, no search knows what another has learned.
         let weights = match args.weight {
-            Weight::Alpha => Weights { alpha: *value, ..asked.task.weights },
-            Weight::Beta => Weights { beta: *value, ..asked.task.weights },
+            Weight::Alpha => Weights { alpha: *value, ..job.task.weights },
+            Weight::Beta => Weights { beta: *value, ..job.task.weights },
         };
-        let task = Task { weights, ..asked.task.clone() };
-        let found = pool.install(|| search::run(&task, &settings, &cached, &mut |_, _| {}));
-        let found = found.map_err(failure)?;
+        let task = Task { weights, ..job.task.clone() };
+        let prior = PriorKnowledge::default();
+        let found =
+            pool.install(|| search::run(&task, &prior, &settings, &evaluator, &mut |_, _| {}));
+        let found = found.map_err(tuning::failure)?;
         let best = found.best();
         let others = best.others.clone().unwrap_or_default();
         let worst = others.iter().map(|own| own.latency).min_by(f64::total_cmp);

@@ -1,17 +1,17 @@
 //! `ssdtune grade`: what drives are worth on a target and others, without searching. With `--points` it
 //! answers an optimiser from elsewhere, a line for a line.
 
-use crate::cmd::search::failure;
 use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
-use crate::tuning::{self, TuneArgs};
+use crate::tuning::{self, Bounds, TuneArgs};
 use anyhow::anyhow;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
+use ssdtune_tune::Task;
 use ssdtune_tune::evaluate::CachedEvaluator;
-use ssdtune_tune::search::{Graded, Objective, Task};
+use ssdtune_tune::search::{Graded, Objective};
 use std::collections::BTreeMap;
 use std::io::BufRead as _;
 
@@ -64,16 +64,14 @@ struct Line {
 
 /// Grades and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let mut asked = args.tune.asked(context)?;
+    let mut job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
     if args.held_out {
-        let mut workloads = asked.held_out.take().ok_or_else(|| {
+        job = job.on_held_out().ok_or_else(|| {
             Failure::usage(anyhow!("--held-out: a trace file has no other seeds; use models alone"))
         })?;
-        asked.task.target = workloads.remove(0);
-        asked.task.others = workloads;
     }
     if args.axes {
-        return axes(&asked.task, context);
+        return axes(&job.task, context);
     }
     let drives: Vec<(String, CheckedConfig)> = (args.drives.iter())
         .map(|name| {
@@ -82,10 +80,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         })
         .collect::<Outcome<_>>()?;
     let deferred = Deferred::new();
-    let cached =
-        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let evaluator =
+        CachedEvaluator::new(&*job.evaluator, job.db.as_ref(), deferred.flag(), &|_| {});
     let pool = tuning::pool(context)?;
-    let objective = pool.install(|| Objective::new(&asked.task, &cached)).map_err(failure)?;
+    let objective =
+        pool.install(|| Objective::new(&job.task, &evaluator)).map_err(tuning::failure)?;
     let grade = |drives: &[CheckedConfig]| pool.install(|| objective.grade(drives));
     if args.points {
         for (number, line) in std::io::stdin().lock().lines().enumerate() {
@@ -100,10 +99,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                 repaired: BTreeMap::new(),
                 requests: 0,
             };
-            match drive_of(&line, number + 1, &objective, &asked.task, args.repair)? {
+            match drive_of(&line, number + 1, &objective, &job.task, args.repair)? {
                 Ok((config, repaired)) => {
                     answer.repaired = repaired;
-                    let mut graded = grade(&[config]).map_err(failure)?;
+                    let mut graded = grade(&[config]).map_err(tuning::failure)?;
                     match graded.remove(0) {
                         Ok(own) => answer.graded = Some(own),
                         Err(reason) => answer.reason = Some(reason),
@@ -111,7 +110,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                 }
                 Err(reason) => answer.reason = Some(reason),
             }
-            answer.requests = cached.counts().requests;
+            answer.requests = evaluator.counts().requests;
             context.line(serde_json::to_string(&answer)?)?;
             // The optimiser waits for it.
             context.flush()?;
@@ -119,8 +118,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         return Ok(());
     }
     let configs: Vec<CheckedConfig> = drives.iter().map(|(_, config)| config.clone()).collect();
-    let graded = grade(&configs).map_err(failure)?;
-    let requests = cached.counts().requests;
+    let graded = grade(&configs).map_err(tuning::failure)?;
+    let requests = evaluator.counts().requests;
     let lines = drives.into_iter().zip(graded).map(|((drive, _), own)| {
         let (graded, reason) = match own {
             Ok(own) => (Some(own), None),
@@ -131,7 +130,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let lines: Vec<Line> = lines.collect();
     match context.json() {
         true => context.document(&lines),
-        false => show(&lines, &asked.task, context),
+        false => show(&lines, &job.task, context),
     }
 }
 

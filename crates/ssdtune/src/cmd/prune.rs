@@ -1,11 +1,10 @@
 //! `ssdtune prune`: which parameters matter for a workload, and in which order to tune them.
 
-use crate::cmd::search::failure;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
-use crate::tuning::{self, TuneArgs};
+use crate::tuning::{self, Bounds, TuneArgs};
 use ssdtune_tune::evaluate::CachedEvaluator;
 use ssdtune_tune::prune::{self, Finding, PruneSettings, Pruning};
 
@@ -34,7 +33,7 @@ pub(crate) struct Args {
 
 /// Prunes, prints both tables, stores them.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let asked = args.tune.asked(context)?;
+    let job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
     let settings = PruneSettings {
         flat: args.flat,
         pairs: !args.no_pairs,
@@ -44,8 +43,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ..PruneSettings::default()
     };
     let deferred = Deferred::new();
-    let cached =
-        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let evaluator =
+        CachedEvaluator::new(&*job.evaluator, job.db.as_ref(), deferred.flag(), &|_| {});
     let wanted = context.level() > Level::Quiet;
     let pruning = tuning::pool(context)?.install(|| {
         let mut tell = |what: &'static str| {
@@ -53,10 +52,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
                 anstream::eprintln!("{what}");
             }
         };
-        prune::prune(&asked.task, &settings, &cached, &mut tell)
+        prune::prune(&job.task, &settings, &evaluator, &mut tell)
     });
-    let pruning = pruning.map_err(failure)?;
-    if let Some(db) = &asked.db {
+    let pruning = pruning.map_err(tuning::failure)?;
+    if let Some(db) = &job.db {
         pruning.store(db).map_err(|error| Failure::Work(error.into()))?;
     }
     match context.json() {

@@ -11,7 +11,7 @@ use ssdtune_model::constraint::Constraints;
 use ssdtune_model::document::Document;
 use ssdtune_model::source::read_text;
 use ssdtune_tune::cluster::{Categories, Threshold, Verdict};
-use ssdtune_tune::memory::{AutoDb, Kind, StoredRecommendation};
+use ssdtune_tune::memory::{AutoDb, StoredRecommendation};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -108,10 +108,7 @@ fn best(
 ) -> Outcome<StoredRecommendation> {
     let mut best: Option<StoredRecommendation> = None;
     let mut refused = 0;
-    for found in db.scan_prefix::<StoredRecommendation>(
-        Kind::Search,
-        &StoredRecommendation::prefix(verdict.category),
-    ) {
+    for found in StoredRecommendation::of_category(db, verdict.category) {
         let one = found.map_err(autodb::failure)?.1.value;
         if let Some(limits) = limits
             && !keeps(&one, limits)?

@@ -5,13 +5,16 @@ mod show;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, Asked, Bar, TuneArgs};
+use crate::tuning::{self, Bar, Bounds, TuneArgs, TuningJob};
 use anyhow::{Context as _, anyhow};
-use ssdtune_tune::evaluate::{CachedEvaluator, MeasureError};
-use ssdtune_tune::history::{self, Beginning, HistoryError};
-use ssdtune_tune::recommend::{self, Options, Recommendation, html};
-use ssdtune_tune::search::{self, Algorithm, SearchError, Settings};
+use ssdtune_tune::evaluate::CachedEvaluator;
+use ssdtune_tune::memory::{AutoDb, Beginning};
+use ssdtune_tune::recommend::{self, Options, Recommendation};
+use ssdtune_tune::search::{
+    self, Algorithm, BeginError, BeginOptions, OrderUse, PriorKnowledge, Progress, Settings, Trial,
+};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 /// Arguments of `ssdtune search`.
 #[derive(Debug, clap::Args)]
@@ -114,25 +117,32 @@ impl Args {
             convergence: self.convergence,
             patience: self.patience as usize,
             prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
-            screen: self.screen,
+            discard_hopeless: self.screen,
         }
     }
 }
 
 /// Searches and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let mut asked = args.tune.asked(context)?;
+    let job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
     let settings = args.settings(context);
-    let beginning = begin(&mut asked, &settings, args, context)?;
-    let result = look(&asked, &settings, context)?;
-    if let (Some(db), Some(beginning)) = (&asked.db, &beginning) {
-        history::remember(db, beginning, &result).map_err(|error| Failure::Work(error.into()))?;
+    let (beginning, prior) = match &job.db {
+        Some(db) => {
+            let (beginning, prior) = begin(&job, db, &settings, args, context)?;
+            (Some(beginning), prior)
+        }
+        None => (None, PriorKnowledge::default()),
+    };
+    let result = find(&job, &prior, &settings, context)?;
+    if let (Some(db), Some(beginning)) = (&job.db, &beginning) {
+        result.store(db, beginning).map_err(|error| Failure::Work(error.into()))?;
     }
     if let Some(directory) = &args.out {
         write(directory, &result)
             .with_context(|| format!("writing the result into {}", directory.display()))?;
     }
-    if let Some(reason) = result.effort.screened.as_ref().and_then(|own| own.idle.as_deref()) {
+    let report = result.effort.discard_report.as_ref();
+    if let Some(reason) = report.and_then(|report| report.idle.as_deref()) {
         context.note(format_args!("--screen discarded nothing: {reason}"));
     }
     match context.json() {
@@ -143,71 +153,63 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 
 /// Takes prior knowledge out of AutoDB, and says what it was.
 fn begin(
-    asked: &mut Asked,
+    job: &TuningJob,
+    db: &AutoDb,
     settings: &Settings,
     args: &Args,
     context: &Context,
-) -> Outcome<Option<Beginning>> {
-    let Some(db) = &asked.db else { return Ok(None) };
-    let identity = asked.evaluator.identity();
-    let began = history::begin(db, &mut asked.task, settings, &identity, args.resume);
-    let beginning = began.map_err(|error| match error {
-        HistoryError::NothingToResume { .. } => Failure::usage(error),
+) -> Outcome<(Beginning, PriorKnowledge)> {
+    let order = match (args.ignore_pruning, args.ignore_order) {
+        (true, _) => OrderUse::Ignore,
+        (false, true) => OrderUse::KeptTogether,
+        (false, false) => OrderUse::Follow,
+    };
+    let options = BeginOptions { resume: args.resume, order };
+    let began = search::begin(db, &job.task, settings, &job.evaluator.identity(), options);
+    let (beginning, prior) = began.map_err(|error| match error {
+        BeginError::NothingToResume { .. } => Failure::usage(error),
         other => Failure::Work(other.into()),
     })?;
-    if args.ignore_pruning {
-        asked.task.order.clear();
-    }
-    if args.ignore_order {
-        // Equals make one set.
-        asked.task.order.iter_mut().for_each(|own| own.coefficient = 1.0);
-    }
     if context.level() >= Level::Verbose {
         let category = beginning.category.as_deref().unwrap_or("none");
         context.note(format_args!(
             "category {category}, {} configurations known, {} parameters in tuning order",
-            asked.task.seeds.len(),
-            asked.task.order.len()
+            prior.seeds.len(),
+            prior.order.0.len()
         ));
     }
-    Ok(Some(beginning))
+    Ok((beginning, prior))
 }
 
-fn look(asked: &Asked, settings: &Settings, context: &Context) -> Outcome<Recommendation> {
+/// Searches, and measures the evidence for what was found.
+fn find(
+    job: &TuningJob,
+    prior: &PriorKnowledge,
+    settings: &Settings,
+    context: &Context,
+) -> Outcome<Recommendation> {
     let deferred = Deferred::new();
-    let bar = Bar::new(settings.budget, context.level() > Level::Quiet);
-    let cached =
-        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let evaluator =
+        CachedEvaluator::new(&*job.evaluator, job.db.as_ref(), deferred.flag(), &|_| {});
     let pool = tuning::pool(context)?;
-    // The pool's closure crosses threads; the bar does not. Trials are told from the thread that judges.
-    let bar = std::sync::Mutex::new(bar);
+    // The pool's closure crosses threads and the bar does not, so it goes behind a lock. Trials are
+    // told from the thread that judges.
+    let bar = Mutex::new(Bar::new(settings.budget, context.level() > Level::Quiet));
     let with_bar = |act: &dyn Fn(&Bar)| act(&bar.lock().unwrap_or_else(|held| held.into_inner()));
     let outcome = pool.install(|| {
-        let mut tell = |_: &search::Trial, progress: &search::Progress| {
-            with_bar(&|bar| bar.trial(progress));
-        };
-        let found = search::run(&asked.task, settings, &cached, &mut tell)?;
+        let mut tell = |_: &Trial, progress: &Progress| with_bar(&|bar| bar.trial(progress));
+        let found = search::run(&job.task, prior, settings, &evaluator, &mut tell)?;
         with_bar(&|bar| bar.say("measuring the evidence"));
         let options = Options {
-            held_out: asked.held_out.clone(),
-            name: format!("{}-for-{}", asked.task.base.name, asked.task.target.name),
+            held_out: job.held_out.clone(),
+            name: format!("{}-for-{}", job.task.base.name, job.task.target.name),
         };
-        recommend::recommend(&asked.task, settings, &found, &cached, &options)
+        recommend::recommend(&job.task, settings, &found, &evaluator, &options)
     });
-    with_bar(&|bar| bar.finish());
-    let mut result = outcome.map_err(failure)?;
-    with_bar(&|_| {});
+    with_bar(&Bar::finish);
+    let mut result = outcome.map_err(tuning::failure)?;
     result.effort.seconds = bar.lock().unwrap_or_else(|held| held.into_inner()).seconds();
     Ok(result)
-}
-
-/// What an error of a search means for the exit code.
-pub(crate) fn failure(error: SearchError) -> Failure {
-    match error {
-        SearchError::Measure(MeasureError::Interrupted) => Failure::Interrupted,
-        SearchError::Limits(_) | SearchError::Space => Failure::usage(error),
-        other => Failure::Work(other.into()),
-    }
 }
 
 fn write(directory: &std::path::Path, result: &Recommendation) -> anyhow::Result<()> {
@@ -216,7 +218,7 @@ fn write(directory: &std::path::Path, result: &Recommendation) -> anyhow::Result
     let mut files = vec![
         ("recommended.toml", result.toml.clone()),
         ("result.json", json + "\n"),
-        ("report.html", html::page(result)),
+        ("report.html", recommend::html_page(result)),
         ("report.md", recommend::markdown(result)),
     ];
     match &result.mqsim_xml {

@@ -1,6 +1,5 @@
 //! `ssdtune whatif`: the cheapest change that makes a workload so many times faster.
 
-use crate::cmd::search::failure;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
@@ -54,23 +53,22 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
         // The question is about the target alone.
         args.tune.others.push("none".to_owned());
     }
-    let mut asked = args.tune.asked_in(Bounds::Wide, context)?;
-    asked.task.weights = goal.weights();
+    let job = args.tune.load(Bounds::Wide, goal.weights(), context)?;
     let settings = tuning::settings(context, &args.tune, args.budget, args.prefix);
     let deferred = Deferred::new();
-    let cached =
-        CachedEvaluator::new(&*asked.evaluator, asked.db.as_ref(), deferred.flag(), &|_| {});
+    let evaluator =
+        CachedEvaluator::new(&*job.evaluator, job.db.as_ref(), deferred.flag(), &|_| {});
     let bar = Mutex::new(Bar::new(settings.budget, context.level() > Level::Quiet));
     let with_bar = |act: &dyn Fn(&Bar)| act(&bar.lock().unwrap_or_else(|held| held.into_inner()));
     let outcome = tuning::pool(context)?.install(|| {
         let mut tell = |_: &Trial, progress: &Progress| with_bar(&|bar| bar.trial(progress));
-        whatif::run(&asked.task, &settings, goal, &cached, &mut tell)
+        whatif::run(&job.task, &settings, goal, &evaluator, &mut tell)
     });
     with_bar(&Bar::finish);
-    let answer = outcome.map_err(failure)?;
+    let answer = outcome.map_err(tuning::failure)?;
     match context.json() {
         true => context.document(&answer)?,
-        false => show(&answer, &asked.task.target.name, context)?,
+        false => show(&answer, &job.task.target.name, context)?,
     }
     // A goal that cannot be met is a finding, not a failure of the work; scripts tell it by the code.
     if answer.met { Ok(()) } else { Err(Failure::Reported(1)) }

@@ -12,12 +12,11 @@ use ssdtune_model::source::read_text;
 use ssdtune_model::{CheckedConfig, Sectors};
 use ssdtune_trace::workload::SeedSet;
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
-use ssdtune_tune::grade::Weights;
 use ssdtune_tune::limits::Limits;
 use ssdtune_tune::memory::AutoDb;
-use ssdtune_tune::search::Task;
 use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::Workload;
+use ssdtune_tune::{Task, Weights};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -170,13 +169,24 @@ impl Bounds {
     }
 }
 
-/// What the arguments ask for.
-pub(crate) struct Asked {
+/// What a tuning command works on, as the arguments say it. It does not change once it is loaded.
+pub(crate) struct TuningJob {
     pub(crate) task: Task,
-    /// Traces of the same models that no decision may see: of the target, then of the others.
+    /// Workloads of other seeds, which no decision may see: the target, then the others. `None`
+    /// where a workload is a trace file, which has no other seeds.
     pub(crate) held_out: Option<Vec<Workload>>,
     pub(crate) evaluator: Box<dyn Evaluator>,
     pub(crate) db: Option<AutoDb>,
+}
+
+impl TuningJob {
+    /// The same question about the held-out workloads; `None` where there are none.
+    pub(crate) fn on_held_out(self) -> Option<Self> {
+        let mut workloads = self.held_out?;
+        let target = workloads.remove(0);
+        let task = Task { target, others: workloads, ..self.task };
+        Some(Self { task, held_out: None, ..self })
+    }
 }
 
 impl TuneArgs {
@@ -185,17 +195,39 @@ impl TuneArgs {
         self.search_seed.or(context.seed()).unwrap_or(0)
     }
 
-    /// Loads everything, in bounds as wide as the market's.
-    pub(crate) fn asked(&self, context: &Context) -> Outcome<Asked> {
-        self.asked_in(Bounds::Market, context)
+    /// The weights that --alpha and --beta state.
+    pub(crate) fn weights(&self) -> Weights {
+        Weights { alpha: self.alpha, beta: self.beta }
     }
 
-    /// Loads everything. The bounds are those where the arguments do not say.
-    pub(crate) fn asked_in(&self, bounds: Bounds, context: &Context) -> Outcome<Asked> {
+    /// Loads everything. `bounds` are those of what the arguments do not limit.
+    pub(crate) fn load(
+        &self,
+        bounds: Bounds,
+        weights: Weights,
+        context: &Context,
+    ) -> Outcome<TuningJob> {
         let base = self.base()?;
         let space = self.space.as_deref().unwrap_or(bounds.space());
         let space = load_space(space)?.around(&base);
         let limits = self.limits(&base, bounds)?;
+        let (mut workloads, held_out) = self.workloads(smallest_space(&base, &limits), context)?;
+        let target = workloads.remove(0);
+        let task = Task { base, space, limits, target, others: workloads, weights };
+        let db = match self.no_db {
+            true => None,
+            false => Some(AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))?),
+        };
+        let evaluator = self.evaluator(context)?;
+        Ok(TuningJob { task, held_out, evaluator, db })
+    }
+
+    /// The workloads, the target first, and those of held-out seeds if all of them have such seeds.
+    fn workloads(
+        &self,
+        smallest: Sectors,
+        context: &Context,
+    ) -> Outcome<(Vec<Workload>, Option<Vec<Workload>>)> {
         let target = Named::parse(&self.target)?;
         let others = self.others(&target)?;
         let depths = self.depths()?;
@@ -204,7 +236,6 @@ impl TuneArgs {
         {
             return Err(Failure::usage(anyhow!("--depth {}: no such workload here", name.0)));
         }
-        let smallest = smallest_space(&base, &limits);
         let seed = self.trace_seed.or(context.seed()).unwrap_or(0);
         let load = |set: SeedSet| {
             let one = |own: &&Named| {
@@ -213,29 +244,12 @@ impl TuneArgs {
             };
             all.iter().map(one).collect::<Outcome<Vec<Workload>>>()
         };
-        let mut workloads = load(SeedSet::Training)?;
+        let training = load(SeedSet::Training)?;
         let held_out = match all.iter().all(|own| own.can_hold_out()) {
             true => Some(load(SeedSet::HeldOut)?),
             false => None,
         };
-        let target = workloads.remove(0);
-        let task = Task {
-            base,
-            space,
-            limits,
-            target,
-            others: workloads,
-            weights: Weights { alpha: self.alpha, beta: self.beta },
-            order: Vec::new(),
-            seeds: Vec::new(),
-            examples: Vec::new(),
-        };
-        let db = match self.no_db {
-            true => None,
-            false => Some(AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))?),
-        };
-        let evaluator = self.evaluator(context)?;
-        Ok(Asked { task, held_out, evaluator, db })
+        Ok((training, held_out))
     }
 
     /// The baseline. The seed of the command line is the search's; a drive keeps its own.

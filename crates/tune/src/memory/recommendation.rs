@@ -1,60 +1,70 @@
-//! What a search leaves for later: the record types that more than one command reads.
+//! What a search leaves for later: the configurations it found best.
 
+use super::db::{AutoDb, Kind, Scan};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 
-/// What a configuration gave on one workload, beside the baseline.
+/// The category number of workloads that belong to no category.
+pub const UNCLUSTERED: u32 = u32::MAX;
+
+/// Speedups of a configuration over the baseline on one workload. Field names are part of the
+/// format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpeedup {
-    /// Name of the workload.
+    /// The name of the workload.
     pub workload: String,
     /// Whether it was the target of the search.
     pub target: bool,
-    /// Baseline's mean latency over this one's.
+    /// The baseline's mean latency over the configuration's.
     pub latency_speedup: f64,
-    /// This one's throughput over the baseline's.
+    /// The configuration's throughput over the baseline's.
     pub throughput_speedup: f64,
 }
 
-/// A configuration that a search recommends for a category of workloads. Kind::Search, under
-/// [`StoredRecommendation::key`].
+/// A configuration that a search found for a category of workloads: the value of a record of
+/// [`Kind::Search`], under [`StoredRecommendation::key`]. Field names are part of the format of
+/// AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredRecommendation {
-    /// The category.
+    /// The number of the category; [`UNCLUSTERED`] where there is none.
     pub cluster: u32,
-    /// Name of the target workload as the search was given it.
+    /// The name of the target workload, as the search was given it.
     pub target: String,
-    /// The configuration: a whole TOML document, its name included.
+    /// The configuration: a whole TOML document with the drive's name.
     pub configuration: String,
     /// Grade against the baseline (formula 2 of the paper); 0 is the baseline.
     pub grade: f64,
-    /// The baseline the grade is relative to, by name.
+    /// The name of the baseline that the grade is relative to.
     pub baseline: String,
-    /// The constraints it was found under: a whole TOML document.
+    /// The limits it was found under, as comments of a TOML document.
     pub constraints: String,
-    /// Everything that decided the search (settings, constraints, workloads), so that each search has its own
-    /// record.
+    /// The digest of everything that decides the search, so that each search has records of its
+    /// own.
     pub search: Digest,
-    /// Place among the top configurations of its search, from 0.
+    /// Its place among the top configurations of the search; 0 is the recommended one.
     pub rank: u32,
-    /// Speedups of each workload measured.
+    /// Its speedup on each workload that was measured.
     pub measures: Vec<WorkloadSpeedup>,
-    /// Mean power on the target in watts, where the energy model gave one.
+    /// Mean power on the target in watt; `None` where the evaluator counted no energy.
     pub watts: Option<f64>,
 }
 
 impl StoredRecommendation {
-    /// The key: category, search and rank, so that all configurations of a category stand together.
+    /// The key: category, search and rank, so that configurations of a category stand together.
     pub fn key(&self) -> Vec<u8> {
-        let mut key = Self::prefix(self.cluster);
+        let mut key = Self::key_prefix(self.cluster);
         key.extend_from_slice(format!("{}/{:04}", self.search, self.rank).as_bytes());
         key
     }
 
-    /// How the keys of a category begin.
-    pub fn prefix(cluster: u32) -> Vec<u8> {
+    /// Every configuration stored for a category, in the order of keys.
+    pub fn of_category(db: &AutoDb, cluster: u32) -> Scan<'_, Self> {
+        db.scan_prefix(Kind::Search, &Self::key_prefix(cluster))
+    }
+
+    fn key_prefix(cluster: u32) -> Vec<u8> {
         format!("cluster {cluster:05}/").into_bytes()
     }
 }

@@ -1,6 +1,7 @@
 //! The sweep from the baseline to 16 times, and the pairs.
 
-use super::{Bench, Finding, PruneSettings, SearchError, Sweep};
+use super::{Bench, Finding, PruneSettings, Sweep};
+use crate::error::TuneError;
 use crate::evaluate::{Measurement, WorkloadMeasurement};
 use crate::space::number;
 use ssdtune_model::catalogue::{self, Kind, Legal, Parameter, Value};
@@ -68,7 +69,7 @@ fn values(row: &Parameter, base: &DeviceConfig) -> Vec<Value> {
 }
 
 /// Sweeps every numeric parameter.
-pub(super) fn sweep(bench: &Bench, settings: &PruneSettings) -> Result<Vec<Sweep>, SearchError> {
+pub(super) fn sweep(bench: &Bench, settings: &PruneSettings) -> Result<Vec<Sweep>, TuneError> {
     let base: &DeviceConfig = &bench.task.base;
     let rows: Vec<&Parameter> = numeric().collect();
     let mut configs = Vec::new();
@@ -159,7 +160,7 @@ pub(super) fn pairs(
     bench: &Bench,
     settings: &PruneSettings,
     coarse: &mut [Sweep],
-) -> Result<usize, SearchError> {
+) -> Result<usize, TuneError> {
     let base: &DeviceConfig = &bench.task.base;
     let flat: Vec<usize> =
         (0..coarse.len()).filter(|index| coarse[*index].finding == Finding::Insensitive).collect();

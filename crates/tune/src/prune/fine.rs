@@ -1,7 +1,9 @@
 //! Ridge regression over configurations that keep the limits.
 
-use super::{Bench, Coefficient, Finding, PruneSettings, SearchError, Sweep, coarse};
-use crate::search::{Moves, stream};
+use super::{Bench, Coefficient, Finding, PruneSettings, Sweep, coarse};
+use crate::error::TuneError;
+use crate::moves::Moves;
+use crate::random::stream;
 use crate::space::Space;
 use ndarray::{Array1, Array2};
 use ssdtune_learn::ridge::RidgeParams;
@@ -32,13 +34,11 @@ pub(super) fn regress(
     bench: &Bench,
     settings: &PruneSettings,
     swept: &[Sweep],
-) -> Result<Fine, SearchError> {
+) -> Result<Fine, TuneError> {
     let task = bench.task;
     let kept: Space = task.space.only(|key| stays(swept, key) && !coarse::unexercised(bench, key));
-    let mut narrowed = task.clone();
-    narrowed.space = kept;
-    let base = narrowed.space.point(&task.base).ok_or(SearchError::Space)?;
-    let moves = Moves::new(&narrowed, &base);
+    let base = kept.point(&task.base).ok_or(TuneError::Space)?;
+    let moves = Moves::new(&kept, &task.limits, &task.base, &base);
     let drawn = (0..settings.samples as u64).filter_map(|sample| {
         let mut rng = stream(settings.seed, u64::MAX, sample);
         (0..DRAWS).find_map(|_| moves.anywhere(&mut rng))
@@ -46,14 +46,14 @@ pub(super) fn regress(
     let drawn: Vec<_> = drawn.collect();
     let configs: Vec<_> = drawn.iter().map(|found| found.config.clone()).collect();
     let measured = bench.measure(&configs)?;
-    let mut rows = vec![(narrowed.space.encode(&base), 0.0)];
+    let mut rows = vec![(kept.encode(&base), 0.0)];
     for (found, answer) in drawn.iter().zip(&measured) {
         if let Some(answer) = answer {
-            rows.push((narrowed.space.encode(&found.point), bench.performance(answer)));
+            rows.push((kept.encode(&found.point), bench.performance(answer)));
         }
     }
-    let width = narrowed.space.columns();
-    let failed = |error: &dyn std::fmt::Display| SearchError::Surrogate(error.to_string());
+    let width = kept.columns();
+    let failed = |error: &dyn std::fmt::Display| TuneError::Surrogate(error.to_string());
     let cells: Vec<f64> = rows.iter().flat_map(|(row, _)| row.iter().copied()).collect();
     let x = Array2::from_shape_vec((rows.len(), width), cells).map_err(|error| failed(&error))?;
     let y: Array1<f64> = rows.iter().map(|(_, own)| *own).collect();
@@ -62,11 +62,10 @@ pub(super) fn regress(
         .map_err(|error| failed(&error))?;
     let predicted = model.predict(x.view()).map_err(|error| failed(&error))?;
     let mut columns = model.coefficients().iter();
-    let mut table: Vec<Coefficient> = narrowed
-        .space
+    let mut table: Vec<Coefficient> = kept
         .axes()
         .iter()
-        .zip(narrowed.space.widths())
+        .zip(kept.widths())
         .map(|(axis, width)| {
             let own: Vec<f64> = columns.by_ref().take(width).copied().collect();
             let greatest = own.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));

@@ -19,9 +19,6 @@ fn task(name: &str, requests: usize) -> Task {
         target: Workload { name: name.to_owned(), depth: 16, traces: vec![trace] },
         others: Vec::new(),
         weights: crate::grade::Weights::default(),
-        order: Vec::new(),
-        seeds: Vec::new(),
-        examples: Vec::new(),
     }
 }
 
@@ -48,9 +45,9 @@ fn a_read_only_workload_cares_for_the_bus_and_says_nothing_of_collection() {
     let performances: Vec<f64> = sweep.unwrap().performances.iter().flatten().copied().collect();
     assert!(performances.windows(2).all(|pair| pair[0] > pair[1]), "{performances:?}");
     // The order is by size, and nothing that was dropped is in it.
-    let sizes: Vec<f64> = pruning.order.iter().map(|own| own.coefficient.abs()).collect();
+    let sizes: Vec<f64> = pruning.order.0.iter().map(|own| own.coefficient.abs()).collect();
     assert!(sizes.windows(2).all(|pair| pair[0] >= pair[1]) && !sizes.is_empty());
-    assert!(pruning.order.iter().all(|own| own.key != "mapping.overprovisioning"));
+    assert!(pruning.order.0.iter().all(|own| own.key != "mapping.overprovisioning"));
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! From a finished search to its evidence.
 
 use super::{
-    Effort, Importance, ParameterChange, Question, Recommendation, Row, SCHEMA, Side, Table, Top,
-    Trade, Verdicts,
+    Effort, Importance, Question, Recommendation, Row, SCHEMA, Side, Table, Top, Trade, Verdicts,
 };
+use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
 use crate::grade::{Figures, Speedup};
-use crate::search::{Found, SearchError, Settings, Task, Trial, Verdict};
-use crate::space::{DRAM, LAYOUT, Point};
+use crate::search::{Found, Settings, Trial, Verdict};
+use crate::space::{DRAM, LAYOUT, Point, changes};
+use crate::task::Task;
 use crate::workload::Workload;
-use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue, document};
+use ssdtune_model::{CheckedConfig, DeviceConfig, document};
 
 /// How to build it.
 #[derive(Clone, Debug)]
@@ -33,11 +34,11 @@ pub fn recommend(
     task: &Task,
     settings: &Settings,
     found: &Found,
-    cached: &CachedEvaluator,
+    evaluator: &CachedEvaluator,
     options: &Options,
-) -> Result<Recommendation, SearchError> {
+) -> Result<Recommendation, TuneError> {
     let best = found.best();
-    let mut maker = Maker { task, cached, found, notes: Vec::new() };
+    let mut maker = Maker { task, evaluator, found, notes: Vec::new() };
     let importance = maker.importance(best)?;
     let (config, importance, grade) = maker.simplify(best, importance)?;
     let training = maker.table(&config)?;
@@ -49,10 +50,10 @@ pub fn recommend(
     maker.note_what_to_know(&training);
     let mut named: DeviceConfig = (*config).clone();
     named.name.clone_from(&options.name);
-    let tick = cached.counts();
+    let tick = evaluator.counts();
     Ok(Recommendation {
         schema: SCHEMA,
-        question: question(task, settings, cached),
+        question: question(task, settings, evaluator),
         ended: found.ended,
         effort: Effort {
             proposals: found.trials.len() - 1,
@@ -60,7 +61,7 @@ pub fn recommend(
             run: tick.run,
             answered: tick.answered,
             requests: tick.requests,
-            screened: found.screened.clone(),
+            discard_report: found.discard_report.clone(),
             seconds: 0.0,
         },
         grade,
@@ -79,7 +80,7 @@ pub fn recommend(
     })
 }
 
-fn question(task: &Task, settings: &Settings, cached: &CachedEvaluator) -> Question {
+fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Question {
     Question {
         baseline: task.base.name.clone(),
         target: task.target.name.clone(),
@@ -88,7 +89,7 @@ fn question(task: &Task, settings: &Settings, cached: &CachedEvaluator) -> Quest
         points: task.space.size(),
         limits: task.limits.lines(),
         requests: task.target.traces.iter().map(|trace| trace.requests().len()).sum(),
-        initial_state: cached.preparation_in_words(),
+        initial_state: evaluator.preparation_in_words(),
         alpha: task.weights.alpha,
         beta: task.weights.beta,
         settings: settings.clone(),
@@ -97,7 +98,7 @@ fn question(task: &Task, settings: &Settings, cached: &CachedEvaluator) -> Quest
 
 struct Maker<'a> {
     task: &'a Task,
-    cached: &'a CachedEvaluator<'a>,
+    evaluator: &'a CachedEvaluator<'a>,
     found: &'a Found,
     notes: Vec<String>,
 }
@@ -140,7 +141,7 @@ impl Maker<'_> {
     }
 
     /// Takes back each change alone.
-    fn importance(&self, best: &Trial) -> Result<Vec<(Vec<usize>, Importance)>, SearchError> {
+    fn importance(&self, best: &Trial) -> Result<Vec<(Vec<usize>, Importance)>, TuneError> {
         let Task { space, base, limits, target, weights, .. } = self.task;
         let groups = self.groups(&best.point);
         let single: Vec<_> = (groups.iter())
@@ -148,7 +149,7 @@ impl Maker<'_> {
             .collect();
         let questions: Vec<_> =
             single.iter().flatten().map(|found| (&found.config, target)).collect();
-        let mut answers = self.cached.measure_workloads(&questions)?.into_iter();
+        let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
         let own = best.performance.unwrap_or(0.0);
         let each = groups.into_iter().zip(&single).map(|(axes, feasible)| {
             let answer = feasible.as_ref().and_then(|_| answers.next()).and_then(Result::ok);
@@ -168,7 +169,7 @@ impl Maker<'_> {
         &mut self,
         best: &Trial,
         importance: Vec<(Vec<usize>, Importance)>,
-    ) -> Result<(CheckedConfig, Vec<Importance>, f64), SearchError> {
+    ) -> Result<(CheckedConfig, Vec<Importance>, f64), TuneError> {
         let Task { space, base, limits, target, others, weights, .. } = self.task;
         let grade = best.grade.unwrap_or(0.0);
         let idle: Vec<usize> = (importance.iter())
@@ -187,7 +188,7 @@ impl Maker<'_> {
         let mut questions = vec![(&simpler.config, target)];
         questions.extend(others.iter().map(|other| (&simpler.config, other)));
         let answers: Result<Vec<_>, String> =
-            self.cached.measure_workloads(&questions)?.into_iter().collect();
+            self.evaluator.measure_workloads(&questions)?.into_iter().collect();
         let Ok(answers) = answers else { return Ok(unchanged) };
         let performance = weights.performance(&self.target_speedup(&answers[0]));
         let rest = answers[1..]
@@ -208,15 +209,15 @@ impl Maker<'_> {
     }
 
     /// Speedups of a drive on the workloads of the search.
-    fn table(&self, config: &CheckedConfig) -> Result<Table, SearchError> {
+    fn table(&self, config: &CheckedConfig) -> Result<Table, TuneError> {
         let mut workloads = vec![&self.task.target];
         workloads.extend(&self.task.others);
-        Ok(table(self.cached, &self.task.base, config, &workloads)?)
+        Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
     }
 
-    fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<Table, SearchError> {
+    fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<Table, TuneError> {
         let workloads: Vec<&Workload> = on.iter().collect();
-        Ok(table(self.cached, &self.task.base, config, &workloads)?)
+        Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
     }
 
     fn note_what_to_know(&mut self, training: &Table) {
@@ -256,7 +257,7 @@ const SATURATED: f64 = 0.7;
 /// # Errors
 /// The evaluator or the memory fails, or the caller asked to stop.
 pub(crate) fn table(
-    cached: &CachedEvaluator,
+    evaluator: &CachedEvaluator,
     base: &CheckedConfig,
     config: &CheckedConfig,
     workloads: &[&Workload],
@@ -266,7 +267,7 @@ pub(crate) fn table(
         questions.extend([(base, *workload), (config, *workload)]);
     }
     let mut rows = Vec::new();
-    let answers = cached.measure_workloads(&questions)?;
+    let answers = evaluator.measure_workloads(&questions)?;
     for (pair, workload) in answers.chunks(2).zip(workloads) {
         // An unfit drive has no speedup: nothing served in all time.
         let nothing = Speedup { latency: 0.0, throughput: 0.0 };
@@ -326,19 +327,6 @@ fn side(answer: Option<&WorkloadMeasurement>) -> Side {
     }
 }
 
-/// Every parameter that two drives have different.
-pub(crate) fn changes(base: &DeviceConfig, own: &DeviceConfig) -> Vec<ParameterChange> {
-    let differing = catalogue::parameters().filter(|row| row.get(base) != row.get(own));
-    differing
-        .map(|row| ParameterChange {
-            key: row.key,
-            unit: row.unit.sign(),
-            baseline: row.get(base).to_string(),
-            recommended: row.get(own).to_string(),
-        })
-        .collect()
-}
-
 fn trade(trials: &[Trial]) -> Vec<Trade> {
     let points: Vec<(usize, f64, f64)> = (trials.iter())
         .filter_map(|trial| Some((trial.number, trial.performance?, trial.average_watts?)))
@@ -377,7 +365,7 @@ fn verdicts(trials: &[Trial]) -> Verdicts {
             Verdict::Raced => &mut counts.raced,
             Verdict::Unfit(_) => &mut counts.unfit,
             Verdict::OverPower(_) => &mut counts.over_power,
-            Verdict::Screened => &mut counts.screened,
+            Verdict::Hopeless => &mut counts.hopeless,
         } += 1;
     }
     counts

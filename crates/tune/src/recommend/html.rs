@@ -5,7 +5,7 @@ use ssdtune_report::{self as report, Axis, Bar, BarChart, Chart, Page, Series, S
 
 /// The page: speedups, changed parameters, why they were changed, the course of the search, power,
 /// limits, and the drive itself.
-pub fn page(result: &Recommendation) -> String {
+pub fn html_page(result: &Recommendation) -> String {
     let question = &result.question;
     let mut page = Page::new(format!("{} tuned for {}", question.baseline, question.target));
     page.paragraph(&format!(

@@ -1,101 +1,115 @@
-//! The paper's algorithm (section 3.4).
+//! The algorithm of the AutoBlox paper (section 3.4).
 //!
-//! One *learning step* learns one new configuration. It begins at a root drawn from the top three and
-//! descends: among the root's neighbours, completed so that they keep the limits, the one with the best
-//! predicted grade becomes the next root, until all are predicted to be worse, the Manhattan distance to the
-//! nearest learned configuration reaches its limit, or the descent has had its steps. What it ends at is
-//! validated. A step that has not improved on its root after its iterations ends all the same.
+//! One *learning step* learns one new configuration. It begins at a root drawn from the top set and
+//! descends: of the root's neighbours, completed so that they keep the limits, the one with the best
+//! predicted grade becomes the next root. A descent ends when all neighbours are predicted to be
+//! worse, when the distance to the nearest learned configuration reaches its limit, or when it has
+//! had its steps. The configuration it ends at is measured. A learning step ends when that is better
+//! than the root, or after its iterations.
 //!
-//! A neighbour differs in one parameter, whatever its value (and in what completing it takes), as in the
-//! artifact, and the Manhattan distance counts the same steps: parameters that differ. (Counted in values it
-//! would be reached by a single move on a long axis, and a search would learn one parameter at a time.) As in
-//! the artifact a prediction is the mean plus eight standard deviations: a model of few points is sure of
-//! nothing, and with the bare mean the search is worse than chance (docs/results/search.md).
+//! A neighbour differs in one parameter, by any number of values (and in what completing it takes).
+//! The distance counts the parameters that differ. Both are as in the paper's artifact: counted in
+//! values, the distance would be reached by a single move on a long axis, and a search would learn
+//! one parameter at a time. As in the artifact, the best prediction is the one with the greatest
+//! mean plus eight standard deviations: a model of few points is sure of nothing, and with the bare
+//! mean the search is worse than chance (docs/results/search.md).
 //!
-//! Parameters come into play in tuning order: in sets, the next one when the ones before have converged. A
-//! set ends where a coefficient falls below half the set's smallest; layout parameters stay together, and so
-//! do the two DRAM sizes (the artifact's grouping; the paper says only "following the ranking").
+//! Parameters come into play in tuning order, in sets: the next set joins when the search has
+//! converged on the ones before. A set ends where a coefficient falls below half the set's smallest.
+//! Layout parameters stay together, and so do the two DRAM sizes (the artifact's grouping; the paper
+//! says only "following the ranking").
 
-use super::judge::{Convergence, Judge, Trial};
-use super::moves::Moves;
-use super::surrogate::{Surrogate, Warm};
-use super::{Ended, Proposal, SearchError, Task, stream};
+use super::Ended;
+use super::state::SearchState;
+use super::surrogate::{FitHistory, Surrogate};
+use super::trial::{Proposal, Trial};
+use crate::error::TuneError;
 use crate::limits::Feasible;
-use crate::space::{DRAM, LAYOUT, Point};
+use crate::moves::Moves;
+use crate::random::stream;
+use crate::space::{DRAM, LAYOUT, Point, Space, TuningOrder};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 
-/// Further starts of a fit of few observations.
-const FRESH_STARTS: usize = 2;
+/// Random starts of a fit of few observations, beside the parameters of the fit before.
+const RANDOM_STARTS: usize = 2;
 /// Predicted grades that differ by less are equal.
 const TIE: f64 = 1e-6;
 
-pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
-    let moves = Moves::new(judge.task, &judge.base_point);
-    let sets = tuning_sets(judge.task);
-    let weights = vec![1.0; judge.task.space.axes().len()];
-    let mut warm = Warm::with_fresh_starts(FRESH_STARTS);
-    let mut convergence = Convergence::new(judge);
+pub(super) fn search(state: &mut SearchState, order: &TuningOrder) -> Result<Ended, TuneError> {
+    let moves = Moves::of_task(state.task, &state.base_point);
+    let sets = tuning_sets(&state.task.space, order);
+    let weights = vec![1.0; state.task.space.axes().len()];
+    let mut fits = FitHistory::with_random_starts(RANDOM_STARTS);
+    let mut convergence = state.convergence();
     let mut axes = sets[0].clone();
     let mut later = sets[1..].iter();
     for step in 0_u64.. {
-        for iteration in 0..judge.settings.step_max as u64 {
-            if !judge.may_go_on() {
+        for iteration in 0..state.settings.step_max as u64 {
+            if state.budget.is_spent() {
                 return Ok(Ended::Budget);
             }
-            let mut rng = stream(judge.settings.seed, step, iteration);
-            let model = Surrogate::fit(judge.task, &judge.trials, &weights, &mut warm)?;
-            let ranking = judge.ranking();
-            let root = ranking[rng.random_range(0..ranking.len().min(judge.settings.top))];
-            let Some(found) = descend(judge, &moves, &model, &axes, root, &mut rng)? else { break };
+            let mut rng = stream(state.settings.seed, step, iteration);
+            let model = Surrogate::fit(state.task, state.log.trials(), &weights, &mut fits)?;
+            let ranking = state.log.ranking();
+            let root = ranking[rng.random_range(0..ranking.len().min(state.settings.top))];
+            let Some(found) = descend(state, &moves, &model, &axes, root, &mut rng)? else { break };
             let proposal = Proposal::new(found.point, found.config, "autoblox");
-            let proposals = judge.sift(vec![proposal], 1.0)?;
-            judge.full(proposals)?;
+            let proposals = state.without_hopeless(vec![proposal], 1.0)?;
+            state.run_in_full(proposals)?;
             let grade = |trial: &Trial| trial.grade.unwrap_or(f64::NEG_INFINITY);
-            let learned = judge.trials.last().map_or(f64::NEG_INFINITY, grade);
-            if learned > grade(&judge.trials[root]) {
+            let learned = state.log.trials().last().map_or(f64::NEG_INFINITY, grade);
+            if learned > grade(&state.log.trials()[root]) {
                 break;
             }
         }
-        let stuck = !can_move(judge, &moves, &axes);
-        if stuck || convergence.reached(judge) {
+        let is_stuck = !can_move(state, &moves, &axes);
+        if is_stuck || convergence.is_reached(&state.log, state.budget) {
             let Some(next) = later.next() else {
-                return Ok(if stuck { Ended::Exhausted } else { Ended::Converged });
+                return Ok(if is_stuck { Ended::Exhausted } else { Ended::Converged });
             };
             axes.extend(next);
-            convergence = Convergence::new(judge);
+            convergence = state.convergence();
         }
     }
     Ok(Ended::Budget)
 }
 
 /// Neighbours of a point that have not been judged.
-fn open_neighbours(judge: &Judge, moves: &Moves, axes: &[usize], from: &Point) -> Vec<Feasible> {
+fn open_neighbours(
+    state: &SearchState,
+    moves: &Moves,
+    axes: &[usize],
+    from: &Point,
+) -> Vec<Feasible> {
     let mut all = BTreeMap::new();
-    moves.neighbours(from, axes, true, &mut all);
-    all.into_values().filter(|found| judge.is_new(&found.point)).collect()
+    moves.neighbours(from, axes, &mut all);
+    all.into_values().filter(|found| state.log.is_new(&found.point)).collect()
 }
 
-fn can_move(judge: &Judge, moves: &Moves, axes: &[usize]) -> bool {
-    let ranking = judge.ranking();
-    let mut roots = ranking.iter().take(judge.settings.top);
-    roots.any(|root| !open_neighbours(judge, moves, axes, &judge.trials[*root].point).is_empty())
+/// Whether one of the top set has a neighbour that has not been judged.
+fn can_move(state: &SearchState, moves: &Moves, axes: &[usize]) -> bool {
+    let ranking = state.log.ranking();
+    let mut roots = ranking.iter().take(state.settings.top);
+    let point = |root: &usize| &state.log.trials()[*root].point;
+    roots.any(|root| !open_neighbours(state, moves, axes, point(root)).is_empty())
 }
 
+/// The configuration at which a descent from a trial ends; `None` where it cannot take a step.
 fn descend(
-    judge: &Judge,
+    state: &SearchState,
     moves: &Moves,
     model: &Surrogate,
     axes: &[usize],
     root: usize,
     rng: &mut Pcg64Mcg,
-) -> Result<Option<Feasible>, SearchError> {
-    let (task, settings) = (judge.task, judge.settings);
+) -> Result<Option<Feasible>, TuneError> {
+    let (task, settings, trials) = (state.task, state.settings, state.log.trials());
     let mut here: Option<(Feasible, f64)> = None;
     for _ in 0..settings.descent_max {
-        let from = here.as_ref().map_or(&judge.trials[root].point, |(found, _)| &found.point);
-        let neighbours = open_neighbours(judge, moves, axes, from);
+        let from = here.as_ref().map_or(&trials[root].point, |(found, _)| &found.point);
+        let neighbours = open_neighbours(state, moves, axes, from);
         let points: Vec<&Point> = neighbours.iter().map(|found| &found.point).collect();
         if points.is_empty() {
             break;
@@ -112,7 +126,7 @@ fn descend(
             break;
         }
         let found = neighbours[chosen].clone();
-        let learned = judge.trials.iter().filter(|trial| trial.target.is_some());
+        let learned = trials.iter().filter(|trial| trial.target.is_some());
         let apart = learned
             .map(|trial| task.space.differing(&trial.point, &found.point))
             .min()
@@ -125,12 +139,13 @@ fn descend(
     Ok(here.map(|(found, _)| found))
 }
 
-/// The axes in the order they come into play; one set of all where nothing is known.
-pub(super) fn tuning_sets(task: &Task) -> Vec<Vec<usize>> {
+/// The axes in sets, in the order in which the sets come into play. One set of all axes where no
+/// order is known.
+pub(super) fn tuning_sets(space: &Space, order: &TuningOrder) -> Vec<Vec<usize>> {
     let mut sets: Vec<Vec<usize>> = Vec::new();
     let mut smallest = f64::INFINITY;
-    for ordered in &task.order {
-        let Some(axis) = task.space.axis(&ordered.key) else { continue };
+    for ordered in &order.0 {
+        let Some(axis) = space.axis(&ordered.key) else { continue };
         if sets.iter().flatten().any(|own| *own == axis) {
             continue;
         }
@@ -144,7 +159,7 @@ pub(super) fn tuning_sets(task: &Task) -> Vec<Vec<usize>> {
             .into_iter()
             .find(|group| group.contains(&ordered.key.as_str()))
             .unwrap_or(&[]);
-        let together = group.iter().filter_map(|key| task.space.axis(key));
+        let together = group.iter().filter_map(|key| space.axis(key));
         let mut members: Vec<usize> = std::iter::once(axis).chain(together).collect();
         members.sort_unstable();
         members.dedup();
@@ -153,7 +168,7 @@ pub(super) fn tuning_sets(task: &Task) -> Vec<Vec<usize>> {
         }
     }
     if sets.is_empty() {
-        sets.push((0..task.space.axes().len()).collect());
+        sets.push((0..space.axes().len()).collect());
     }
     sets
 }

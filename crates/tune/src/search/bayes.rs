@@ -1,66 +1,73 @@
-//! The default: screening, combination, then batches by expected improvement.
+//! The default algorithm: sensitivity runs, combination, then batches by expected improvement.
 //!
-//! **Screening.** The simulator has no noise, so one run with one parameter moved shows that parameter's
-//! effect exactly, and on a tenth of the trace it costs a tenth. Every axis is tried at its ends (names at
-//! several), a hundred short runs, some ten evaluations. Effects weigh the surrogate's columns.
+//! **Sensitivity runs.** The simulator has no noise, so one run with one parameter moved shows that
+//! parameter's effect exactly, and on a tenth of the trace it costs a tenth. Every axis is tried at
+//! its ends (names at several), in about a hundred short runs that cost ten evaluations. The effects
+//! weigh the columns of the surrogate.
 //!
-//! **Combination.** Most effects are nearly independent (they sit in different hardware), so the moves that
-//! helped are combined: the best one, the best two, four, and so on up to all.
+//! **Combination.** Most effects are nearly independent, because they sit in different hardware. So
+//! the moves that helped are combined: the best one, the best two, four, and so on up to all.
 //!
-//! **Batches.** Around the best trials, candidates are single moves to any value and jumps of up to four
-//! axes inside a trust region. Those of greatest expected improvement and those of greatest expectation are
-//! raced on the prefix; the fastest run in full if they are faster there than the best trial is. Within a batch a chosen point is believed to perform as predicted ("constant liar"),
-//! so that the next lies elsewhere. The region widens after a success and narrows after a failure.
+//! **Batches.** Candidates are single moves of the best trial to any value, and jumps of up to four
+//! axes inside a trust region around the top set. Those of the greatest expected improvement and
+//! those of the greatest expected grade are raced on the prefix. The fastest run in full if they are
+//! faster there than the best trial is. Within a batch a chosen point is taken to perform as
+//! predicted ("constant liar"), so that the next one lies elsewhere. The region widens after a
+//! success and narrows after a failure.
 //!
-//! A suggestion costs one fit and some thousand predictions, a few tens of milliseconds at 100 trials.
+//! Cost of a suggestion: one fit and some thousand predictions, a few tens of milliseconds at 100
+//! trials.
 
-use super::judge::{Convergence, Judge};
-use super::moves::Moves;
-use super::surrogate::{Predicted, Surrogate, Warm};
-use super::{Ended, Proposal, SearchError, stream};
+use super::Ended;
+use super::state::SearchState;
+use super::surrogate::{FitHistory, Predicted, Surrogate};
+use super::trial::Proposal;
+use crate::error::TuneError;
 use crate::limits::Feasible;
+use crate::moves::Moves;
+use crate::random::stream;
 use crate::space::{LAYOUT, Point, number};
 use std::collections::BTreeMap;
 
-/// Names of one category tried by the screening.
+/// Names of one category tried by the sensitivity runs.
 const NAMES_TRIED: usize = 6;
-/// An effect below this is none.
+/// An effect on formula 1 below this is none.
 const QUIET: f64 = 1e-4;
-/// The least weight of an axis: what a prefix does not show may still matter in full.
+/// The least weight of an axis. What a prefix does not show may still matter in full.
 const WEIGHT_MIN: f64 = 0.15;
 /// Jumps drawn for one batch.
 const JUMPS: usize = 600;
-/// Candidates predicted for one batch at most.
+/// The number of candidates predicted for one batch at most.
 const CANDIDATES_MAX: usize = 1_000;
-/// Candidates raced for each one that runs in full at most.
+/// The number of candidates raced for each one that runs in full, at most.
 const RACED_EACH: usize = 12;
-/// Iterations after which the fastest of a race runs in full even if the best trial is faster on the prefix: a
-/// prefix does not show everything.
-const TRUST: u64 = 4;
+/// In each iteration of this number the fastest of a race runs in full even if the best trial is
+/// faster on the prefix. A prefix does not show everything.
+const ANYWAY_EACH: u64 = 4;
 
-pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
-    let moves = Moves::new(judge.task, &judge.base_point);
-    let effects = screen(judge, &moves)?;
-    combine(judge, &moves, &effects)?;
+pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
+    let moves = Moves::of_task(state.task, &state.base_point);
+    let effects = sensitivity_runs(state, &moves)?;
+    combine(state, &moves, &effects)?;
     let weights = effects.weights();
     let axes = effects.axes_to_jump();
-    let (mut warm, mut convergence) = (Warm::default(), Convergence::new(judge));
+    let (mut fits, mut convergence) = (FitHistory::default(), state.convergence());
     let mut reach: f64 = 0.4;
     for iteration in 1_u64.. {
-        if !judge.may_go_on() {
+        if state.budget.is_spent() {
             return Ok(Ended::Budget);
         }
-        if convergence.reached(judge) {
+        if convergence.is_reached(&state.log, state.budget) {
             return Ok(Ended::Converged);
         }
-        let before = judge.best().grade;
-        let candidates = candidates(judge, &moves, &axes, reach, iteration);
+        let before = state.log.best().grade;
+        let candidates = candidates(state, &moves, &axes, reach, iteration);
         if candidates.is_empty() {
             return Ok(Ended::Exhausted);
         }
-        let chosen = choose(judge, &weights, &mut warm, candidates)?;
-        race(judge, chosen, iteration.is_multiple_of(TRUST))?;
-        let better = judge.best().grade > before;
+        let chosen = choose(state, &weights, &mut fits, candidates)?;
+        race(state, chosen, iteration.is_multiple_of(ANYWAY_EACH))?;
+        let better = state.log.best().grade > before;
         reach = if better { (reach * 1.5).min(1.0) } else { (reach * 0.75).max(0.08) };
     }
     Ok(Ended::Budget)
@@ -69,16 +76,21 @@ pub(super) fn search(judge: &mut Judge) -> Result<Ended, SearchError> {
 /// What one move of one axis does on the prefix.
 struct Effect {
     axis: usize,
+    /// Formula 1 against the baseline.
     performance: f64,
-    proposal: Feasible,
+    /// The moved drive.
+    drive: Feasible,
 }
 
+/// What every single move does on the prefix.
 struct Effects {
     all: Vec<Effect>,
+    /// The number of axes of the space.
     axes: usize,
 }
 
 impl Effects {
+    /// The greatest effect of each axis, in either direction.
     fn strength(&self) -> Vec<f64> {
         let mut strength = vec![0.0_f64; self.axes];
         for effect in &self.all {
@@ -94,7 +106,8 @@ impl Effects {
         strength.iter().map(|own| (own / greatest).sqrt().clamp(WEIGHT_MIN, 1.0)).collect()
     }
 
-    /// Axes to draw jumps from; the ones that matter several times, so that they are drawn more often.
+    /// The axes to draw jumps from. Those that matter stand there several times, so that they are
+    /// drawn more often.
     fn axes_to_jump(&self) -> Vec<usize> {
         let strength = self.strength();
         let often = |axis: &usize| if strength[*axis] > QUIET { 4 } else { 1 };
@@ -102,13 +115,15 @@ impl Effects {
     }
 }
 
-fn screen(judge: &mut Judge, moves: &Moves) -> Result<Effects, SearchError> {
+/// Runs every single move on the prefix.
+fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, TuneError> {
     let mut tried: Vec<(usize, Feasible)> = Vec::new();
     let mut seen: Vec<Point> = Vec::new();
-    for axis in 0..judge.task.space.axes().len() {
-        for rank in ranks_to_try(judge, axis) {
-            let completed = moves.single(&judge.base_point, axis, rank);
-            let new = |found: &Feasible| judge.is_new(&found.point) && !seen.contains(&found.point);
+    for axis in 0..state.task.space.axes().len() {
+        for rank in ranks_to_try(state, axis) {
+            let completed = moves.single(&state.base_point, axis, rank);
+            let new =
+                |found: &Feasible| state.log.is_new(&found.point) && !seen.contains(&found.point);
             if let Some(found) = completed.into_iter().find(new) {
                 seen.push(found.point.clone());
                 tried.push((axis, found));
@@ -116,23 +131,24 @@ fn screen(judge: &mut Judge, moves: &Moves) -> Result<Effects, SearchError> {
         }
     }
     let proposals = (tried.iter())
-        .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "screening"));
+        .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "sensitivity"));
     let proposals: Vec<Proposal> = proposals.collect();
-    let performances = judge.on_prefix(&proposals)?;
-    let effects = tried.into_iter().zip(&performances).filter_map(|((axis, proposal), own)| {
-        own.map(|performance| Effect { axis, performance, proposal })
+    let performances = state.run_prefix(&proposals)?;
+    let effects = tried.into_iter().zip(&performances).filter_map(|((axis, drive), own)| {
+        own.map(|performance| Effect { axis, performance, drive })
     });
-    let effects = Effects { all: effects.collect(), axes: judge.task.space.axes().len() };
-    if judge.settings.prefix < 1.0 {
-        judge.raced(proposals.into_iter().zip(performances).collect());
+    let effects = Effects { all: effects.collect(), axes: state.task.space.axes().len() };
+    if state.settings.prefix < 1.0 {
+        state.note_raced(proposals.into_iter().zip(performances).collect());
     }
     Ok(effects)
 }
 
-/// The ends of an ordered axis (layouts: half and double), a few of the names.
-fn ranks_to_try(judge: &Judge, axis: usize) -> Vec<u16> {
-    let own = &judge.task.space.axes()[axis];
-    let (here, last) = (judge.base_point.0[axis], own.values().len() as u16 - 1);
+/// The ranks of an axis that the sensitivity runs try: the ends of an ordered axis (of a layout axis,
+/// half and double), a few of the names.
+fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
+    let own = &state.task.space.axes()[axis];
+    let (here, last) = (state.base_point.0[axis], own.values().len() as u16 - 1);
     let mut ranks: Vec<u16> = if LAYOUT.contains(&own.key()) {
         let value = |rank: u16| number(own.values()[usize::from(rank)]);
         let nearest = |wanted: f64| {
@@ -153,27 +169,27 @@ fn ranks_to_try(judge: &Judge, axis: usize) -> Vec<u16> {
     ranks
 }
 
-/// Runs combinations of the moves that helped, and the best single ones.
-fn combine(judge: &mut Judge, moves: &Moves, effects: &Effects) -> Result<(), SearchError> {
+/// Races combinations of the moves that helped: the best move, the best two, four, and so on.
+fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<(), TuneError> {
     let mut helpful: Vec<&Effect> =
         effects.all.iter().filter(|effect| effect.performance > QUIET).collect();
     helpful.sort_by(|a, b| b.performance.total_cmp(&a.performance).then(a.axis.cmp(&b.axis)));
     let mut done: Vec<usize> = Vec::new();
-    let mut here = judge.base_point.clone();
+    let mut here = state.base_point.clone();
     let mut chain: Vec<Feasible> = Vec::new();
     for effect in helpful {
-        let space = &judge.task.space;
+        let space = &state.task.space;
         if done.contains(&effect.axis) {
             continue;
         }
         // A layout move has taken other layout axes with it; a second one would undo it.
-        let moved = |axis: &usize| effect.proposal.point.0[*axis] != judge.base_point.0[*axis];
+        let moved = |axis: &usize| effect.drive.point.0[*axis] != state.base_point.0[*axis];
         let all: Vec<usize> = (0..space.axes().len()).filter(moved).collect();
         if all.iter().any(|axis| done.contains(axis)) {
             continue;
         }
         let mut next = here.clone();
-        all.iter().for_each(|axis| next.0[*axis] = effect.proposal.point.0[*axis]);
+        all.iter().for_each(|axis| next.0[*axis] = effect.drive.point.0[*axis]);
         if let Some(found) =
             moves.single(&next, effect.axis, next.0[effect.axis]).into_iter().next()
         {
@@ -188,24 +204,25 @@ fn combine(judge: &mut Judge, moves: &Moves, effects: &Effects) -> Result<(), Se
     let proposals = chain.into_iter().enumerate().filter(|(index, _)| wanted(index + 1));
     let proposals =
         proposals.map(|(_, found)| Proposal::new(found.point, found.config, "combination"));
-    race_to(judge, proposals.collect(), |rank, _| rank < 2)
+    race_to(state, proposals.collect(), |rank, _| rank < 2)
 }
 
+/// Drives near the top set that have not been judged.
 fn candidates(
-    judge: &Judge,
+    state: &SearchState,
     moves: &Moves,
     axes: &[usize],
     reach: f64,
     iteration: u64,
 ) -> Vec<Feasible> {
     let mut all: BTreeMap<Point, Feasible> = BTreeMap::new();
-    let roots: Vec<Point> = (judge.ranking().iter().take(judge.settings.top))
-        .map(|number| judge.trials[*number].point.clone())
+    let roots: Vec<Point> = (state.log.ranking().iter().take(state.settings.top))
+        .map(|number| state.log.trials()[*number].point.clone())
         .collect();
-    let every: Vec<usize> = (0..judge.task.space.axes().len()).collect();
-    moves.neighbours(&roots[0], &every, true, &mut all);
+    let every: Vec<usize> = (0..state.task.space.axes().len()).collect();
+    moves.neighbours(&roots[0], &every, &mut all);
     for jump in 0..JUMPS {
-        let mut rng = stream(judge.settings.seed, iteration, jump as u64);
+        let mut rng = stream(state.settings.seed, iteration, jump as u64);
         // The best root gets half of the jumps.
         let root = &roots[if jump % 2 == 0 { 0 } else { jump % roots.len() }];
         if let Some(found) = moves.jump(root, axes, reach, &mut rng) {
@@ -215,28 +232,27 @@ fn candidates(
             break;
         }
     }
-    all.into_values().filter(|found| judge.is_new(&found.point)).collect()
+    all.into_values().filter(|found| state.log.is_new(&found.point)).collect()
 }
 
-/// The candidates of greatest expected improvement, each chosen in the belief that those before it perform
-/// as predicted.
+/// The candidates to race, each chosen as if those before it performed as predicted.
 fn choose(
-    judge: &Judge,
+    state: &SearchState,
     weights: &[f64],
-    warm: &mut Warm,
+    fits: &mut FitHistory,
     mut candidates: Vec<Feasible>,
-) -> Result<Vec<Proposal>, SearchError> {
-    let mut model = Surrogate::fit(judge.task, &judge.trials, weights, warm)?;
-    let mut best = judge.best().grade.unwrap_or(0.0);
-    let racing = if judge.settings.prefix < 1.0 { RACED_EACH / 2 } else { 1 };
-    let wanted = judge.settings.batch.max(1) * racing;
+) -> Result<Vec<Proposal>, TuneError> {
+    let mut model = Surrogate::fit(state.task, state.log.trials(), weights, fits)?;
+    let mut best = state.log.best().grade.unwrap_or(0.0);
+    let racing = if state.settings.prefix < 1.0 { RACED_EACH / 2 } else { 1 };
+    let wanted = state.settings.batch.max(1) * racing;
     let mut chosen = Vec::new();
     while chosen.len() < wanted && !candidates.is_empty() {
         let points: Vec<&Point> = candidates.iter().map(|found| &found.point).collect();
-        let predicted = model.predict(judge.task, &points)?;
-        // In turn: what may be much better, and what is expected to be.
-        let local = racing > 1 && chosen.len() % 2 == 1;
-        let value = |index: &usize| match local {
+        let predicted = model.predict(state.task, &points)?;
+        // In turn: what may be much better, and what is expected to be good.
+        let by_mean = racing > 1 && chosen.len() % 2 == 1;
+        let value = |index: &usize| match by_mean {
             true => predicted[*index].mean,
             false => improvement(&predicted[*index], best),
         };
@@ -246,41 +262,41 @@ fn choose(
         best = best.max(predicted[index].mean);
         let found = candidates.swap_remove(index);
         candidates.sort_by(|a, b| a.point.cmp(&b.point));
-        model.believe(judge.task, &found.point)?;
+        model.believe(state.task, &found.point)?;
         chosen.push(Proposal::new(found.point, found.config, "improvement"));
     }
     Ok(chosen)
 }
 
-/// Races proposals on the prefix and runs the fastest in full: those that beat the best trial there, or the
-/// first of them `anyway`.
-fn race(judge: &mut Judge, proposals: Vec<Proposal>, anyway: bool) -> Result<(), SearchError> {
+/// Races proposals on the prefix and runs the fastest in full, if they beat the best trial there. With
+/// `anyway` the fastest one runs in full in any case.
+fn race(state: &mut SearchState, proposals: Vec<Proposal>, anyway: bool) -> Result<(), TuneError> {
     let full = proposals.len().div_ceil(RACED_EACH);
-    let bar = judge.best().prefix_performance.unwrap_or(f64::NEG_INFINITY);
-    race_to(judge, proposals, |rank, performance| {
+    let bar = state.log.best().prefix_performance.unwrap_or(f64::NEG_INFINITY);
+    race_to(state, proposals, |rank, performance| {
         rank < full && (performance > bar || (anyway && rank == 0))
     })
 }
 
-/// Races proposals; `alive` says by rank and performance which run in full.
+/// Races proposals on the prefix. `is_alive` says by rank and performance which of them run in full.
 fn race_to(
-    judge: &mut Judge,
+    state: &mut SearchState,
     mut proposals: Vec<Proposal>,
-    alive: impl Fn(usize, f64) -> bool,
-) -> Result<(), SearchError> {
-    proposals = judge.sift(proposals, judge.settings.prefix.min(1.0))?;
-    if judge.settings.prefix >= 1.0 {
-        return judge.full(proposals);
+    is_alive: impl Fn(usize, f64) -> bool,
+) -> Result<(), TuneError> {
+    proposals = state.without_hopeless(proposals, state.settings.prefix.min(1.0))?;
+    if state.settings.prefix >= 1.0 {
+        return state.run_in_full(proposals);
     }
-    let performances = judge.on_prefix(&proposals)?;
+    let performances = state.run_prefix(&proposals)?;
     for (proposal, performance) in proposals.iter_mut().zip(&performances) {
-        proposal.prefix = *performance;
+        proposal.prefix_performance = *performance;
     }
     let mut order: Vec<usize> = (0..proposals.len()).collect();
     let value = |index: usize| performances[index].unwrap_or(f64::NEG_INFINITY);
     order.sort_by(|a, b| value(*b).total_cmp(&value(*a)).then(a.cmp(b)));
     let winners: Vec<usize> = (order.iter().enumerate())
-        .filter(|(rank, index)| performances[**index].is_some_and(|own| alive(*rank, own)))
+        .filter(|(rank, index)| performances[**index].is_some_and(|own| is_alive(*rank, own)))
         .map(|(_, index)| *index)
         .collect();
     let (mut on, mut out) = (Vec::new(), Vec::new());
@@ -290,8 +306,8 @@ fn race_to(
             false => out.push((proposal, performances[index])),
         }
     }
-    judge.raced(out);
-    judge.full(on)
+    state.note_raced(out);
+    state.run_in_full(on)
 }
 
 /// Expected improvement over `best`.

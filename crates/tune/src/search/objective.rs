@@ -1,18 +1,22 @@
-//! The grade as a function that anybody may minimise: drives, or points of the space, against the baseline.
+//! The grade as a function that any optimiser may maximise: of drives, or of points of the space.
 //!
-//! This is what the algorithms of this module look at, without what they leave out: the target
-//! and every other workload are run in full, none on a prefix, none censored. An optimiser from elsewhere gets
-//! the very same numbers, so that it can be compared, or used.
+//! The algorithms of this module look at this number too, but leave runs out. Here the target and
+//! every other workload are run in full: none on a prefix, none censored. An optimiser from
+//! elsewhere gets the very same numbers, so that it can be compared, or used.
 //!
-//! A point lists values of axes; what it does not list stays as in the baseline. Few combinations of layout
-//! values have the wanted capacity, so [`Objective::repair`] moves a point to the nearest one that keeps the
-//! limits (measured in steps of the axes; DRAM sizes are lowered, the cache last).
+//! A point lists values of axes. What it does not list stays as in the baseline. Few combinations of
+//! layout values have the wanted capacity, so [`Objective::repair`] moves a point to the nearest one
+//! that keeps the limits, by steps of the axes. It lowers DRAM sizes, the cache last.
+//!
+//! Cost: one evaluation for each drive and workload.
 
-use super::{Moves, SearchError, Task};
+use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::Speedup;
 use crate::limits::Feasible;
+use crate::moves::Moves;
 use crate::space::Point;
+use crate::task::Task;
 use crate::workload::Workload;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
@@ -29,17 +33,17 @@ pub struct Graded {
     pub target: Speedup,
     /// Speedups of the other workloads, in their order.
     pub others: Vec<Speedup>,
-    /// Average power on the target in watt, where the evaluator counts energy.
+    /// Average power on the target in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
 }
 
 /// A task as a function of drives.
 pub struct Objective<'a> {
     task: &'a Task,
-    cached: &'a CachedEvaluator<'a>,
+    evaluator: &'a CachedEvaluator<'a>,
     moves: Moves<'a>,
     base_point: Point,
-    /// Of the target, then of each other workload.
+    /// What the baseline did on the target, then on each other workload.
     baseline: Vec<WorkloadMeasurement>,
 }
 
@@ -48,24 +52,18 @@ impl<'a> Objective<'a> {
     ///
     /// # Errors
     /// The baseline cannot be measured or is not in the space.
-    pub fn new(task: &'a Task, cached: &'a CachedEvaluator<'a>) -> Result<Self, SearchError> {
-        let base_point = task.space.point(&task.base).ok_or(SearchError::Space)?;
-        let workloads = workloads(task);
-        let questions: Vec<_> = workloads.iter().map(|own| (&task.base, *own)).collect();
-        let answers = cached.measure_workloads(&questions)?.into_iter().zip(&workloads);
-        let one = |(answer, workload): (Result<WorkloadMeasurement, String>, &&Workload)| {
-            let name = || workload.name.clone();
-            answer.map_err(|reason| SearchError::Baseline { workload: name(), reason })
-        };
-        let baseline = answers.map(one).collect::<Result<_, SearchError>>()?;
-        let moves = Moves::new(task, &base_point);
-        Ok(Self { task, cached, moves, base_point, baseline })
+    pub fn new(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Result<Self, TuneError> {
+        let base_point = task.space.point(&task.base).ok_or(TuneError::Space)?;
+        let workloads: Vec<&Workload> = task.workloads().collect();
+        let baseline = task.baseline_on(&workloads, evaluator)?;
+        let moves = Moves::of_task(task, &base_point);
+        Ok(Self { task, evaluator, moves, base_point, baseline })
     }
 
     /// The point with these values, by the keys of axes.
     ///
     /// # Errors
-    /// What is wrong and what would be right, for people.
+    /// A text that says which key or value is wrong, and what would be legal.
     pub fn point(&self, values: &BTreeMap<String, String>) -> Result<Point, String> {
         let space = &self.task.space;
         let mut point = self.base_point.clone();
@@ -89,7 +87,7 @@ impl<'a> Objective<'a> {
     /// The drive of a point.
     ///
     /// # Errors
-    /// The limits it breaks, for people.
+    /// A text that lists the limits it breaks.
     pub fn drive(&self, point: &Point) -> Result<Feasible, String> {
         let Task { space, base, limits, .. } = self.task;
         match limits.check(&space.config(base, point)) {
@@ -106,25 +104,25 @@ impl<'a> Objective<'a> {
         self.moves.nearest(point)
     }
 
-    /// Grades drives, whether they are in the space or not. A reason where one cannot serve, or needs more
-    /// power than allowed.
+    /// Grades drives, whether they are in the space or not. A drive that cannot serve one of the
+    /// workloads, or that needs more power than allowed, gets the reason instead.
     ///
     /// # Errors
-    /// The evaluator or the memory fails, or the caller asked to stop.
+    /// The evaluator or AutoDB fails, or the caller asked to stop.
     pub fn grade(
         &self,
         drives: &[CheckedConfig],
-    ) -> Result<Vec<Result<Graded, String>>, SearchError> {
-        let workloads = workloads(self.task);
+    ) -> Result<Vec<Result<Graded, String>>, TuneError> {
+        let workloads: Vec<&Workload> = self.task.workloads().collect();
         let questions: Vec<_> = (drives.iter())
             .flat_map(|drive| workloads.iter().map(move |workload| (drive, *workload)))
             .collect();
-        let mut answers = self.cached.measure_workloads(&questions)?.into_iter();
-        let one = |_| {
+        let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
+        let of_drive = |_| {
             let own: Vec<_> = answers.by_ref().take(workloads.len()).collect();
             self.graded(own.into_iter().collect::<Result<_, String>>()?)
         };
-        Ok(drives.iter().map(one).collect())
+        Ok(drives.iter().map(of_drive).collect())
     }
 
     fn graded(&self, measured: Vec<WorkloadMeasurement>) -> Result<Graded, String> {
@@ -142,8 +140,4 @@ impl<'a> Objective<'a> {
         let grade = weights.grade(performance, &parts);
         Ok(Graded { grade, performance, target, others, average_watts })
     }
-}
-
-fn workloads(task: &Task) -> Vec<&Workload> {
-    std::iter::once(&task.target).chain(&task.others).collect()
 }

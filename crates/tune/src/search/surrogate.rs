@@ -1,19 +1,23 @@
-//! The surrogate: what a point's grade will be, and how sure that is.
+//! The surrogate: what the grade of a point will be, and how sure that is.
 //!
-//! Two Gaussian processes over encoded points, because a censored trial has one half of a grade and not the
-//! other: one of the target's performance, learnt from every trial that ran it, one of the others' mean,
-//! learnt from graded trials only. A grade is their weighted sum, its variance the weighted sum of theirs.
+//! A censored trial has one half of a grade and not the other, so there are two Gaussian processes
+//! over encoded points: one of the target's performance, fitted to every trial that ran it, and one
+//! of the others' mean performance, fitted to graded trials only. A predicted grade is their
+//! weighted sum; its variance is the sum of theirs by the squared weights.
 //!
-//! The encoded columns are stretched by each axis's weight, so that one trained length serves axes that
-//! matter and axes that do not; a last column tells runs on the prefix from runs in full. Fitting costs
-//! O(n³) for n trials, with one start from the parameters of the fit before.
+//! The encoded columns are stretched by the weight of each axis, so that one length scale serves
+//! axes that matter and axes that do not. A last column tells runs on the prefix from runs in full.
+//!
+//! Cost: a fit takes O(n³) for n trials. It starts from the parameters of the fit before.
 
-use super::{SearchError, Task, judge::Trial};
+use super::trial::Trial;
+use crate::error::TuneError;
 use crate::space::Point;
+use crate::task::Task;
 use ndarray::{Array1, Array2};
 use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales};
 
-/// How far apart a run on the prefix and one in full are, in units of a whole axis.
+/// The distance between a run on the prefix and one in full, in units of a whole axis.
 const FIDELITY_WEIGHT: f64 = 0.25;
 /// Likelihoods evaluated by one fit: some ten milliseconds at 100 trials.
 const EVALUATIONS_MAX: usize = 30;
@@ -23,30 +27,35 @@ const FEW: usize = 60;
 pub(super) struct Surrogate {
     target: Option<GpModel>,
     others: Option<GpModel>,
+    /// The weight of each encoded column.
     columns: Vec<f64>,
     beta: f64,
 }
 
-/// What a fit leaves for the next.
+/// The parameters of the last fit, from which the next one starts.
 #[derive(Default)]
-pub(super) struct Warm {
-    /// A model that once took everything for noise would stay with it if it had this start alone.
-    fresh: usize,
+pub(super) struct FitHistory {
+    /// Further starts while observations are few. A model that once took everything for noise would
+    /// stay with that if it always started where it ended.
+    random_starts: usize,
     target: Option<Hyperparameters>,
     others: Option<Hyperparameters>,
 }
 
-impl Warm {
-    /// With so many starts beside the parameters of the fit before, while observations are few.
-    pub fn with_fresh_starts(fresh: usize) -> Self {
-        Self { fresh, ..Self::default() }
+impl FitHistory {
+    /// No fit yet. While observations are few, each fit has this many random starts beside the
+    /// parameters of the fit before.
+    pub fn with_random_starts(random_starts: usize) -> Self {
+        Self { random_starts, ..Self::default() }
     }
 }
 
 /// A predicted grade.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Predicted {
+    /// What is expected.
     pub mean: f64,
+    /// The standard deviation of the prediction.
     pub deviation: f64,
 }
 
@@ -62,8 +71,8 @@ impl Surrogate {
         task: &Task,
         trials: &[Trial],
         weights: &[f64],
-        warm: &mut Warm,
-    ) -> Result<Self, SearchError> {
+        history: &mut FitHistory,
+    ) -> Result<Self, TuneError> {
         let beta = if task.others.is_empty() { 0.0 } else { task.weights.beta };
         let columns = columns(task, weights);
         let mut rows = Vec::new();
@@ -74,30 +83,31 @@ impl Surrogate {
                 rows.push((row(task, &columns, &trial.point, false), performance));
             }
         }
-        let target = fit(&rows, warm.fresh, &mut warm.target)?;
+        let target = fit(&rows, history.random_starts, &mut history.target)?;
         let graded = trials.iter().filter_map(|trial| {
             let own = trial.others.as_ref().filter(|own| !own.is_empty())?;
             let each = own.iter().map(|speedup| task.weights.performance(speedup));
             let mean = each.sum::<f64>() / own.len() as f64;
             Some((row(task, &columns, &trial.point, true), mean))
         });
-        let others = fit(&graded.collect::<Vec<_>>(), warm.fresh, &mut warm.others)?;
+        let graded: Vec<_> = graded.collect();
+        let others = fit(&graded, history.random_starts, &mut history.others)?;
         Ok(Self { target, others, columns, beta })
     }
 
-    /// Grades of points, were they run in full.
-    pub fn predict(&self, task: &Task, points: &[&Point]) -> Result<Vec<Predicted>, SearchError> {
+    /// The grades of points, were they run in full.
+    pub fn predict(&self, task: &Task, points: &[&Point]) -> Result<Vec<Predicted>, TuneError> {
         let cells: Vec<f64> =
             points.iter().flat_map(|point| row(task, &self.columns, point, true)).collect();
         let width = self.columns.len() + 1;
         let x = Array2::from_shape_vec((points.len(), width), cells).map_err(failed)?;
-        let of = |model: &Option<GpModel>| -> Result<(Array1<f64>, Array1<f64>), SearchError> {
+        let of = |model: &Option<GpModel>| -> Result<(Array1<f64>, Array1<f64>), TuneError> {
             match model {
                 Some(model) => {
                     let predictions = model.predict(x.view()).map_err(failed)?;
                     Ok((predictions.means, predictions.variances))
                 }
-                // Nothing is known: the baseline's own, and a spread of a tenth.
+                // Nothing is known: the baseline's own performance, give or take a tenth.
                 None => Ok((Array1::zeros(points.len()), Array1::from_elem(points.len(), 0.01))),
             }
         };
@@ -110,8 +120,9 @@ impl Surrogate {
         Ok((0..points.len()).map(both).collect())
     }
 
-    /// Takes a point for judged, at its predicted performance, so that a batch spreads.
-    pub fn believe(&mut self, task: &Task, point: &Point) -> Result<(), SearchError> {
+    /// Takes a point for measured, at its predicted performance, so that the points of a batch
+    /// spread.
+    pub fn believe(&mut self, task: &Task, point: &Point) -> Result<(), TuneError> {
         let own = row(task, &self.columns, point, true);
         let Some(model) = &mut self.target else { return Ok(()) };
         let x = Array2::from_shape_vec((1, own.len()), own.clone()).map_err(failed)?;
@@ -120,22 +131,24 @@ impl Surrogate {
     }
 }
 
-fn failed(error: impl std::fmt::Display) -> SearchError {
-    SearchError::Surrogate(error.to_string())
+fn failed(error: impl std::fmt::Display) -> TuneError {
+    TuneError::Surrogate(error.to_string())
 }
 
-fn row(task: &Task, columns: &[f64], point: &Point, full: bool) -> Vec<f64> {
+/// A point as the processes see it.
+fn row(task: &Task, columns: &[f64], point: &Point, is_full: bool) -> Vec<f64> {
     let mut row = task.space.encode(point);
     row.iter_mut().zip(columns).for_each(|(cell, weight)| *cell *= weight);
-    row.push(if full { FIDELITY_WEIGHT } else { 0.0 });
+    row.push(if is_full { FIDELITY_WEIGHT } else { 0.0 });
     row
 }
 
+/// Fits one process; `None` of fewer than three observations.
 fn fit(
     rows: &[(Vec<f64>, f64)],
-    fresh: usize,
-    warm: &mut Option<Hyperparameters>,
-) -> Result<Option<GpModel>, SearchError> {
+    random_starts: usize,
+    last: &mut Option<Hyperparameters>,
+) -> Result<Option<GpModel>, TuneError> {
     if rows.len() < 3 {
         return Ok(None);
     }
@@ -144,12 +157,12 @@ fn fit(
     let x = Array2::from_shape_vec((rows.len(), width), cells).map_err(failed)?;
     let y: Array1<f64> = rows.iter().map(|(_, target)| *target).collect();
     let mut params = GpParams::new(LengthScales::Isotropic).max_evaluations(EVALUATIONS_MAX);
-    params = match warm.take() {
+    params = match last.take() {
         Some(start) if rows.len() > FEW => params.starts(1).warm_start(start),
-        Some(start) => params.starts(1 + fresh).warm_start(start),
+        Some(start) => params.starts(1 + random_starts).warm_start(start),
         None => params.starts(3),
     };
     let model = params.fit(x.view(), y.view()).map_err(failed)?;
-    *warm = Some(model.hyperparameters().clone());
+    *last = Some(model.hyperparameters().clone());
     Ok(Some(model))
 }

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
-use ssdtune_tune::grade::Speedup;
+use ssdtune_tune::Speedup;
 use ssdtune_tune::recommend::{Recommendation, Row, Table, parameter_lines};
 
 /// Prints it.
@@ -23,11 +23,11 @@ pub(crate) fn show(result: &Recommendation, context: &Context) -> Outcome {
         effort.requests as f64 / 1e6,
         effort.seconds
     ))?;
-    if let Some(screened) = effort.screened.as_ref().filter(|own| own.idle.is_none()) {
+    if let Some(screened) = effort.discard_report.as_ref().filter(|own| own.idle.is_none()) {
         context.line(format_args!(
             "Screened by {} evaluations known before: {} proposals discarded, {} hopeless ones run to check, {} \
              of them wrongly so",
-            screened.lessons, screened.discarded, screened.checked, screened.wrong
+            screened.examples, screened.discarded, screened.checked, screened.wrong
         ))?;
     }
     if let Some(held_out) = &result.held_out {

@@ -11,7 +11,6 @@ use ssdtune_trace::Request;
 use ssdtune_tune::cluster::{
     Categories, ClusterError, FeatureSet, Learned, Material, PAPER_THRESHOLD, Threshold,
 };
-use ssdtune_tune::history;
 
 /// The seven categories of AutoBlox, Table 2.
 const SEVEN: [&str; 7] =
@@ -100,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         .collect();
     let (categories, learned) = learn(known, &material, args)?;
     categories.store(&db).map_err(failure)?;
-    let refiled = history::refile(&db, &categories, args.anew).map_err(autodb::failure)?;
+    let refiled = categories.refile_recommendations(&db, args.anew).map_err(autodb::failure)?;
     if refiled > 0 {
         context.note(format_args!(
             "{refiled} stored recommendations are filed under the categories of their targets now"

@@ -1,0 +1,37 @@
+//! Stored recommendations follow their targets when categories change.
+
+use super::model::Categories;
+use crate::memory::{AutoDb, Batch, DbError, Kind, StoredRecommendation, UNCLUSTERED};
+
+impl Categories {
+    /// Files stored recommendations under these categories: each under the one that its target is
+    /// in or has given its name to. What belongs to none stays where it is. With `anew` the old
+    /// numbers mean something else, and it goes among those without a category. Returns the number
+    /// of recommendations moved.
+    ///
+    /// # Errors
+    /// Reading or writing AutoDB fails.
+    pub fn refile_recommendations(&self, db: &AutoDb, anew: bool) -> Result<usize, DbError> {
+        let category_of = |target: &str| {
+            let member = self.members().find(|member| member.name == target);
+            member.map(|own| own.category).or_else(|| self.number(target).ok())
+        };
+        let mut batch = Batch::default();
+        let mut moved = 0;
+        for found in db.scan::<StoredRecommendation>(Kind::Search) {
+            let mut stored = found?.1.value;
+            let otherwise = if anew { UNCLUSTERED } else { stored.cluster };
+            let cluster = category_of(&stored.target).unwrap_or(otherwise);
+            if cluster != stored.cluster {
+                batch.remove(Kind::Search, &stored.key());
+                stored.cluster = cluster;
+                batch.put(Kind::Search, &stored.key(), &stored)?;
+                moved += 1;
+            }
+        }
+        if moved > 0 {
+            db.commit(&batch)?;
+        }
+        Ok(moved)
+    }
+}

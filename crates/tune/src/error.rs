@@ -1,0 +1,32 @@
+//! Why tuning cannot go on.
+
+use crate::evaluate::MeasureError;
+
+/// A search, a pruning, a recommendation or a what-if analysis cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuneError {
+    /// Measuring fails, or the caller asked to stop.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// The baseline cannot be measured.
+    #[error("the baseline cannot serve {workload}: {reason}")]
+    Baseline {
+        /// The workload.
+        workload: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The baseline breaks the limits, so no search can start from it.
+    #[error("the baseline breaks the limits: {0}; loosen them, or choose another baseline")]
+    Limits(String),
+    /// The space does not hold the baseline.
+    #[error("the space does not hold the baseline's own values; build it with Space::around")]
+    Space,
+    /// A model of the trials cannot be fitted.
+    #[error("the surrogate cannot be fitted: {0}")]
+    Surrogate(String),
+    /// The model that finds hopeless proposals cannot be fitted.
+    #[error("the filter of hopeless proposals cannot be fitted: {0}")]
+    Filter(String),
+}

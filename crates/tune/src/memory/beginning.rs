@@ -1,0 +1,44 @@
+//! How a search began, so that it can be resumed.
+
+use super::db::{AutoDb, DbError, Generation, Kind};
+use crate::digest::Digest;
+use crate::space::TuningOrder;
+use serde::{Deserialize, Serialize};
+
+/// How a search began: the value of a record of [`Kind::Run`], under the digest of the search.
+/// Field names are part of the format of AutoDB.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beginning {
+    /// The digest of everything that decides the search, prior knowledge apart.
+    pub search: Digest,
+    /// Prior knowledge was taken from records of this generation or older.
+    pub generation: Generation,
+    /// The number of the target's category; [`UNCLUSTERED`](super::UNCLUSTERED) where it has none.
+    pub cluster: u32,
+    /// The name of the target's category, if it has one.
+    pub category: Option<String>,
+    /// Configurations to begin from, as TOML documents, best first.
+    pub seeds: Vec<String>,
+    /// The order in which parameters should be tuned.
+    pub order: TuningOrder,
+}
+
+impl Beginning {
+    /// The note of a search, if it has begun before.
+    ///
+    /// # Errors
+    /// Reading AutoDB fails.
+    pub fn load(db: &AutoDb, search: Digest) -> Result<Option<Self>, DbError> {
+        let noted = db.get::<Self>(Kind::Run, search.to_string().as_bytes())?;
+        Ok(noted.map(|record| record.value))
+    }
+
+    /// Stores the note.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn store(&self, db: &AutoDb) -> Result<(), DbError> {
+        db.put(Kind::Run, self.search.to_string().as_bytes(), self).map(|_| ())
+    }
+}

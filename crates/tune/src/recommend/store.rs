@@ -1,0 +1,56 @@
+//! A recommendation as AutoDB keeps it.
+
+use super::{Recommendation, Row};
+use crate::memory::{AutoDb, Beginning, DbError, Kind, StoredRecommendation, WorkloadSpeedup};
+
+impl Recommendation {
+    /// Stores the top configurations of the search that began so. The recommended one comes first.
+    ///
+    /// # Errors
+    /// Writing AutoDB fails.
+    pub fn store(&self, db: &AutoDb, beginning: &Beginning) -> Result<(), DbError> {
+        let table = &self.training;
+        let mut measures = vec![speedup(&table.target, true)];
+        measures.extend(table.others.iter().map(|row| speedup(row, false)));
+        let recommended = StoredRecommendation {
+            cluster: beginning.cluster,
+            target: self.question.target.clone(),
+            configuration: self.toml.clone(),
+            grade: self.grade,
+            baseline: self.question.baseline.clone(),
+            constraints: self.question.limits.iter().map(|line| format!("# {line}\n")).collect(),
+            search: beginning.search,
+            rank: 0,
+            measures,
+            watts: table.target.own.average_watts,
+        };
+        let mut all = vec![recommended.clone()];
+        for (rank, top) in self.top.iter().enumerate().skip(1) {
+            all.push(StoredRecommendation {
+                configuration: top.toml.clone(),
+                grade: top.grade,
+                rank: rank as u32,
+                measures: vec![WorkloadSpeedup {
+                    workload: self.question.target.clone(),
+                    target: true,
+                    latency_speedup: top.target.latency,
+                    throughput_speedup: top.target.throughput,
+                }],
+                watts: None,
+                ..recommended.clone()
+            });
+        }
+        let records: Vec<(Vec<u8>, &StoredRecommendation)> =
+            all.iter().map(|own| (own.key(), own)).collect();
+        db.put_all(Kind::Search, records).map(|_| ())
+    }
+}
+
+fn speedup(row: &Row, target: bool) -> WorkloadSpeedup {
+    WorkloadSpeedup {
+        workload: row.workload.clone(),
+        target,
+        latency_speedup: row.speedup.latency,
+        throughput_speedup: row.speedup.throughput,
+    }
+}

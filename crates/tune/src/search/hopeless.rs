@@ -1,0 +1,173 @@
+//! Hopeless proposals are discarded before they are simulated.
+//!
+//! A [`Forecast`] learns formula 1 against the baseline from what AutoDB knew when the search began
+//! ([`crate::memory::training_examples`]). A proposal is *hopeless* if its highest likely grade,
+//! target and others together, does not reach the worst grade of the top set: the paper's rule for
+//! leaving out the others, applied before the target is run.
+//!
+//! A discarded proposal counts against the budget as if it had run, so the filter makes a search
+//! cheaper and not longer. It has no performance and no grade, and no surrogate learns from it.
+//!
+//! The forecast may be wrong where nothing was measured, so every tenth hopeless proposal is run all
+//! the same. What the search measures is learned too, from time to time. A search that knew too
+//! little when it began discards nothing.
+//!
+//! Proposals that are made in order to learn are not filtered: the sensitivity runs of the default
+//! algorithm, and all proposals of the paper's algorithm. Without the harmful moves they know their
+//! axes less well and end at lower grades (docs/results/search.md).
+//!
+//! One thread decides, in the order of proposals, from examples of the generation at the search's
+//! start and from trials whose batch is known. Threads and interruptions change nothing.
+//!
+//! Cost: six fits of about 100 ms at the start, one whenever a tenth more is known; some
+//! microseconds for a prediction.
+
+mod forecast;
+#[cfg(test)]
+mod tests;
+
+use super::settings::{Algorithm, Settings};
+use super::trial::{Proposal, Trial};
+use crate::error::TuneError;
+use crate::memory::{Digest, TrainingExample};
+use crate::task::Task;
+use crate::workload::Workload;
+use forecast::Forecast;
+use serde::{Deserialize, Serialize};
+use ssdtune_model::DeviceConfig;
+use std::collections::BTreeSet;
+
+/// The filter discards nothing with fewer training examples.
+pub const EXAMPLES_MIN: usize = 100;
+/// The number of training examples learned from at most, so that a fit stays below a second.
+pub const EXAMPLES_MAX: usize = 1_500;
+/// Of this many hopeless proposals the last one is run.
+const CHECKED_EACH: usize = 10;
+
+/// What the filter of hopeless proposals did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiscardReport {
+    /// Stored evaluations it has learned from.
+    #[serde(rename = "lessons")]
+    pub examples: usize,
+    /// Why it discards nothing, where it does not work.
+    pub idle: Option<String>,
+    /// Proposals discarded.
+    pub discarded: usize,
+    /// Hopeless proposals that were run all the same.
+    pub checked: usize,
+    /// Hopeless proposals that were run and beat the worst grade of the top set.
+    pub wrong: usize,
+}
+
+/// Proposals, divided into those to run and those to discard.
+pub(super) struct Sifted {
+    /// To be run.
+    pub kept: Vec<Proposal>,
+    /// Hopeless, each with its highest likely grade.
+    pub discarded: Vec<(Proposal, f64)>,
+}
+
+/// Finds hopeless proposals.
+pub(super) struct HopelessFilter {
+    forecast: Option<Forecast>,
+    report: DiscardReport,
+}
+
+impl HopelessFilter {
+    /// Learns from examples.
+    pub fn new(
+        task: &Task,
+        settings: &Settings,
+        examples: &[TrainingExample],
+    ) -> Result<Self, TuneError> {
+        let mut report = DiscardReport { examples: examples.len(), ..DiscardReport::default() };
+        let traces: BTreeSet<Digest> = examples.iter().map(|example| example.trace).collect();
+        report.idle = if settings.algorithm == Algorithm::Autoblox {
+            Some("autoblox proposes what it is unsure of, to learn from it".to_owned())
+        } else if examples.len() < EXAMPLES_MIN || traces.len() < 2 {
+            Some(format!(
+                "AutoDB holds {} evaluations of drives like these, on {} traces; {EXAMPLES_MIN} on \
+                 at least 2 are needed",
+                examples.len(),
+                traces.len()
+            ))
+        } else {
+            None
+        };
+        let forecast = match report.idle {
+            Some(_) => None,
+            None => Some(Forecast::learn(task, examples, &traces, settings.seed)?),
+        };
+        Ok(Self { forecast, report })
+    }
+
+    /// What was done so far.
+    pub fn into_report(self) -> DiscardReport {
+        self.report
+    }
+
+    /// Finds those that are likely not to reach the grade `worst`.
+    pub fn sift(
+        &mut self,
+        task: &Task,
+        proposals: Vec<Proposal>,
+        worst: f64,
+    ) -> Result<Sifted, TuneError> {
+        let mut sifted = Sifted { kept: Vec::new(), discarded: Vec::new() };
+        if let Some(forecast) = &mut self.forecast {
+            forecast.refresh()?;
+        }
+        for mut proposal in proposals {
+            let bound = self.bound(task, &proposal.config).filter(|bound| *bound < worst);
+            match bound {
+                None => sifted.kept.push(proposal),
+                Some(_) if self.is_next_checked() => {
+                    self.report.checked += 1;
+                    proposal.predicted_below = Some(worst);
+                    sifted.kept.push(proposal);
+                }
+                Some(bound) => {
+                    self.report.discarded += 1;
+                    sifted.discarded.push((proposal, bound));
+                }
+            }
+        }
+        Ok(sifted)
+    }
+
+    /// The highest likely grade of a drive; `None` where too little is known.
+    fn bound(&self, task: &Task, config: &DeviceConfig) -> Option<f64> {
+        let forecast = self.forecast.as_ref()?;
+        let highest = |workload: &Workload| forecast.highest(task, config, workload);
+        let others: Vec<f64> = task.others.iter().map(highest).collect();
+        Some(task.weights.grade(highest(&task.target), &others))
+    }
+
+    /// Whether the next hopeless proposal is to be run all the same.
+    fn is_next_checked(&self) -> bool {
+        let hopeless = self.report.discarded + self.report.checked;
+        hopeless % CHECKED_EACH == CHECKED_EACH - 1
+    }
+
+    /// Learns what drives did on a workload, as formula 1.
+    pub fn learn<'a>(
+        &mut self,
+        task: &Task,
+        workload: &Workload,
+        known: impl IntoIterator<Item = (&'a DeviceConfig, f64)>,
+    ) {
+        if let Some(forecast) = &mut self.forecast {
+            for (config, performance) in known {
+                forecast.note(task, config, workload, performance);
+            }
+        }
+    }
+
+    /// Counts a trial that was run to check a prediction and beats it.
+    pub fn count_if_wrong(&mut self, trial: &Trial, predicted_below: Option<f64>) {
+        if trial.grade.zip(predicted_below).is_some_and(|(grade, bound)| grade > bound) {
+            self.report.wrong += 1;
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The record of a search: every trial in order, their ranking, and the best grade as it grew.
+
+use super::trial::Trial;
+use crate::space::Point;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The best grade after a trial.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CurvePoint {
+    /// Evaluations of the target spent until then.
+    pub spent: f64,
+    /// Requests simulated by this process until then.
+    pub requests: u64,
+    /// The best grade.
+    pub best_grade: f64,
+}
+
+/// The trials of a search. The first one is the baseline.
+pub(super) struct TrialLog {
+    trials: Vec<Trial>,
+    curve: Vec<CurvePoint>,
+    judged: BTreeSet<Point>,
+    /// How many of the best trials make up the top set.
+    top: usize,
+}
+
+impl TrialLog {
+    /// An empty log whose top set has this many trials.
+    pub fn new(top: usize) -> Self {
+        Self { trials: Vec::new(), curve: Vec::new(), judged: BTreeSet::new(), top }
+    }
+
+    /// Numbers a trial and adds it. `spent` and `requests` are what the search has cost so far.
+    pub fn add(&mut self, mut trial: Trial, spent: f64, requests: u64) {
+        trial.number = self.trials.len();
+        self.judged.insert(trial.point.clone());
+        self.trials.push(trial);
+        let best_grade = self.best().grade.unwrap_or(0.0);
+        self.curve.push(CurvePoint { spent, requests, best_grade });
+    }
+
+    /// Every trial, by number.
+    pub fn trials(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// Whether no trial lies at a point.
+    pub fn is_new(&self, point: &Point) -> bool {
+        !self.judged.contains(point)
+    }
+
+    /// Numbers of the graded trials, best first; of equal grades the earlier trial first.
+    pub fn ranking(&self) -> Vec<usize> {
+        let mut graded: Vec<(f64, usize)> =
+            self.trials.iter().filter_map(|trial| Some((trial.grade?, trial.number))).collect();
+        graded.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        graded.into_iter().map(|(_, number)| number).collect()
+    }
+
+    /// The best trial so far; the baseline where none has a grade.
+    pub fn best(&self) -> &Trial {
+        &self.trials[self.ranking().first().copied().unwrap_or(0)]
+    }
+
+    /// The best grade so far; minus infinity where there is none.
+    pub fn best_grade(&self) -> f64 {
+        self.top_grades().first().copied().unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The worst grade of the top set; minus infinity where there is none.
+    pub fn top_worst(&self) -> f64 {
+        self.top_grades().last().copied().unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The mean grade of the top set.
+    pub fn top_mean(&self) -> f64 {
+        let grades = self.top_grades();
+        grades.iter().sum::<f64>() / grades.len().max(1) as f64
+    }
+
+    /// The grades of the top set, best first.
+    fn top_grades(&self) -> Vec<f64> {
+        let ranking = self.ranking();
+        let top = ranking.iter().take(self.top);
+        top.filter_map(|number| self.trials[*number].grade).collect()
+    }
+
+    /// The trials, the ranking and the curve.
+    pub fn into_parts(self) -> (Vec<Trial>, Vec<usize>, Vec<CurvePoint>) {
+        let ranking = self.ranking();
+        (self.trials, ranking, self.curve)
+    }
+}

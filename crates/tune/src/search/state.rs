@@ -1,0 +1,240 @@
+//! A search as it stands: what the algorithms propose to, and what they may look at.
+
+use super::censor::censor;
+use super::hopeless::HopelessFilter;
+use super::judge::{Judge, TargetResult};
+use super::log::TrialLog;
+use super::prior::PriorKnowledge;
+use super::settings::Settings;
+use super::stop::{Budget, Convergence};
+use super::trial::{Proposal, Trial, Verdict};
+use super::{Ended, Found, Progress};
+use crate::error::TuneError;
+use crate::evaluate::CachedEvaluator;
+use crate::grade::Speedup;
+use crate::space::Point;
+use crate::task::Task;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
+
+/// Is called with each trial when it is known.
+type Tell<'a> = &'a mut dyn FnMut(&Trial, &Progress);
+
+/// The speedup of the baseline over itself.
+const NONE: Speedup = Speedup { latency: 1.0, throughput: 1.0 };
+
+/// Takes proposals, has them judged, and keeps the record.
+pub(super) struct SearchState<'a> {
+    /// What is wanted.
+    pub task: &'a Task,
+    /// How it is looked for.
+    pub settings: &'a Settings,
+    /// The point of the baseline.
+    pub base_point: Point,
+    /// Every trial so far.
+    pub log: TrialLog,
+    /// What was spent.
+    pub budget: Budget,
+    judge: Judge<'a>,
+    filter: Option<HopelessFilter>,
+    tell: Tell<'a>,
+}
+
+impl<'a> SearchState<'a> {
+    /// Measures the baseline, which becomes trial 0.
+    pub fn new(
+        task: &'a Task,
+        prior: &PriorKnowledge,
+        settings: &'a Settings,
+        evaluator: &'a CachedEvaluator<'a>,
+        tell: Tell<'a>,
+    ) -> Result<Self, TuneError> {
+        let base_point = task.space.point(&task.base).ok_or(TuneError::Space)?;
+        if let Err(broken) = task.limits.check(&task.base) {
+            let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
+            return Err(TuneError::Limits(all.join("; ")));
+        }
+        let judge = Judge::new(task, settings.prefix, evaluator)?;
+        let filter = || HopelessFilter::new(task, settings, &prior.examples);
+        let mut state = Self {
+            task,
+            settings,
+            base_point,
+            log: TrialLog::new(settings.top),
+            budget: Budget::new(settings.budget),
+            judge,
+            filter: settings.discard_hopeless.then(filter).transpose()?,
+            tell,
+        };
+        state.note(state.baseline_trial());
+        Ok(state)
+    }
+
+    fn baseline_trial(&self) -> Trial {
+        let (point, config) = (self.base_point.clone(), self.task.base.clone());
+        Trial {
+            prefix_performance: Some(0.0),
+            target: Some(NONE),
+            performance: Some(0.0),
+            others: Some(vec![NONE; self.task.others.len()]),
+            grade: Some(0.0),
+            average_watts: self.judge.baseline().target.average_watts(),
+            ..Proposal::new(point, config, "baseline").into_trial(Verdict::Graded)
+        }
+    }
+
+    /// Runs configurations that earlier work recommends. Those outside the space or the limits are
+    /// passed over.
+    pub fn run_seeds(&mut self, seeds: &[DeviceConfig]) -> Result<(), TuneError> {
+        let task = self.task;
+        let mut proposals = Vec::new();
+        for config in seeds {
+            let Some(point) = task.space.point(config) else { continue };
+            // A drive that differs from the baseline where no axis lies is not in the space.
+            let named = DeviceConfig { name: config.name.clone(), ..(*task.base).clone() };
+            if task.space.config(&named, &point) != *config {
+                continue;
+            }
+            let feasible = task.limits.feasible(&task.space, &task.base, &point);
+            if let Some(feasible) = feasible
+                && self.log.is_new(&point)
+            {
+                proposals.push(Proposal::new(point, feasible.config, "memory"));
+            }
+        }
+        self.run_in_full(proposals)
+    }
+
+    /// Leaves out hopeless proposals. Each counts as `share` evaluations all the same.
+    pub fn without_hopeless(
+        &mut self,
+        proposals: Vec<Proposal>,
+        share: f64,
+    ) -> Result<Vec<Proposal>, TuneError> {
+        let Some(filter) = &mut self.filter else { return Ok(proposals) };
+        let sifted = filter.sift(self.task, proposals, self.log.top_worst())?;
+        for (proposal, bound) in sifted.discarded {
+            self.budget.spend(share);
+            let trial = proposal.into_trial(Verdict::Hopeless);
+            self.note(Trial { bound: Some(bound), ..trial });
+        }
+        Ok(sifted.kept)
+    }
+
+    /// Formula 1 of each proposal on the prefix of the target; `None` where it cannot serve it.
+    /// With a prefix of 1 nothing is run, and every answer is 0.
+    pub fn run_prefix(&mut self, proposals: &[Proposal]) -> Result<Vec<Option<f64>>, TuneError> {
+        if self.settings.prefix >= 1.0 {
+            return Ok(vec![Some(0.0); proposals.len()]);
+        }
+        let drives: Vec<&CheckedConfig> = proposals.iter().map(|own| &own.config).collect();
+        let performances = self.judge.on_prefix(&drives)?;
+        self.budget.spend(self.settings.prefix * proposals.len() as f64);
+        if let Some(filter) = &mut self.filter {
+            let pairs = drives.iter().zip(&performances);
+            let known = pairs.filter_map(|(drive, own)| Some((&***drive, (*own)?)));
+            filter.learn(self.task, self.judge.prefix(), known);
+        }
+        Ok(performances)
+    }
+
+    /// Notes proposals that were run on the prefix and go no further.
+    pub fn note_raced(&mut self, proposals: Vec<(Proposal, Option<f64>)>) {
+        for (proposal, performance) in proposals {
+            let verdict = match performance {
+                Some(_) => Verdict::Raced,
+                None => Verdict::Unfit("it cannot serve the beginning of the target".to_owned()),
+            };
+            let trial = proposal.into_trial(verdict);
+            self.note(Trial { prefix_performance: performance, ..trial });
+        }
+    }
+
+    /// Runs proposals in full: all on the target, then those that can still win on the others.
+    pub fn run_in_full(&mut self, proposals: Vec<Proposal>) -> Result<(), TuneError> {
+        let checks: Vec<Option<f64>> = proposals.iter().map(|own| own.predicted_below).collect();
+        let mut trials = self.run_target(proposals)?;
+        censor(&mut trials, self.task, self.settings.algorithm, &self.log);
+        self.run_others(&mut trials)?;
+        if let Some(filter) = &mut self.filter {
+            let known = trials.iter().filter_map(|own| Some((&*own.config, own.performance?)));
+            filter.learn(self.task, &self.task.target, known);
+            for (trial, check) in trials.iter().zip(checks) {
+                filter.count_if_wrong(trial, check);
+            }
+        }
+        trials.into_iter().for_each(|trial| self.note(trial));
+        Ok(())
+    }
+
+    /// The trials of proposals, with what they did on the target. Those whose verdict is
+    /// [`Verdict::Graded`] still have to run on the others.
+    fn run_target(&mut self, proposals: Vec<Proposal>) -> Result<Vec<Trial>, TuneError> {
+        let drives: Vec<&CheckedConfig> = proposals.iter().map(|own| &own.config).collect();
+        let answers = self.judge.on_target(&drives)?;
+        self.budget.spend(proposals.len() as f64);
+        let trial = |(proposal, answer): (Proposal, Result<TargetResult, String>)| match answer {
+            Err(reason) => proposal.into_trial(Verdict::Unfit(reason)),
+            Ok(result) => Trial {
+                target: Some(result.speedup),
+                performance: Some(result.performance),
+                average_watts: result.average_watts,
+                ..proposal.into_trial(result.over_power.map_or(Verdict::Graded, Verdict::OverPower))
+            },
+        };
+        Ok(proposals.into_iter().zip(answers).map(trial).collect())
+    }
+
+    /// Adds the others and the grade to every trial whose verdict is [`Verdict::Graded`].
+    fn run_others(&mut self, trials: &mut [Trial]) -> Result<(), TuneError> {
+        let mut open: Vec<&mut Trial> =
+            trials.iter_mut().filter(|trial| trial.verdict == Verdict::Graded).collect();
+        let drives: Vec<&CheckedConfig> = open.iter().map(|trial| &trial.config).collect();
+        let answers = self.judge.on_others(&drives)?;
+        let weights = &self.task.weights;
+        for (trial, answer) in open.iter_mut().zip(answers) {
+            match answer {
+                Err(reason) => trial.verdict = Verdict::Unfit(reason),
+                Ok(others) => {
+                    let parts: Vec<f64> =
+                        others.iter().map(|own| weights.performance(own)).collect();
+                    trial.grade = trial.performance.map(|own| weights.grade(own, &parts));
+                    trial.others = Some(others);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, trial: Trial) {
+        self.log.add(trial, self.budget.spent(), self.judge.requests_simulated());
+        let best = self.log.best();
+        let progress = Progress {
+            spent: self.budget.spent(),
+            budget: self.budget.limit(),
+            best_grade: best.grade.unwrap_or(0.0),
+            best_target: best.target.unwrap_or(NONE),
+        };
+        if let Some(trial) = self.log.trials().last() {
+            (self.tell)(trial, &progress);
+        }
+    }
+
+    /// Begins to watch whether the top set still changes.
+    pub fn convergence(&self) -> Convergence {
+        Convergence::new(self.settings.convergence, self.settings.patience, &self.log, self.budget)
+    }
+
+    /// What was found.
+    pub fn into_found(self, ended: Ended) -> Found {
+        let (trials, ranking, curve) = self.log.into_parts();
+        Found {
+            baseline: self.judge.baseline().clone(),
+            trials,
+            ranking,
+            curve,
+            ended,
+            spent: self.budget.spent(),
+            discard_report: self.filter.map(HopelessFilter::into_report),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What tests of the search share: a task, and an evaluator whose answers are a formula.
+
+use super::{Algorithm, Found, PriorKnowledge, Settings, Trial, run};
+use crate::evaluate::{
+    Busy, CachedEvaluator, EvaluationError, Evaluator, Job, Measurement, RunFacts,
+};
+use crate::grade::{Figures, Weights};
+use crate::limits::Limits;
+use crate::space::{Point, Space};
+use crate::task::Task;
+use crate::workload::{Trace, Workload};
+use ssdtune_experiment::Preparation;
+use ssdtune_model::{Nanos, Sectors, presets};
+use ssdtune_trace::{Op, Request, TenantId};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A flag that never stops anything.
+pub(super) static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// Figures by a formula. More channels and a faster bus help with diminishing returns, one plane
+/// order is best, channels cost power. A wide bus hurts every workload called "other".
+#[derive(Default)]
+pub(super) struct Formula {
+    /// Evaluations so far.
+    pub count: AtomicU64,
+    /// Whether power is reported.
+    pub counts_energy: bool,
+}
+
+impl Evaluator for Formula {
+    fn identity(&self) -> String {
+        "formula".to_owned()
+    }
+
+    fn preparation(&self) -> Preparation {
+        Preparation::default()
+    }
+
+    fn measure(&self, job: &Job, _: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let config = job.config;
+        let channels = f64::from(config.bus.channels);
+        let rate = f64::from(config.bus.rate_mts) * f64::from(config.bus.width_bytes);
+        let order = match config.mapping.plane_order.name() {
+            "PCWD" => 0.8,
+            "CWDP" => 1.0,
+            _ => 1.1,
+        };
+        let mut latency_ns = 20_000.0 + 1e6 / channels * order + 4e7 / rate;
+        if job.trace.name == "other" {
+            latency_ns = 20_000.0 + 500.0 * f64::from(config.bus.width_bytes) + 1e6 / channels;
+        }
+        let throughput_bps = 1e9 * channels.sqrt();
+        let facts = RunFacts {
+            latency_ns_mean: latency_ns,
+            latency_ns_p99: 0,
+            total_latency_ns_mean: latency_ns,
+            bandwidth_bps: throughput_bps,
+            seconds: 1.0,
+            busy: Busy { dies: 0.1, channels: 0.0, link_down: 0.0, link_up: 0.0, dram: 0.0 },
+            collections: 0,
+            mapping_misses: 0,
+            unwritten_share: 0.0,
+            write_amplification: 1.0,
+            never_fired: Vec::new(),
+            requests: job.trace.requests().len() as u64,
+            energy_j: None,
+            average_watts: self.counts_energy.then_some(channels),
+            peak_watts: None,
+        };
+        let figures = Figures { latency_ns, throughput_bps };
+        Ok(Measurement { figures, open: Some(facts.clone()), closed: Some(facts) })
+    }
+}
+
+/// Reads in a row, one each microsecond. Workloads must differ in their requests, not in their names
+/// alone: an evaluation is remembered by what was requested.
+pub(super) fn workload(name: &str, sectors: u32, requests: u64) -> Workload {
+    let request = |number: u64| Request {
+        at: Nanos(number * 1_000),
+        lba: Sectors(number * 64),
+        sectors,
+        tenant: TenantId(0),
+        op: Op::Read,
+    };
+    let trace = Trace::new(name, (0..requests).map(request).collect());
+    Workload { name: name.to_owned(), depth: 4, traces: vec![trace] }
+}
+
+/// A task on two workloads of this many requests.
+pub(super) fn task_of(requests: u64) -> Task {
+    let base = presets::load("intel-750").unwrap();
+    Task {
+        space: Space::autoblox().around(&base),
+        limits: Limits::around(&base),
+        base: base.check().unwrap(),
+        target: workload("target", 8, requests),
+        others: vec![workload("other", 16, requests)],
+        weights: Weights::default(),
+    }
+}
+
+/// A task on two workloads.
+pub(super) fn task() -> Task {
+    task_of(100)
+}
+
+pub(super) fn settings(algorithm: Algorithm, seed: u64) -> Settings {
+    Settings { algorithm, seed, budget: 25.0, ..Settings::default() }
+}
+
+/// Searches on this many threads.
+pub(super) fn search(
+    task: &Task,
+    prior: &PriorKnowledge,
+    settings: &Settings,
+    evaluator: &dyn Evaluator,
+    threads: usize,
+) -> Found {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let cached = CachedEvaluator::new(evaluator, None, &GO_ON, &|_| {});
+        run(task, prior, settings, &cached, &mut |_, _| {}).unwrap()
+    })
+}
+
+/// The trials of a search as far as decisions could have changed them.
+pub(super) fn decisions(found: &Found) -> Vec<(Point, Option<f64>, Option<f64>)> {
+    let one = |trial: &Trial| (trial.point.clone(), trial.grade, trial.bound);
+    found.trials.iter().map(one).collect()
+}
