@@ -59,10 +59,10 @@ mod warmup;
 pub use allocate::Demand;
 pub use initial_content::{Footprint, InitialContent, InitialState};
 pub use report::{
-    Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Endurance, Energy, EraseBin,
-    FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA, Simulation,
-    TenantCollection, TenantEnergy, TenantMetrics, TenantReport, Times, UNWRITTEN_SHARE_MAX,
-    UnwrittenReads, Utilisation, WriteAmplification,
+    Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Endurance, Energy,
+    EraseBin, FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA,
+    Simulation, TenantCollection, TenantEnergy, TenantMetrics, TenantReport, Times,
+    UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use run::{Look, Outcome, Replay, Simulator, Stream};
 pub use slowdown::{Slowdown, TenantSlowdown};

@@ -6,6 +6,7 @@ mod closed_forms;
 mod corners;
 mod determinism;
 mod drives;
+mod endurance;
 mod energy;
 mod extremes;
 mod initial_content;

@@ -183,6 +183,7 @@ fn drive(report: &Report, context: &Context) -> Outcome {
         "collection      {} blocks for space, {} for wear; {} pages moved, {} blocks erased",
         gc.executions, gc.wear_executions, gc.moved_pages, gc.blocks_erased
     ))?;
+    endurance(report, context)?;
     let rate = |rate: Option<f64>| rate.map_or("none asked".to_owned(), percent);
     context.line(format_args!(
         "hits            mapping {}, cache reads {}, cache writes {}",
@@ -216,6 +217,25 @@ fn drive(report: &Report, context: &Context) -> Outcome {
         gib(report.capacity.visible_bytes),
         gib(report.capacity.mapped_bytes),
         gib(report.capacity.free_bytes)
+    ))
+}
+
+/// How long the flash lasts at the rate of the run, if it programs anything.
+fn endurance(report: &Report, context: &Context) -> Outcome {
+    let endurance = &report.endurance;
+    let (Some(days), Some(tbw), Some(now), Some(rated)) = (
+        endurance.days,
+        endurance.terabytes_written,
+        endurance.drive_writes_per_day,
+        endurance.drive_writes_per_day_rated,
+    ) else {
+        return Ok(());
+    };
+    context.line(format_args!(
+        "endurance       {:.2} % of {} cycles used; at this rate {days:.0} days, {tbw:.0} TB written, \
+         {now:.2} drive writes a day ({rated:.2} for five years)",
+        endurance.used_share_mean * 100.0,
+        endurance.rated_cycles
     ))
 }
 
