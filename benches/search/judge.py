@@ -3,14 +3,23 @@
 
     judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000] [--ideal | --found-by-mqsim]
 
-For each target of TABLES/intel-750 (made by tables.py) the baseline and the recommended drive become MQSim pairs in
-PAIRS, on drives that hold nothing and without garbage collection: `open` has the trace's own times, `full` all requests
-at once with as many outstanding as the target's closed loop. Each pair is run by MQSim, by ssdtune as MQSim (`simulate
---mqsim`), and by ssdtune with each of MQSim's peculiarities off, one at a time and all together. A drive that holds nothing begins with an empty mapping cache, so that nearly every first access
-reads the mapping too; with --ideal both drives have the whole table in DRAM (PAIRS gets the figures then, and no files:
-the one tag Ideal_Mapping_Table differs). With --found-by-mqsim TABLES/mqsim holds drives that artefact.py has found with
-MQSim's peculiarities on, whose claims are measured likewise. Prints Markdown; leaves
-PAIRS/judge.json. `judge.py show PAIRS/judge.json` prints the tables again.
+tables.py has made TABLES/intel-750. For each target there, the baseline and the recommended drive
+become MQSim pairs (a device file and a workload file) in PAIRS. Drives are empty at the start, and
+there is no garbage collection. There are two pairs for each drive:
+
+- `open` issues the requests at the times of the trace.
+- `full` issues all requests at once, with as many outstanding as in the target's closed loop.
+
+Each pair is run by (a) MQSim, (b) ssdtune as MQSim (`simulate --mqsim`), and (c) ssdtune with all
+of MQSim's peculiarities off. With `open`, it is also run with each peculiarity off alone.
+
+An empty drive begins with an empty mapping cache, so nearly every first access reads the mapping
+from flash too. With --ideal, both drives have the whole mapping table in DRAM. PAIRS then gets the
+figures but no files, which differ in one tag only, Ideal_Mapping_Table. With --found-by-mqsim, the
+drives are those in TABLES/mqsim, which artefact.py has found with MQSim's peculiarities on.
+
+Prints tables in Markdown and writes PAIRS/judge.json. `judge.py show PAIRS/judge.json` prints the
+tables again.
 """
 
 import argparse
@@ -22,16 +31,44 @@ import sys
 import tempfile
 from pathlib import Path
 
-DEPTHS = {"batch-analytics": 256, "cloud-storage": 4, "database": 32, "kvstore": 4, "livemaps": 16, "recomm": 16, "websearch": 256}
-# These need several tenants, collection, or a drive in steady state.
-IDLE = {f"compat.{name}" for name in ("gc_reserve_ten", "no_static_wear_leveling", "cmt_private_copies", "unaligned_tenants",
-                                      "single_plane_erases", "wrap_request_size", "analytic_start")}
-RANGES = [("Channel_IDs", "Flash_Channel_Count"), ("Chip_IDs", "Chip_No_Per_Channel"),
-          ("Die_IDs", "Die_No_Per_Chip"), ("Plane_IDs", "Plane_No_Per_Die")]
+DEPTHS = {
+    "batch-analytics": 256,
+    "cloud-storage": 4,
+    "database": 32,
+    "kvstore": 4,
+    "livemaps": 16,
+    "recomm": 16,
+    "websearch": 256,
+}
+# Switches without effect here: they need several tenants, garbage collection or a used drive.
+IDLE = {
+    f"compat.{name}"
+    for name in (
+        "gc_reserve_ten",
+        "no_static_wear_leveling",
+        "cmt_private_copies",
+        "unaligned_tenants",
+        "single_plane_erases",
+        "wrap_request_size",
+        "analytic_start",
+    )
+}
+RANGES = [
+    ("Channel_IDs", "Flash_Channel_Count"),
+    ("Chip_IDs", "Chip_No_Per_Channel"),
+    ("Die_IDs", "Die_No_Per_Chip"),
+    ("Plane_IDs", "Plane_No_Per_Die"),
+]
 
 
 def call(*command, **more):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, **more)
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        **more,
+    )
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stderr}")
     return done.stdout
@@ -46,7 +83,10 @@ def put(xml, name, value):
 
 
 def workload(ssd, trace):
-    every = "\n".join(f"      <{ids}>{','.join(map(str, range(int(tag(ssd, count)))))}</{ids}>" for ids, count in RANGES)
+    every = "\n".join(
+        f"      <{ids}>{','.join(map(str, range(int(tag(ssd, count)))))}</{ids}>"
+        for ids, count in RANGES
+    )
     return f"""<?xml version="1.0" encoding="us-ascii"?>
 <MQSim_IO_Scenarios>
   <IO_Scenario>
@@ -71,12 +111,26 @@ class Judge:
         self.switches = self.compat()
 
     def compat(self):
-        """The switches that matter to a drive of one tenant whose blocks never run out."""
+        """The switches that have an effect with one tenant and without garbage collection."""
         rows = json.loads(call(self.args.ssdtune, "config", "params", "--json"))
-        return [row["key"] for row in rows if row["key"].startswith("compat.") and row["key"] not in IDLE]
+        return [
+            row["key"]
+            for row in rows
+            if row["key"].startswith("compat.") and row["key"] not in IDLE
+        ]
 
     def ssdtune(self, where, ssd, work, sets=()):
-        command = [self.args.ssdtune, "simulate", "--mqsim", ssd, work, "--json", "-q", "--threads", "1"]
+        command = [
+            self.args.ssdtune,
+            "simulate",
+            "--mqsim",
+            ssd,
+            work,
+            "--json",
+            "-q",
+            "--threads",
+            "1",
+        ]
         for one in sets:
             command += ["--set", one]
         return find(json.loads(call(*command, cwd=where)))
@@ -88,13 +142,13 @@ class Judge:
 
     def pair(self, where, name, mode, ssd, depth):
         ssd = put(ssd, "Enabled_Preconditioning", "false")
-        # MQSim of 2019 knows no other name; with one tenant there is one priority.
+        # MQSim of 2019 knows no other policy. With one tenant there is one priority.
         ssd = put(ssd, "Transaction_Scheduling_Policy", "OUT_OF_ORDER")
         if self.args.ideal:
             ssd = put(ssd, "Ideal_Mapping_Table", "true")
         if mode == "full":
-            # MQSim then keeps queue depth - 2 + fetch size requests between submission and completion; with the
-            # same number out, throughputs are to each other as response times.
+            # MQSim keeps (queue depth - 2 + fetch size) requests between submission and completion.
+            # With this number equal, throughputs are inversely proportional to response times.
             slots = max(depth // 2 + 1, 3)
             ssd = put(put(ssd, "IO_Queue_Depth", slots), "Queue_Fetch_Size", depth + 2 - slots)
         files = f"{name}.{mode}.ssd.xml", f"{name}.{mode}.workload.xml"
@@ -114,7 +168,17 @@ class Judge:
         base = call(args.ssdtune, "config", "convert", "intel-750", "--to", "xml", "-q")
         with tempfile.TemporaryDirectory() as place:
             where = Path(place)
-            call(args.ssdtune, "trace", "generate", target, "-n", args.requests, "-o", where / "open.trace", "-q")
+            call(
+                args.ssdtune,
+                "trace",
+                "generate",
+                target,
+                "-n",
+                args.requests,
+                "-o",
+                where / "open.trace",
+                "-q",
+            )
             lines = (where / "open.trace").read_text().splitlines()
             full = [" ".join([str(number), *line.split()[1:]]) for number, line in enumerate(lines)]
             (where / "full.trace").write_text("\n".join(full) + "\n")
@@ -126,16 +190,42 @@ class Judge:
                         (kept / file).write_text((where / file).read_text())
                     row = {"a": self.mqsim(where, *files), "b": self.ssdtune(where, *files)}
                     if mode == "open" and not args.found_by_mqsim:
-                        row["off"] = {key: self.ssdtune(where, *files, [f"{key}=false"]) for key in self.switches}
-                    row["c"] = self.ssdtune(where, *files, [f"{key}=false" for key in self.switches])
+                        row["off"] = {
+                            key: self.ssdtune(where, *files, [f"{key}=false"])
+                            for key in self.switches
+                        }
+                    row["c"] = self.ssdtune(
+                        where, *files, [f"{key}=false" for key in self.switches]
+                    )
                     rows[f"{name}.{mode}"] = row
         question = []
         if args.found_by_mqsim:
             known = json.loads(call(args.ssdtune, "config", "params", "--json"))
             keys = [row["key"] for row in known if row["key"].startswith("compat.")]
-            question = ["--initial-state", "empty", *(word for key in keys for word in ("--set", f"{key}=true"))]
-        graded = call(args.ssdtune, "grade", *question, "--target", target, "--others", "none", "--device", "intel-750", "--requests",
-                      args.requests, "--no-db", "--threads", "1", "--json", "-q", self.found(target) / "recommended.toml")
+            question = [
+                "--start",
+                "empty",
+                *(word for key in keys for word in ("--set", f"{key}=true")),
+            ]
+        graded = call(
+            args.ssdtune,
+            "grade",
+            *question,
+            "--target",
+            target,
+            "--others",
+            "none",
+            "--device",
+            "intel-750",
+            "--requests",
+            args.requests,
+            "--no-db",
+            "--threads",
+            "1",
+            "--json",
+            "-q",
+            self.found(target) / "recommended.toml",
+        )
         claimed = json.loads(graded)[0]["target"]
         print(f"{target} done", flush=True)
         return {"claimed": claimed, "runs": rows}
@@ -147,7 +237,10 @@ def find(report):
     while stack:
         own = stack.pop(0)
         if isinstance(own, dict):
-            if isinstance(own.get("device_latency_ns"), dict) and "mean" in own["device_latency_ns"]:
+            if (
+                isinstance(own.get("device_latency_ns"), dict)
+                and "mean" in own["device_latency_ns"]
+            ):
                 return own["device_latency_ns"]["mean"]
             stack.extend([own[key] for key in ("total", "all") if key in own])
             stack.extend(value for key, value in own.items() if key not in ("total", "all"))
@@ -165,7 +258,10 @@ def share(part, whole):
 
 
 def show(known):
-    print("| target | claimed | (a) MQSim | (b) as MQSim | (c) as it is, empty drive | greatest (a)/(b) - 1 | survives in (a): latency | both |")
+    print(
+        "| target | claimed | (a) MQSim | (b) as MQSim | (c) as it is, empty drive "
+        "| greatest (a)/(b) - 1 | survives in (a): latency | both |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for target, own in known.items():
         runs, claimed = own["runs"], own["claimed"]
@@ -173,15 +269,24 @@ def show(known):
         off = max((abs(run["a"] / run["b"] - 1) for run in runs.values()))
         log = lambda pair: sum(math.log(one) for one in pair)
         both = log((claimed["latency"], claimed["throughput"]))
-        print(f"| {target} | {claimed['latency']:.2f}/{claimed['throughput']:.2f} | " + " | ".join(f"{l:.2f}/{t:.2f}" for l, t in pairs.values())
-              + f" | {off:.2%} | {share(math.log(pairs['a'][0]), math.log(claimed['latency']))} | {share(log(pairs['a']), both)} |")
-    print("\nWhat each peculiarity does to (b) when it alone is switched off, own times, mean response in us (nothing below 0.1):\n")
+        print(
+            f"| {target} | {claimed['latency']:.2f}/{claimed['throughput']:.2f} | "
+            + " | ".join(f"{l:.2f}/{t:.2f}" for l, t in pairs.values())
+            + f" | {off:.2%} | {share(math.log(pairs['a'][0]), math.log(claimed['latency']))} "
+            f"| {share(log(pairs['a']), both)} |"
+        )
+    print(
+        "\nWhat each peculiarity does to (b) when it alone is switched off, own times, "
+        "mean response in us (nothing below 0.1):\n"
+    )
     print("| target | drive | (b) | (c) | switched off alone |")
     print("|---|---|---|---|---|")
     for target, own in known.items():
         for name in ("intel-750", "recommended"):
             run = own["runs"][f"{name}.open"]
-            moved = sorted(((value - run["b"]) / 1e3, key[7:]) for key, value in run.get("off", {}).items())
+            moved = sorted(
+                ((value - run["b"]) / 1e3, key[7:]) for key, value in run.get("off", {}).items()
+            )
             said = ", ".join(f"{key} {change:+.1f}" for change, key in moved if abs(change) >= 0.1)
             print(f"| {target} | {name} | {run['b'] / 1e3:.1f} | {run['c'] / 1e3:.1f} | {said} |")
 
@@ -189,7 +294,9 @@ def show(known):
 def main():
     if sys.argv[1:2] == ["show"]:
         return show(json.loads(Path(sys.argv[2]).read_text()))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("ssdtune", type=Path)
     parser.add_argument("mqsim", type=Path)
     parser.add_argument("tables", type=Path)

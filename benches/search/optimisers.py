@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""ssdtune's algorithms against Optuna's TPE and SMAC3 on the very same objective, at equal simulated requests.
+"""ssdtune's algorithms against Optuna's TPE and SMAC3, at equal numbers of simulated requests.
 
-    optimisers.py run  SSDTUNE OUT [--seeds 1001-1010] [--only NAME,...]   every run, skipping those that are there
-    optimisers.py show OUT                                                 means, standard errors, pairs, as Markdown
+    optimisers.py run  SSDTUNE OUT [--seeds 1001-1010] [--only NAME,...]   runs that are not in OUT
+    optimisers.py show OUT                                                 tables in Markdown
 
-Needs `pip install optuna smac`. A seed sets the traces and the search. ssdtune's own algorithms run as `ssdtune search`;
-the best grade is read off the search curve where the budget of simulated requests is reached. The others ask `ssdtune
-grade --points --repair`, which measures target and others in full. The budget is EVALS such measurements.
+Needs `pip install optuna smac`. The seed determines the traces and the search. All algorithms
+maximise the same grade. ssdtune's algorithms run as `ssdtune search`; the best grade is read from
+the search's curve, where the budget of simulated requests is used up. The others ask `ssdtune grade
+--points --repair`, which measures the target and the other workloads in full. The budget is EVALS
+such measurements.
 """
 
 import argparse
@@ -17,47 +19,78 @@ import subprocess
 import warnings
 from pathlib import Path
 
-TARGETS = {"database": "websearch,recomm", "websearch": "database,recomm", "recomm": "database,websearch"}
+TARGETS = {
+    "database": "websearch,recomm",
+    "websearch": "database,recomm",
+    "recomm": "database,websearch",
+}
 REQUESTS = 1_000
 EVALS = 30
 OWN = ["bayes", "autoblox", "random"]
 FOREIGN = ["optuna-tpe", "smac3"]
-# A measurement is an open and a closed loop on each of three workloads.
+# Requests of one measurement: an open and a closed loop on each of three workloads.
 COST = 2 * REQUESTS * 3
 BUDGET = EVALS * COST
 
 
 def arguments(target, seed):
-    return ["--target", target, "--others", TARGETS[target], "--requests", str(REQUESTS), "--no-db", "--seed", str(seed),
-            "--threads", "1", "-q"]
+    return [
+        "--target",
+        target,
+        "--others",
+        TARGETS[target],
+        "--requests",
+        str(REQUESTS),
+        "--no-db",
+        "--seed",
+        str(seed),
+        "--threads",
+        "1",
+        "-q",
+    ]
 
 
 def own(ssdtune, algorithm, target, seed):
-    command = [ssdtune, "search", *arguments(target, seed), "--algorithm", algorithm, "--prefix", str(REQUESTS // 5)]
+    command = [
+        ssdtune,
+        "search",
+        *arguments(target, seed),
+        "--algorithm",
+        algorithm,
+        "--prefix",
+        str(REQUESTS // 5),
+    ]
     command += ["--budget", str(3 * EVALS), "--patience", "100000", "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     curve = json.loads(done.stdout)["curve"]
-    # The baseline is given to everybody.
+    # Measuring the baseline is free for all algorithms.
     free = curve[0]["requests"]
     return [(point["requests"] - free, point["best_grade"]) for point in curve]
 
 
 class Desk:
-    """`ssdtune grade --points --repair`, a line for a line."""
+    """A running `ssdtune grade --points --repair`, which answers each line with a line."""
 
     def __init__(self, ssdtune, target, seed):
         command = [ssdtune, "grade", *arguments(target, seed)]
-        self.axes = json.loads(subprocess.run([*command, "--axes"], check=True, capture_output=True, text=True).stdout)
-        self.process = subprocess.Popen([*command, "--points", "--repair"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.axes = json.loads(
+            subprocess.run([*command, "--axes"], check=True, capture_output=True, text=True).stdout
+        )
+        self.process = subprocess.Popen(
+            [*command, "--points", "--repair"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.spent, self.best, self.curve = 0, 0.0, [(0, 0.0)]
 
     def ask(self, point):
-        """The grade of a point by value indices. A drive that cannot serve is worse than all."""
+        """The grade of a point, given as value indices; -1 for a drive that cannot be measured."""
         values = {axis["key"]: axis["values"][point[axis["key"]]] for axis in self.axes}
         self.process.stdin.write(json.dumps(values) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
-        # The baseline, which is measured first, is given to everybody.
+        # The baseline is measured first and is free for all algorithms.
         self.spent = answer["requests"] - COST
         grade = answer.get("grade")
         if grade is None:
@@ -78,7 +111,9 @@ def optuna_tpe(desk, seed):
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
+    study = optuna.create_study(
+        direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True)
+    )
     study.enqueue_trial(desk.baseline())
 
     def objective(trial):
@@ -91,7 +126,7 @@ def optuna_tpe(desk, seed):
                 point[axis["key"]] = trial.suggest_categorical(axis["key"], list(range(count)))
         return desk.ask(point)
 
-    # The baseline, which costs nobody anything, is the first trial.
+    # One trial more: the first is the baseline, which is free.
     study.optimize(objective, n_trials=EVALS + 1)
 
 
@@ -115,9 +150,15 @@ def smac3(desk, seed):
         return -desk.ask({axis["key"]: int(config[name]) for name, axis in names.items()})
 
     with tempfile.TemporaryDirectory() as place:
-        scenario = Scenario(space, n_trials=EVALS + 1, deterministic=True, seed=seed, output_directory=place)
-        initial = HyperparameterOptimizationFacade.get_initial_design(scenario, max_ratio=0.25, additional_configs=[space.get_default_configuration()])
-        facade = HyperparameterOptimizationFacade(scenario, objective, initial_design=initial, overwrite=True, logging_level=40)
+        scenario = Scenario(
+            space, n_trials=EVALS + 1, deterministic=True, seed=seed, output_directory=place
+        )
+        initial = HyperparameterOptimizationFacade.get_initial_design(
+            scenario, max_ratio=0.25, additional_configs=[space.get_default_configuration()]
+        )
+        facade = HyperparameterOptimizationFacade(
+            scenario, objective, initial_design=initial, overwrite=True, logging_level=40
+        )
         facade.optimize()
 
 
@@ -142,7 +183,11 @@ def run(args):
                 file = args.out / f"{target}-{seed}-{name}.json"
                 if file.exists():
                     continue
-                curve = own(args.ssdtune, name, target, seed) if name in OWN else foreign(args.ssdtune, name, target, seed)
+                curve = (
+                    own(args.ssdtune, name, target, seed)
+                    if name in OWN
+                    else foreign(args.ssdtune, name, target, seed)
+                )
                 file.write_text(json.dumps(curve) + "\n")
                 print(f"{target} {seed} {name}: {at(curve, BUDGET):.4f}", flush=True)
 
@@ -155,11 +200,23 @@ def show(args):
     names = [name for name in OWN + FOREIGN if any(key[2] == name for key in found)]
     for share in (0.5, 1.0):
         grades = {key: at(curve, BUDGET * share) for key, curve in found.items()}
-        print(f"\nBest grade after {EVALS * share:.0f} evaluations ({BUDGET * share / 1000:.0f},000 simulated requests), mean ± standard error:\n")
+        print(
+            f"\nBest grade after {EVALS * share:.0f} evaluations ({BUDGET * share / 1000:.0f},000 "
+            f"simulated requests), mean ± standard error:\n"
+        )
         print("| target | " + " | ".join(names) + " |")
         print("|---|" + "---|" * len(names))
         for target in TARGETS:
-            cells = [spread([grade for (own, _, algorithm), grade in grades.items() if (own, algorithm) == (target, name)]) for name in names]
+            cells = [
+                spread(
+                    [
+                        grade
+                        for (own, _, algorithm), grade in grades.items()
+                        if (own, algorithm) == (target, name)
+                    ]
+                )
+                for name in names
+            ]
             print(f"| {target} | " + " | ".join(cells) + " |")
         print("\nPaired differences over all targets and seeds:\n")
         print("| | " + " | ".join(f"less {name}" for name in names) + " |")
@@ -167,10 +224,20 @@ def show(args):
         for name in names[:2]:
             cells = []
             for other in names:
-                # What the other has not spent (it proposed points that nothing could repair) nobody has.
-                pairs = [at(curve, min(BUDGET * share, spent(found[target, seed, other], other))) - grades[target, seed, other]
-                         for (target, seed, own), curve in found.items() if own == name and (target, seed, other) in grades]
-                cells.append("" if other == name else f"{spread(pairs)} (better in {sum(pair > 0 for pair in pairs)} of {len(pairs)})")
+                # An algorithm that proposes points beyond repair spends less than the budget:
+                # compare at what both have spent.
+                pairs = [
+                    at(curve, min(BUDGET * share, spent(found[target, seed, other], other)))
+                    - grades[target, seed, other]
+                    for (target, seed, own), curve in found.items()
+                    if own == name and (target, seed, other) in grades
+                ]
+                cells.append(
+                    ""
+                    if other == name
+                    else f"{spread(pairs)} "
+                    f"(better in {sum(pair > 0 for pair in pairs)} of {len(pairs)})"
+                )
             print(f"| {name} | " + " | ".join(cells) + " |")
 
 
@@ -181,11 +248,15 @@ def spent(curve, name):
 def spread(values):
     if len(values) < 2:
         return "-"
-    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+    return (
+        f"{statistics.mean(values):.3f} ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True)
     command = commands.add_parser("run")
     command.add_argument("ssdtune")

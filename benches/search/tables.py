@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""AutoBlox's Tables 1, 4, 8, 9 and Figure 8: one search for each target and baseline, then tables as Markdown.
+"""AutoBlox's Tables 1, 4, 8, 9 and Figure 8, by one search for each target and baseline.
 
-    tables.py run   SSDTUNE OUT [--requests 20000] [--short 6000] [--threads 1]   searches that are not there yet
-    tables.py judge SSDTUNE OUT [--requests 100000]      recommended drives on longer held-out traces of the target
-    tables.py write OUT                                  the tables, on standard output
+    tables.py run   SSDTUNE OUT [--requests 20000] [--short 6000] [--threads 1]
+    tables.py judge SSDTUNE OUT [--requests 100000]
+    tables.py write OUT
 
-SSDTUNE is the binary. The paper's seven workloads against the Intel 750 have --requests, everything else --short.
-All searches share OUT/autodb, so nothing is simulated twice.
+`run` makes the searches that are not in OUT. `judge` measures the recommended drives on longer
+held-out traces of the target. `write` prints the tables in Markdown.
+
+SSDTUNE is the binary. Searches for the paper's seven workloads against the Intel 750 use --requests
+requests, all others --short. All searches share OUT/autodb, so that nothing is simulated twice.
 """
 
 import argparse
@@ -15,22 +18,43 @@ import math
 import subprocess
 from pathlib import Path
 
-SEVEN = ["recomm", "kvstore", "database", "websearch", "batch-analytics", "cloud-storage", "livemaps"]
+SEVEN = [
+    "recomm",
+    "kvstore",
+    "database",
+    "websearch",
+    "batch-analytics",
+    "cloud-storage",
+    "livemaps",
+]
 NEW = ["vdi", "fiu", "radiusauth", "leveldb", "mysql", "hdfs"]
 LIMITS = {
     "intel-750": ["--constraints", "configs/constraints/nvme-mlc-512gb.toml"],
     "z-ssd": ["--power-budget", "25"],
     "samsung-850-pro": ["--constraints", "configs/constraints/sata-mlc-256gb.toml"],
 }
-# Here the baseline itself needs more than the 5 W of the constraints, so that no drive would be allowed.
-ROOM = {("samsung-850-pro", "kvstore"): ["--power-budget", "12"], ("samsung-850-pro", "leveldb"): ["--power-budget", "12"]}
-# A baseline busier than this serves no latency-bound workload.
+# Looser limits where the baseline itself needs more than the 5 W that the constraints allow.
+ROOM = {
+    ("samsung-850-pro", "kvstore"): ["--power-budget", "12"],
+    ("samsung-850-pro", "leveldb"): ["--power-budget", "12"],
+}
+# A workload is latency-bound if it keeps the baseline less busy than this.
 LATENCY_BOUND = 0.30
 
 
 def common(target, device, out, requests):
-    return ["--target", target, "--device", device, "--requests", str(requests), "--db", str(out / "autodb"), *LIMITS[device],
-            *ROOM.get((device, target), [])]
+    return [
+        "--target",
+        target,
+        "--device",
+        device,
+        "--requests",
+        str(requests),
+        "--db",
+        str(out / "autodb"),
+        *LIMITS[device],
+        *ROOM.get((device, target), []),
+    ]
 
 
 def run(args):
@@ -54,7 +78,14 @@ def judge(args):
             drive = where / "recommended.toml"
             if (where / "judged.json").exists() or not drive.exists():
                 continue
-            command = [args.ssdtune, "grade", *common(target, device, args.out, args.requests), "--others", "none", "--held-out"]
+            command = [
+                args.ssdtune,
+                "grade",
+                *common(target, device, args.out, args.requests),
+                "--others",
+                "none",
+                "--held-out",
+            ]
             command += ["--threads", str(args.threads), "--json", "-q", str(drive)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             (where / "judged.json").write_text(done.stdout)
@@ -81,12 +112,16 @@ def write_device(out, device):
         if (where / "result.json").exists():
             results[target] = json.loads((where / "result.json").read_text())
             judged = where / "judged.json"
-            results[target]["judged"] = json.loads(judged.read_text())[0] if judged.exists() else None
+            results[target]["judged"] = (
+                json.loads(judged.read_text())[0] if judged.exists() else None
+            )
     if not results:
         return
     print(f"\n### Against {device}\n")
-    print("| target | baseline busy | search's traces | held-out seeds | held-out, 100,000 requests "
-          "| others (mean) | others, worst latency | ignoring others | W (was) | energy (was) | s |")
+    print(
+        "| target | baseline busy | search's traces | held-out seeds | held-out, 100,000 requests "
+        "| others (mean) | others, worst latency | ignoring others | W (was) | energy (was) | s |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for target, own in results.items():
         held, alone = own["held_out"], own["ignoring_others"]
@@ -96,15 +131,25 @@ def write_device(out, device):
         busy = f"{row['baseline']['utilisation']:.0%} {row['baseline']['busiest']}"
         watts = f"{row['own']['average_watts']:.1f} ({row['baseline']['average_watts']:.1f})"
         energy = row["own"]["energy_j"] / row["baseline"]["energy_j"]
-        print(f"| {target} | {busy} | {ratio(own['training']['target']['speedup'])} | **{ratio(row['speedup'])}** | {long} "
-              f"| {ratio(held['others_mean'])} | {held['others_worst']['latency']:.2f} "
-              f"| {ratio(alone['target']['speedup'])} | {watts} | {energy:.2f}x | {own['effort']['seconds']:.0f} |")
-    bound = [own["held_out"]["target"]["speedup"] for own in results.values()
-             if own["held_out"]["target"]["baseline"]["utilisation"] < LATENCY_BOUND]
+        print(
+            f"| {target} | {busy} | {ratio(own['training']['target']['speedup'])} "
+            f"| **{ratio(row['speedup'])}** | {long} "
+            f"| {ratio(held['others_mean'])} | {held['others_worst']['latency']:.2f} "
+            f"| {ratio(alone['target']['speedup'])} | {watts} "
+            f"| {energy:.2f}x | {own['effort']['seconds']:.0f} |"
+        )
+    bound = [
+        own["held_out"]["target"]["speedup"]
+        for own in results.values()
+        if own["held_out"]["target"]["baseline"]["utilisation"] < LATENCY_BOUND
+    ]
     every = [own["held_out"]["target"]["speedup"] for own in results.values()]
     others = [own["held_out"]["others_mean"] for own in results.values()]
-    print(f"\nGeometric means: targets {ratio(mean(every))}, latency-bound targets alone ({len(bound)}) {ratio(mean(bound))}, "
-          f"others {ratio(mean(others))}.")
+    print(
+        f"\nGeometric means: targets {ratio(mean(every))}, "
+        f"latency-bound targets alone ({len(bound)}) {ratio(mean(bound))}, "
+        f"others {ratio(mean(others))}."
+    )
     seven = [target for target in SEVEN if target in results]
     print(f"\nEach column a search, each row what a workload gets of it (held-out seeds):\n")
     print("| | " + " | ".join(results) + " |")
@@ -136,7 +181,9 @@ def write(args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True)
     for name, act, length in [("run", run, 20_000), ("judge", judge, 100_000), ("write", write, 0)]:
         own = commands.add_parser(name)
