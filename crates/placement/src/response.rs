@@ -15,7 +15,7 @@ use ssdtune_experiment::{
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Observe, OpMetrics, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long the timed requests took, from their arrival to their completion.
 #[derive(Clone, Debug, Serialize)]
@@ -50,6 +50,10 @@ pub(crate) fn response_times(
     };
     let blank = Blank::new(&config, &tenants, Observe::default());
     let mut drive = blank.prepare(&preparation, &FirstHalf(load), stop)?;
+    // A preparation that was cut short leaves another drive.
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
     let start = load.writes[load.half()].at_ns;
     let timed = load.timed.iter().map(|request| Request {
         at: request.at.saturating_sub(Nanos(start)),

@@ -1,6 +1,7 @@
 //! The `--db` argument: which AutoDB, and how its errors end a run.
 
 use crate::outcome::{Failure, Outcome};
+use ssdtune_tune::cluster::ClusterError;
 use ssdtune_tune::memory::{AutoDb, DbError};
 use std::path::PathBuf;
 
@@ -35,6 +36,24 @@ pub(crate) fn failure(error: DbError) -> Failure {
         | DbError::Unreadable { .. }
         | DbError::Import { .. }
         | DbError::Conflict { .. } => Failure::input(error),
+        other => Failure::Work(other.into()),
+    }
+}
+
+/// What an error of the categories means.
+pub(crate) fn cluster_failure(error: ClusterError) -> Failure {
+    match error {
+        ClusterError::Db(error) => failure(error),
+        ClusterError::TooShort { .. }
+        | ClusterError::TooFewWindows { .. }
+        | ClusterError::Inconsistent { .. }
+        | ClusterError::Model(_) => Failure::input(error),
+        ClusterError::Nothing
+        | ClusterError::Name { .. }
+        | ClusterError::SameName { .. }
+        | ClusterError::Known { .. }
+        | ClusterError::NoCategory { .. }
+        | ClusterError::NotLearned => Failure::usage(error),
         other => Failure::Work(other.into()),
     }
 }

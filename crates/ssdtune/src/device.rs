@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_model::source::{LoadError, Loaded};
+use ssdtune_model::document::{self, Document};
+use ssdtune_model::source::{Format, LoadError, Loaded};
 
 /// `--set KEY=VALUE`.
 #[derive(Clone, Debug)]
@@ -29,8 +30,8 @@ impl std::str::FromStr for Override {
 /// Flags that change a drive.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Overrides {
-    /// Change a parameter, as in `gc.threshold=0.1`, `cache.capacity_bytes=64MiB` or `CMT_Capacity=4MiB`;
-    /// may be given often.
+    /// Change a parameter, as in `gc.threshold=0.1`, `cache.capacity_bytes=64MiB` or
+    /// `CMT_Capacity=4MiB`; may be given often.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,
 }
@@ -44,7 +45,8 @@ impl Overrides {
     }
 }
 
-/// Loads the drive; what is wrong with a file is an input error, with a flag or a name a usage error.
+/// Loads the drive. What is wrong with a file is an input error, what is wrong with a flag or a
+/// name a usage error.
 pub(crate) fn load(name: &str, overrides: &Overrides, context: &Context) -> Outcome<Loaded> {
     ssdtune_mqsim::load(name, &overrides.pairs(context)).map_err(failure)
 }
@@ -60,4 +62,16 @@ pub(crate) fn failure(error: LoadError) -> Failure {
             false => Failure::usage(error),
         },
     }
+}
+
+/// The drive as TOML: its own text with the overrides set in it, or every key written anew.
+pub(crate) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -> Outcome<String> {
+    if full || loaded.format == Format::Foreign {
+        return Ok(document::write(&loaded.config));
+    }
+    let mut document = Document::parse(&loaded.text).map_err(Failure::input)?;
+    for (key, value) in edits {
+        document = document.with(key, value).map_err(Failure::usage)?;
+    }
+    Ok(document.text().to_owned())
 }

@@ -6,19 +6,19 @@
 mod autodb;
 mod cli;
 mod cmd;
-#[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod context;
 mod device;
 mod firmware;
-#[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod interrupt;
-#[allow(dead_code, reason = "a vocabulary for every subcommand, not all of which exist yet")]
 mod models;
 mod outcome;
 mod preparation;
 mod progress;
+mod read_args;
 mod table;
 mod tuning;
+mod units;
+mod workload_source;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// A bundled workload model by its name, or one in a TOML file.
 pub(crate) fn load_model(name: &str) -> Outcome<Model> {
-    if !name.ends_with(".toml") {
+    if !name.ends_with(".toml") && !name.contains('/') {
         return workload::bundled(name).map_err(Failure::usage);
     }
     let text = ssdtune_model::source::read_text(Path::new(name)).map_err(device::failure)?;

@@ -1,10 +1,9 @@
 //! `ssdtune recommend`: what is remembered for workloads like this one, without a simulation.
 
-use crate::autodb::{self, DbArg};
-use crate::cmd::workload::failure;
-use crate::cmd::workload::source::{SourceArgs, SourceName};
+use crate::autodb::{self, DbArg, cluster_failure};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use crate::workload_source::{SourceArgs, SourceName};
 use anyhow::{Context as _, anyhow};
 use serde::Serialize;
 use ssdtune_model::constraint::Constraints;
@@ -58,11 +57,11 @@ struct Report {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let limits = args.constraints.as_deref().map(read_constraints).transpose()?;
     let db = args.db.open_existing()?;
-    let categories = Categories::load(&db).map_err(failure)?;
+    let categories = Categories::load(&db).map_err(cluster_failure)?;
     let requests = args.source.read(&args.input, context)?;
     let began = Instant::now();
     let name = &args.source.source;
-    let verdict = categories.classify(name, &requests, args.threshold).map_err(failure)?;
+    let verdict = categories.classify(name, &requests, args.threshold).map_err(cluster_failure)?;
     if !verdict.inside {
         return Err(Failure::Work(anyhow!(
             "{name} belongs to no category (the nearest is {} at {:.2}, beyond {:.2}): `ssdtune workload \

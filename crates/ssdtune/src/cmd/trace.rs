@@ -6,10 +6,7 @@ mod formats;
 mod generate;
 mod head;
 mod info;
-mod input;
 mod models;
-pub(crate) mod read_args;
-pub(crate) mod units;
 
 use crate::context::Context;
 use crate::outcome::Outcome;

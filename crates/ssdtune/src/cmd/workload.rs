@@ -4,13 +4,10 @@ mod classify;
 mod learn;
 mod list;
 mod plot;
-pub(crate) mod source;
 
-use crate::autodb;
 use crate::context::Context;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::Outcome;
 use clap::Subcommand;
-use ssdtune_tune::cluster::ClusterError;
 
 /// What to do with workloads.
 #[derive(Debug, Subcommand)]
@@ -34,23 +31,5 @@ impl Command {
             Self::List(args) => list::run(&args, context),
             Self::Plot(args) => plot::run(&args, context),
         }
-    }
-}
-
-/// What an error of the categories means.
-pub(crate) fn failure(error: ClusterError) -> Failure {
-    match error {
-        ClusterError::Db(error) => autodb::failure(error),
-        ClusterError::TooShort { .. }
-        | ClusterError::TooFewWindows { .. }
-        | ClusterError::Inconsistent { .. }
-        | ClusterError::Model(_) => Failure::input(error),
-        ClusterError::Nothing
-        | ClusterError::Name { .. }
-        | ClusterError::SameName { .. }
-        | ClusterError::Known { .. }
-        | ClusterError::NoCategory { .. }
-        | ClusterError::NotLearned => Failure::usage(error),
-        other => Failure::Work(other.into()),
     }
 }

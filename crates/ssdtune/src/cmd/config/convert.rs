@@ -1,6 +1,5 @@
 //! `ssdtune config convert`: from TOML to MQSim's XML, back, and TOML edited in place of its comments.
 
-use super::show::as_toml;
 use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let other = if loaded.format == Format::Foreign { Target::Toml } else { Target::Xml };
     let mut notes = loaded.notes.clone();
     let text = match args.to.unwrap_or(other) {
-        Target::Toml => as_toml(&loaded, false, &args.overrides.pairs(context))?,
+        Target::Toml => device::as_toml(&loaded, false, &args.overrides.pairs(context))?,
         Target::Xml => {
             let written =
                 ssdtune_mqsim::write_device(&loaded.config).map_err(|f| Failure::Work(f.into()))?;

@@ -4,9 +4,8 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use serde_json::{Map, Value};
-use ssdtune_model::document::{self, Document};
 use ssdtune_model::ledger::Ledger;
-use ssdtune_model::source::{Format, Loaded};
+use ssdtune_model::source::Loaded;
 use ssdtune_model::{catalogue, presets};
 
 /// Arguments of `ssdtune config show`.
@@ -32,19 +31,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         return context.document(&as_json(&loaded));
     }
     let edits = args.overrides.pairs(context);
-    context.raw(as_toml(&loaded, args.full, &edits)?.as_bytes())
-}
-
-/// The drive as TOML: its own text with the overrides set in it, or every key written anew.
-pub(super) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -> Outcome<String> {
-    if full || loaded.format == Format::Foreign {
-        return Ok(document::write(&loaded.config));
-    }
-    let mut document = Document::parse(&loaded.text).map_err(Failure::input)?;
-    for (key, value) in edits {
-        document = document.with(key, value).map_err(Failure::usage)?;
-    }
-    Ok(document.text().to_owned())
+    context.raw(device::as_toml(&loaded, args.full, &edits)?.as_bytes())
 }
 
 fn as_json(loaded: &Loaded) -> Value {

@@ -3,11 +3,11 @@
 use super::predict::{read, shown};
 use super::sweep::HowArgs;
 use super::{drive, read_model};
-use crate::cmd::trace::read_args::ReadArgs;
 use crate::context::Context;
 use crate::device::Overrides;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::read_args::ReadArgs;
 use crate::{table, tuning};
 use anyhow::anyhow;
 use rayon::prelude::*;

@@ -1,9 +1,9 @@
 //! `predict-perf fio-jobs`: job files for fio.
 
 use super::GridArgs;
-use crate::cmd::trace::units;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use crate::units;
 use anyhow::Context as _;
 use ssdtune_model::Bytes;
 use ssdtune_predict::blackbox::fio::{JobOptions, jobs};

@@ -1,9 +1,9 @@
 //! `predict-perf predict`: what a model says of a workload.
 
 use super::read_model;
-use crate::cmd::trace::read_args::{ReadArgs, open_path, warn_of_skipped};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use crate::read_args::{ReadArgs, open_path, warn_of_skipped};
 use crate::table;
 use anyhow::anyhow;
 use ssdtune_predict::blackbox::features::Characteristics;

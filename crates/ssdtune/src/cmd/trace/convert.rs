@@ -1,11 +1,11 @@
 //! `ssdtune trace convert`: reads traces, joins and changes them, writes one (or, split, several).
 
-use super::read_args::{ReadArgs, input_bytes, open_path, warn_of_skipped};
-use super::units;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
+use crate::read_args::{ReadArgs, input_bytes, open_path, warn_of_skipped};
+use crate::units;
 use clap::ValueEnum;
 use serde_json::json;
 use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};

@@ -1,9 +1,9 @@
 //! `ssdtune trace fit`: a workload model from a trace.
 
-use super::input::model;
-use super::read_args::{ReadArgs, open_path, warn_of_skipped};
 use crate::context::Context;
+use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
+use crate::read_args::{ReadArgs, open_path, warn_of_skipped};
 use serde::Serialize;
 use ssdtune_trace::workload::distance::Distance;
 use ssdtune_trace::workload::{Model, distance_to, fit};
@@ -51,7 +51,7 @@ struct Report {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let requests = read(args, context)?;
     if let Some(name) = &args.against {
-        let model = model(name)?;
+        let model = load_model(name)?;
         let distance = distance_to(&model, &requests);
         return match context.json() {
             true => context.document(&Report { requests: requests.len(), distance, model }),

@@ -1,7 +1,7 @@
 //! `ssdtune trace generate`: a trace from a workload model.
 
-use super::input::model;
 use crate::context::Context;
+use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet};
@@ -47,7 +47,7 @@ struct Report {
 
 /// Generates and writes.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let model = model(&args.model)?;
+    let model = load_model(&args.model)?;
     let seed = Seed { set: args.seed_set, index: context.seed().unwrap_or(0) };
     let mut generator = Generator::new(&model, seed).map_err(Failure::input)?;
     let format = OutputFormat::of_name(&args.output).map_err(Failure::usage)?;

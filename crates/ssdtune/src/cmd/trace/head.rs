@@ -1,8 +1,8 @@
 //! `ssdtune trace head`: the first requests of a trace, as they are understood.
 
-use super::read_args::{ReadArgs, open_path, warn_of_skipped};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use crate::read_args::{ReadArgs, open_path, warn_of_skipped};
 use crate::table;
 use ssdtune_trace::Source;
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! `ssdtune trace info`: what traces are like.
 
-use super::read_args::{ReadArgs, input_bytes, open_known, warn_of_skipped};
 use crate::context::{Context, Level};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
+use crate::read_args::{ReadArgs, input_bytes, open_known, warn_of_skipped};
 use serde::Serialize;
 use ssdtune_trace::Source;
 use ssdtune_trace::describe::{Describer, Description};

@@ -1,7 +1,7 @@
 //! `ssdtune trace models`: the bundled workload models.
 
-use super::input::model;
 use crate::context::Context;
+use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use crate::table;
 use serde::Serialize;
@@ -29,7 +29,7 @@ struct Row {
 /// Lists the models, or prints one.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if let Some(name) = &args.model {
-        let model = model(name)?;
+        let model = load_model(name)?;
         if context.json() {
             return context.document(&model);
         }

@@ -1,11 +1,10 @@
 //! `ssdtune workload classify`: where traces belong.
 
-use super::failure;
-use super::source::{SourceArgs, SourceName};
-use crate::autodb::DbArg;
+use crate::autodb::{DbArg, cluster_failure};
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
+use crate::workload_source::{SourceArgs, SourceName};
 use serde::Serialize;
 use ssdtune_tune::cluster::{Categories, PAPER_THRESHOLD, Threshold, Verdict};
 use std::time::Instant;
@@ -41,14 +40,15 @@ struct Row {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let categories = {
         let db = args.db.open_existing()?;
-        Categories::load(&db).map_err(failure)?
+        Categories::load(&db).map_err(cluster_failure)?
     };
     let mut rows = Vec::new();
     for source in &args.sources {
         let requests = source.read(&args.input, context)?;
         let began = Instant::now();
-        let verdict =
-            categories.classify(&source.source, &requests, args.threshold).map_err(failure)?;
+        let verdict = categories
+            .classify(&source.source, &requests, args.threshold)
+            .map_err(cluster_failure)?;
         context.note(format_args!(
             "{}: {} windows classified in {:.1} ms",
             source.source,

@@ -1,11 +1,10 @@
 //! `ssdtune workload learn`: from traces to categories.
 
-use super::failure;
-use super::source::{SourceArgs, SourceName};
-use crate::autodb::{self, DbArg};
+use crate::autodb::{self, DbArg, cluster_failure};
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
+use crate::workload_source::{SourceArgs, SourceName};
 use serde::Serialize;
 use ssdtune_trace::Request;
 use ssdtune_tune::cluster::{
@@ -82,7 +81,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         Ok(categories) => Some(categories),
         Err(ClusterError::NotLearned) => None,
         Err(_) if args.anew => None,
-        Err(error) => return Err(failure(error)),
+        Err(error) => return Err(cluster_failure(error)),
     };
     let mut read: Vec<(String, Vec<Request>)> = Vec::new();
     for source in &sources {
@@ -98,7 +97,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         })
         .collect();
     let (categories, learned) = learn(known, &material, args)?;
-    categories.store(&db).map_err(failure)?;
+    categories.store(&db).map_err(cluster_failure)?;
     let refiled = categories.refile_recommendations(&db, args.anew).map_err(autodb::failure)?;
     if refiled > 0 {
         context.note(format_args!(
@@ -130,7 +129,7 @@ fn learn(
     args: &Args,
 ) -> Outcome<(Categories, Vec<Learned>)> {
     let Some(mut categories) = known else {
-        let categories = Categories::found(args.features, material).map_err(failure)?;
+        let categories = Categories::found(args.features, material).map_err(cluster_failure)?;
         let founded = |one: &Material| Learned::Founded {
             category: one.category.unwrap_or(one.name).to_owned(),
         };
@@ -138,7 +137,7 @@ fn learn(
     };
     let mut learned = Vec::new();
     for one in material {
-        learned.push(categories.learn(*one, args.threshold).map_err(failure)?);
+        learned.push(categories.learn(*one, args.threshold).map_err(cluster_failure)?);
     }
     Ok((categories, learned))
 }

@@ -1,7 +1,6 @@
 //! `ssdtune workload list`: the categories, and what is in them.
 
-use super::failure;
-use crate::autodb::DbArg;
+use crate::autodb::{DbArg, cluster_failure};
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
@@ -37,7 +36,7 @@ struct Row {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let categories = {
         let db = args.db.open_existing()?;
-        Categories::load(&db).map_err(failure)?
+        Categories::load(&db).map_err(cluster_failure)?
     };
     let members = |number: u32, outliers: bool| -> Vec<String> {
         let own = categories.members().filter(|member| member.category == number);

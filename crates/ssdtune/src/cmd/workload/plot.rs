@@ -1,8 +1,7 @@
 //! `ssdtune workload plot`: the windows in two dimensions (Fig. 2 of AutoBlox), as one SVG file
 //! without anything outside of it.
 
-use super::failure;
-use crate::autodb::DbArg;
+use crate::autodb::{DbArg, cluster_failure};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use anyhow::Context as _;
@@ -30,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let categories = {
         let db = args.db.open_existing()?;
-        Categories::load(&db).map_err(failure)?
+        Categories::load(&db).map_err(cluster_failure)?
     };
     let axes = [0, 1].map(|i| args.components.get(i).map_or(i, |&n| usize::from(n) - 1));
     let picture = draw(&categories, axes);

@@ -1,8 +1,8 @@
 //! Workloads as the command line names them: trace files, or bundled models by name.
 
-use crate::cmd::trace::read_args::{ReadArgs, open_path};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use crate::read_args::{ReadArgs, open_path};
 use anyhow::anyhow;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 use ssdtune_trace::{Request, Source};
@@ -22,7 +22,8 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     windows: Option<u32>,
 
-    /// Which of the three disjoint sets of seeds models draw from: training, validation or held-out.
+    /// Which of the three disjoint sets of seeds models draw from: training, validation or
+    /// held-out.
     #[arg(long, value_name = "SET", default_value = "training")]
     seed_set: SeedSet,
 
@@ -42,7 +43,8 @@ pub(crate) struct SourceName {
 impl std::str::FromStr for SourceName {
     type Err = String;
 
-    /// `SOURCE` or `CATEGORY=SOURCE`. A path with = in it is one if what stands before = cannot be a name.
+    /// Reads `SOURCE` or `CATEGORY=SOURCE`. A text with = is a path if what stands before = cannot
+    /// be a name.
     fn from_str(text: &str) -> Result<Self, String> {
         let named = |name: &str| !name.is_empty() && !name.contains(['/', '\\', '.']);
         let (category, source) = match text.split_once('=') {

@@ -1,8 +1,8 @@
 //! The flags that say how traces are read, shared by every command that reads one.
 
-use super::units;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use crate::units;
 use clap::{Args, ValueEnum};
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::binary::{MappedTrace, is_ssdt};
@@ -122,7 +122,7 @@ pub(crate) fn open_path(path: &Path, options: &ReadOptions) -> Outcome<Box<dyn S
 }
 
 /// The same, and the format it is read as.
-pub(super) fn open_known(path: &Path, options: &ReadOptions) -> Outcome<(Box<dyn Source>, Format)> {
+pub(crate) fn open_known(path: &Path, options: &ReadOptions) -> Outcome<(Box<dyn Source>, Format)> {
     let opened: Result<(Box<dyn Source>, Format), TraceError> = if is_standard_input(path) {
         read_from(std::io::stdin(), "standard input", options).map(with_format)
     } else if path.is_dir() {
@@ -151,7 +151,7 @@ fn is_standard_input(path: &Path) -> bool {
 }
 
 /// How many bytes there are to read; `None` of a pipe, which cannot be read twice either.
-pub(super) fn input_bytes(path: &Path) -> Option<u64> {
+pub(crate) fn input_bytes(path: &Path) -> Option<u64> {
     if is_standard_input(path) {
         return None;
     }
