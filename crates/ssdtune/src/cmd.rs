@@ -1,5 +1,6 @@
-//! The subcommands, one file each. To add one: a file here with its `clap` arguments and a `run`, and a
-//! variant in [`Command`].
+//! The command line: what every subcommand takes is in [`crate::global`], what one takes is in its
+//! file here. To add one: a file with its `clap` arguments and a `run`, and a variant in
+//! [`Command`].
 
 mod ablate;
 mod compare;
@@ -20,8 +21,20 @@ mod whatif;
 mod workload;
 
 use crate::context::Context;
-use crate::outcome::Outcome;
-use clap::Subcommand;
+use crate::global::Global;
+use crate::outcome::{EXIT_CODES, Outcome};
+use clap::{Parser, Subcommand};
+
+/// Designs SSDs by simulation and learning.
+#[derive(Debug, Parser)]
+#[command(name = "ssdtune", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -92,5 +105,16 @@ impl Command {
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
 }

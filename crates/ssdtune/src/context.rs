@@ -4,7 +4,7 @@
 //! standard error, so that a pipe carries only results. Nothing prints with `println!`, which panics when
 //! the reader has gone.
 
-use crate::cli::{Color, Global};
+use crate::global::{Color, Global};
 use crate::outcome::Outcome;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;

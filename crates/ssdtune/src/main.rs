@@ -1,14 +1,17 @@
-//! The `ssdtune` command: reads the command line, runs one subcommand, maps its outcome to an exit code.
+//! The `ssdtune` command: reads the command line, runs one subcommand, maps its outcome to an exit
+//! code.
 //!
-//! The table of contents: [`cli`] is the command line, [`cmd`] has one file per subcommand, [`context`] is
-//! what every subcommand is given (flags, output, interruption), [`outcome`] the exit codes.
+//! The table of contents: [`cmd`] is the command line and has one file for each subcommand,
+//! [`context`] is what every subcommand is given (flags and output), [`outcome`] the exit codes.
+//! The other files are shared by several commands: arguments that mean the same everywhere, and
+//! progress.
 
 mod autodb;
-mod cli;
 mod cmd;
 mod context;
 mod device;
 mod firmware;
+mod global;
 mod interrupt;
 mod models;
 mod outcome;
@@ -24,7 +27,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cmd::Cli::parse();
     interrupt::install();
     let context = context::Context::new(&cli.global);
     let outcome = cli.command.run(&context);

@@ -1,6 +1,7 @@
-//! `ssdtune completions SHELL`: the completion script, generated from the command line's definition.
+//! `ssdtune completions SHELL`: the completion script, generated from the command line's
+//! definition.
 
-use crate::cli::Cli;
+use super::Cli;
 use crate::context::Context;
 use crate::outcome::Outcome;
 use clap::CommandFactory;

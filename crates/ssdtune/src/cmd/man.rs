@@ -1,6 +1,6 @@
 //! `ssdtune man DIR`: the manual pages, generated from the command line's definition.
 
-use crate::cli::Cli;
+use super::Cli;
 use crate::context::Context;
 use crate::outcome::Outcome;
 use anyhow::Context as _;

@@ -1,20 +1,7 @@
-//! The command line: global flags here, each subcommand's own in its file under `cmd/`.
+//! The flags that every subcommand takes.
 
-use crate::cmd::Command;
-use crate::outcome::EXIT_CODES;
-use clap::{ArgAction, Args, Parser, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use std::num::NonZeroUsize;
-
-/// Designs SSDs by simulation and learning.
-#[derive(Debug, Parser)]
-#[command(name = "ssdtune", version, propagate_version = true, after_help = EXIT_CODES)]
-#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
-pub(crate) struct Cli {
-    #[command(flatten)]
-    pub(crate) global: Global,
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
 
 /// Flags that every subcommand takes.
 #[derive(Args, Debug)]
@@ -29,7 +16,8 @@ pub(crate) struct Global {
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Seed of every random choice; without it each file's own or a fixed default.
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, global = true, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
 
     /// Say only what fails.
@@ -54,15 +42,4 @@ pub(crate) enum Color {
     Always,
     /// Not at all.
     Never,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 }
