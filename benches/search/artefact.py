@@ -20,15 +20,8 @@ import math
 import subprocess
 from pathlib import Path
 
-SEVEN = [
-    "recomm",
-    "kvstore",
-    "database",
-    "websearch",
-    "batch-analytics",
-    "cloud-storage",
-    "livemaps",
-]
+from workloads import SEVEN
+
 LAYOUT = ["bus.channels", "bus.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die"]
 
 

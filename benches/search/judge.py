@@ -31,15 +31,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-DEPTHS = {
-    "batch-analytics": 256,
-    "cloud-storage": 4,
-    "database": 32,
-    "kvstore": 4,
-    "livemaps": 16,
-    "recomm": 16,
-    "websearch": 256,
-}
+from workloads import DEPTHS
+
 # Switches without effect here: they need several tenants, garbage collection or a used drive.
 IDLE = {
     f"compat.{name}"
@@ -304,7 +297,7 @@ def main():
     parser.add_argument("--requests", type=int, default=5_000)
     parser.add_argument("--ideal", action="store_true")
     parser.add_argument("--found-by-mqsim", action="store_true")
-    parser.add_argument("--targets", default=",".join(DEPTHS))
+    parser.add_argument("--targets", default=",".join(sorted(DEPTHS)))
     args = parser.parse_args()
     judge = Judge(args)
     args.keep = not (args.ideal or args.found_by_mqsim)

@@ -18,15 +18,8 @@ import math
 import subprocess
 from pathlib import Path
 
-SEVEN = [
-    "recomm",
-    "kvstore",
-    "database",
-    "websearch",
-    "batch-analytics",
-    "cloud-storage",
-    "livemaps",
-]
+from workloads import SEVEN
+
 NEW = ["vdi", "fiu", "radiusauth", "leveldb", "mysql", "hdfs"]
 LIMITS = {
     "intel-750": ["--constraints", "configs/constraints/nvme-mlc-512gb.toml"],

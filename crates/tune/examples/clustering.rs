@@ -13,12 +13,11 @@ use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 use ssdtune_trace::{Op, ReadOptions, Request, open};
 use ssdtune_tune::cluster::{Categories, FeatureSet, Material, Threshold, WINDOW_REQUESTS};
+use ssdtune_tune::workload::published_categories;
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-const SEVEN: [&str; 7] =
-    ["batch-analytics", "cloud-storage", "kvstore", "livemaps", "database", "websearch", "recomm"];
 const NEW_SIX: [&str; 6] = ["vdi", "fiu", "radiusauth", "leveldb", "mysql", "hdfs"];
 /// Windows of each stream of a model.
 const WINDOWS: usize = 40;
@@ -39,8 +38,9 @@ fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let develop = arguments.iter().any(|argument| argument == "--develop");
     let judged = if develop { SeedSet::Validation } else { SeedSet::HeldOut };
-    let learned = streams(&SEVEN, SeedSet::Training, STREAMS)?;
-    let tested = streams(&SEVEN, judged, STREAMS)?;
+    let seven = published_categories();
+    let learned = streams(&seven, SeedSet::Training, STREAMS)?;
+    let tested = streams(&seven, judged, STREAMS)?;
     println!("## Bundled models: {} seeds\n", judged.name());
     judge_all(&learned, &tested)?;
     let real = match arguments.iter().find(|argument| !argument.starts_with("--")) {

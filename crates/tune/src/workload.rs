@@ -6,8 +6,12 @@
 //! footprint costs a sort of the requests once; requests take 24 bytes each.
 
 mod characteristics;
+mod published;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
+pub use published::{
+    DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,
+};
 
 use crate::digest::{Digest, digest_requests};
 use ssdtune_experiment::{Extents, FallibleRequests, SourceError, Upcoming};
@@ -113,27 +117,6 @@ impl Upcoming for Trace {
     }
 }
 
-/// Depths of AutoBlox's replay (`Best_Queue_Size` of its artifact), by the names of the bundled models.
-const DEPTHS: [(&str, u32); 7] = [
-    ("batch-analytics", 256),
-    ("cloud-storage", 4),
-    ("database", 32),
-    ("kvstore", 4),
-    ("livemaps", 16),
-    ("recomm", 16),
-    ("websearch", 256),
-];
-
-/// The depth for workloads that nothing is published about.
-pub const DEFAULT_DEPTH: u32 = 16;
-
-/// The published closed-loop depth of a workload, or [`DEFAULT_DEPTH`].
-pub fn published_depth(name: &str) -> u32 {
-    let base = name.split('@').next().unwrap_or(name);
-    let found = DEPTHS.iter().find(|(own, _)| *own == base);
-    found.map_or(DEFAULT_DEPTH, |(_, depth)| *depth)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,14 +136,5 @@ mod tests {
         assert_eq!((trace.footprint_sectors(), trace.prefix(1).footprint_sectors()), (24, 8));
         assert!(trace.footprint().writes().all(|write| write.tenant == TenantId(0)));
         assert_eq!(trace.prefix(1).digest(), trace.digest());
-    }
-
-    #[test]
-    fn published_depths_are_of_bundled_models() {
-        for (name, depth) in DEPTHS {
-            assert!(ssdtune_trace::workload::bundled(name).is_ok(), "{name}");
-            assert_eq!(published_depth(&format!("{name}@skew-half")), depth);
-        }
-        assert_eq!(published_depth("mine"), DEFAULT_DEPTH);
     }
 }

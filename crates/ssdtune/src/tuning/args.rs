@@ -15,14 +15,10 @@ use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
 use ssdtune_tune::limits::Limits;
 use ssdtune_tune::memory::AutoDb;
 use ssdtune_tune::space::Space;
-use ssdtune_tune::workload::Workload;
+use ssdtune_tune::workload::{Workload, published_workloads};
 use ssdtune_tune::{Task, Weights};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The paper's seven workloads.
-const PAPER: [&str; 7] =
-    ["recomm", "kvstore", "database", "websearch", "batch-analytics", "cloud-storage", "livemaps"];
 
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
@@ -329,7 +325,7 @@ impl TuneArgs {
             return Ok(Vec::new());
         }
         let names: Vec<String> = match names.is_empty() {
-            true => PAPER.iter().map(|name| (*name).to_owned()).collect(),
+            true => published_workloads().iter().map(|one| one.name.clone()).collect(),
             false => names,
         };
         let mut others: Vec<Named> = Vec::new();
