@@ -24,9 +24,10 @@
 //!
 //! There is one length scale for all columns (isotropic), or one for each (ARD, automatic relevance
 //! determination). The length of the rational quadratic is `rq_ratio` times that of the RBF. With
-//! one length scale this is scikit-learn's `C·RBF(l) + C·RationalQuadratic(ratio·l, alpha) +
-//! White`, and tests compare the two. The constant mean is trained too. It costs no search, because
-//! its best value for given covariances is a formula.
+//! one length scale this is the kernel
+//! `C·RBF(l) + C·RationalQuadratic(ratio·l, alpha) + White` of scikit-learn, and tests compare the
+//! two. The constant mean is trained too. It costs no search, because its best value for given
+//! covariances is a formula.
 //!
 //! # Training
 //!

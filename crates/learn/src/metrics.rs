@@ -22,7 +22,7 @@ pub enum MetricsError {
     /// There are no values.
     #[error("no predictions to compare: give at least one")]
     Empty,
-    /// The numbers of true and predicted values differ.
+    /// There are more or fewer predictions than true values.
     #[error("{truths} true values, but {predictions} predictions: give one for each")]
     Length {
         /// Number of true values given.

@@ -6,7 +6,7 @@ use crate::DataError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpError {
-    /// A parameter that must be at least 1 is 0; its name.
+    /// The named parameter is 0, but must be at least 1.
     #[error("{0} is 0: give at least 1")]
     Zero(&'static str),
     /// A parameter is outside its legal range.

@@ -1,9 +1,9 @@
 //! The expected value of a process without its variance: small to store, quick to ask row by row.
 //!
-//! It keeps the observations, one weight for each and the kernel: `mean + Σ weight_i · k(row,
-//! row_i)`. A row costs one kernel for each observation, 14 ns with 25 columns on a shared machine
-//! (docs/results/predict.md). The full model's variance costs O(n²) for each row, and reading the
-//! full model from a file O(n³).
+//! It keeps the observations, one weight for each, and the kernel. The prediction for a row is
+//! `mean + Σ weight_i · k(row, row_i)`. A row costs one kernel for each observation, 14 ns with 25
+//! columns on a shared machine (docs/results/predict.md). The full model's variance costs O(n²) for
+//! each row, and reading the full model from a file O(n³).
 
 use super::kernel::Constants;
 use super::{GpModel, Hyperparameters};

@@ -9,7 +9,7 @@ pub enum KMeansError {
     /// The number of clusters is 0.
     #[error("0 clusters: ask for at least one")]
     NoClusters,
-    /// A parameter that must be at least 1 is 0; its name.
+    /// The named parameter is 0, but must be at least 1.
     #[error("{0} is 0: give at least 1")]
     Zero(&'static str),
     /// The tolerance is not above 0, or not finite.
