@@ -1,9 +1,14 @@
 //! `ssdtune validate` on the recorded battery, and on broken ones.
 
-use crate::support::{parse, ssdtune};
+use crate::support::{parse, root, ssdtune};
 use serde_json::Value;
 use ssdtune_model::testing::shared;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The cases that come with the repository.
+fn recorded() -> PathBuf {
+    root().join("tests/agreement")
+}
 
 fn validate(directory: &Path, more: &[&str]) -> (Option<i32>, Value) {
     let assert = ssdtune().arg("validate").arg(directory).args(more).arg("--json").assert();
@@ -14,7 +19,16 @@ fn validate(directory: &Path, more: &[&str]) -> (Option<i32>, Value) {
 }
 
 #[test]
-fn single_requests_agree_to_the_nanosecond() {
+fn the_recorded_cases_agree() {
+    let (code, document) = validate(&recorded(), &[]);
+    let (summary, total) = (&document["summary"], &document["summary"]["total"]);
+    assert_eq!((code, &summary["pass"]), (Some(0), &true.into()), "{summary:#}");
+    assert_eq!((&total["passed"], &total["identical"]), (&12.into(), &10.into()), "{total:#}");
+    assert!(document["cases"][0]["metrics"]["requests"].is_array());
+}
+
+#[test]
+fn single_requests_of_the_whole_battery_agree_to_the_nanosecond() {
     let Some(battery) = shared("reference/mqsim") else { return };
     let (code, document) = validate(&battery, &["--only", "unloaded,s_pcwd_strr"]);
     let summary = &document["summary"];
@@ -22,24 +36,22 @@ fn single_requests_agree_to_the_nanosecond() {
     let total = &summary["total"];
     assert_eq!(total["identical"], total["cases"]);
     assert_eq!(document["cases"].as_array().unwrap().len(), 23);
-    assert!(document["cases"][0]["metrics"]["requests"].is_array());
 }
 
 #[test]
 fn a_difference_is_found_and_a_missing_trace_is_skipped() {
-    let Some(battery) = shared("reference/mqsim") else { return };
-    let directory = tempfile::tempdir().unwrap();
+    let (battery, directory) = (recorded(), tempfile::tempdir().unwrap());
     let copy = |name: &str| {
         let to = directory.path().join(name);
         std::fs::create_dir_all(to.parent().unwrap()).unwrap();
         std::fs::copy(battery.join(name), to).unwrap();
     };
-    for name in ["ssd/u_base_off.xml", "workload/u_base_off.xml", "traces/unl_sizes.trace"] {
+    for name in ["ssd/u_base_off.xml", "workload/u_base_off.xml", "traces/unl_sizes.trace.xz"] {
         copy(name);
     }
     let text = std::fs::read(battery.join("cases.json")).unwrap();
     let mut cases: Vec<Value> = serde_json::from_slice(&text).unwrap();
-    cases.retain(|case| case["id"] == "u_base_off" || case["id"] == "r_rr4k_qd16");
+    cases.retain(|case| case["id"] == "u_base_off" || case["id"] == "r_rr4k_qd4");
     let mean = &mut cases[0]["metrics"]["end_to_end_ns"]["read"]["mean"];
     *mean = (mean.as_f64().unwrap() + 0.01).into();
     let list = directory.path().join("cases.json");
@@ -64,13 +76,12 @@ fn a_broken_battery_ends_with_3_and_a_wrong_name_with_2() {
         std::fs::write(directory.path().join("cases.json"), broken).unwrap();
         ssdtune().arg("validate").arg(directory.path()).assert().code(3);
     }
-    let Some(battery) = shared("reference/mqsim") else { return };
-    ssdtune().arg("validate").arg(&battery).args(["--only", "nothing"]).assert().code(2);
+    ssdtune().arg("validate").arg(recorded()).args(["--only", "nothing"]).assert().code(2);
 }
 
 #[test]
 fn a_pair_runs_as_it_is_and_gives_what_was_recorded() {
-    let Some(battery) = shared("reference/mqsim") else { return };
+    let battery = recorded();
     let run = |id: &str| {
         let (ssd, workload) = (format!("ssd/{id}.xml"), format!("workload/{id}.xml"));
         let mut command = ssdtune();
@@ -81,8 +92,8 @@ fn a_pair_runs_as_it_is_and_gives_what_was_recorded() {
     };
     let text = std::fs::read(battery.join("cases.json")).unwrap();
     let cases: Vec<Value> = serde_json::from_slice(&text).unwrap();
-    // A plain trace, a compressed one, and the recorded requests of a generator.
-    for id in ["u_base_off", "h_nvme_fetch", "w_pois_off", "r_synth_qd16"] {
+    // Open traces of one flow and of two, and the recorded requests of a generator.
+    for id in ["u_base_off", "r_rr4k_qd4", "f_2_wc_part", "m_synth_stream"] {
         let case = cases.iter().find(|case| case["id"] == id).expect("the case");
         let (report, recorded) = (run(id), &case["metrics"]);
         let ours = &report["total"]["all"]["device_latency_ns"];

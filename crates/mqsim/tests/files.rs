@@ -8,14 +8,26 @@ use ssdtune_model::{DeviceConfig, presets};
 use ssdtune_mqsim::scenario::{Pace, Source};
 use ssdtune_mqsim::{load, read_device, read_workload, write_device, write_workload};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-fn files(folder: &str, end: &str) -> Vec<PathBuf> {
-    let Some(folder) = shared(folder) else { return Vec::new() };
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries.filter(|path| path.to_string_lossy().ends_with(end)).collect();
+/// The files with this ending among the cases of the repository, in their folder `folder`, and in
+/// the whole battery where it is at hand.
+fn recorded(folder: &str, end: &str) -> Vec<PathBuf> {
+    let own = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/agreement"));
+    let folders = [
+        Some(own.join(folder)),
+        shared(&format!("reference/mqsim/{folder}")),
+        shared("reference/mqsim/speed"),
+    ];
+    let entries = folders.into_iter().flatten().flat_map(|folder| folder.read_dir().unwrap());
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| {
+        let is_speed = path.parent().is_some_and(|folder| folder.ends_with("speed"));
+        let end = if is_speed { end } else { ".xml" };
+        path.to_string_lossy().ends_with(end)
+    });
     files.sort();
-    assert!(!files.is_empty());
+    assert!(files.len() >= 12);
     files
 }
 
@@ -27,8 +39,7 @@ fn tags(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn every_reference_drive_survives_a_round_trip() {
-    let recorded = files("reference/mqsim/ssd", ".xml");
-    for file in recorded.into_iter().chain(files("reference/mqsim/speed", ".ssd.xml")) {
+    for file in recorded("ssd", ".ssd.xml") {
         let text = std::fs::read_to_string(&file).unwrap();
         let read = read_device(&text).unwrap_or_else(|f| panic!("{}:\n{f}", file.display()));
         assert_eq!(read.notes, [""; 0], "{}", file.display());
@@ -44,8 +55,7 @@ fn every_reference_drive_survives_a_round_trip() {
 
 #[test]
 fn every_reference_workload_survives_a_round_trip_and_fits_its_drive() {
-    let recorded = files("reference/mqsim/workload", ".xml");
-    for file in recorded.into_iter().chain(files("reference/mqsim/speed", ".workload.xml")) {
+    for file in recorded("workload", ".workload.xml") {
         let text = std::fs::read_to_string(&file).unwrap();
         let read = read_workload(&text).unwrap_or_else(|f| panic!("{}:\n{f}", file.display()));
         let written = write_workload(&read.value);
