@@ -12,7 +12,7 @@ use ssdtune_learn::scale::{Method, ScaleParams};
 use ssdtune_trace::reader::Devices;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 use ssdtune_trace::{Op, ReadOptions, Request, open};
-use ssdtune_tune::cluster::{Categories, FeatureSet, Material, Threshold, WINDOW_REQUESTS};
+use ssdtune_tune::cluster::{Categories, FeatureSet, Threshold, TraceToLearn, WINDOW_REQUESTS};
 use ssdtune_tune::workload::published_categories;
 use std::error::Error;
 use std::path::Path;
@@ -104,10 +104,10 @@ fn real_traces(directory: &Path) -> Outcome<Vec<(String, Vec<Request>)>> {
 fn learn(features: FeatureSet, learned: &[Labelled]) -> Outcome<Categories> {
     let names: Vec<String> =
         learned.iter().enumerate().map(|(i, one)| format!("{}-{i}", one.category)).collect();
-    let material: Vec<Material> = learned
+    let material: Vec<TraceToLearn> = learned
         .iter()
         .zip(&names)
-        .map(|(one, name)| Material {
+        .map(|(one, name)| TraceToLearn {
             name,
             category: Some(&one.category),
             requests: &one.requests,

@@ -26,10 +26,10 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use basis::{Basis, DIMENSIONS, FeatureSet, Point};
+pub use basis::{Basis, DIMENSIONS, FeatureSet, WindowPoint};
 pub use errors::ClusterError;
 pub use model::{
-    Categories, Category, Learned, Material, Member, OUTLIERS_FOR_A_CATEGORY, PAPER_THRESHOLD,
-    Threshold, Verdict,
+    Categories, Category, Classification, LearnOutcome, LearnedTrace, OUTLIERS_FOR_A_CATEGORY,
+    PAPER_THRESHOLD, Threshold, TraceToLearn,
 };
 pub use paper::WINDOW_REQUESTS;

@@ -17,7 +17,7 @@ mod fine;
 
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
-use crate::memory::{AutoDb, DbError, Kind};
+use crate::memory::{AutoDb, DbError, RecordKind};
 use crate::space::{OrderedParameter, TuningOrder};
 use crate::task::Task;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ pub struct Coefficient {
     pub kept: bool,
 }
 
-/// What pruning found: a record of [`Kind::Pruning`].
+/// What pruning found: a record of [`RecordKind::Pruning`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pruning {
@@ -127,7 +127,7 @@ impl Pruning {
     /// AutoDB fails.
     pub fn load(db: &AutoDb, task: &Task) -> Result<Option<Self>, DbError> {
         let key = Self::key(&task.target.name, &task.base.name, &task.space.name);
-        Ok(db.get::<Self>(Kind::Pruning, &key)?.map(|stored| stored.value))
+        Ok(db.get::<Self>(RecordKind::Pruning, &key)?.map(|stored| stored.value))
     }
 
     /// Stores it, in the place of what was known.
@@ -136,7 +136,7 @@ impl Pruning {
     /// AutoDB fails.
     pub fn store(&self, db: &AutoDb) -> Result<(), DbError> {
         let key = Self::key(&self.target, &self.baseline, &self.space);
-        db.put(Kind::Pruning, &key, self).map(|_| ())
+        db.put(RecordKind::Pruning, &key, self).map(|_| ())
     }
 }
 
@@ -150,16 +150,16 @@ pub fn prune(
     evaluator: &CachedEvaluator,
     tell: &mut dyn FnMut(&'static str),
 ) -> Result<Pruning, TuneError> {
-    let bench = Bench::new(task, evaluator)?;
+    let meter = TargetMeter::new(task, evaluator)?;
     tell("coarse: sweeping every numeric parameter");
-    let mut coarse = coarse::sweep(&bench, settings)?;
+    let mut coarse = coarse::sweep(&meter, settings)?;
     let mut pairs_tried = 0;
     if settings.pairs {
         tell("coarse: moving insensitive parameters in pairs");
-        pairs_tried = coarse::pairs(&bench, settings, &mut coarse)?;
+        pairs_tried = coarse::pairs(&meter, settings, &mut coarse)?;
     }
     tell("fine: measuring drawn configurations");
-    let fine = fine::regress(&bench, settings, &coarse)?;
+    let fine = fine::regress(&meter, settings, &coarse)?;
     let order = fine
         .table
         .iter()
@@ -180,13 +180,13 @@ pub fn prune(
 }
 
 /// The target and its baseline.
-struct Bench<'a> {
+struct TargetMeter<'a> {
     task: &'a Task,
     evaluator: &'a CachedEvaluator<'a>,
     baseline: WorkloadMeasurement,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> TargetMeter<'a> {
     fn new(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Result<Self, TuneError> {
         let baseline = task.baseline_on(&[&task.target], evaluator)?.remove(0);
         Ok(Self { task, evaluator, baseline })

@@ -1,11 +1,11 @@
-//! What a search found, as evidence: speedups beside the paper's Table 1, parameters beside its Table 5, why
+//! What a search found, as evidence: speedups beside the paper's SpeedupTable 1, parameters beside its SpeedupTable 5, why
 //! each parameter is as it is, energy, and the choice between performance and power.
 //!
 //! After a search a few more evaluations are made. Every changed parameter is put back to the baseline
 //! alone (layout parameters and the two DRAM sizes as groups, since one alone would break the limits); what
 //! the target loses is the parameter's importance. Changes that bring nothing are then taken back together,
 //! if the grade stays: a recommendation should not change what does not matter. The configuration that is
-//! best for the target alone is run on the other workloads too, for the three rows of Table 1 that ignore
+//! best for the target alone is run on the other workloads too, for the three rows of SpeedupTable 1 that ignore
 //! them. Held-out traces, which no decision has seen, judge the result last.
 
 mod build;
@@ -39,11 +39,11 @@ pub struct Recommendation {
     /// Grade of the recommended configuration; 0 is the baseline.
     pub grade: f64,
     /// Speedups on the traces that the search used.
-    pub training: Table,
+    pub training: SpeedupTable,
     /// Speedups on held-out traces, where there are any.
-    pub held_out: Option<Table>,
+    pub held_out: Option<SpeedupTable>,
     /// The best for the target alone, on the traces that the search used.
-    pub ignoring_others: Table,
+    pub ignoring_others: SpeedupTable,
     /// Every parameter that differs from the baseline.
     pub parameters: Vec<ParameterChange>,
     /// What is lost when changes are taken back, one at a time; greatest loss first.
@@ -55,9 +55,9 @@ pub struct Recommendation {
     /// The best grade as it grew.
     pub curve: Vec<CurvePoint>,
     /// Performance of the target against power, every trial.
-    pub trade: Vec<Trade>,
+    pub trade: Vec<PowerTrade>,
     /// The top configurations.
-    pub top: Vec<Top>,
+    pub top: Vec<TopConfiguration>,
     /// How proposals ended.
     pub verdicts: Verdicts,
     /// What a reader of the figures must know.
@@ -113,11 +113,11 @@ pub struct Effort {
 
 /// Speedups of one configuration.
 #[derive(Clone, Debug, Serialize)]
-pub struct Table {
+pub struct SpeedupTable {
     /// The target.
-    pub target: Row,
+    pub target: WorkloadResult,
     /// The others.
-    pub others: Vec<Row>,
+    pub others: Vec<WorkloadResult>,
     /// Geometric mean of the others.
     pub others_mean: Option<Speedup>,
     /// The smallest latency speedup and the smallest throughput speedup among the others.
@@ -126,20 +126,20 @@ pub struct Table {
 
 /// One workload of a table.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct WorkloadResult {
     /// The workload.
     pub workload: String,
     /// Its speedup.
     pub speedup: Speedup,
     /// What the baseline did.
-    pub baseline: Side,
+    pub baseline: DriveResult,
     /// What the configuration did.
-    pub own: Side,
+    pub own: DriveResult,
 }
 
 /// One drive on one workload: means over the traces.
 #[derive(Clone, Debug, Serialize)]
-pub struct Side {
+pub struct DriveResult {
     /// Latency and throughput.
     pub figures: Figures,
     /// Busiest part in the open loop, where known.
@@ -172,7 +172,7 @@ pub struct Importance {
 
 /// One trial of the choice between performance and power.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Trade {
+pub struct PowerTrade {
     /// The trial.
     pub number: usize,
     /// Formula 1 of the target.
@@ -185,7 +185,7 @@ pub struct Trade {
 
 /// One of the top configurations.
 #[derive(Clone, Debug, Serialize)]
-pub struct Top {
+pub struct TopConfiguration {
     /// The trial.
     pub number: usize,
     /// Its grade.

@@ -25,7 +25,7 @@ use std::fmt;
 /// One parameter to vary.
 #[derive(Clone)]
 pub struct Axis {
-    row: &'static Parameter,
+    parameter: &'static Parameter,
     values: Vec<Value>,
 }
 
@@ -61,7 +61,7 @@ pub const DRAM: [&str; 2] = ["cache.capacity_bytes", "mapping.cmt_capacity_bytes
 
 impl fmt::Debug for Axis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.row.key, self.values)
+        write!(f, "{} {:?}", self.parameter.key, self.values)
     }
 }
 
@@ -72,22 +72,22 @@ impl fmt::Debug for Space {
 }
 
 impl Axis {
-    fn new(row: &'static Parameter, mut values: Vec<Value>) -> Self {
-        if row.kind != Kind::Categorical {
+    fn new(parameter: &'static Parameter, mut values: Vec<Value>) -> Self {
+        if parameter.kind != Kind::Categorical {
             values.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
         }
         values.dedup();
-        Self { row, values }
+        Self { parameter, values }
     }
 
     /// The catalogue's row.
-    pub fn row(&self) -> &'static Parameter {
-        self.row
+    pub fn parameter(&self) -> &'static Parameter {
+        self.parameter
     }
 
     /// The key of the parameter.
     pub fn key(&self) -> &'static str {
-        self.row.key
+        self.parameter.key
     }
 
     /// The values, numbers in rising order.
@@ -97,12 +97,12 @@ impl Axis {
 
     /// Whether the values have an order.
     pub fn is_numeric(&self) -> bool {
-        matches!(self.row.kind, Kind::Continuous | Kind::Discrete)
+        matches!(self.parameter.kind, Kind::Continuous | Kind::Discrete)
     }
 
     fn coordinate(&self) -> encoding::Coordinate {
         let values = || self.values.iter().map(|value| number(*value)).collect::<Vec<f64>>();
-        match self.row.kind {
+        match self.parameter.kind {
             Kind::Continuous if self.values.len() > 1 => encoding::Coordinate::Continuous {
                 low: number(self.values[0]),
                 high: number(self.values[self.values.len() - 1]),
@@ -116,7 +116,7 @@ impl Axis {
     }
 
     fn code(&self, rank: u16) -> f64 {
-        match self.row.kind {
+        match self.parameter.kind {
             Kind::Continuous | Kind::Discrete => number(self.values[usize::from(rank)]),
             Kind::Boolean | Kind::Categorical => f64::from(rank),
         }
@@ -172,14 +172,14 @@ impl Space {
     pub fn around(&self, base: &DeviceConfig) -> Self {
         let settled =
             |axis: &&Axis| base.host.interface == HostInterface::Sata && PCIE.contains(&axis.key());
-        let own = self.axes.iter().filter(|axis| !always_inert(axis.row) && !settled(axis));
+        let own = self.axes.iter().filter(|axis| !always_inert(axis.parameter) && !settled(axis));
         let axes = own.map(|axis| {
             let mut values = axis.values.clone();
-            let own = axis.row.get(base);
+            let own = axis.parameter.get(base);
             if !values.contains(&own) {
                 values.push(own);
             }
-            Axis::new(axis.row, values)
+            Axis::new(axis.parameter, values)
         });
         Self::of(self.name.clone(), axes.filter(|axis| axis.values.len() > 1).collect())
     }
@@ -204,7 +204,7 @@ impl Space {
     /// The point of a configuration; `None` where a value is on no axis.
     pub fn point(&self, config: &DeviceConfig) -> Option<Point> {
         let rank = |axis: &Axis| {
-            let own = axis.row.get(config);
+            let own = axis.parameter.get(config);
             axis.values.iter().position(|value| *value == own).map(|rank| rank as u16)
         };
         self.axes.iter().map(rank).collect::<Option<Vec<u16>>>().map(Point)
@@ -218,7 +218,7 @@ impl Space {
         let mut config = base.clone();
         for (axis, rank) in self.axes.iter().zip(&point.0) {
             let value = axis.values[usize::from(*rank)];
-            axis.row.set(&mut config, value).expect("values of an axis are legal");
+            axis.parameter.set(&mut config, value).expect("values of an axis are legal");
         }
         config
     }
@@ -231,7 +231,7 @@ impl Space {
         let ranks = self.axes.iter().zip(&point.0).zip(&at_rest.0);
         Point(
             ranks
-                .map(|((axis, rank), rest)| match axis.row.inert(&config) {
+                .map(|((axis, rank), rest)| match axis.parameter.inert(&config) {
                     Some(_) => *rest,
                     None => *rank,
                 })
@@ -256,7 +256,7 @@ impl Space {
 
     /// Columns of each axis in an encoded point.
     pub fn widths(&self) -> impl Iterator<Item = usize> + '_ {
-        self.axes.iter().map(|axis| match axis.row.kind {
+        self.axes.iter().map(|axis| match axis.parameter.kind {
             Kind::Categorical => axis.values.len(),
             _ => 1,
         })

@@ -58,7 +58,7 @@ impl Goal {
 
 /// The answer.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct WhatIfAnswer {
     /// What was wanted.
     pub goal: Goal,
     /// Whether the drive below meets it.
@@ -91,7 +91,7 @@ pub fn run(
     goal: Goal,
     evaluator: &CachedEvaluator,
     tell: &mut dyn FnMut(&Trial, &Progress),
-) -> Result<Answer, TuneError> {
+) -> Result<WhatIfAnswer, TuneError> {
     let found = search::run(task, &PriorKnowledge::default(), settings, evaluator, tell)?;
     let base = found.trials[0].point.clone();
     let cost = |point: &Point, config: &CheckedConfig| match &task.limits.prices {
@@ -110,7 +110,7 @@ pub fn run(
     if met {
         while walk.step(task, &base, goal, evaluator, &found.baseline.target, &cost)? {}
     }
-    Ok(Answer {
+    Ok(WhatIfAnswer {
         goal,
         met,
         speedup: walk.speedup,

@@ -1,7 +1,7 @@
 //! kill -9 while an AutoDB is written: no acknowledged record may be lost, and none may be half there.
 
 use serde::{Deserialize, Serialize};
-use ssdtune_tune::memory::{AutoDb, Batch, Kind};
+use ssdtune_tune::memory::{AutoDb, Batch, RecordKind};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -45,13 +45,13 @@ fn writer() {
             if first.is_multiple_of(2) {
                 let mut batch = Batch::default();
                 for number in numbers.clone() {
-                    batch.put(Kind::Run, &key(round, number), &record(number)).expect("JSON");
+                    batch.put(RecordKind::Run, &key(round, number), &record(number)).expect("JSON");
                 }
                 db.commit(&batch).expect("written");
                 acknowledge(numbers);
             } else {
                 for number in numbers {
-                    db.put(Kind::Evaluation, &key(round, number), &record(number))
+                    db.put(RecordKind::Evaluation, &key(round, number), &record(number))
                         .expect("written");
                     acknowledge(number..number + 1);
                 }
@@ -133,7 +133,8 @@ fn verify(path: &Path, round: u64, acknowledged: &[Vec<u64>]) {
     for round in first..=round {
         for &number in &acknowledged[round as usize] {
             let batch = number / BATCH * BATCH;
-            let kind = if batch.is_multiple_of(2) { Kind::Run } else { Kind::Evaluation };
+            let kind =
+                if batch.is_multiple_of(2) { RecordKind::Run } else { RecordKind::Evaluation };
             let found = db.get::<Record>(kind, &key(round, number)).expect("sound");
             let stored = found.unwrap_or_else(|| panic!("round {round}: record {number} is lost"));
             assert_eq!(stored.value, record(number));
@@ -142,7 +143,7 @@ fn verify(path: &Path, round: u64, acknowledged: &[Vec<u64>]) {
     }
     // Of a batch everything is there or nothing.
     let mut batches = std::collections::BTreeMap::<u64, u64>::new();
-    for entry in db.scan_prefix::<Record>(Kind::Run, &round.to_be_bytes()) {
+    for entry in db.scan_prefix::<Record>(RecordKind::Run, &round.to_be_bytes()) {
         *batches.entry(entry.expect("sound").1.value.number / BATCH).or_default() += 1;
     }
     assert!(batches.values().all(|&count| count == BATCH), "round {round}: {batches:?}");
@@ -159,6 +160,6 @@ fn an_autodb_survives_death_while_it_is_made() {
         victim.0.wait().expect("it has died");
         let db = AutoDb::open(&path).expect("the AutoDB opens after a kill");
         assert!(db.verify().expect("readable").damaged.is_empty());
-        db.put(Kind::Run, b"after", &1).expect("it can be written");
+        db.put(RecordKind::Run, b"after", &1).expect("it can be written");
     }
 }

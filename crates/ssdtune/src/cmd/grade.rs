@@ -183,9 +183,9 @@ fn axes(task: &Task, context: &Context) -> Outcome {
     let one = |axis: &ssdtune_tune::space::Axis| Axis {
         key: axis.key(),
         ordered: axis.is_numeric(),
-        unit: axis.row().unit.sign(),
+        unit: axis.parameter().unit.sign(),
         values: axis.values().to_vec(),
-        baseline: axis.row().get(&task.base),
+        baseline: axis.parameter().get(&task.base),
     };
     context.document(&task.space.axes().iter().map(one).collect::<Vec<_>>())
 }

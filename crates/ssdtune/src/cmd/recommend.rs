@@ -9,7 +9,7 @@ use serde::Serialize;
 use ssdtune_model::constraint::Constraints;
 use ssdtune_model::document::Document;
 use ssdtune_model::source::read_text;
-use ssdtune_tune::cluster::{Categories, Threshold, Verdict};
+use ssdtune_tune::cluster::{Categories, Classification, Threshold};
 use ssdtune_tune::memory::{AutoDb, StoredRecommendation};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -49,7 +49,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Report {
     source: String,
-    verdict: Verdict,
+    verdict: Classification,
     recommendation: StoredRecommendation,
 }
 
@@ -102,7 +102,7 @@ fn read_constraints(path: &Path) -> Outcome<Constraints> {
 /// The stored configuration of the highest grade that keeps to the limits; of equal ones the first by key.
 fn best(
     db: &AutoDb,
-    verdict: &Verdict,
+    verdict: &Classification,
     limits: Option<&Constraints>,
 ) -> Outcome<StoredRecommendation> {
     let mut best: Option<StoredRecommendation> = None;

@@ -8,7 +8,7 @@ use crate::tuning::{self, Bar, Bounds, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::evaluate::CachedEvaluator;
 use ssdtune_tune::search::{Progress, Trial};
-use ssdtune_tune::whatif::{self, Answer, Goal};
+use ssdtune_tune::whatif::{self, Goal, WhatIfAnswer};
 use std::sync::Mutex;
 
 /// Arguments of `ssdtune whatif`.
@@ -74,7 +74,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
     if answer.met { Ok(()) } else { Err(Failure::Reported(1)) }
 }
 
-fn show(answer: &Answer, target: &str, context: &Context) -> Outcome {
+fn show(answer: &WhatIfAnswer, target: &str, context: &Context) -> Outcome {
     let what = match answer.goal {
         Goal::Latency(_) => "shorter latency",
         Goal::Throughput(_) => "the throughput",

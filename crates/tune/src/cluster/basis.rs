@@ -14,7 +14,7 @@ use std::str::FromStr;
 pub const DIMENSIONS: usize = 5;
 
 /// A window in the space of principal components.
-pub type Point = [f64; DIMENSIONS];
+pub type WindowPoint = [f64; DIMENSIONS];
 
 /// How a window becomes a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl Scaling {
     }
 }
 
-/// The way from a window to a [`Point`], fitted once and then fixed.
+/// The way from a window to a [`WindowPoint`], fitted once and then fixed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Basis {
@@ -101,7 +101,7 @@ pub struct Basis {
     scaling: Scaling,
     pca: PcaModel,
     /// What each component is multiplied by.
-    factors: Point,
+    factors: WindowPoint,
 }
 
 impl Basis {
@@ -128,7 +128,7 @@ impl Basis {
         let factors = match features {
             FeatureSet::Profile => {
                 let places = pca.transform(scaled.view())?;
-                let points: Vec<Point> =
+                let points: Vec<WindowPoint> =
                     places.axis_iter(Axis(0)).map(|row| std::array::from_fn(|i| row[i])).collect();
                 factors_within(&points, labels, pca.explained_variance())
             }
@@ -153,7 +153,7 @@ impl Basis {
     }
 
     /// The points of rows of features.
-    pub(super) fn project(&self, rows: Array2<f64>) -> Result<Vec<Point>, ClusterError> {
+    pub(super) fn project(&self, rows: Array2<f64>) -> Result<Vec<WindowPoint>, ClusterError> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -167,7 +167,7 @@ impl Basis {
     ///
     /// # Errors
     /// A stored basis does not fit its own features.
-    pub fn points(&self, requests: &[Request]) -> Result<Vec<Point>, ClusterError> {
+    pub fn points(&self, requests: &[Request]) -> Result<Vec<WindowPoint>, ClusterError> {
         self.project(self.features.rows(requests))
     }
 
@@ -185,12 +185,12 @@ impl Basis {
 /// What makes the deviation within categories the unit of each component, so that what tells categories apart counts
 /// and what varies inside of them does not. At most doubled against the whole deviation: a component in which the
 /// learned categories hardly vary must not decide alone.
-fn factors_within(points: &[Point], labels: &[u32], variances: &[f64]) -> Point {
+fn factors_within(points: &[WindowPoint], labels: &[u32], variances: &[f64]) -> WindowPoint {
     let mut squares = [0.0; DIMENSIONS];
     let categories = labels.iter().max().map_or(0, |&last| last + 1);
     for category in 0..categories {
         let of_it = points.iter().zip(labels).filter(|(_, label)| **label == category);
-        let own: Vec<Point> = of_it.map(|(point, _)| *point).collect();
+        let own: Vec<WindowPoint> = of_it.map(|(point, _)| *point).collect();
         if own.is_empty() {
             continue;
         }
@@ -210,16 +210,16 @@ fn factors_within(points: &[Point], labels: &[u32], variances: &[f64]) -> Point 
 }
 
 /// The mean of points; there is at least one.
-pub(super) fn centre(points: &[Point]) -> Point {
+pub(super) fn centre(points: &[WindowPoint]) -> WindowPoint {
     std::array::from_fn(|i| points.iter().map(|point| point[i]).sum::<f64>() / points.len() as f64)
 }
 
 /// Euclidean distance.
-pub(super) fn distance(a: &Point, b: &Point) -> f64 {
+pub(super) fn distance(a: &WindowPoint, b: &WindowPoint) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
 }
 
 /// Points as rows of a matrix.
-pub(super) fn matrix(points: &[Point]) -> ArrayView2<'_, f64> {
+pub(super) fn matrix(points: &[WindowPoint]) -> ArrayView2<'_, f64> {
     ArrayView2::from(points)
 }

@@ -1,7 +1,7 @@
 //! The categories: made, joined, and asked.
 
 use super::ClusterError;
-use super::basis::{Basis, FeatureSet, Point, centre, distance, matrix};
+use super::basis::{Basis, FeatureSet, WindowPoint, centre, distance, matrix};
 use super::paper::WINDOW_REQUESTS;
 use crate::digest::{Digest, digest_requests};
 use ndarray::{Array2, Axis, concatenate};
@@ -58,7 +58,7 @@ impl FromStr for Threshold {
 
 /// A workload to learn.
 #[derive(Clone, Copy, Debug)]
-pub struct Material<'a> {
+pub struct TraceToLearn<'a> {
     /// Its name.
     pub name: &'a str,
     /// The category it is known to be of, if it is.
@@ -70,7 +70,7 @@ pub struct Material<'a> {
 /// A workload that was learned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Member {
+pub struct LearnedTrace {
     /// Its name.
     pub name: String,
     /// Number of the category it is in.
@@ -80,7 +80,7 @@ pub struct Member {
     /// Digest of its requests.
     pub content: Digest,
     /// Its windows.
-    pub points: Vec<Point>,
+    pub points: Vec<WindowPoint>,
 }
 
 /// A category.
@@ -92,14 +92,14 @@ pub struct Category {
     /// Its name.
     pub name: String,
     /// Where its cluster's centre is.
-    pub centre: Point,
-    /// Learned windows in its cluster, whatever workload they are of.
+    pub centre: WindowPoint,
+    /// LearnOutcome windows in its cluster, whatever workload they are of.
     pub windows: u64,
 }
 
 /// Where a trace belongs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct Classification {
     /// The nearest category.
     pub category: u32,
     /// Its name.
@@ -123,7 +123,7 @@ pub struct Verdict {
 /// What became of a workload when it was learned.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
-pub enum Learned {
+pub enum LearnOutcome {
     /// It was among the first, which the categories were made of.
     Founded {
         /// Its category.
@@ -172,7 +172,7 @@ pub struct Categories {
     pub(super) basis: Basis,
     pub(super) kmeans: KMeansModel,
     pub(super) names: Vec<String>,
-    pub(super) members: BTreeMap<String, Member>,
+    pub(super) members: BTreeMap<String, LearnedTrace>,
 }
 
 impl Categories {
@@ -180,7 +180,7 @@ impl Categories {
     ///
     /// # Errors
     /// Names are wrong or occur twice, or there are too few windows.
-    pub fn found(features: FeatureSet, material: &[Material]) -> Result<Self, ClusterError> {
+    pub fn found(features: FeatureSet, material: &[TraceToLearn]) -> Result<Self, ClusterError> {
         let mut names: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
         for one in material {
@@ -201,7 +201,7 @@ impl Categories {
             material.iter().map(|one| rows_of(features, one)).collect::<Result<Vec<_>, _>>()?;
         let views: Vec<_> = rows.iter().map(Array2::view).collect();
         let together = concatenate(Axis(0), &views).expect("rows of one length");
-        let number = |one: &Material| {
+        let number = |one: &TraceToLearn| {
             let category = one.category.unwrap_or(one.name);
             names.iter().position(|name| name == category).unwrap_or(0) as u32
         };
@@ -221,7 +221,7 @@ impl Categories {
         for ((one, points), category) in material.iter().zip(points).zip(numbers) {
             let content = digest_requests(one.requests);
             let name = one.name.to_owned();
-            let member = Member { name, category, outlier_of: None, content, points };
+            let member = LearnedTrace { name, category, outlier_of: None, content, points };
             members.insert(one.name.to_owned(), member);
         }
         Ok(Self { basis, kmeans, names, members })
@@ -234,14 +234,14 @@ impl Categories {
     /// exist.
     pub fn learn(
         &mut self,
-        material: Material,
+        material: TraceToLearn,
         threshold: Threshold,
-    ) -> Result<Learned, ClusterError> {
+    ) -> Result<LearnOutcome, ClusterError> {
         check_name(material.name)?;
         let content = digest_requests(material.requests);
         if let Some(known) = self.members.get(material.name) {
             return if known.content == content {
-                Ok(Learned::Known { category: self.names[known.category as usize].clone() })
+                Ok(LearnOutcome::Known { category: self.names[known.category as usize].clone() })
             } else {
                 Err(ClusterError::Known { name: material.name.to_owned() })
             };
@@ -249,7 +249,7 @@ impl Categories {
         let points = self.basis.project(rows_of(self.basis.features(), &material)?)?;
         let verdict = self.judge(&points, threshold);
         let stated = material.category.map(|name| self.number(name)).transpose()?;
-        let mut member = Member {
+        let mut member = LearnedTrace {
             name: material.name.to_owned(),
             category: verdict.category,
             outlier_of: None,
@@ -266,13 +266,13 @@ impl Categories {
                 return self.note_outlier(category, distance);
             }
             _ if verdict.inside => {
-                Learned::Joined { category: verdict.name, distance: verdict.distance }
+                LearnOutcome::Joined { category: verdict.name, distance: verdict.distance }
             }
             _ => {
                 let category = self.new_name(&member.name);
                 self.add(category.clone(), centre(&member.points), &member.points)?;
                 member.category = self.names.len() as u32 - 1;
-                Learned::Added { category, distance: verdict.distance }
+                LearnOutcome::Added { category, distance: verdict.distance }
             }
         };
         self.members.insert(member.name.clone(), member);
@@ -288,8 +288,8 @@ impl Categories {
         name: &str,
         requests: &[Request],
         threshold: Threshold,
-    ) -> Result<Verdict, ClusterError> {
-        let material = Material { name, category: None, requests };
+    ) -> Result<Classification, ClusterError> {
+        let material = TraceToLearn { name, category: None, requests };
         let points = self.basis.project(rows_of(self.basis.features(), &material)?)?;
         Ok(self.judge(&points, threshold))
     }
@@ -312,7 +312,7 @@ impl Categories {
     }
 
     /// Every workload that was learned, by name.
-    pub fn members(&self) -> impl Iterator<Item = &Member> {
+    pub fn members(&self) -> impl Iterator<Item = &LearnedTrace> {
         self.members.values()
     }
 
@@ -330,25 +330,26 @@ impl Categories {
 
     /// The least distance between the centres of two categories; `None` if there is one category.
     pub fn category_distance_min(&self) -> Option<f64> {
-        let centres: Vec<Point> = (0..self.names.len() as u32).map(|n| self.centre(n)).collect();
+        let centres: Vec<WindowPoint> =
+            (0..self.names.len() as u32).map(|n| self.centre(n)).collect();
         least_distance(&centres)
     }
 
     /// The category of each point, judged alone.
-    pub fn nearest(&self, points: &[Point]) -> Vec<u32> {
-        let nearest = |point: &Point| {
+    pub fn nearest(&self, points: &[WindowPoint]) -> Vec<u32> {
+        let nearest = |point: &WindowPoint| {
             let found = self.kmeans.nearest(point).expect("points have the model's dimensions");
             found.cluster as u32
         };
         points.iter().map(nearest).collect()
     }
 
-    pub(super) fn centre(&self, number: u32) -> Point {
+    pub(super) fn centre(&self, number: u32) -> WindowPoint {
         let row = self.kmeans.centroids().row(number as usize).to_vec();
         std::array::from_fn(|i| row[i])
     }
 
-    fn judge(&self, points: &[Point], threshold: Threshold) -> Verdict {
+    fn judge(&self, points: &[WindowPoint], threshold: Threshold) -> Classification {
         let middle = centre(points);
         let mut distances: Vec<(u32, f64)> = (0..self.names.len() as u32)
             .map(|number| (number, distance(&middle, &self.centre(number))))
@@ -363,7 +364,7 @@ impl Categories {
         let own = self.nearest(points).into_iter().filter(|&number| number == category).count();
         let named =
             |(number, distance): (u32, f64)| (self.names[number as usize].clone(), distance);
-        Verdict {
+        Classification {
             category,
             name: self.names[category as usize].clone(),
             inside: distance <= threshold,
@@ -377,7 +378,11 @@ impl Categories {
     }
 
     /// Counts the outliers of a category; enough of them become one of their own.
-    fn note_outlier(&mut self, category: String, distance: f64) -> Result<Learned, ClusterError> {
+    fn note_outlier(
+        &mut self,
+        category: String,
+        distance: f64,
+    ) -> Result<LearnOutcome, ClusterError> {
         let outliers: Vec<String> = self
             .members
             .values()
@@ -385,10 +390,10 @@ impl Categories {
             .map(|member| member.name.clone())
             .collect();
         if outliers.len() < OUTLIERS_FOR_A_CATEGORY {
-            return Ok(Learned::Outlier { category, distance, count: outliers.len() });
+            return Ok(LearnOutcome::Outlier { category, distance, count: outliers.len() });
         }
         let new = self.new_name(&category);
-        let points: Vec<Point> =
+        let points: Vec<WindowPoint> =
             outliers.iter().flat_map(|name| self.members[name].points.iter().copied()).collect();
         self.add(new.clone(), centre(&points), &[])?;
         let number = self.names.len() as u32 - 1;
@@ -397,15 +402,20 @@ impl Categories {
                 (member.category, member.outlier_of) = (number, None);
             }
         }
-        Ok(Learned::Seceded { from: category, category: new })
+        Ok(LearnOutcome::Seceded { from: category, category: new })
     }
 
     /// Trains k-means again with one more cluster, which begins at `start`; `extra` are windows of no member yet.
-    fn add(&mut self, name: String, start: Point, extra: &[Point]) -> Result<(), ClusterError> {
-        let mut starts: Vec<Point> =
+    fn add(
+        &mut self,
+        name: String,
+        start: WindowPoint,
+        extra: &[WindowPoint],
+    ) -> Result<(), ClusterError> {
+        let mut starts: Vec<WindowPoint> =
             (0..self.names.len() as u32).map(|number| self.centre(number)).collect();
         starts.push(start);
-        let mut points: Vec<Vec<Point>> =
+        let mut points: Vec<Vec<WindowPoint>> =
             self.members.values().map(|member| member.points.clone()).collect();
         points.push(extra.to_vec());
         self.kmeans = train(&starts, &points)?;
@@ -422,7 +432,7 @@ impl Categories {
 }
 
 /// The means of the categories' windows.
-fn starts(points: &[Vec<Point>], numbers: &[u32], categories: usize) -> Vec<Point> {
+fn starts(points: &[Vec<WindowPoint>], numbers: &[u32], categories: usize) -> Vec<WindowPoint> {
     let of = |category: usize| {
         let own = points.iter().zip(numbers).filter(|(_, number)| **number as usize == category);
         centre(&own.flat_map(|(points, _)| points.iter().copied()).collect::<Vec<_>>())
@@ -430,7 +440,7 @@ fn starts(points: &[Vec<Point>], numbers: &[u32], categories: usize) -> Vec<Poin
     (0..categories).map(of).collect()
 }
 
-fn train(start: &[Point], points: &[Vec<Point>]) -> Result<KMeansModel, ClusterError> {
+fn train(start: &[WindowPoint], points: &[Vec<WindowPoint>]) -> Result<KMeansModel, ClusterError> {
     let all = points.concat();
     Ok(KMeansParams::new(start.len())
         .init(Init::Given(matrix(start).to_owned()))
@@ -441,8 +451,8 @@ fn train(start: &[Point], points: &[Vec<Point>]) -> Result<KMeansModel, ClusterE
 
 /// What makes the least distance between two clusters the paper's threshold; of one cluster, the distance of its
 /// farthest window.
-fn unit(kmeans: &KMeansModel, points: &[Vec<Point>]) -> f64 {
-    let centres: Vec<Point> =
+fn unit(kmeans: &KMeansModel, points: &[Vec<WindowPoint>]) -> f64 {
+    let centres: Vec<WindowPoint> =
         kmeans.centroids().rows().into_iter().map(|row| std::array::from_fn(|i| row[i])).collect();
     let farthest = || {
         let all = points.iter().flatten().map(|point| distance(point, &centres[0]));
@@ -452,13 +462,13 @@ fn unit(kmeans: &KMeansModel, points: &[Vec<Point>]) -> f64 {
     if length > 0.0 { PAPER_THRESHOLD / length } else { 1.0 }
 }
 
-fn least_distance(centres: &[Point]) -> Option<f64> {
+fn least_distance(centres: &[WindowPoint]) -> Option<f64> {
     let pairs = centres.iter().enumerate();
     let each = pairs.flat_map(|(i, a)| centres[..i].iter().map(move |b| distance(a, b)));
     each.min_by(f64::total_cmp)
 }
 
-fn rows_of(features: FeatureSet, material: &Material) -> Result<Array2<f64>, ClusterError> {
+fn rows_of(features: FeatureSet, material: &TraceToLearn) -> Result<Array2<f64>, ClusterError> {
     if material.requests.len() < WINDOW_REQUESTS {
         let (name, requests) = (material.name.to_owned(), material.requests.len());
         return Err(ClusterError::TooShort { name, requests });

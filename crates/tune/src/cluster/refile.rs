@@ -1,7 +1,7 @@
 //! Stored recommendations follow their targets when categories change.
 
 use super::model::Categories;
-use crate::memory::{AutoDb, Batch, DbError, Kind, StoredRecommendation, UNCLUSTERED};
+use crate::memory::{AutoDb, Batch, DbError, RecordKind, StoredRecommendation, UNCLUSTERED};
 
 impl Categories {
     /// Files stored recommendations under these categories: each under the one that its target is
@@ -18,14 +18,14 @@ impl Categories {
         };
         let mut batch = Batch::default();
         let mut moved = 0;
-        for found in db.scan::<StoredRecommendation>(Kind::Search) {
+        for found in db.scan::<StoredRecommendation>(RecordKind::Search) {
             let mut stored = found?.1.value;
             let otherwise = if anew { UNCLUSTERED } else { stored.cluster };
             let cluster = category_of(&stored.target).unwrap_or(otherwise);
             if cluster != stored.cluster {
-                batch.remove(Kind::Search, &stored.key());
+                batch.remove(RecordKind::Search, &stored.key());
                 stored.cluster = cluster;
-                batch.put(Kind::Search, &stored.key(), &stored)?;
+                batch.put(RecordKind::Search, &stored.key(), &stored)?;
                 moved += 1;
             }
         }

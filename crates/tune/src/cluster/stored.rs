@@ -2,8 +2,8 @@
 
 use super::ClusterError;
 use super::basis::Basis;
-use super::model::{Categories, Category, Member};
-use crate::memory::{AutoDb, Batch, Kind};
+use super::model::{Categories, Category, LearnedTrace};
+use crate::memory::{AutoDb, Batch, RecordKind};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::kmeans::KMeansModel;
 use std::collections::BTreeMap;
@@ -25,10 +25,11 @@ impl Categories {
     /// # Errors
     /// There are none, or what is stored is damaged or does not fit together.
     pub fn load(db: &AutoDb) -> Result<Self, ClusterError> {
-        let stored = db.get::<StoredModel>(Kind::Model, MODEL)?.ok_or(ClusterError::NotLearned)?;
+        let stored =
+            db.get::<StoredModel>(RecordKind::Model, MODEL)?.ok_or(ClusterError::NotLearned)?;
         let StoredModel { basis, kmeans, names } = stored.value;
         let mut members = BTreeMap::new();
-        for found in db.scan::<Member>(Kind::Workload) {
+        for found in db.scan::<LearnedTrace>(RecordKind::Workload) {
             let (_, stored) = found?;
             members.insert(stored.value.name.clone(), stored.value);
         }
@@ -54,25 +55,25 @@ impl Categories {
     pub fn store(&self, db: &AutoDb) -> Result<(), ClusterError> {
         let mut batch = Batch::default();
         let Self { basis, kmeans, names, members } = self.clone();
-        batch.put(Kind::Model, MODEL, &StoredModel { basis, kmeans, names })?;
+        batch.put(RecordKind::Model, MODEL, &StoredModel { basis, kmeans, names })?;
         for category in self.list() {
-            batch.put(Kind::Cluster, &Category::key(category.number), &category)?;
+            batch.put(RecordKind::Cluster, &Category::key(category.number), &category)?;
         }
         for member in members.values() {
-            batch.put(Kind::Workload, member.name.as_bytes(), member)?;
+            batch.put(RecordKind::Workload, member.name.as_bytes(), member)?;
         }
         // What an earlier learning left and this one does not have.
-        for found in db.entries(Kind::Workload) {
+        for found in db.entries(RecordKind::Workload) {
             let key = found?.key;
             if !members.keys().any(|name| name.as_bytes() == key) {
-                batch.remove(Kind::Workload, &key);
+                batch.remove(RecordKind::Workload, &key);
             }
         }
         let kept: Vec<Vec<u8>> = self.list().iter().map(|one| Category::key(one.number)).collect();
-        for found in db.entries(Kind::Cluster) {
+        for found in db.entries(RecordKind::Cluster) {
             let key = found?.key;
             if !kept.contains(&key) {
-                batch.remove(Kind::Cluster, &key);
+                batch.remove(RecordKind::Cluster, &key);
             }
         }
         db.commit(&batch)?;

@@ -1,7 +1,7 @@
 //! Tests of the categories.
 
 use super::*;
-use crate::memory::{AutoDb, Kind};
+use crate::memory::{AutoDb, RecordKind};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Request;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
@@ -13,8 +13,8 @@ fn stream(model: &str, set: SeedSet, index: u64, windows: usize) -> Vec<Request>
     generator.take(windows * WINDOW_REQUESTS).collect()
 }
 
-fn material<'a>(name: &'a str, requests: &'a [Request]) -> Material<'a> {
-    Material { name, category: None, requests }
+fn material<'a>(name: &'a str, requests: &'a [Request]) -> TraceToLearn<'a> {
+    TraceToLearn { name, category: None, requests }
 }
 
 const THREE: [&str; 3] = ["database", "websearch", "kvstore"];
@@ -76,7 +76,7 @@ fn a_trace_that_belongs_nowhere_makes_a_category_and_the_others_keep_their_numbe
     let before = categories.list();
     let new = stream("lpm-sequential-write", SeedSet::Training, 0, 10);
     let learned = categories.learn(material("copying", &new), Threshold::default()).unwrap();
-    let Learned::Added { category, distance } = learned else { panic!("{learned:?}") };
+    let LearnOutcome::Added { category, distance } = learned else { panic!("{learned:?}") };
     assert!(category == "copying" && distance > PAPER_THRESHOLD);
     let after = categories.list();
     assert_eq!(after.len(), 4);
@@ -90,9 +90,9 @@ fn a_trace_that_belongs_nowhere_makes_a_category_and_the_others_keep_their_numbe
         categories.learn(material("search-2", &more), Threshold::default()).unwrap()
     };
     assert!(
-        matches!(join(&mut categories), Learned::Joined { category, .. } if category == "websearch")
+        matches!(join(&mut categories), LearnOutcome::Joined { category, .. } if category == "websearch")
     );
-    assert_eq!(join(&mut categories), Learned::Known { category: "websearch".to_owned() });
+    assert_eq!(join(&mut categories), LearnOutcome::Known { category: "websearch".to_owned() });
     let other = categories.learn(material("search-2", &new), Threshold::default()).unwrap_err();
     assert!(matches!(other, ClusterError::Known { .. }), "{other}");
 }
@@ -104,15 +104,15 @@ fn twenty_outliers_become_a_category() {
     for number in 0..OUTLIERS_FOR_A_CATEGORY {
         let odd = stream("lpm-sequential-read", SeedSet::Training, number as u64, 1);
         let name = format!("odd-{number}");
-        let one = Material { name: &name, category: Some("database"), requests: &odd };
+        let one = TraceToLearn { name: &name, category: Some("database"), requests: &odd };
         let learned = categories.learn(one, Threshold::default()).unwrap();
         if number + 1 < OUTLIERS_FOR_A_CATEGORY {
-            assert!(matches!(&learned, Learned::Outlier { category, count, .. }
+            assert!(matches!(&learned, LearnOutcome::Outlier { category, count, .. }
                 if category == "database" && *count == number + 1));
             assert_eq!(categories.list().len(), 3);
         } else {
             let (from, category) = ("database".to_owned(), "database-2".to_owned());
-            assert_eq!(learned, Learned::Seceded { from, category });
+            assert_eq!(learned, LearnOutcome::Seceded { from, category });
         }
     }
     let odd = stream("lpm-sequential-read", SeedSet::HeldOut, 0, 3);
@@ -128,7 +128,7 @@ fn twenty_outliers_become_a_category() {
 fn workloads_that_name_one_category_are_one() {
     let (a, b) =
         (stream("ycsb", SeedSet::Training, 0, 5), stream("websearch", SeedSet::Training, 0, 5));
-    let reads = |name, requests| Material { name, category: Some("reads"), requests };
+    let reads = |name, requests| TraceToLearn { name, category: Some("reads"), requests };
     let categories =
         Categories::found(FeatureSet::Profile, &[reads("a", &a), reads("b", &b)]).unwrap();
     assert_eq!((categories.list().len(), categories.category_distance_min()), (1, None));
@@ -139,7 +139,7 @@ fn workloads_that_name_one_category_are_one() {
 #[test]
 fn what_cannot_be_learned_is_refused() {
     let long = stream("websearch", SeedSet::Training, 0, 6);
-    let found = |material: &[Material]| Categories::found(FeatureSet::Profile, material);
+    let found = |material: &[TraceToLearn]| Categories::found(FeatureSet::Profile, material);
     assert!(matches!(found(&[]), Err(ClusterError::Nothing)));
     let short = found(&[material("a", &long), material("b", &long[..2999])]);
     assert!(matches!(short, Err(ClusterError::TooShort { requests: 2999, .. })));
@@ -151,7 +151,7 @@ fn what_cannot_be_learned_is_refused() {
         assert!(matches!(found(&[material(name, &long)]), Err(ClusterError::Name { .. })));
     }
     let mut categories = three(FeatureSet::Profile);
-    let unknown = Material { category: Some("webserach"), ..material("x", &long) };
+    let unknown = TraceToLearn { category: Some("webserach"), ..material("x", &long) };
     let error = categories.learn(unknown, Threshold::default()).unwrap_err();
     assert!(error.to_string().contains("there are database, websearch, kvstore"), "{error}");
 }
@@ -174,13 +174,13 @@ fn an_autodb_keeps_categories_and_writes_nothing_twice() {
         assert_eq!(verdict(&loaded), verdict(&categories));
         categories.learn(material("more", &requests), Threshold::Fixed(1e-3)).unwrap();
         categories.store(&db).unwrap();
-        assert_eq!(db.entries(Kind::Workload).count(), 4);
-        assert_eq!(db.entries(Kind::Cluster).count(), 4);
+        assert_eq!(db.entries(RecordKind::Workload).count(), 4);
+        assert_eq!(db.entries(RecordKind::Cluster).count(), 4);
     }
     // The second founding has replaced everything of the first.
     three(FeatureSet::Profile).store(&db).unwrap();
-    assert_eq!(db.entries(Kind::Workload).count(), 3);
-    assert_eq!(db.entries(Kind::Cluster).count(), 3);
+    assert_eq!(db.entries(RecordKind::Workload).count(), 3);
+    assert_eq!(db.entries(RecordKind::Cluster).count(), 3);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn stored_records_that_contradict_each_other_are_refused() {
     categories.store(&db).unwrap();
     let mut member = categories.members().next().unwrap().clone();
     member.category = 7;
-    db.put(Kind::Workload, member.name.as_bytes(), &member).unwrap();
+    db.put(RecordKind::Workload, member.name.as_bytes(), &member).unwrap();
     let error = Categories::load(&db).unwrap_err();
     assert!(matches!(error, ClusterError::Inconsistent { .. }), "{error}");
 }

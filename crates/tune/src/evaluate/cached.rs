@@ -5,7 +5,7 @@ use crate::digest::Digest;
 use crate::measurement::{Measurement, WorkloadMeasurement};
 use crate::memory::{
     AutoDb, Batch, DbError, EvaluationInputs, EvaluationKey, EvaluationRecord, EvaluationSubject,
-    Kind, StoredAnswer, WarmUp, canonical, configuration_digest,
+    RecordKind, StoredAnswer, WarmUp, canonical, configuration_digest,
 };
 use crate::workload::Workload;
 use ssdtune_model::CheckedConfig;
@@ -188,7 +188,8 @@ impl<'a> CachedEvaluator<'a> {
             return Ok(Some(answer.clone()));
         }
         let Some(db) = self.db else { return Ok(None) };
-        let Some(record) = db.get::<EvaluationRecord>(Kind::Evaluation, key.as_bytes())? else {
+        let Some(record) = db.get::<EvaluationRecord>(RecordKind::Evaluation, key.as_bytes())?
+        else {
             return Ok(None);
         };
         let answer = match record.value.answer {
@@ -263,10 +264,14 @@ impl<'a> CachedEvaluator<'a> {
         let mut batch = Batch::default();
         let is_new = !lock(&self.stored).contains(&configuration);
         if is_new {
-            batch.put(Kind::Configuration, configuration.as_bytes(), &canonical(job.config))?;
+            batch.put(
+                RecordKind::Configuration,
+                configuration.as_bytes(),
+                &canonical(job.config),
+            )?;
         }
         let record = EvaluationRecord { answer, subject: Some(subject) };
-        batch.put(Kind::Evaluation, key.as_bytes(), &record)?;
+        batch.put(RecordKind::Evaluation, key.as_bytes(), &record)?;
         db.commit(&batch)?;
         // Not before the commit: a thread that finds the drive here relies on its being on disk.
         if is_new {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::memory::configuration_digest;
-use crate::memory::{AutoDb, Kind};
+use crate::memory::{AutoDb, RecordKind};
 use crate::workload::Trace;
 use ssdtune_experiment::{Age, Preparation, Start};
 use ssdtune_model::presets;
@@ -105,7 +105,7 @@ fn the_text_of_a_drive_is_stored_once() {
         cached.measure(&[Job { config: &intel, trace, depth: 4 }]).unwrap();
     }
     assert_eq!(db.generation().0 - before.0, 4);
-    let text = db.get::<String>(Kind::Configuration, configuration_digest(&intel).as_bytes());
+    let text = db.get::<String>(RecordKind::Configuration, configuration_digest(&intel).as_bytes());
     assert!(text.unwrap().is_some());
 }
 

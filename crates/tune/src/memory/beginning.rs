@@ -1,11 +1,11 @@
 //! How a search began, so that it can be resumed.
 
-use super::db::{AutoDb, DbError, Generation, Kind};
+use super::db::{AutoDb, DbError, Generation, RecordKind};
 use crate::digest::Digest;
 use crate::space::TuningOrder;
 use serde::{Deserialize, Serialize};
 
-/// How a search began: the value of a record of [`Kind::Run`], under the digest of the search.
+/// How a search began: the value of a record of [`RecordKind::Run`], under the digest of the search.
 /// Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +30,7 @@ impl Beginning {
     /// # Errors
     /// Reading AutoDB fails.
     pub fn load(db: &AutoDb, search: Digest) -> Result<Option<Self>, DbError> {
-        let noted = db.get::<Self>(Kind::Run, search.to_string().as_bytes())?;
+        let noted = db.get::<Self>(RecordKind::Run, search.to_string().as_bytes())?;
         Ok(noted.map(|record| record.value))
     }
 
@@ -39,6 +39,6 @@ impl Beginning {
     /// # Errors
     /// Writing fails.
     pub fn store(&self, db: &AutoDb) -> Result<(), DbError> {
-        db.put(Kind::Run, self.search.to_string().as_bytes(), self).map(|_| ())
+        db.put(RecordKind::Run, self.search.to_string().as_bytes(), self).map(|_| ())
     }
 }

@@ -1,6 +1,6 @@
 //! AutoDB: what AutoBlox remembers (section 3.4 of the paper), so that nothing is simulated twice.
 //!
-//! Records are JSON values under a [`Kind`] and a key, in sled 0.34 behind this module. Each carries the
+//! Records are JSON values under a [`RecordKind`] and a key, in sled 0.34 behind this module. Each carries the
 //! [`Generation`] it was written in, a number that grows with every record: a search notes the generation at its
 //! start and takes prior knowledge from records up to that one only, so that what it decides does not depend on
 //! what it stored meanwhile. Each carries the results epoch too, and a checksum that every read verifies.
@@ -9,12 +9,12 @@
 //! stored whole or not at all. One process has an AutoDB open at a time; the lock dies with it.
 //!
 //! ```
-//! use ssdtune_tune::memory::{AutoDb, Kind};
+//! use ssdtune_tune::memory::{AutoDb, RecordKind};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let db = AutoDb::open(directory.path().join("autodb"))?;
-//! let generation = db.put(Kind::Workload, b"websearch", &["trace", "model"])?;
-//! let stored = db.get::<Vec<String>>(Kind::Workload, b"websearch")?.ok_or("stored just now")?;
+//! let generation = db.put(RecordKind::Workload, b"websearch", &["trace", "model"])?;
+//! let stored = db.get::<Vec<String>>(RecordKind::Workload, b"websearch")?.ok_or("stored just now")?;
 //! assert_eq!((stored.generation, stored.value.len()), (generation, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -36,7 +36,7 @@ mod upkeep;
 
 pub use errors::DbError;
 pub use export::{Imported, OnConflict};
-pub use kind::{Kind, key_text};
+pub use kind::{RecordKind, key_text};
 pub use schema::SCHEMA;
 pub use upkeep::{Collected, Damage, Health, Upkeep};
 
@@ -69,7 +69,7 @@ impl fmt::Display for Generation {
 
 /// A value read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored<T> {
+pub struct Record<T> {
     /// When it was written.
     pub generation: Generation,
     /// The [`RESULTS_EPOCH`] of the program that wrote it.
@@ -80,7 +80,7 @@ pub struct Stored<T> {
 
 /// A record as it lies in storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct RawRecord {
     /// Its key.
     pub key: Vec<u8>,
     /// When it was written.
@@ -148,7 +148,7 @@ impl AutoDb {
     /// The key is empty or too long, the value is not JSON, or writing fails.
     pub fn put<T: Serialize + ?Sized>(
         &self,
-        kind: Kind,
+        kind: RecordKind,
         key: &[u8],
         value: &T,
     ) -> Result<Generation, DbError> {
@@ -163,7 +163,7 @@ impl AutoDb {
     /// As [`AutoDb::put`].
     pub fn put_all<'a, T: Serialize + 'a, K: AsRef<[u8]>>(
         &self,
-        kind: Kind,
+        kind: RecordKind,
         records: impl IntoIterator<Item = (K, &'a T)>,
     ) -> Result<Generation, DbError> {
         let mut batch = Batch::default();
@@ -215,9 +215,9 @@ impl AutoDb {
     /// The record is damaged, is not a `T`, or reading fails.
     pub fn get<T: DeserializeOwned>(
         &self,
-        kind: Kind,
+        kind: RecordKind,
         key: &[u8],
-    ) -> Result<Option<Stored<T>>, DbError> {
+    ) -> Result<Option<Record<T>>, DbError> {
         let storage = storage_key(kind, key);
         let Some(bytes) = self.store.get(&storage).map_err(self.failed("read"))? else {
             return Ok(None);
@@ -229,7 +229,7 @@ impl AutoDb {
     ///
     /// # Errors
     /// The record is damaged, or reading fails.
-    pub fn entry(&self, kind: Kind, key: &[u8]) -> Result<Option<Entry>, DbError> {
+    pub fn entry(&self, kind: RecordKind, key: &[u8]) -> Result<Option<RawRecord>, DbError> {
         let storage = storage_key(kind, key);
         let found = self.store.get(&storage).map_err(self.failed("read"))?;
         found.map(|bytes| entry_of(kind, &storage, &bytes)).transpose()
@@ -239,23 +239,26 @@ impl AutoDb {
     ///
     /// # Errors
     /// Reading fails.
-    pub fn contains(&self, kind: Kind, key: &[u8]) -> Result<bool, DbError> {
+    pub fn contains(&self, kind: RecordKind, key: &[u8]) -> Result<bool, DbError> {
         self.store.contains_key(storage_key(kind, key)).map_err(self.failed("read"))
     }
 
     /// Every value of a kind with its key, in the order of the keys.
-    pub fn scan<T: DeserializeOwned>(&self, kind: Kind) -> Scan<'_, T> {
+    pub fn scan<T: DeserializeOwned>(&self, kind: RecordKind) -> Scan<'_, T> {
         self.scan_prefix(kind, &[])
     }
 
     /// Every value of a kind whose key begins so, in the order of the keys.
-    pub fn scan_prefix<T: DeserializeOwned>(&self, kind: Kind, prefix: &[u8]) -> Scan<'_, T> {
+    pub fn scan_prefix<T: DeserializeOwned>(&self, kind: RecordKind, prefix: &[u8]) -> Scan<'_, T> {
         let records = self.store.scan_prefix(storage_key(kind, prefix));
         Scan { db: self, kind, records, value: PhantomData }
     }
 
     /// Every record of a kind as it lies in storage, in the order of the keys.
-    pub fn entries(&self, kind: Kind) -> impl Iterator<Item = Result<Entry, DbError>> + use<'_> {
+    pub fn entries(
+        &self,
+        kind: RecordKind,
+    ) -> impl Iterator<Item = Result<RawRecord, DbError>> + use<'_> {
         self.store.scan_prefix([kind as u8]).map(move |found| {
             let (storage, bytes) = found.map_err(self.failed("read"))?;
             entry_of(kind, &storage, &bytes)
@@ -314,7 +317,7 @@ impl Batch {
     /// The key is empty or too long, or the value is not JSON.
     pub fn put<T: Serialize + ?Sized>(
         &mut self,
-        kind: Kind,
+        kind: RecordKind,
         key: &[u8],
         value: &T,
     ) -> Result<(), DbError> {
@@ -328,7 +331,7 @@ impl Batch {
     }
 
     /// Removes what stands under a key, if anything does.
-    pub fn remove(&mut self, kind: Kind, key: &[u8]) {
+    pub fn remove(&mut self, kind: RecordKind, key: &[u8]) {
         self.records.insert(storage_key(kind, key), None);
     }
 
@@ -346,13 +349,13 @@ impl Batch {
 /// The values of a kind, in the order of their keys.
 pub struct Scan<'a, T> {
     db: &'a AutoDb,
-    kind: Kind,
+    kind: RecordKind,
     records: sled::Iter,
     value: PhantomData<T>,
 }
 
 impl<T: DeserializeOwned> Iterator for Scan<'_, T> {
-    type Item = Result<(Vec<u8>, Stored<T>), DbError>;
+    type Item = Result<(Vec<u8>, Record<T>), DbError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.records.next()?.map_err(self.db.failed("read"));
@@ -365,46 +368,50 @@ impl<T: DeserializeOwned> Iterator for Scan<'_, T> {
 }
 
 /// The first byte of a storage key is the kind; 0 is the schema's own.
-fn storage_key(kind: Kind, key: &[u8]) -> Vec<u8> {
+fn storage_key(kind: RecordKind, key: &[u8]) -> Vec<u8> {
     let mut storage = Vec::with_capacity(1 + key.len());
     storage.push(kind as u8);
     storage.extend_from_slice(key);
     storage
 }
 
-fn check_key(kind: Kind, key: &[u8]) -> Result<(), DbError> {
+fn check_key(kind: RecordKind, key: &[u8]) -> Result<(), DbError> {
     match key.len() {
         1..=KEY_BYTES_MAX => Ok(()),
         bytes => Err(DbError::Key { kind, bytes, max: KEY_BYTES_MAX }),
     }
 }
 
-fn open_sealed<'a>(kind: Kind, storage: &[u8], bytes: &'a [u8]) -> Result<Opened<'a>, DbError> {
+fn open_sealed<'a>(
+    kind: RecordKind,
+    storage: &[u8],
+    bytes: &'a [u8],
+) -> Result<Opened<'a>, DbError> {
     envelope::open(storage, bytes).map_err(|reason| {
         let (kind, key) = (kind.to_string(), key_text(&storage[1..]));
         DbError::Damaged { kind, key, reason }
     })
 }
 
-fn entry_of(kind: Kind, storage: &[u8], bytes: &[u8]) -> Result<Entry, DbError> {
+fn entry_of(kind: RecordKind, storage: &[u8], bytes: &[u8]) -> Result<RawRecord, DbError> {
     let Opened { generation, epoch, json } = open_sealed(kind, storage, bytes)?;
     let json = String::from_utf8(json.to_vec()).map_err(|_| DbError::Damaged {
         kind: kind.to_string(),
         key: key_text(&storage[1..]),
         reason: "not text".to_owned(),
     })?;
-    Ok(Entry { key: storage[1..].to_vec(), generation, epoch, json })
+    Ok(RawRecord { key: storage[1..].to_vec(), generation, epoch, json })
 }
 
 fn decode<T: DeserializeOwned>(
-    kind: Kind,
+    kind: RecordKind,
     key: &[u8],
     record: Opened,
-) -> Result<Stored<T>, DbError> {
+) -> Result<Record<T>, DbError> {
     let Opened { generation, epoch, json } = record;
     let value = serde_json::from_slice(json).map_err(|source| {
         let key = key_text(key);
         DbError::Form { kind, key, source }
     })?;
-    Ok(Stored { generation, epoch, value })
+    Ok(Record { generation, epoch, value })
 }

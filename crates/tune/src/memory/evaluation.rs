@@ -8,7 +8,7 @@ use crate::measurement::Measurement;
 use crate::workload::Characteristics;
 use serde::{Deserialize, Serialize};
 
-/// The value of a record of [`Kind::Evaluation`](super::Kind::Evaluation).
+/// The value of a record of [`RecordKind::Evaluation`](super::RecordKind::Evaluation).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationRecord {
     /// The measurement, or why there is none.
@@ -33,7 +33,7 @@ pub enum StoredAnswer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluationSubject {
-    /// The drive: the key of a record of [`Kind::Configuration`](super::Kind::Configuration).
+    /// The drive: the key of a record of [`RecordKind::Configuration`](super::RecordKind::Configuration).
     pub configuration: Digest,
     /// The identity of the evaluator.
     pub evaluator: String,

@@ -9,7 +9,7 @@
 //!
 //! Cost: about 20 us for each stored evaluation, and 200 us for each drive.
 
-use super::db::{AutoDb, DbError, Generation, Kind};
+use super::db::{AutoDb, DbError, Generation, RecordKind};
 use super::evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
 use super::key::{RESULTS_EPOCH, configuration_digest};
 use crate::digest::Digest;
@@ -43,7 +43,7 @@ pub fn features(
 ) -> Vec<f64> {
     let mut features = Vec::new();
     for axis in space.axes() {
-        match axis.row().get(config) {
+        match axis.parameter().get(config) {
             name @ Value::Name(_) => {
                 let is_chosen = |choice: &Value| f64::from(u8::from(*choice == name));
                 features.extend(axis.values().iter().map(is_chosen));
@@ -116,7 +116,7 @@ pub fn training_examples(
 /// Every measurement by the evaluator, old enough and of this results epoch.
 fn measured(db: &AutoDb, query: &ExampleQuery) -> Result<Vec<Evaluated>, DbError> {
     let mut evaluated = Vec::new();
-    for found in db.scan::<EvaluationRecord>(Kind::Evaluation) {
+    for found in db.scan::<EvaluationRecord>(RecordKind::Evaluation) {
         let (_, stored) = found?;
         let EvaluationRecord { answer, subject } = stored.value;
         let (StoredAnswer::Measured(measured), Some(subject)) = (answer, subject) else { continue };
@@ -154,6 +154,6 @@ fn differs_on_axes_only(space: &Space, a: &DeviceConfig, b: &DeviceConfig) -> bo
 }
 
 fn stored_drive(db: &AutoDb, digest: Digest) -> Result<Option<DeviceConfig>, DbError> {
-    let text = db.get::<String>(Kind::Configuration, digest.as_bytes())?;
+    let text = db.get::<String>(RecordKind::Configuration, digest.as_bytes())?;
     Ok(text.and_then(|text| Some(Document::parse(&text.value).ok()?.config().clone())))
 }

@@ -1,6 +1,6 @@
 //! What a search leaves for later: the configurations it found best.
 
-use super::db::{AutoDb, Kind, Scan};
+use super::db::{AutoDb, RecordKind, Scan};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct WorkloadSpeedup {
 }
 
 /// A configuration that a search found for a category of workloads: the value of a record of
-/// [`Kind::Search`], under [`StoredRecommendation::key`]. Field names are part of the format of
+/// [`RecordKind::Search`], under [`StoredRecommendation::key`]. Field names are part of the format of
 /// AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +61,7 @@ impl StoredRecommendation {
 
     /// Every configuration stored for a category, in the order of keys.
     pub fn of_category(db: &AutoDb, cluster: u32) -> Scan<'_, Self> {
-        db.scan_prefix(Kind::Search, &Self::key_prefix(cluster))
+        db.scan_prefix(RecordKind::Search, &Self::key_prefix(cluster))
     }
 
     fn key_prefix(cluster: u32) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! The sweep from the baseline to 16 times, and the pairs.
 
-use super::{Bench, Finding, PruneSettings, Sweep};
+use super::{Finding, PruneSettings, Sweep, TargetMeter};
 use crate::error::TuneError;
 use crate::evaluate::{Measurement, WorkloadMeasurement};
 use crate::space::number;
@@ -69,8 +69,11 @@ fn values(row: &Parameter, base: &DeviceConfig) -> Vec<Value> {
 }
 
 /// Sweeps every numeric parameter.
-pub(super) fn sweep(bench: &Bench, settings: &PruneSettings) -> Result<Vec<Sweep>, TuneError> {
-    let base: &DeviceConfig = &bench.task.base;
+pub(super) fn sweep(
+    meter: &TargetMeter,
+    settings: &PruneSettings,
+) -> Result<Vec<Sweep>, TuneError> {
+    let base: &DeviceConfig = &meter.task.base;
     let rows: Vec<&Parameter> = numeric().collect();
     let mut configs = Vec::new();
     let mut places: Vec<Vec<Option<usize>>> = Vec::new();
@@ -85,30 +88,30 @@ pub(super) fn sweep(bench: &Bench, settings: &PruneSettings) -> Result<Vec<Sweep
         }
         places.push(own);
     }
-    let measured = bench.measure(&configs)?;
+    let measured = meter.measure(&configs)?;
     let all = rows.iter().zip(places).map(|(row, places)| {
         let answers: Vec<Option<&WorkloadMeasurement>> =
             places.iter().map(|place| place.and_then(|place| measured[place].as_ref())).collect();
-        one(bench, settings, row, &answers)
+        one(meter, settings, row, &answers)
     });
     Ok(all.collect())
 }
 
 fn one(
-    bench: &Bench,
+    meter: &TargetMeter,
     settings: &PruneSettings,
     row: &Parameter,
     answers: &[Option<&WorkloadMeasurement>],
 ) -> Sweep {
-    let base: &DeviceConfig = &bench.task.base;
+    let base: &DeviceConfig = &meter.task.base;
     let mut performances = vec![Some(0.0)];
     performances
-        .extend(answers.iter().map(|answer| answer.map(|measured| bench.performance(measured))));
+        .extend(answers.iter().map(|answer| answer.map(|measured| meter.performance(measured))));
     let known: Vec<&Measurement> = answers
         .iter()
         .flatten()
         .flat_map(|own| own.traces())
-        .chain(bench.baseline.traces())
+        .chain(meter.baseline.traces())
         .collect();
     let moved = performances.iter().flatten().any(|own| own.abs() >= settings.flat);
     let finding = if let Some(reason) = row.inert(base) {
@@ -147,21 +150,21 @@ fn never(measured: &[&Measurement], mechanism: &str) -> bool {
 
 /// Whether a switch or a name belongs to a mechanism that the baseline never used. Suspension is not among
 /// them: it is the switch that sets it going.
-pub(super) fn unexercised(bench: &Bench, key: &str) -> bool {
+pub(super) fn unexercised(meter: &TargetMeter, key: &str) -> bool {
     let named = catalogue::find(key)
         .is_some_and(|row| matches!(row.kind, Kind::Boolean | Kind::Categorical));
-    let known: Vec<&Measurement> = bench.baseline.traces().iter().collect();
+    let known: Vec<&Measurement> = meter.baseline.traces().iter().collect();
     let unused = |name: &&str| *name != "suspension" && never(&known, name);
     named && mechanism(key).filter(unused).is_some()
 }
 
 /// Moves insensitive parameters two at a time, both to their greatest value; how many pairs were tried.
 pub(super) fn pairs(
-    bench: &Bench,
+    meter: &TargetMeter,
     settings: &PruneSettings,
     coarse: &mut [Sweep],
 ) -> Result<usize, TuneError> {
-    let base: &DeviceConfig = &bench.task.base;
+    let base: &DeviceConfig = &meter.task.base;
     let flat: Vec<usize> =
         (0..coarse.len()).filter(|index| coarse[*index].finding == Finding::Insensitive).collect();
     let greatest = |index: usize| {
@@ -178,9 +181,9 @@ pub(super) fn pairs(
             }
         }
     }
-    let measured = bench.measure(&configs)?;
+    let measured = meter.measure(&configs)?;
     for ((one, two), answer) in places.iter().zip(measured) {
-        let moved = answer.is_some_and(|own| bench.performance(&own).abs() >= 2.0 * settings.flat);
+        let moved = answer.is_some_and(|own| meter.performance(&own).abs() >= 2.0 * settings.flat);
         if moved {
             for (own, other) in [(*one, *two), (*two, *one)] {
                 if coarse[own].finding == Finding::Insensitive {

@@ -1,6 +1,6 @@
 //! Ridge regression over configurations that keep the limits.
 
-use super::{Bench, Coefficient, Finding, PruneSettings, Sweep, coarse};
+use super::{Coefficient, Finding, PruneSettings, Sweep, TargetMeter, coarse};
 use crate::error::TuneError;
 use crate::moves::Moves;
 use crate::random::stream;
@@ -31,12 +31,12 @@ fn stays(coarse: &[Sweep], key: &str) -> bool {
 
 /// Measures drawn configurations and regresses.
 pub(super) fn regress(
-    bench: &Bench,
+    meter: &TargetMeter,
     settings: &PruneSettings,
     swept: &[Sweep],
 ) -> Result<Fine, TuneError> {
-    let task = bench.task;
-    let kept: Space = task.space.only(|key| stays(swept, key) && !coarse::unexercised(bench, key));
+    let task = meter.task;
+    let kept: Space = task.space.only(|key| stays(swept, key) && !coarse::unexercised(meter, key));
     let base = kept.point(&task.base).ok_or(TuneError::Space)?;
     let moves = Moves::new(&kept, &task.limits, &task.base, &base);
     let drawn = (0..settings.samples as u64).filter_map(|sample| {
@@ -45,11 +45,11 @@ pub(super) fn regress(
     });
     let drawn: Vec<_> = drawn.collect();
     let configs: Vec<_> = drawn.iter().map(|found| found.config.clone()).collect();
-    let measured = bench.measure(&configs)?;
+    let measured = meter.measure(&configs)?;
     let mut rows = vec![(kept.encode(&base), 0.0)];
     for (found, answer) in drawn.iter().zip(&measured) {
         if let Some(answer) = answer {
-            rows.push((kept.encode(&found.point), bench.performance(answer)));
+            rows.push((kept.encode(&found.point), meter.performance(answer)));
         }
     }
     let width = kept.columns();

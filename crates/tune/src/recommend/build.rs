@@ -1,7 +1,8 @@
 //! From a finished search to its evidence.
 
 use super::{
-    Effort, Importance, Question, Recommendation, Row, SCHEMA, Side, Table, Top, Trade, Verdicts,
+    DriveResult, Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupTable,
+    TopConfiguration, Verdicts, WorkloadResult,
 };
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
@@ -209,18 +210,18 @@ impl Maker<'_> {
     }
 
     /// Speedups of a drive on the workloads of the search.
-    fn table(&self, config: &CheckedConfig) -> Result<Table, TuneError> {
+    fn table(&self, config: &CheckedConfig) -> Result<SpeedupTable, TuneError> {
         let mut workloads = vec![&self.task.target];
         workloads.extend(&self.task.others);
         Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
     }
 
-    fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<Table, TuneError> {
+    fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<SpeedupTable, TuneError> {
         let workloads: Vec<&Workload> = on.iter().collect();
         Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
     }
 
-    fn note_what_to_know(&mut self, training: &Table) {
+    fn note_what_to_know(&mut self, training: &SpeedupTable) {
         if training.target.baseline.average_watts.is_none() {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
@@ -261,7 +262,7 @@ pub(crate) fn table(
     base: &CheckedConfig,
     config: &CheckedConfig,
     workloads: &[&Workload],
-) -> Result<Table, MeasureError> {
+) -> Result<SpeedupTable, MeasureError> {
     let mut questions: Vec<(&CheckedConfig, &Workload)> = Vec::new();
     for workload in workloads {
         questions.extend([(base, *workload), (config, *workload)]);
@@ -277,13 +278,18 @@ pub(crate) fn table(
             _ => nothing,
         };
         let name = workload.name.clone();
-        rows.push(Row { workload: name, speedup, baseline: side(reference), own: side(own) });
+        rows.push(WorkloadResult {
+            workload: name,
+            speedup,
+            baseline: side(reference),
+            own: side(own),
+        });
     }
     let target = rows.remove(0);
     let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
     let some = !each.is_empty();
     let least = |part: fn(&Speedup) -> f64| each.iter().map(part).fold(f64::INFINITY, f64::min);
-    Ok(Table {
+    Ok(SpeedupTable {
         target,
         others_mean: some.then(|| Speedup::mean(&each)),
         others_worst: some.then(|| Speedup {
@@ -294,7 +300,7 @@ pub(crate) fn table(
     })
 }
 
-fn side(answer: Option<&WorkloadMeasurement>) -> Side {
+fn side(answer: Option<&WorkloadMeasurement>) -> DriveResult {
     let measured: &[Measurement] = answer.map_or(&[], WorkloadMeasurement::traces);
     let count = measured.len().max(1) as f64;
     let mean = |part: fn(&Figures) -> f64| {
@@ -312,7 +318,7 @@ fn side(answer: Option<&WorkloadMeasurement>) -> Side {
     let count_of = |part: fn(&RunFacts) -> u64| {
         both.as_ref().map(|runs| runs.iter().map(|run| part(run)).sum::<u64>())
     };
-    Side {
+    DriveResult {
         figures: Figures {
             latency_ns: mean(|own| own.latency_ns),
             throughput_bps: mean(|own| own.throughput_bps),
@@ -327,7 +333,7 @@ fn side(answer: Option<&WorkloadMeasurement>) -> Side {
     }
 }
 
-fn trade(trials: &[Trial]) -> Vec<Trade> {
+fn trade(trials: &[Trial]) -> Vec<PowerTrade> {
     let points: Vec<(usize, f64, f64)> = (trials.iter())
         .filter_map(|trial| Some((trial.number, trial.performance?, trial.average_watts?)))
         .collect();
@@ -338,7 +344,7 @@ fn trade(trials: &[Trial]) -> Vec<Trade> {
         })
     };
     (points.iter())
-        .map(|point| Trade {
+        .map(|point| PowerTrade {
             number: point.0,
             performance: point.1,
             average_watts: point.2,
@@ -347,11 +353,11 @@ fn trade(trials: &[Trial]) -> Vec<Trade> {
         .collect()
 }
 
-fn top(found: &Found, count: usize) -> Vec<Top> {
+fn top(found: &Found, count: usize) -> Vec<TopConfiguration> {
     let top = found.ranking.iter().take(count).map(|number| &found.trials[*number]);
     top.filter_map(|trial| {
         let (number, toml) = (trial.number, document::write(&trial.config));
-        Some(Top { number, grade: trial.grade?, target: trial.target?, toml })
+        Some(TopConfiguration { number, grade: trial.grade?, target: trial.target?, toml })
     })
     .collect()
 }

@@ -1,6 +1,6 @@
 //! A recommendation as one HTML file with charts in it, without references to anything outside.
 
-use super::{Recommendation, Table, parameter_lines};
+use super::{Recommendation, SpeedupTable, parameter_lines};
 use ssdtune_report::{self as report, Axis, Bar, BarChart, Chart, Page, Series, Svg};
 
 /// The page: speedups, changed parameters, why they were changed, the course of the search, power,
@@ -47,7 +47,7 @@ pub fn html_page(result: &Recommendation) -> String {
     page.to_html()
 }
 
-fn speedups(table: &Table) -> report::Table {
+fn speedups(table: &SpeedupTable) -> report::Table {
     let mut rows = report::Table::new([
         "workload",
         "latency",
@@ -142,7 +142,7 @@ fn importance(result: &Recommendation) -> Svg {
     chart.to_svg()
 }
 
-fn speedup_bars(table: &Table) -> Svg {
+fn speedup_bars(table: &SpeedupTable) -> Svg {
     let axis = Axis::new("latency speedup");
     let mut chart = BarChart::new("Latency, baseline over recommended", axis, ["latency"]);
     for row in std::iter::once(&table.target).chain(&table.others) {

@@ -1,7 +1,9 @@
 //! A recommendation as AutoDB keeps it.
 
-use super::{Recommendation, Row};
-use crate::memory::{AutoDb, Beginning, DbError, Kind, StoredRecommendation, WorkloadSpeedup};
+use super::{Recommendation, WorkloadResult};
+use crate::memory::{
+    AutoDb, Beginning, DbError, RecordKind, StoredRecommendation, WorkloadSpeedup,
+};
 
 impl Recommendation {
     /// Stores the top configurations of the search that began so. The recommended one comes first.
@@ -42,11 +44,11 @@ impl Recommendation {
         }
         let records: Vec<(Vec<u8>, &StoredRecommendation)> =
             all.iter().map(|own| (own.key(), own)).collect();
-        db.put_all(Kind::Search, records).map(|_| ())
+        db.put_all(RecordKind::Search, records).map(|_| ())
     }
 }
 
-fn speedup(row: &Row, target: bool) -> WorkloadSpeedup {
+fn speedup(row: &WorkloadResult, target: bool) -> WorkloadSpeedup {
     WorkloadSpeedup {
         workload: row.workload.clone(),
         target,

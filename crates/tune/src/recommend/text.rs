@@ -1,6 +1,6 @@
 //! A recommendation as Markdown, for documents, and its parameters as lines.
 
-use super::{Recommendation, Table};
+use super::{Recommendation, SpeedupTable};
 use crate::grade::Speedup;
 use std::fmt::Write as _;
 
@@ -60,7 +60,7 @@ pub fn markdown(recommendation: &Recommendation) -> String {
     text
 }
 
-fn rows(table: &Table) -> String {
+fn rows(table: &SpeedupTable) -> String {
     let mut text = String::from(
         "| workload | latency/throughput speedup | baseline busy | baseline us | own us |\n|---|---|---|---|---|\n",
     );

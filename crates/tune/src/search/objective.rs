@@ -73,7 +73,7 @@ impl<'a> Objective<'a> {
                 format!("{key} is no axis of the space {}: {}", space.name, all.join(", "))
             })?;
             let own = &space.axes()[axis];
-            let value = own.row().parse(text).ok();
+            let value = own.parameter().parse(text).ok();
             let rank = own.values().iter().position(|legal| Some(*legal) == value);
             let rank = rank.ok_or_else(|| {
                 let all: Vec<String> = own.values().iter().map(ToString::to_string).collect();

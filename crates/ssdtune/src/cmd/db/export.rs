@@ -4,7 +4,7 @@ use crate::autodb::{DbArg, failure};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome, chain};
 use anyhow::Context as _;
-use ssdtune_tune::memory::Kind;
+use ssdtune_tune::memory::RecordKind;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Args {
     /// Only these kinds (with , between).
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
-    kinds: Vec<Kind>,
+    kinds: Vec<RecordKind>,
 
     /// Where to; standard output without it.
     #[arg(short, long, value_name = "FILE")]
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 /// Writes the lines.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let db = args.db.open_existing()?;
-    let kinds = if args.kinds.is_empty() { Kind::ALL.to_vec() } else { args.kinds.clone() };
+    let kinds = if args.kinds.is_empty() { RecordKind::ALL.to_vec() } else { args.kinds.clone() };
     let (count, damaged) = match &args.output {
         Some(path) => {
             let mut name = path.file_name().unwrap_or_default().to_os_string();

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
 use serde::Serialize;
-use ssdtune_tune::memory::{Generation, Kind, key_text};
+use ssdtune_tune::memory::{Generation, RecordKind, key_text};
 
 /// Arguments of `ssdtune db list`.
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// List the records of this kind: evaluation, workload, cluster, model, pruning, search, run or
     /// configuration.
     #[arg(value_name = "KIND")]
-    kind: Option<Kind>,
+    kind: Option<RecordKind>,
 
     #[command(flatten)]
     db: DbArg,
@@ -38,7 +38,7 @@ struct Summary {
 
 #[derive(Serialize)]
 struct KindRow {
-    kind: Kind,
+    kind: RecordKind,
     records: u64,
     bytes: u64,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let db = args.db.open_existing()?;
     let Some(kind) = args.kind else {
         let health = db.verify().map_err(failure)?;
-        let row = |(kind, records): (&Kind, &u64)| KindRow {
+        let row = |(kind, records): (&RecordKind, &u64)| KindRow {
             kind: *kind,
             records: *records,
             bytes: health.bytes.get(kind).copied().unwrap_or(0),

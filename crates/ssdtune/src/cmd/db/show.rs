@@ -5,15 +5,15 @@ use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use serde::Serialize;
-use ssdtune_tune::memory::{AutoDb, Entry, Generation, Kind, key_text};
+use ssdtune_tune::memory::{AutoDb, Generation, RawRecord, RecordKind, key_text};
 
 /// Arguments of `ssdtune db show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Kind of the record: evaluation, workload, cluster, model, pruning, search, run or
+    /// RecordKind of the record: evaluation, workload, cluster, model, pruning, search, run or
     /// configuration.
     #[arg(value_name = "KIND")]
-    kind: Kind,
+    kind: RecordKind,
 
     /// Its key as `ssdtune db list KIND` prints it, or a beginning that only it has.
     #[arg(value_name = "KEY")]
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Record {
-    kind: Kind,
+    kind: RecordKind,
     key: String,
     generation: Generation,
     epoch: u32,
@@ -55,11 +55,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 /// The record of that key, or the only one whose key begins so.
-fn find(db: &AutoDb, kind: Kind, wanted: &str) -> Outcome<Entry> {
+fn find(db: &AutoDb, kind: RecordKind, wanted: &str) -> Outcome<RawRecord> {
     if let Some(entry) = db.entry(kind, wanted.as_bytes()).map_err(failure)? {
         return Ok(entry);
     }
-    let mut found: Option<Entry> = None;
+    let mut found: Option<RawRecord> = None;
     for entry in db.entries(kind) {
         let entry = entry.map_err(failure)?;
         let text = key_text(&entry.key);

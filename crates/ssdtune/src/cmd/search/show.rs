@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
 use ssdtune_tune::Speedup;
-use ssdtune_tune::recommend::{Recommendation, Row, Table, parameter_lines};
+use ssdtune_tune::recommend::{Recommendation, SpeedupTable, WorkloadResult, parameter_lines};
 
 /// Prints it.
 pub(crate) fn show(result: &Recommendation, context: &Context) -> Outcome {
@@ -57,11 +57,11 @@ fn pair(speedup: &Speedup) -> String {
     format!("{:.2}x / {:.2}x", speedup.latency, speedup.throughput)
 }
 
-fn speedups(rows: &Table, context: &Context) -> Outcome {
+fn speedups(rows: &SpeedupTable, context: &Context) -> Outcome {
     let headings =
         ["workload", "latency", "throughput", "us", "was us", "MB/s", "was MB/s", "baseline busy"];
     let mut table = table::new(&headings);
-    let mut add = |row: &Row, mark: &str| {
+    let mut add = |row: &WorkloadResult, mark: &str| {
         let busy = match (&row.baseline.busiest, row.baseline.utilisation) {
             (Some(part), Some(share)) => format!("{:.0} % {part}", share * 100.0),
             _ => String::new(),

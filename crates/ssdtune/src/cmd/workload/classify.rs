@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::table;
 use crate::workload_source::{SourceArgs, SourceName};
 use serde::Serialize;
-use ssdtune_tune::cluster::{Categories, PAPER_THRESHOLD, Threshold, Verdict};
+use ssdtune_tune::cluster::{Categories, Classification, PAPER_THRESHOLD, Threshold};
 use std::time::Instant;
 
 /// Arguments of `ssdtune workload classify`.
@@ -33,7 +33,7 @@ struct Row {
     source: String,
     threshold_default: f64,
     #[serde(flatten)]
-    verdict: Verdict,
+    verdict: Classification,
 }
 
 /// Classifies each source.

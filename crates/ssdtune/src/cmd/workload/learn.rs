@@ -8,7 +8,7 @@ use crate::workload_source::{SourceArgs, SourceName};
 use serde::Serialize;
 use ssdtune_trace::Request;
 use ssdtune_tune::cluster::{
-    Categories, ClusterError, FeatureSet, Learned, Material, PAPER_THRESHOLD, Threshold,
+    Categories, ClusterError, FeatureSet, LearnOutcome, PAPER_THRESHOLD, Threshold, TraceToLearn,
 };
 use ssdtune_tune::workload::published_categories;
 
@@ -65,7 +65,7 @@ struct Row {
     workload: String,
     windows: usize,
     #[serde(flatten)]
-    learned: Learned,
+    learned: LearnOutcome,
 }
 
 /// Learns and stores.
@@ -86,10 +86,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     for source in &sources {
         read.push((source.name(), source.read(&args.input, context)?));
     }
-    let material: Vec<Material> = sources
+    let material: Vec<TraceToLearn> = sources
         .iter()
         .zip(&read)
-        .map(|(source, (name, requests))| Material {
+        .map(|(source, (name, requests))| TraceToLearn {
             name,
             category: source.category.as_deref(),
             requests,
@@ -124,12 +124,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 
 fn learn(
     known: Option<Categories>,
-    material: &[Material],
+    material: &[TraceToLearn],
     args: &Args,
-) -> Outcome<(Categories, Vec<Learned>)> {
+) -> Outcome<(Categories, Vec<LearnOutcome>)> {
     let Some(mut categories) = known else {
         let categories = Categories::found(args.features, material).map_err(cluster_failure)?;
-        let founded = |one: &Material| Learned::Founded {
+        let founded = |one: &TraceToLearn| LearnOutcome::Founded {
             category: one.category.unwrap_or(one.name).to_owned(),
         };
         return Ok((categories, material.iter().map(founded).collect()));
@@ -164,21 +164,23 @@ fn print(report: &Report, threshold: Threshold, context: &Context) -> Outcome {
     ))
 }
 
-fn describe(learned: &Learned) -> (String, Option<f64>) {
+fn describe(learned: &LearnOutcome) -> (String, Option<f64>) {
     match learned {
-        Learned::Founded { category } => (format!("in category {category}, new"), None),
-        Learned::Joined { category, distance } => {
+        LearnOutcome::Founded { category } => (format!("in category {category}, new"), None),
+        LearnOutcome::Joined { category, distance } => {
             (format!("joined category {category}"), Some(*distance))
         }
-        Learned::Added { category, distance } => {
+        LearnOutcome::Added { category, distance } => {
             (format!("near no category: {category} is new"), Some(*distance))
         }
-        Learned::Outlier { category, distance, count } => {
+        LearnOutcome::Outlier { category, distance, count } => {
             (format!("outlier {count} of category {category}"), Some(*distance))
         }
-        Learned::Seceded { from, category } => {
+        LearnOutcome::Seceded { from, category } => {
             (format!("the outliers of {from} are category {category} now"), None)
         }
-        Learned::Known { category } => (format!("known already, in category {category}"), None),
+        LearnOutcome::Known { category } => {
+            (format!("known already, in category {category}"), None)
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
 use serde::Serialize;
-use ssdtune_tune::cluster::{Categories, FeatureSet, Point};
+use ssdtune_tune::cluster::{Categories, FeatureSet, WindowPoint};
 
 /// Arguments of `ssdtune workload list`.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ struct Report {
 struct Row {
     number: u32,
     name: String,
-    centre: Point,
+    centre: WindowPoint,
     windows: u64,
     workloads: Vec<String>,
     outliers: Vec<String>,

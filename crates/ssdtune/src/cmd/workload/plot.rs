@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use anyhow::Context as _;
 use ssdtune_report::{Axis, Chart, Series, Svg};
-use ssdtune_tune::cluster::{Categories, Point};
+use ssdtune_tune::cluster::{Categories, WindowPoint};
 use std::path::PathBuf;
 
 /// Arguments of `ssdtune workload plot`.
@@ -52,7 +52,7 @@ fn draw(categories: &Categories, axes: [usize; 2]) -> Svg {
     };
     let title = "Windows of 3,000 requests, by category";
     let mut chart = Chart::new(title, axis(axes[0]), axis(axes[1]));
-    let flat = |point: &Point| (point[axes[0]], point[axes[1]]);
+    let flat = |point: &WindowPoint| (point[axes[0]], point[axes[1]]);
     let list = categories.list();
     for category in &list {
         let windows = |outliers: bool| {

@@ -1,6 +1,6 @@
 //! What can go wrong with an AutoDB.
 
-use super::{Generation, Kind};
+use super::{Generation, RecordKind};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ pub enum DbError {
     /// A record is not what was written.
     #[error("{kind} {key}: the record is damaged ({reason}): `ssdtune db gc --damaged` removes it")]
     Damaged {
-        /// Kind of the record.
+        /// RecordKind of the record.
         kind: String,
         /// Its key, readable or as hexadecimal digits.
         key: String,
@@ -102,8 +102,8 @@ pub enum DbError {
     /// A record is sound and holds something else than the program expects.
     #[error("{kind} {key}: the record does not have the form this program knows")]
     Form {
-        /// Kind of the record.
-        kind: Kind,
+        /// RecordKind of the record.
+        kind: RecordKind,
         /// Its key.
         key: String,
         /// What does not fit.
@@ -112,8 +112,8 @@ pub enum DbError {
     /// A value cannot be written as JSON.
     #[error("{kind} {key}: the value cannot be written as JSON")]
     Value {
-        /// Kind of the record.
-        kind: Kind,
+        /// RecordKind of the record.
+        kind: RecordKind,
         /// Its key.
         key: String,
         /// Why not.
@@ -122,8 +122,8 @@ pub enum DbError {
     /// A key that is empty or too long.
     #[error("{kind}: a key of {bytes} bytes; legal are 1 to {max}")]
     Key {
-        /// Kind of the record.
-        kind: Kind,
+        /// RecordKind of the record.
+        kind: RecordKind,
         /// Its length.
         bytes: usize,
         /// The longest legal one.
@@ -144,8 +144,8 @@ pub enum DbError {
     Conflict {
         /// Number of the line, from 1.
         line: u64,
-        /// Kind of the record.
-        kind: Kind,
+        /// RecordKind of the record.
+        kind: RecordKind,
         /// Its key.
         key: String,
     },

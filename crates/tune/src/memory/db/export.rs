@@ -4,7 +4,9 @@
 //! value exactly as it is stored. Into an empty AutoDB, records come back with their generations; into another
 //! one they are new records, in the order of the generations they had.
 
-use super::{AutoDb, DbError, Entry, Generation, Kind, SCHEMA, check_key, envelope, kind};
+use super::{
+    AutoDb, DbError, Generation, RawRecord, RecordKind, SCHEMA, check_key, envelope, kind,
+};
 use super::{schema, storage_key, store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -25,7 +27,7 @@ struct Header {
 
 #[derive(Serialize)]
 struct LineOut<'a> {
-    kind: Kind,
+    kind: RecordKind,
     key: String,
     generation: Generation,
     epoch: u32,
@@ -35,7 +37,7 @@ struct LineOut<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineIn {
-    kind: Kind,
+    kind: RecordKind,
     key: String,
     generation: Generation,
     epoch: u32,
@@ -75,7 +77,7 @@ impl AutoDb {
     /// Reading or writing fails.
     pub fn export(
         &self,
-        kinds: &[Kind],
+        kinds: &[RecordKind],
         out: &mut dyn Write,
     ) -> Result<(u64, Vec<DbError>), DbError> {
         let written = |source| store::io_error(&self.path, "exporting it")(source);
@@ -223,7 +225,7 @@ fn read_all(input: &mut dyn BufRead) -> Result<(Header, Vec<Numbered>), DbError>
     Ok((header, lines))
 }
 
-fn line_of(kind: Kind, entry: &Entry) -> Result<LineOut<'_>, DbError> {
+fn line_of(kind: RecordKind, entry: &RawRecord) -> Result<LineOut<'_>, DbError> {
     let value = serde_json::from_str(&entry.json).map_err(|error| DbError::Damaged {
         kind: kind.to_string(),
         key: kind::key_text(&entry.key),

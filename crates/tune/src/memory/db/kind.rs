@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
-pub enum Kind {
+pub enum RecordKind {
     /// What one configuration gave on one workload, by [`EvaluationKey`](crate::memory::EvaluationKey).
     Evaluation = 1,
     /// A workload that was learned: where it comes from and its category, by name.
@@ -28,7 +28,7 @@ pub enum Kind {
     Configuration = 8,
 }
 
-impl Kind {
+impl RecordKind {
     /// Every kind.
     pub const ALL: [Self; 8] = [
         Self::Evaluation,
@@ -60,13 +60,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for RecordKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for RecordKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

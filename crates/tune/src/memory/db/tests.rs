@@ -1,7 +1,9 @@
 //! Tests of the AutoDB.
 
 use super::schema::migrate_by;
-use super::{AutoDb, Batch, DbError, Generation, Kind, OnConflict, Upkeep, storage_key, store};
+use super::{
+    AutoDb, Batch, DbError, Generation, OnConflict, RecordKind, Upkeep, storage_key, store,
+};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,7 +29,7 @@ fn sample(number: u64) -> Sample {
 
 fn exported(db: &AutoDb) -> String {
     let mut out = Vec::new();
-    let (_, damaged) = db.export(&Kind::ALL, &mut out).expect("an export");
+    let (_, damaged) = db.export(&RecordKind::ALL, &mut out).expect("an export");
     assert!(damaged.is_empty(), "{damaged:?}");
     String::from_utf8(out).expect("text")
 }
@@ -36,28 +38,28 @@ fn exported(db: &AutoDb) -> String {
 fn records_come_back_with_their_generation() {
     let (directory, db) = scratch();
     assert_eq!(db.generation(), Generation(0));
-    let first = db.put(Kind::Evaluation, b"a", &sample(1)).unwrap();
-    let second = db.put(Kind::Workload, b"a", &sample(2)).unwrap();
+    let first = db.put(RecordKind::Evaluation, b"a", &sample(1)).unwrap();
+    let second = db.put(RecordKind::Workload, b"a", &sample(2)).unwrap();
     assert!(first < second && db.generation() == second);
     let path = db.path().to_path_buf();
     drop(db);
     let db = AutoDb::open_existing(&path).unwrap();
-    let stored = db.get::<Sample>(Kind::Evaluation, b"a").unwrap().unwrap();
+    let stored = db.get::<Sample>(RecordKind::Evaluation, b"a").unwrap().unwrap();
     assert_eq!((stored.generation, stored.value), (first, sample(1)));
-    assert_eq!(db.get::<Sample>(Kind::Cluster, b"a").unwrap(), None);
+    assert_eq!(db.get::<Sample>(RecordKind::Cluster, b"a").unwrap(), None);
     assert_eq!(db.generation(), second);
-    assert!(db.put(Kind::Evaluation, b"b", &sample(3)).unwrap() > second);
+    assert!(db.put(RecordKind::Evaluation, b"b", &sample(3)).unwrap() > second);
     drop(directory);
 }
 
 #[test]
 fn what_is_there_already_keeps_its_generation() {
     let (_directory, db) = scratch();
-    let first = db.put(Kind::Evaluation, b"a", &sample(1)).unwrap();
-    db.put(Kind::Evaluation, b"b", &sample(2)).unwrap();
-    assert_eq!(db.put(Kind::Evaluation, b"a", &sample(1)).unwrap(), first);
+    let first = db.put(RecordKind::Evaluation, b"a", &sample(1)).unwrap();
+    db.put(RecordKind::Evaluation, b"b", &sample(2)).unwrap();
+    assert_eq!(db.put(RecordKind::Evaluation, b"a", &sample(1)).unwrap(), first);
     assert_eq!(db.generation(), Generation(2));
-    assert_eq!(db.put(Kind::Evaluation, b"a", &sample(9)).unwrap(), Generation(3));
+    assert_eq!(db.put(RecordKind::Evaluation, b"a", &sample(9)).unwrap(), Generation(3));
 }
 
 #[test]
@@ -65,14 +67,14 @@ fn scans_are_in_order_and_keep_to_their_kind_and_prefix() {
     let (_directory, db) = scratch();
     let keys: Vec<String> = (0..300).map(|i| format!("{}/{i:03}", i % 3)).collect();
     let samples: Vec<Sample> = (0..300).map(sample).collect();
-    db.put_all(Kind::Search, keys.iter().zip(&samples)).unwrap();
-    db.put(Kind::Pruning, b"1/", &sample(0)).unwrap();
+    db.put_all(RecordKind::Search, keys.iter().zip(&samples)).unwrap();
+    db.put(RecordKind::Pruning, b"1/", &sample(0)).unwrap();
     let found: Vec<Vec<u8>> =
-        db.scan::<Sample>(Kind::Search).map(|record| record.unwrap().0).collect();
+        db.scan::<Sample>(RecordKind::Search).map(|record| record.unwrap().0).collect();
     let mut sorted = keys.clone();
     sorted.sort();
     assert!(found.iter().map(Vec::as_slice).eq(sorted.iter().map(String::as_bytes)));
-    assert_eq!(db.scan_prefix::<Sample>(Kind::Search, b"1/").count(), 100);
+    assert_eq!(db.scan_prefix::<Sample>(RecordKind::Search, b"1/").count(), 100);
 }
 
 #[test]
@@ -100,28 +102,28 @@ fn other_directories_are_left_alone() {
 fn keys_have_bounds() {
     let (_directory, db) = scratch();
     for key in [&b""[..], &[7; 513]] {
-        let error = db.put(Kind::Model, key, &1).unwrap_err();
+        let error = db.put(RecordKind::Model, key, &1).unwrap_err();
         assert!(matches!(error, DbError::Key { bytes, .. } if bytes == key.len()), "{error}");
     }
-    db.put(Kind::Model, &[7; 512], &1).unwrap();
+    db.put(RecordKind::Model, &[7; 512], &1).unwrap();
 }
 
 #[test]
 fn a_damaged_record_is_an_error_that_names_its_key() {
     let (_directory, mut db) = scratch();
-    db.put(Kind::Evaluation, b"good", &sample(1)).unwrap();
-    db.put(Kind::Evaluation, b"hurt", &sample(2)).unwrap();
-    let storage = storage_key(Kind::Evaluation, b"hurt");
+    db.put(RecordKind::Evaluation, b"good", &sample(1)).unwrap();
+    db.put(RecordKind::Evaluation, b"hurt", &sample(2)).unwrap();
+    let storage = storage_key(RecordKind::Evaluation, b"hurt");
     let mut bytes = db.store.get(&storage).unwrap().unwrap().to_vec();
     bytes[40] ^= 4;
     db.store.insert(storage, bytes).unwrap();
 
-    let error = db.get::<Sample>(Kind::Evaluation, b"hurt").unwrap_err();
+    let error = db.get::<Sample>(RecordKind::Evaluation, b"hurt").unwrap_err();
     assert!(error.to_string().starts_with("evaluation hurt: the record is damaged"), "{error}");
     let health = db.verify().unwrap();
-    assert_eq!(health.records[&Kind::Evaluation], 1);
+    assert_eq!(health.records[&RecordKind::Evaluation], 1);
     assert_eq!((health.damaged.len(), health.damaged[0].key.as_str()), (1, "hurt"));
-    let (count, damaged) = db.export(&Kind::ALL, &mut std::io::sink()).unwrap();
+    let (count, damaged) = db.export(&RecordKind::ALL, &mut std::io::sink()).unwrap();
     assert_eq!((count, damaged.len()), (1, 1));
 
     let refused = db.gc(Upkeep::default()).unwrap_err();
@@ -131,39 +133,42 @@ fn a_damaged_record_is_an_error_that_names_its_key() {
     assert_eq!((collected.kept, collected.damaged), (1, 1));
     assert_eq!(db.verify().unwrap().damaged, []);
     assert_eq!(db.generation(), Generation(2));
-    assert_eq!(db.get::<Sample>(Kind::Evaluation, b"good").unwrap().unwrap().value, sample(1));
+    assert_eq!(
+        db.get::<Sample>(RecordKind::Evaluation, b"good").unwrap().unwrap().value,
+        sample(1)
+    );
 }
 
 #[test]
 fn collecting_drops_results_of_other_epochs_only() {
     let (_directory, mut db) = scratch();
     let mut old = Batch::default();
-    old.put(Kind::Evaluation, b"old", &sample(1)).unwrap();
-    old.put(Kind::Search, b"old", &sample(2)).unwrap();
+    old.put(RecordKind::Evaluation, b"old", &sample(1)).unwrap();
+    old.put(RecordKind::Search, b"old", &sample(2)).unwrap();
     old.epoch = 0;
     db.commit(&old).unwrap();
-    db.put(Kind::Evaluation, b"new", &sample(3)).unwrap();
+    db.put(RecordKind::Evaluation, b"new", &sample(3)).unwrap();
     assert_eq!(db.verify().unwrap().outdated, 1);
     let keep = Upkeep { keep_outdated: true, ..Upkeep::default() };
     assert_eq!(db.gc(keep).unwrap().kept, 3);
     let collected = db.gc(Upkeep::default()).unwrap();
     assert_eq!((collected.kept, collected.outdated), (2, 1));
-    assert!(db.contains(Kind::Search, b"old").unwrap());
-    assert!(!db.contains(Kind::Evaluation, b"old").unwrap());
+    assert!(db.contains(RecordKind::Search, b"old").unwrap());
+    assert!(!db.contains(RecordKind::Evaluation, b"old").unwrap());
     // What was collected is open, and goes on.
-    assert_eq!(db.put(Kind::Run, b"x", &1).unwrap(), Generation(4));
+    assert_eq!(db.put(RecordKind::Run, b"x", &1).unwrap(), Generation(4));
 }
 
 #[test]
 fn a_swap_cut_short_is_finished_at_the_next_opening() {
     let (_directory, db) = scratch();
-    db.put(Kind::Model, b"m", &1).unwrap();
+    db.put(RecordKind::Model, b"m", &1).unwrap();
     let path = db.path().to_path_buf();
     drop(db);
     let (now, next, old) = (path.join("store"), path.join("store.new"), path.join("store.old"));
     let read = || {
         let db = AutoDb::open(&path).unwrap();
-        assert_eq!(db.get::<u32>(Kind::Model, b"m").unwrap().unwrap().value, 1);
+        assert_eq!(db.get::<u32>(RecordKind::Model, b"m").unwrap().unwrap().value, 1);
         assert!(!next.exists() && !old.exists() && now.exists());
     };
     // A new store that was never complete.
@@ -182,16 +187,17 @@ fn a_swap_cut_short_is_finished_at_the_next_opening() {
 #[test]
 fn an_import_refuses_keeps_or_replaces() {
     let (_directory, source) = scratch();
-    source.put(Kind::Model, b"same", &1).unwrap();
-    source.put(Kind::Model, b"other", &1).unwrap();
-    source.put(Kind::Model, b"new", &1).unwrap();
+    source.put(RecordKind::Model, b"same", &1).unwrap();
+    source.put(RecordKind::Model, b"other", &1).unwrap();
+    source.put(RecordKind::Model, b"new", &1).unwrap();
     let text = exported(&source);
     let (_directory, target) = scratch();
-    target.put(Kind::Model, b"same", &1).unwrap();
-    target.put(Kind::Model, b"other", &2).unwrap();
-    let value = |db: &AutoDb, key: &[u8]| db.get::<u32>(Kind::Model, key).unwrap().map(|s| s.value);
+    target.put(RecordKind::Model, b"same", &1).unwrap();
+    target.put(RecordKind::Model, b"other", &2).unwrap();
+    let value =
+        |db: &AutoDb, key: &[u8]| db.get::<u32>(RecordKind::Model, key).unwrap().map(|s| s.value);
     let error = target.import(&mut text.as_bytes(), OnConflict::Refuse).unwrap_err();
-    assert!(matches!(error, DbError::Conflict { kind: Kind::Model, .. }), "{error}");
+    assert!(matches!(error, DbError::Conflict { kind: RecordKind::Model, .. }), "{error}");
     assert_eq!(value(&target, b"new"), None);
     let kept = target.import(&mut text.as_bytes(), OnConflict::Keep).unwrap();
     assert_eq!((kept.added, kept.same, kept.kept, kept.replaced), (1, 1, 1, 0));
@@ -267,7 +273,8 @@ fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
     let key = |i: u64| *crate::digest::Digester::new("test").number("i", i).finish().as_bytes();
     for start in (0..100_000).step_by(10_000) {
         let records: Vec<_> = (start..start + 10_000).map(|i| (key(i), sample(i))).collect();
-        db.put_all(Kind::Evaluation, records.iter().map(|(key, value)| (key, value))).unwrap();
+        db.put_all(RecordKind::Evaluation, records.iter().map(|(key, value)| (key, value)))
+            .unwrap();
     }
     let path = db.path().to_path_buf();
     drop(db);
@@ -276,7 +283,7 @@ fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
         .map(|i| {
             let i = i * 49;
             let began = Instant::now();
-            let found = db.get::<Sample>(Kind::Evaluation, &key(i)).unwrap().unwrap();
+            let found = db.get::<Sample>(RecordKind::Evaluation, &key(i)).unwrap().unwrap();
             let took = began.elapsed();
             assert_eq!(found.value, sample(i));
             took
@@ -292,7 +299,7 @@ fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
 fn lost_records_are_an_error_and_not_an_older_autodb() {
     let (_directory, db) = scratch();
     let samples: Vec<Sample> = (0..400).map(sample).collect();
-    db.put_all(Kind::Run, samples.iter().map(|one| (&one.name, one))).unwrap();
+    db.put_all(RecordKind::Run, samples.iter().map(|one| (&one.name, one))).unwrap();
     let path = db.path().to_path_buf();
     drop(db);
     // sled takes a damaged log for a shorter one.
@@ -310,15 +317,15 @@ fn lost_records_are_an_error_and_not_an_older_autodb() {
 
 #[derive(Clone, Debug)]
 enum Action {
-    Put(Kind, u8, f64),
+    Put(RecordKind, u8, f64),
     PutAll(Vec<(u8, f64)>),
-    Remove(Kind, u8),
+    Remove(RecordKind, u8),
     Reopen,
     Collect,
 }
 
 fn action() -> impl Strategy<Value = Action> {
-    let kind = prop::sample::select(Kind::ALL.to_vec());
+    let kind = prop::sample::select(RecordKind::ALL.to_vec());
     let value = prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL;
     prop_oneof![
         6 => (kind.clone(), 0u8..12, value).prop_map(|(kind, key, value)| Action::Put(kind, key, value)),
@@ -336,7 +343,7 @@ proptest! {
     #[test]
     fn an_autodb_is_a_map_and_its_export_is_lossless(actions in prop::collection::vec(action(), 1..60)) {
         let (_directory, mut db) = scratch();
-        let mut model: BTreeMap<(Kind, Vec<u8>), f64> = BTreeMap::new();
+        let mut model: BTreeMap<(RecordKind, Vec<u8>), f64> = BTreeMap::new();
         for action in actions {
             let before = db.generation();
             match action {
@@ -345,8 +352,8 @@ proptest! {
                     model.insert((kind, vec![key]), value);
                 }
                 Action::PutAll(records) => {
-                    db.put_all(Kind::Model, records.iter().map(|(key, value)| ([*key], value))).unwrap();
-                    model.extend(records.into_iter().map(|(key, value)| ((Kind::Model, vec![key]), value)));
+                    db.put_all(RecordKind::Model, records.iter().map(|(key, value)| ([*key], value))).unwrap();
+                    model.extend(records.into_iter().map(|(key, value)| ((RecordKind::Model, vec![key]), value)));
                 }
                 Action::Remove(kind, key) => {
                     let mut batch = Batch::default();
@@ -365,7 +372,7 @@ proptest! {
         }
         let mut found = BTreeMap::new();
         let mut generations = std::collections::BTreeSet::new();
-        for kind in Kind::ALL {
+        for kind in RecordKind::ALL {
             for record in db.scan::<f64>(kind) {
                 let (key, stored) = record.unwrap();
                 prop_assert!(stored.generation <= db.generation());
@@ -373,7 +380,7 @@ proptest! {
                 found.insert((kind, key), stored.value);
             }
         }
-        let bits = |map: &BTreeMap<(Kind, Vec<u8>), f64>| -> Vec<_> {
+        let bits = |map: &BTreeMap<(RecordKind, Vec<u8>), f64>| -> Vec<_> {
             map.iter().map(|(key, value)| (key.clone(), value.to_bits())).collect()
         };
         prop_assert_eq!(bits(&found), bits(&model));

@@ -1,6 +1,6 @@
 //! Looking after an AutoDB: verifying every record, and leaving out what nobody needs.
 
-use super::{AutoDb, DbError, Kind, envelope, kind, schema, store};
+use super::{AutoDb, DbError, RecordKind, envelope, kind, schema, store};
 use crate::memory::key::RESULTS_EPOCH;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ pub struct Damage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Health {
     /// Sound records of each kind.
-    pub records: BTreeMap<Kind, u64>,
+    pub records: BTreeMap<RecordKind, u64>,
     /// Bytes of their values.
-    pub bytes: BTreeMap<Kind, u64>,
+    pub bytes: BTreeMap<RecordKind, u64>,
     /// Sound evaluations from another results epoch.
     pub outdated: u64,
     /// Records that cannot be read.
@@ -57,8 +57,8 @@ pub struct Collected {
 const COPIED_AT_ONCE: u64 = 4096;
 
 /// Whether results decide the record: what the simulator answered, or what was concluded from it.
-fn is_result(kind: Kind) -> bool {
-    matches!(kind, Kind::Evaluation | Kind::Pruning)
+fn is_result(kind: RecordKind) -> bool {
+    matches!(kind, RecordKind::Evaluation | RecordKind::Pruning)
 }
 
 impl AutoDb {
@@ -146,9 +146,12 @@ impl AutoDb {
 }
 
 /// A stored record, or what is wrong with it.
-fn judge<'a>(storage: &[u8], bytes: &'a [u8]) -> Result<(Kind, envelope::Opened<'a>), Damage> {
+fn judge<'a>(
+    storage: &[u8],
+    bytes: &'a [u8],
+) -> Result<(RecordKind, envelope::Opened<'a>), Damage> {
     let (code, key) = storage.split_first().map_or((0, &[][..]), |(code, key)| (*code, key));
-    let found = Kind::of_code(code);
+    let found = RecordKind::of_code(code);
     let damage = |reason: String| Damage {
         kind: found.map_or_else(|| format!("kind {code}"), |kind| kind.to_string()),
         key: kind::key_text(key),
