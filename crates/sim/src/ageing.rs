@@ -1,34 +1,40 @@
-//! Wear in time: reads that must be repeated, and array times that change with the erases of a block.
+//! Wear in time: reads that must be repeated, and array times that change with the erases of a
+//! block.
 //!
-//! An attempt to read a page of a block with e erases fails with p = p0 + p1 e / 1000; it is repeated until it
-//! succeeds or the repetitions are used up. How often a page is read again is decided by the seed, its place
-//! and the erases of its block: a weak page stays weak until its block is erased. Each attempt takes the array
-//! read time. A time t becomes t (1 + g e / 1000), at least a tenth of t and at most a quarter of an hour.
+//! An attempt to read a page of a block with e erases fails with the chance p = p0 + p1 e / 1000.
+//! It is repeated until it succeeds or the repetitions are used up. How often a page is read again
+//! is decided by the seed, its place and the erases of its block: a weak page stays weak until its
+//! block is erased. Each attempt takes the array read time. A time t becomes t (1 + g e / 1000),
+//! but at least a tenth of t and at most a quarter of an hour.
 //!
-//! Left out: the commands that shift the read voltage (well below a microsecond each), the time error correction
-//! takes, retention and read disturb.
+//! Left out: the commands that shift the read voltage (well below a microsecond each), the time
+//! that error correction takes, data retention, read disturb.
 
 use crate::energy::Work;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{DeviceConfig, Nanos, split_mix};
 
-/// The least share of a time that wear leaves of it.
+/// The smallest share of a time that wear leaves of it.
 const LEAST: f64 = 0.1;
-/// The longest operation, as long as the longest a configuration may state.
+/// The longest operation, in nanoseconds: as long as the longest that a configuration may state.
 const LONGEST_NS: u64 = 999_999_999_999;
 
+/// How the drive ages.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Ageing {
     seed: u64,
+    /// The chance that reading a page of a new block fails.
     retry: f64,
+    /// How much that chance grows with each erase.
     retry_per_cycle: f64,
+    /// Repetitions of a read, at most.
     retries_max: u32,
-    /// Of reads, programs, erases.
+    /// The share by which reads, programs and erases become longer with each erase.
     growth_per_cycle: [f64; 3],
 }
 
 impl Ageing {
-    /// `None` where nothing ages.
+    /// How a drive ages; `None` if nothing in it does.
     pub fn new(config: &DeviceConfig) -> Option<Self> {
         let ageing = &config.ageing;
         let growth = [
@@ -50,7 +56,8 @@ impl Ageing {
         })
     }
 
-    /// The time of one operation on a block that has been erased so often.
+    /// The time of an operation on a block with a number of erases. `fresh` is the time on a new
+    /// block.
     pub fn time(&self, work: Work, fresh: Nanos, erases: u32) -> Nanos {
         let growth = self.growth_per_cycle[match work {
             Work::Read => 0,
@@ -61,7 +68,7 @@ impl Ageing {
         Nanos(((fresh.0 as f64 * factor).round() as u64).min(LONGEST_NS))
     }
 
-    /// The time of a read that is repeated.
+    /// The time of a read with repetitions.
     pub fn repeated(once: Nanos, retries: u32) -> Nanos {
         Nanos((once.0 * (1 + u64::from(retries))).min(LONGEST_NS))
     }

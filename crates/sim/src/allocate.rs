@@ -1,10 +1,11 @@
-//! What a channel allocator needs of a running drive: what each tenant asks for, and other places for a tenant.
+//! What a channel allocator needs of a running drive: what each tenant asks for, and a way to give
+//! a tenant other planes.
 //!
-//! Counters only grow, so the features of a period are a difference of two looks ([`Demand::since`]) and
-//! nothing has to be reset; a request costs a few additions, and on a drive with one tenant nothing. A switch
-//! is made between two events ([`Simulator::run_in_intervals`] stops there): what is under way goes on to
-//! where it was going, what is placed later goes to the new places, and data move when they are rewritten or
-//! collected.
+//! Counters only grow. So the demand of a period is the difference of two readings
+//! ([`Demand::since`]), and nothing has to be reset. A request costs a few additions; on a drive
+//! with one tenant nothing. A switch happens between two events ([`Simulator::run_in_intervals`]
+//! stops there). What is under way goes on to where it was going, what is placed later goes to the
+//! new planes, and data move when they are rewritten or collected.
 
 use crate::run::Simulator;
 use crate::simulator::Core;
@@ -22,7 +23,7 @@ pub struct Demand {
     pub reads: u64,
     /// Write requests.
     pub writes: u64,
-    /// Flash pages that the reads touch, cached or not.
+    /// Flash pages that the reads touch, whether or not the data cache holds them.
     pub read_pages: u64,
     /// Flash pages that the writes touch.
     pub written_pages: u64,
@@ -38,7 +39,7 @@ impl std::ops::AddAssign for Demand {
 }
 
 impl Demand {
-    /// Counts a request of so many flash pages. Trims and flushes ask for no page.
+    /// Counts a request that touches `pages` flash pages. Trims and flushes are not counted.
     #[inline]
     pub fn count(&mut self, op: Op, pages: u64) {
         let (requests, all_pages) = match op {
@@ -50,7 +51,7 @@ impl Demand {
         *all_pages += pages;
     }
 
-    /// What was asked for after an earlier look.
+    /// What was asked for after an earlier reading.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -68,7 +69,7 @@ impl Demand {
 }
 
 impl Core {
-    /// Pages that a stretch of a tenant's sectors touches.
+    /// Flash pages that a range of a tenant's sectors touches.
     #[inline]
     pub(crate) fn pages_touched(&self, lba: Sectors, sectors: u32) -> u64 {
         let Range { start, end } = lba.0..lba.0 + u64::from(sectors.max(1));
@@ -77,21 +78,21 @@ impl Core {
 }
 
 impl Simulator {
-    /// What each tenant has asked for since the start; nothing on a drive with one tenant, which shares with
-    /// nobody.
+    /// What each tenant has asked for since the start. Empty on a drive with one tenant, which
+    /// shares with nobody.
     pub fn demands(&self) -> impl Iterator<Item = Demand> + '_ {
         self.core.stats.shares.iter().map(|share| share.demand)
     }
 
-    /// Binds a tenant to other places from now on, as a writer or a reader (see
-    /// `mapping.allocation = "hybrid"`). Data stay where they are until they are rewritten or collected, and the
-    /// tenant sees as much as before.
+    /// Gives a tenant other planes from now on, and tells hybrid allocation whether it is a writer
+    /// (`mapping.allocation = "hybrid"`). Data stay where they are until they are rewritten or
+    /// collected, and the tenant's address space keeps its size.
     ///
     /// # Errors
-    /// There is no such place.
+    /// The drive has no such plane.
     ///
     /// # Panics
-    /// If the drive has no such tenant.
+    /// The drive has no such tenant.
     pub fn bind(&mut self, tenant: usize, places: &Places, writer: bool) -> Result<(), SimError> {
         Ok(self.core.ftl.bind(tenant, &TenantSpec { places: places.clone(), writer })?)
     }

@@ -1,4 +1,5 @@
-//! What happens on channels and in dies: ends of commands, array operations and data transfers.
+//! What happens on channels and in dies: the ends of commands, of array operations and of data
+//! transfers. Copyback and suspension are here, too.
 
 use crate::energy::Work;
 use crate::flash::{DieState, Suspended, Transfer};
@@ -20,7 +21,8 @@ impl Core {
                 self.flash.channels[channel].current = None;
             }
             Some(Transfer::Data(tx)) => {
-                // The host may send more work before the channel is free: it waits until it is.
+                // The host may send more work before the channel counts as free: that work waits
+                // until it does.
                 self.data_arrived(tx);
                 self.flash.channels[channel].current = None;
             }
@@ -29,8 +31,8 @@ impl Core {
         self.next_transfer(channel);
     }
 
-    /// A free channel takes programs of kept pages first, then read data (mapping, host, collection), then
-    /// commands.
+    /// Gives a free channel its next work: programs of kept pages first, then data that were read
+    /// (translation pages, host reads, collection), then commands.
     fn next_transfer(&mut self, channel: usize) {
         if let Some(die) = self.flash.channels[channel].copybacks.pop_front() {
             self.start_command(channel, die);
@@ -70,7 +72,7 @@ impl Core {
                 }
             }
             _ => {
-                // Told while the die still counts as taken: what this sets free must neither use it nor
+                // The die still counts as taken: what this sets free must neither use it nor
                 // interrupt it.
                 self.flash.dies[die as usize].state = DieState::DataOut;
                 let mut at = list;
@@ -87,8 +89,9 @@ impl Core {
         self.try_channel(channel as u32);
     }
 
-    /// Copyback: pages read for moves stay in the die until it can program them. Returns the others. A die
-    /// that has an operation to resume needs its registers for that and keeps nothing.
+    /// Copyback: pages that were read for moves stay in the die until it can program them. Returns
+    /// the other pages. A die that has an operation to resume needs its registers for that and
+    /// keeps nothing.
     fn keep_moves(&mut self, die: u32) -> u32 {
         let list = self.flash.dies[die as usize].txs;
         if self.flash.dies[die as usize].suspended.is_some() {
@@ -103,7 +106,7 @@ impl Core {
         others
     }
 
-    /// Splits a list in two, each in the old order.
+    /// Splits a list in two; both keep the old order.
     fn partition(&mut self, list: u32, first: impl Fn(&Tx) -> bool) -> (u32, u32) {
         let (mut heads, mut tails) = ([NIL; 2], [NIL; 2]);
         let mut at = list;
@@ -120,7 +123,8 @@ impl Core {
         (heads[0], heads[1])
     }
 
-    /// Programs kept pages, as one command those that go to the same offset; the others follow it.
+    /// Copyback: programs those kept pages that go to the same offset, in one command. The others
+    /// follow it.
     fn program_kept(&mut self, unit: u32, die: u32) {
         let kept = self.flash.dies[die as usize].kept;
         let page = self.txs[kept].page;
@@ -154,6 +158,7 @@ impl Core {
     }
 
     // Always: the second caller is rare, and the first one's is the hottest path there is.
+    /// Sends the data of pages that were read over the channel, or lets them wait for it.
     #[inline(always)]
     pub(crate) fn data_ready(&mut self, channel: usize, list: u32) {
         let lane = match self.txs[list].class {
@@ -173,7 +178,7 @@ impl Core {
         }
     }
 
-    /// One page has left its die.
+    /// The data of one page have left their die.
     fn data_arrived(&mut self, tx: u32) {
         let unit = self.txs[tx].unit;
         let die = self.flash.units[unit as usize].first_die + u32::from(self.txs[tx].die);
@@ -189,7 +194,7 @@ impl Core {
         }
     }
 
-    /// The head of a list without one of its transactions.
+    /// Takes a transaction out of a list. Returns the new head.
     pub(crate) fn unlinked(&mut self, head: u32, tx: u32) -> u32 {
         let next = self.txs[tx].next;
         if head == tx {
@@ -203,6 +208,8 @@ impl Core {
         head
     }
 
+    /// Gives a die that is done its next work: the operation that it put aside, or pages that it
+    /// kept. Otherwise it is idle.
     pub(crate) fn free_die(&mut self, unit: u32, die: u32) {
         let now = self.events.now();
         let record = &mut self.flash.dies[die as usize];
@@ -223,7 +230,7 @@ impl Core {
         self.flash.free_die(unit);
     }
 
-    /// Whether a unit that is busy may be interrupted for a command. Only units of one die are.
+    /// Whether a busy unit may be interrupted for a command. Only units of one die can be.
     pub(crate) fn may_suspend(&self, unit: u32, first: (Class, u8)) -> bool {
         let record = &self.flash.units[unit as usize];
         let die = &self.flash.dies[record.first_die as usize];
@@ -259,7 +266,7 @@ impl Core {
         }
     }
 
-    /// Puts the running operation of a die aside, if there is one; the time that takes.
+    /// Puts the running operation of a die aside, if there is one. Returns how long that takes.
     pub(crate) fn suspend_for(&mut self, unit: u32, die: u32) -> Nanos {
         let now = self.events.now();
         let record = &mut self.flash.dies[die as usize];

@@ -1,16 +1,18 @@
-//! Cache commands of a die with two registers (ONFI read cache and page cache program).
+//! Cache commands of a die with two registers: ONFI read cache and page cache program.
 //!
-//! Cache read: when the array has read a page, its data go to the cache register and the array reads the next page
-//! while they leave over the channel. The next read's command goes before the data, or nothing would overlap. If
-//! the array is done first, its data wait in the page register. While data are in the cache register the die takes
-//! reads only. A die that has a suspended operation does without, for that needs a register.
+//! Cache read: when the array has read a page, the data go to the cache register, and the array
+//! reads the next page while they leave over the channel. The command of the next read goes over
+//! the channel before the data, or nothing would overlap. If the array is done first, its data wait
+//! in the page register. While data are in the cache register, the die takes reads only. A die with
+//! a suspended operation has no register to spare and does without.
 //!
-//! Cache program: while the array programs, the channel brings the data of one more program, which begins when the
-//! first has ended and the data are there. Reads go first: nothing is loaded while reads wait for the die, and
-//! a die with a loaded program is not suspended, for its registers are full.
+//! Cache program: while the array programs, the channel brings the data of one more program. That
+//! program begins when the first one has ended and the data are there. Reads go first: nothing is
+//! loaded while reads wait for the die. A die with a loaded program is not suspended, since its
+//! registers are full.
 //!
-//! Moving a page between the registers makes the array start later by `flash.cache_busy_ns`. Only units of one
-//! die use cache commands (`compat.chip_idle_batches` has none).
+//! Moving a page from one register to the other delays the array by `flash.cache_busy_ns`. Only
+//! units of one die use cache commands, so `compat.chip_idle_batches` has none.
 
 use crate::ageing::Ageing;
 use crate::energy::Work;
@@ -20,7 +22,7 @@ use crate::tx::{Class, NIL};
 use ssdtune_model::Nanos;
 
 impl Core {
-    /// Whether a unit may take nothing but reads, because its cache register holds the data of one.
+    /// Whether a unit may take nothing but reads, because its cache register holds data.
     #[inline]
     pub(crate) fn keeps_to_reads(&self, unit: u32) -> bool {
         self.switches.cache_read && {
@@ -37,7 +39,8 @@ impl Core {
         }
     }
 
-    /// Data leave the page register, so the array is free for the next read.
+    /// Moves data from the page register to the cache register, so that the array is free for the
+    /// next read.
     fn pass_to_cache(&mut self, unit: u32, die: u32) {
         let record = &mut self.flash.dies[die as usize];
         let list = std::mem::replace(&mut record.txs, NIL);
@@ -52,12 +55,13 @@ impl Core {
         self.data_ready(channel, list);
     }
 
-    /// Gives a unit its next read if it is idle and one waits.
+    /// Gives a unit its next read if it is idle and a read waits.
     fn next_cached_read(&mut self, unit: u32) -> bool {
         self.flash.units[unit as usize].busy_dies == 0 && self.serve_reads(unit, true)
     }
 
-    /// A free channel carries the next read command for a die whose last data wait for it.
+    /// Uses a free channel for the next read command of a die whose last data wait for the channel.
+    /// Returns whether there was one.
     #[inline(never)]
     pub(crate) fn serve_cached(&mut self, channel: usize) -> bool {
         while let Some(unit) = self.flash.channels[channel].cached.pop_front() {
@@ -69,7 +73,7 @@ impl Core {
         false
     }
 
-    /// One page has left the cache register of a die.
+    /// The data of one page have left the cache register of a die.
     #[inline(never)]
     pub(crate) fn cached_data_arrived(&mut self, unit: u32, die: u32, tx: u32) {
         let left = self.unlinked(self.flash.dies[die as usize].out, tx);
@@ -97,7 +101,7 @@ impl Core {
             && reads.iter().all(|&class| record.waiting[class as usize] == 0)
     }
 
-    /// Sends the command and the data of a program to a die that programs; the channel is free.
+    /// Sends the command and the data of a program to a die that programs. The channel is free.
     #[inline(never)]
     pub(crate) fn load(&mut self, die: u32, txs: u32, class: Class, planes: u32, command: Nanos) {
         let now = self.events.now();
@@ -116,7 +120,7 @@ impl Core {
         bus.unheard = Some(self.events.key(at, now, bus.server));
     }
 
-    /// The array has programmed: it goes on with what was loaded, if there is anything.
+    /// The array has programmed: it goes on with the loaded program. Returns whether there is one.
     #[inline(never)]
     pub(crate) fn start_loaded(&mut self, die: u32) -> bool {
         let record = &mut self.flash.dies[die as usize];
@@ -129,8 +133,8 @@ impl Core {
         true
     }
 
-    /// The time of an array operation, the longest of its planes, and the repetitions of its reads, where either
-    /// depends on more than the page type.
+    /// The time of an array operation, and the repetitions of its reads, if either depends on more
+    /// than the page type. The slowest plane decides the time.
     #[cold]
     pub(crate) fn varied(
         &mut self,
@@ -155,6 +159,7 @@ impl Core {
         (takes, repeated)
     }
 
+    /// The time and the repetitions by the wear of the blocks.
     fn aged(&mut self, first: u32, work: Work, fresh: Nanos, kind: usize) -> (Nanos, u32) {
         let Some(ageing) = &self.ageing else { return (fresh, 0) };
         let (mut longest, mut repeated) = (Nanos::ZERO, 0);

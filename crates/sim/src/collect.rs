@@ -1,6 +1,6 @@
-//! Garbage collection and wear levelling in time: a victim's pages are read, programmed elsewhere in the
-//! plane, and then the block is erased. What is moved and when it takes effect is the FTL's; what waits for
-//! what is decided here.
+//! Garbage collection and wear levelling in time. The pages of a victim are read, programmed
+//! elsewhere in the plane, and then the block is erased. What is moved and when that takes effect
+//! is decided by the FTL; what waits for what is decided here.
 
 use crate::simulator::Core;
 use crate::tx::{Class, NIL, Purpose, Tx};
@@ -8,25 +8,27 @@ use serde::{Deserialize, Serialize};
 use ssdtune_ftl::BlockRef;
 use ssdtune_model::PlaneId;
 
-/// A victim on its way to the free pool.
+/// A victim on its way to the pool of free blocks.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Job {
     victim: BlockRef,
-    /// Pages not moved yet.
+    /// Pages that have not been moved yet.
     left: u32,
+    /// The transaction that erases it.
     erase: u32,
-    /// To level wear, not to win space.
+    /// It is collected to level wear, not to win space.
     for_wear: bool,
 }
 
 impl Core {
-    /// Starts collecting a victim if the plane needs it.
+    /// Starts to collect a victim of a plane, if the plane needs it.
     pub(crate) fn collect(&mut self, plane: PlaneId) {
         if let Some(victim) = self.ftl.next_victim(plane) {
             self.start_job(victim, false);
         }
     }
 
+    /// Starts to move the pages of a victim.
     fn start_job(&mut self, victim: BlockRef, for_wear: bool) {
         let entry = self.ftl.entry(0, 0);
         let mut pages = std::mem::take(&mut self.victim_pages);
@@ -54,7 +56,7 @@ impl Core {
         pages.clear();
         self.victim_pages = pages;
         self.staged.push(erase);
-        self.schedule_unless_open();
+        self.schedule_unless_deferred();
     }
 
     /// A page of a victim was read: it gets its new place, unless the host has overwritten it.
@@ -73,11 +75,11 @@ impl Core {
         record.address = from.to_bits();
         self.set_address(tx, placed.phys);
         self.staged.push(tx);
-        self.schedule_unless_open();
+        self.schedule_unless_deferred();
         self.after_placing(placed);
     }
 
-    /// A page of a victim has a new place, or needs none.
+    /// Counts a page of a victim that has a new place, or needs none.
     fn count_move(&mut self, tx: u32, job: u32, placed: bool) {
         let tenant = usize::from(self.txs[tx].tenant);
         let for_wear = u64::from(placed && self.jobs[job].for_wear);
@@ -87,7 +89,7 @@ impl Core {
         }
     }
 
-    /// A moved page is programmed.
+    /// A moved page has been programmed.
     pub(crate) fn move_written(&mut self, tx: u32) {
         let record = &self.txs[tx];
         let (from, to, job) =
@@ -103,6 +105,7 @@ impl Core {
         self.moved(job);
     }
 
+    /// One page of a victim less to move. The erase may start when none is left.
     fn moved(&mut self, job: u32) {
         self.jobs[job].left -= 1;
         if self.jobs[job].left == 0 {
@@ -111,7 +114,7 @@ impl Core {
         }
     }
 
-    /// A victim is erased.
+    /// A victim has been erased.
     pub(crate) fn erased(&mut self, tx: u32) {
         let job = self.txs[tx].link;
         let victim = self.jobs[job].victim;
@@ -129,8 +132,8 @@ impl Core {
         }
     }
 
-    /// Copyback: the pages a die has just read go to their new places without leaving it. Returns the head
-    /// of those that are still wanted.
+    /// Copyback: gives the pages that a die has just read their new places in the same plane.
+    /// Returns the list of those that are still valid.
     pub(crate) fn copy_back(&mut self, list: u32) -> u32 {
         let (mut head, mut last) = (NIL, NIL);
         let mut at = list;

@@ -1,30 +1,39 @@
-//! The DRAM data cache: page slots in order of use, found through their page-table entries.
+//! The DRAM data cache: slots for pages, in the order of their last use. A page's slot is found
+//! through its page-table entry.
 //!
-//! A mark of a page-table entry is one of: nothing; the slot that holds the page; the destage epoch in which
-//! the page was last written. A page written for the first time since its epoch began goes to flash at once
-//! (most such pages are cold); one that is written again stays until it is evicted. An epoch ends at the
-//! first write after each second of simulated time, tenant by tenant.
+//! The mark in a page-table entry is one of three: nothing; the slot that holds the page; or the
+//! epoch in which the page was last written. A page that is written for the first time in an epoch
+//! goes to flash at once, since most such pages are cold. A page that is written again in the same
+//! epoch stays in the cache until it is pushed out. An epoch ends with the first write after each
+//! second of simulated time, tenant by tenant.
 
 use crate::tx::NIL;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{CacheMark, EntryRef, prefetch};
 use ssdtune_model::Nanos;
 
+/// How the page in a slot compares with flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SlotState {
+    /// Flash holds the same.
     Clean,
+    /// Flash holds older data.
     Dirty,
-    /// Dirty, and a copy is on its way to flash.
+    /// Flash holds older data, and a copy of the page is on its way there.
     WritingBack,
 }
 
+/// A cached page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Slot {
     pub entry: EntryRef,
+    /// The logical page, in its tenant's address space.
     pub lpn: u64,
+    /// Sectors that the cache holds.
     pub mask: u64,
+    /// When its newest data were in the drive.
     pub stamp: Nanos,
-    /// The mark to leave behind.
+    /// The mark that the page's entry gets when the page leaves the cache.
     pub mark: CacheMark,
     newer: u32,
     older: u32,
@@ -32,17 +41,21 @@ pub(crate) struct Slot {
     pub state: SlotState,
 }
 
+/// The bit that tells the mark of a slot from that of an epoch.
 const IS_SLOT: u32 = 1 << 27;
 
-/// A mark, read.
+/// What a [`CacheMark`] means to the data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
+    /// Nothing is known of the page.
     Nothing,
+    /// The page is in this slot.
     Slot(u32),
-    /// Written in this epoch (numbered from 1).
+    /// The page is not cached. It was last written in this epoch, counted from 1.
     Written(u32),
 }
 
+/// What a mark means.
 pub(crate) fn read_mark(mark: CacheMark) -> Mark {
     match mark.0 {
         0 => Mark::Nothing,
@@ -51,15 +64,17 @@ pub(crate) fn read_mark(mark: CacheMark) -> Mark {
     }
 }
 
+/// The mark of a page in a slot.
 pub(crate) fn slot_mark(slot: u32) -> CacheMark {
     CacheMark(slot | IS_SLOT)
 }
 
+/// The mark of a page that was written in an epoch.
 pub(crate) fn epoch_mark(epoch: u32) -> CacheMark {
     CacheMark(epoch % IS_SLOT)
 }
 
-/// One cache: of all tenants, or of one.
+/// The data cache of one tenant, or of all tenants together.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct DataCache {
     capacity: usize,
@@ -70,17 +85,19 @@ pub(crate) struct DataCache {
 }
 
 impl DataCache {
+    /// A cache for a number of pages, at least one.
     pub fn new(pages: u64) -> Self {
-        // A mark has room for this many; 2^27 pages of 4 KiB are 512 GiB of DRAM.
+        // A mark can number this many slots; 2^27 pages of 4 KiB are 512 GiB of DRAM.
         let capacity = pages.clamp(1, u64::from(IS_SLOT) - 1) as usize;
         Self { capacity, slots: Vec::new(), free: Vec::new(), newest: NIL, oldest: NIL }
     }
 
+    /// Whether a page must leave before another one can enter.
     pub fn is_full(&self) -> bool {
         self.len() >= self.capacity
     }
 
-    /// Pages held.
+    /// Pages in the cache.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -90,7 +107,7 @@ impl DataCache {
         &self.slots[slot as usize]
     }
 
-    /// Asks for the cache line of a slot.
+    /// Prefetches the cache line of a slot.
     #[inline]
     pub fn prefetch_slot(&self, slot: u32) {
         prefetch(&self.slots[slot as usize]);
@@ -124,7 +141,7 @@ impl DataCache {
         self.newest = slot;
     }
 
-    /// Used just now.
+    /// Makes a page the one used last.
     #[inline]
     pub fn touch(&mut self, slot: u32) {
         if self.newest != slot {
@@ -133,7 +150,7 @@ impl DataCache {
         }
     }
 
-    /// A new slot; there is room.
+    /// Adds a page. There is room.
     pub fn insert(&mut self, mut slot: Slot) -> u32 {
         debug_assert!(!self.is_full());
         slot.newer = NIL;
@@ -152,18 +169,18 @@ impl DataCache {
         index
     }
 
-    /// Forgets a slot; its record stays readable until the next insertion.
+    /// Removes a page. Its record can be read until the next insertion.
     pub fn remove(&mut self, slot: u32) {
         self.unlink(slot);
         self.free.push(slot);
     }
 
-    /// The slot used longest ago.
+    /// The page used longest ago.
     pub fn oldest(&self) -> Option<u32> {
         (self.oldest != NIL).then_some(self.oldest)
     }
 
-    /// All slots, oldest first.
+    /// All slots in use, the one used longest ago first.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let mut at = self.oldest;
         std::iter::from_fn(move || {
@@ -177,6 +194,7 @@ impl DataCache {
 }
 
 impl Slot {
+    /// A dirty page.
     pub fn new(entry: EntryRef, tenant: u16, lpn: u64, mask: u64, stamp: Nanos) -> Self {
         Self {
             entry,

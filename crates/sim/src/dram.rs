@@ -1,4 +1,7 @@
-//! The DRAM.
+//! The DRAM channel: it serves one access at a time.
+//!
+//! Accesses are served in the order of arrival. If tenants do not share the data cache, they take
+//! turns, so that none waits for all accesses of another.
 
 use crate::simulator::Core;
 use serde::{Deserialize, Serialize};
@@ -6,22 +9,24 @@ use ssdtune_model::Nanos;
 use ssdtune_trace::Op;
 use std::collections::VecDeque;
 
-/// What the DRAM channel does.
+/// What an access to the DRAM is for.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum DramAccess {
-    /// Sectors of a request, read or written.
+    /// Data of a request, read or written: the request, and the number of sectors.
     Request(u32, u32),
-    /// Pages on their way out of the cache.
+    /// Pages that leave the data cache: the transactions that will write them to flash.
     Evictions(Vec<u32>),
-    /// A page on its way in.
+    /// A page that was read from flash enters the data cache.
     Fill,
 }
 
-/// The DRAM channel: one access at a time, in order of arrival, tenants in turn where they do not share.
+/// The channel and the accesses that wait for it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct DramChannel {
+    /// One queue for each part of the data cache. Each access stands with the time it takes.
     queues: Vec<VecDeque<(Nanos, DramAccess)>>,
     current: Option<DramAccess>,
+    /// The queue that was served last.
     turn: usize,
 }
 
@@ -32,6 +37,7 @@ impl DramChannel {
 }
 
 impl Core {
+    /// Starts an access, or queues it behind others.
     pub(crate) fn dram_access(&mut self, tenant: u16, sectors: u32, access: DramAccess) {
         let takes = self.dram_timing.sectors(sectors);
         self.stats.dram_busy += takes;
@@ -56,9 +62,10 @@ impl Core {
         }
     }
 
+    /// An access has ended.
     pub(crate) fn dram_event(&mut self) {
         let current = self.dram.current.take();
-        // Whatever this causes waits its turn: the channel is still taken.
+        // What follows from it must wait its turn: the channel still counts as taken.
         self.dram.current = Some(DramAccess::Fill);
         match current {
             Some(DramAccess::Request(req, sectors)) => {

@@ -1,18 +1,20 @@
 //! What the drive consumes: counters of its work, and the power of each millisecond.
 //!
-//! Flash after Grupp et al. (MICRO 2009): an energy for each page read and programmed (by page type) and each
-//! block erased, and a power for chips that idle. A chip's idle power is shared by its dies; while a die works,
-//! its operation's energy takes the place of that share. Channels: an energy for each byte of data. DRAM as in
-//! DRAMPower: background, row activations, bytes read and written, of the accesses that the DRAM channel serves.
-//! Controller: rest, requests, transactions. `docs/energy.md` has the formulas and the sources.
+//! Flash, after Grupp et al. (MICRO 2009): an energy for each page read or programmed (by page
+//! type) and for each block erased, and a power for idle chips. The dies of a chip share its idle
+//! power; while a die works, the energy of its operation takes the place of that share. Channels:
+//! an energy for each byte of data. DRAM, as in DRAMPower: background, row activations, and bytes
+//! read and written, for the accesses that the DRAM channel serves. Controller: idle power,
+//! requests, transactions. `docs/energy.md` has the formulas and the sources.
 //!
-//! Counters become energies when somebody asks. The peak needs one addition for each command of a die: its energy
-//! goes into windows of 1 ms, spread over the time it takes where that crosses a window's end. Of everything else a
-//! window has what was counted while it was open. Memory: a ring of 256 windows; an operation that lasts beyond them
-//! (a quarter of a second) is squeezed into them.
+//! Counters become energies when somebody asks. The peak takes one addition for each command of a
+//! die: its energy goes into windows of 1 ms, and is spread over the time it takes if that crosses
+//! the end of a window. Of everything else, a window has what was counted while it was open.
+//! Memory: a ring of 256 windows. An operation that lasts beyond them (a quarter of a second) is
+//! squeezed into them.
 //!
-//! Left out: command and address cycles on the channels, halting and resuming of suspended operations, DRAM
-//! accesses of the mapping table (they are the controller's work), power states.
+//! Left out: command and address cycles on the channels, halting and resuming suspended operations,
+//! DRAM accesses for the mapping table (they belong to the controller's work), power states.
 
 use crate::report::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes};
 use crate::simulator::Core;
@@ -26,70 +28,82 @@ pub(crate) const WINDOW: Nanos = Nanos(1_000_000);
 /// Windows that an operation may reach into.
 const RING: usize = 256;
 
-/// 1 mW is so many nJ/ns.
+/// 1 mW in nJ/ns.
 const NJ_PER_NS_OF_MW: f64 = 1e-3;
+/// 1 nJ in J.
 const J_OF_NJ: f64 = 1e-9;
-/// 1 nJ/ns is 1 W.
+/// 1 mW in W, which is also 1 nJ/ns.
 const W_OF_MW: f64 = 1e-3;
 
 /// How often everything that costs energy was done.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
-    /// Pages, and blocks, by [`place`].
+    /// Pages read and programmed, and blocks erased: see [`place`].
     arrays: [u64; 12],
     at_once: AtOnce,
 }
 
-/// Work that takes so little time that a window has it all or nothing of it.
+/// Work that is so short that a window has either all or nothing of it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct AtOnce {
+    /// Sectors that went over the channels.
     moved_sectors: u64,
+    /// DRAM rows opened.
     dram_activations: u64,
-    /// Read, written.
+    /// Sectors read from DRAM, and written to it.
     dram_sectors: [u64; 2],
+    /// Requests of the host.
     requests: u64,
 }
 
 impl Counters {
+    /// Counts work of a die on a number of pages of a type, or of blocks.
     #[inline]
     pub fn die_works(&mut self, work: Work, kind: usize, count: u32) {
         self.arrays[place(work, kind)] += u64::from(count);
     }
 
+    /// Counts data that go over a channel.
     #[inline]
     pub fn channel_moves(&mut self, sectors: u32) {
         self.at_once.moved_sectors += u64::from(sectors);
     }
 
+    /// Counts an access to the DRAM.
     #[inline]
     pub fn dram_works(&mut self, writes: bool, sectors: u32, rows: u64) {
         self.at_once.dram_activations += rows;
         self.at_once.dram_sectors[usize::from(writes)] += u64::from(sectors);
     }
 
+    /// Counts a request of the host.
     #[inline]
     pub fn request(&mut self) {
         self.at_once.requests += 1;
     }
 }
 
+/// Counts the drive's work and turns it into energy.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Meter {
     constants: Constants,
+    /// The controller's work on one transaction.
     transaction_nj: f64,
-    /// Of the array work on one page or block, by [`place`].
+    /// The array's work on one page or block: see [`place`].
     array_nj: [f64; 12],
-    /// Likewise with the controller's.
+    /// The array's and the controller's work on one page or block: see [`place`].
     work_nj: [f64; 12],
+    /// One sector over a channel.
     sector_nj: f64,
+    /// One sector read from DRAM, and one written to it.
     dram_sector_nj: [f64; 2],
-    /// Of one die.
+    /// The idle power of one die.
     die_idle_nj_per_ns: f64,
     dram_background_mw: f64,
-    /// Power of the drive when nothing happens.
+    /// The power of the drive when nothing happens.
     rest_w: f64,
     counters: Counters,
-    /// What the windows have of it.
+    /// What of `counters` is already in a window.
     settled: AtOnce,
     windows: Windows,
 }
@@ -102,7 +116,8 @@ pub(crate) enum Work {
     Erase = 2,
 }
 
-/// Where tables have some work on a page type. Erases know no types, and use the first four alike.
+/// Where the tables have the work on a page of a type. Erases have no type; all four of their
+/// values are equal.
 #[inline]
 fn place(work: Work, kind: usize) -> usize {
     work as usize * 4 + (kind & 3)
@@ -140,7 +155,8 @@ impl Meter {
         }
     }
 
-    /// A die works on so many pages of a type, or blocks, over a time that begins now or a little later.
+    /// A die works on a number of pages of a type, or of blocks. The time of the work, `[from,
+    /// to]`, begins now or a little later.
     #[inline]
     pub fn die_works(
         &mut self,
@@ -171,14 +187,14 @@ impl Meter {
         self.counters.dram_works(writes, sectors, rows);
     }
 
-    /// A request of the host comes.
+    /// A request of the host arrives.
     #[inline]
     pub fn request(&mut self, now: Nanos) {
         self.pass(now);
         self.counters.request();
     }
 
-    /// Time has come to `now`, which never decreases.
+    /// Lets time go on to `now`, which never falls.
     #[inline]
     fn pass(&mut self, now: Nanos) {
         if now.0 >= self.windows.open_until {
@@ -186,6 +202,7 @@ impl Meter {
         }
     }
 
+    /// Closes the windows that have ended.
     #[cold]
     fn turn(&mut self, now: Nanos) {
         let nj = self.pending_nj();
@@ -194,11 +211,12 @@ impl Meter {
         self.windows.close_before(now.0 / WINDOW.0);
     }
 
-    /// Energy at once that belongs to the open window and is not in it yet.
+    /// Energy of short work that belongs to the open window and is not in it yet.
     fn pending_nj(&self) -> f64 {
         self.at_once_nj(&self.counters.at_once, &self.settled)
     }
 
+    /// The energy of the short work between two counts.
     fn at_once_nj(&self, now: &AtOnce, before: &AtOnce) -> f64 {
         let of = |count: fn(&AtOnce) -> u64, nj: f64| (count(now) - count(before)) as f64 * nj;
         of(|c| c.moved_sectors, self.sector_nj)
@@ -208,7 +226,7 @@ impl Meter {
             + of(|c| c.requests, self.constants.controller_nj_per_request)
     }
 
-    /// What a tenant's work has cost, and what everybody's has; in joule.
+    /// What the work of a tenant has cost, and what the work of all tenants has cost, in joule.
     pub fn work_j(&self, tenant: Option<&Counters>) -> [f64; 2] {
         let of = |done: &Counters| {
             let arrays = done.arrays.iter().zip(&self.work_nj);
@@ -218,8 +236,8 @@ impl Meter {
         [of(tenant.unwrap_or(&self.counters)), of(&self.counters)]
     }
 
-    /// The report. Between two calls no part of it falls: what a die has begun is counted in full, and time
-    /// is idle only when it has passed.
+    /// The energy report. No part of it ever falls from one call to the next: what a die has begun
+    /// is counted in full, and idle time is counted only when it has passed.
     pub fn report(&self, core: &Core) -> Energy {
         let since = core.stats.first_arrival.map_or(Nanos::ZERO, |first| core.now() - first);
         let done = &self.counters;
@@ -276,17 +294,17 @@ impl Meter {
     }
 }
 
-/// Energy above the drive's rest, window by window.
+/// Energy above that of the idle drive, window by window.
 #[derive(Serialize, Deserialize)]
 struct Windows {
-    /// Of the open window and those behind it, by their number modulo the length.
+    /// The open window and those behind it, by their number modulo the length.
     #[serde(with = "crate::snapshot::array")]
     ring: [f64; RING],
     /// Number of the first window that may still grow.
     open: u64,
-    /// When it ends.
+    /// When that window ends.
     open_until: u64,
-    /// The most that a closed one held.
+    /// The most that a closed window held.
     peak: f64,
 }
 
@@ -295,7 +313,7 @@ impl Windows {
         Self { ring: [0.0; RING], open: 0, open_until: WINDOW.0, peak: f64::NEG_INFINITY }
     }
 
-    /// Energy of something that begins in the open window or later.
+    /// Adds the energy of something that begins in the open window or later.
     #[inline]
     fn add(&mut self, from: Nanos, to: Nanos, nj: f64) {
         debug_assert!(from <= to);
@@ -306,6 +324,7 @@ impl Windows {
         }
     }
 
+    /// Spreads energy over several windows.
     fn spread(&mut self, from: u64, to: u64, nj: f64) {
         if from < self.open_until && to - self.open_until <= WINDOW.0 {
             let later = nj * ((to - self.open_until) as f64 / (to - from) as f64);
@@ -328,7 +347,7 @@ impl Windows {
         }
     }
 
-    /// Nothing will be added to windows before this one.
+    /// Closes all windows before this one: nothing will be added to them.
     fn close_before(&mut self, window: u64) {
         let held = window.min(self.open + RING as u64);
         while self.open < held {
@@ -343,7 +362,8 @@ impl Windows {
         self.open_until = (self.open + 1) * WINDOW.0;
     }
 
-    /// The most that a window held up to the one that is running; `pending` belongs to the open one.
+    /// The most that a window held, of all windows up to the present one. `pending` belongs to the
+    /// open one.
     fn peak(&self, now: Nanos, pending: f64) -> f64 {
         let running = (now.0 / WINDOW.0).min(self.open + RING as u64 - 1);
         let later = (self.open + 1..=running).map(|window| self.ring[window as usize % RING]);
@@ -361,10 +381,10 @@ mod tests {
     fn energy_is_spread_over_the_windows_an_operation_crosses() {
         let mut windows = Windows::new();
         windows.add(Nanos(0), Nanos(MS), 5.0);
-        // Half a window, a whole one, a quarter.
+        // Half of a window, a whole one, and a quarter.
         windows.add(Nanos(MS / 2), Nanos(MS * 9 / 4), 7.0);
         assert_eq!(windows.ring[..4], [7.0, 4.0, 1.0, 0.0]);
-        // A quarter and three.
+        // A quarter and three quarters.
         windows.add(Nanos(MS * 3 / 4), Nanos(MS * 7 / 4), 4.0);
         assert_eq!(windows.ring[..4], [8.0, 7.0, 1.0, 0.0]);
         assert_eq!(windows.peak(Nanos(MS - 1), 0.0), 8.0);

@@ -1,17 +1,19 @@
-//! The event queue: what happens next, and in what order among equals.
+//! The event queue: what happens next, and in which order at the same time.
 //!
-//! Order is (time, time of the cause, registration). Two events of one instant run in the order in which
-//! their causes started them, so an event may be registered before its cause's time has come (a message
-//! behind a silent one on a link, the end of a die's work behind that of its command) and still takes its
-//! right place.
+//! The order is (time, time of the cause, registration). Two events of one instant run in the order
+//! in which their causes started them. So an event may be registered before the time of its cause
+//! has come, and still takes its right place. This happens for a message behind another one on a
+//! link, and for the end of a die's work behind the end of its command.
 //!
-//! Key, from the top: time 64 bits; 26 bits that fall with the time since the cause (longer than 67 ms
-//! counts as 67 ms: such events are told apart by their registration); registration 24 bits; server 14.
+//! A key has 128 bits, from the top: the time (64 bits); 26 bits that get smaller as the time since
+//! the cause gets longer; the registration (24 bits); the server (14 bits). A time since the cause
+//! of more than 67 ms counts as 67 ms; such events are told apart by their registration.
 //!
-//! Every server (a link direction, the DRAM, a channel, a die, a stream of arrivals) has at most one event
-//! pending. So the queue stays small, mostly under ten entries: a sorted array, next event last, beats a
-//! heap. Short delays, the common ones, insert near the end. Measured at 3 entries: 3 ns a push; at 256
-//! entries a die's end moves 4 KiB, about 80 ns, once in nine events.
+//! Every server (a direction of the link, the DRAM, a channel, a die, a stream of arrivals) has at
+//! most one pending event. So the queue stays small, mostly below ten entries, and a sorted array
+//! with the next event last beats a heap. Short delays are the common ones, and insert near the
+//! end. Measured: 3 ns for an insertion among 3 entries. With 256 entries the end of a die's work
+//! moves 4 KiB, which takes about 80 ns, once in nine events.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
@@ -21,35 +23,38 @@ use ssdtune_model::Nanos;
 pub(crate) struct ServerId(pub u32);
 
 impl ServerId {
-    /// Servers that fit into a key.
+    /// Servers that a key can number.
     pub const LIMIT: u32 = 1 << 14;
 }
 
 const SERVER_BITS: u32 = 14;
 const SEQUENCE_BITS: u32 = 24;
-/// The longest time since a cause that a key tells apart.
+/// The longest time since a cause that a key tells apart, in nanoseconds.
 const LEAD_MAX: u64 = (1 << (64 - SERVER_BITS - SEQUENCE_BITS)) - 1;
-/// Beyond so many entries from the end, the place is found by bisection.
+/// An event that belongs further than this from the end finds its place by bisection.
 const FAR: usize = 16;
 
 /// An event's place in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EventKey(u128);
 
+/// All pending events, and the simulated time.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct EventQueue {
-    /// Keys in descending order.
+    /// Keys in descending order: the next event is last.
     keys: Vec<u128>,
-    /// One event beside them: the next arrival, which would otherwise travel through the queue each time.
+    /// One event that is not in `keys`: the next arrival, which would otherwise travel through the
+    /// whole queue each time.
     beside: u128,
-    /// The key of the event being handled.
+    /// The key of the event that is being handled.
     current: u128,
     now: u64,
+    /// Events registered so far.
     sequence: u64,
     processed: u64,
 }
 
-/// No event.
+/// The key of no event.
 const NEVER: u128 = u128::MAX;
 
 impl Default for EventQueue {
@@ -59,6 +64,7 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
+    /// The simulated time.
     pub fn now(&self) -> Nanos {
         Nanos(self.now)
     }
@@ -68,7 +74,8 @@ impl EventQueue {
         self.processed
     }
 
-    /// The place in the order of an event of `server` at `at` that is caused at another time, now or later.
+    /// The place in the order of an event of `server` at `at`, whose cause happens at `caused`, now
+    /// or later.
     #[inline]
     pub fn key(&mut self, at: Nanos, caused: Nanos, server: ServerId) -> EventKey {
         debug_assert!(at.0 >= self.now, "an event in the past");
@@ -80,26 +87,27 @@ impl EventQueue {
         EventKey((u128::from(at.0) << 64) | u128::from(low))
     }
 
-    /// The event of `server` falls at `at`, caused now.
+    /// Registers an event of `server` at `at` that is caused now.
     #[inline]
     pub fn push(&mut self, at: Nanos, server: ServerId) {
         self.push_caused(at, Nanos(self.now), server);
     }
 
-    /// Likewise, caused at another time, now or later.
+    /// Registers an event of `server` at `at` whose cause happens at `caused`, now or later.
     #[inline]
     pub fn push_caused(&mut self, at: Nanos, caused: Nanos, server: ServerId) {
         let key = self.key(at, caused, server);
         self.push_key(key);
     }
 
-    /// Whether an event would have come before the current one.
+    /// Whether an event with this key would have come before the event that is being handled.
     #[inline]
     pub fn is_past(&self, key: EventKey) -> bool {
         key.0 < self.current
     }
 
-    /// Likewise, for an event that will mostly be the next one.
+    /// Registers an event that will mostly be the next one. Otherwise as
+    /// [`EventQueue::push_caused`].
     #[inline]
     pub fn push_beside(&mut self, at: Nanos, caused: Nanos, server: ServerId) {
         let key = self.key(at, caused, server);
@@ -110,7 +118,7 @@ impl EventQueue {
         }
     }
 
-    /// Puts an event into its place.
+    /// Registers an event by its key.
     pub fn push_key(&mut self, EventKey(key): EventKey) {
         let mut index = self.keys.len();
         self.keys.push(key);
@@ -126,14 +134,14 @@ impl EventQueue {
         self.keys[index] = key;
     }
 
-    /// When the next event falls.
+    /// The time of the next event.
     #[inline]
     pub fn next_at(&self) -> Option<Nanos> {
         let key = self.keys.last().map_or(NEVER, |&key| key).min(self.beside);
         (key != NEVER).then_some(Nanos((key >> 64) as u64))
     }
 
-    /// Takes the next event and moves time to it.
+    /// Takes the next event and moves the time to it.
     #[inline]
     pub fn pop(&mut self) -> Option<ServerId> {
         let key = match self.keys.last() {
@@ -150,23 +158,24 @@ impl EventQueue {
         Some(ServerId(key as u32 & (ServerId::LIMIT - 1)))
     }
 
-    /// Moves time forward to where everything has happened.
+    /// Moves the time forward to a moment before which everything has happened. Does nothing if an
+    /// event comes earlier.
     pub fn advance(&mut self, to: Nanos) {
         if to.0 > self.now && self.next_at().is_none_or(|next| next >= to) {
             self.move_to(to);
         }
     }
 
-    /// Moves time to an event that nobody needs to be called for: no other comes before it.
+    /// Moves the time to an event that needs no call. No other event comes before it.
     #[inline]
     pub fn move_to(&mut self, at: Nanos) {
-        // A link may be so fast that it takes no whole nanosecond.
+        // A link may be so fast that it takes less than a nanosecond.
         debug_assert!(at.0 >= self.now && self.next_at().is_none_or(|next| next >= at));
         self.now = at.0;
         self.current = (u128::from(at.0) << 64) | u128::from(u64::MAX);
     }
 
-    /// Takes back the pending event of a server.
+    /// Removes the pending event of a server.
     pub fn cancel(&mut self, server: ServerId) {
         self.keys.retain(|key| *key as u32 & (ServerId::LIMIT - 1) != server.0);
     }

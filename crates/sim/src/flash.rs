@@ -1,8 +1,9 @@
-//! The flash array as the scheduler sees it: channels, scheduling units, dies, and the queues before them.
+//! The flash array as the scheduler sees it: channels, scheduling units, dies, and the queues in
+//! front of them.
 //!
 //! A unit takes commands only when all its dies are idle. ssdtune's unit is one die, so dies work
-//! independently; MQSim's is the chip (`compat.chip_idle_batches`), whose idle dies get a batch of commands
-//! back to back. Everything else is the same for both.
+//! independently of each other. MQSim's unit is the chip (`compat.chip_idle_batches`), whose idle
+//! dies get a batch of commands back to back. Everything else is the same for both.
 
 use crate::event::{EventKey, ServerId};
 use crate::tx::{CLASSES, Class, NIL, Slab, Tx};
@@ -11,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::{DeviceConfig, Geometry, Nanos, PlaneId};
 use std::collections::VecDeque;
 
-/// Transactions of one class that wait for one die, oldest first.
+/// Transactions of one class and priority that wait for one die, oldest first.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub head: u32,
     pub tail: u32,
-    /// Planes that transactions were queued for since the queue was last empty, one bit each.
+    /// Planes for which transactions were queued since the queue was last empty, one bit each.
     planes: u64,
 }
 
@@ -55,11 +56,13 @@ impl Queue {
     }
 }
 
-/// Priority classes of user queues.
+/// Priorities of host transactions.
 pub(crate) const PRIORITIES: usize = 4;
-/// Queues of a die: user reads and writes for each priority, the other classes once.
+/// Queues of a die: one for each priority of host reads and of host writes, and one for each other
+/// class.
 const QUEUES: usize = 2 * PRIORITIES + CLASSES - 2;
 
+/// The queue of a class and a priority.
 #[inline]
 fn queue_index(class: Class, priority: u8) -> usize {
     match class {
@@ -75,59 +78,65 @@ pub(crate) enum DieState {
     Idle,
     /// Its command waits for the channel within a batch.
     Command,
-    /// Its command is on the channel, or the array works; the end is pending.
+    /// Its command is on the channel, or its array works. The end is in the event queue.
     Busy,
-    /// Read data wait for the channel or are on it.
+    /// Data that were read wait for the channel, or are on it.
     DataOut,
 }
 
+/// A die.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Die {
     pub server: ServerId,
     pub state: DieState,
     /// Transactions of the running command, linked by `next`.
     pub txs: u32,
+    /// Class of the running command.
     pub class: Class,
-    /// Planes the running command uses.
+    /// Planes that the running command uses.
     pub planes: u32,
-    /// Time its command takes on the channel.
+    /// How long the command takes on the channel.
     pub command: Nanos,
     /// When the array will be done.
     pub ends: Nanos,
-    /// Time the array has worked.
+    /// Time that the array has worked, with all that has begun.
     pub busy: Nanos,
+    /// Transactions that wait for the die.
     queues: [Queue; QUEUES],
-    /// Pages read for copyback that wait to be programmed, linked by `next`.
+    /// Copyback: pages that were read and wait to be programmed, linked by `next`.
     pub kept: u32,
-    /// A command that gave way to another one.
+    /// An operation that gave way to another one.
     pub suspended: Option<Suspended>,
     /// Cache read: pages in the cache register whose data have not left, linked by `next`.
     pub out: u32,
-    /// Cache program: what is programmed next; its data are in the cache register or on their way there.
+    /// Cache program: what is programmed next. Its data are in the cache register or on their way
+    /// there.
     pub loaded: Option<Loaded>,
 }
 
-/// A program that waits in a die for the one before.
+/// A program that waits in a die for the end of the one before.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Loaded {
     pub txs: u32,
     pub class: Class,
     pub planes: u32,
-    /// When its data are there.
+    /// When its data are in the die.
     pub at: Nanos,
 }
 
-/// An interrupted program or erase.
+/// A program or an erase that was interrupted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Suspended {
     pub txs: u32,
     pub class: Class,
+    /// How long it will still take.
     pub remaining: Nanos,
 }
 
 impl Die {
-    /// Of a time that ends now, the part in which its array did not work. Time its operation waits for its
-    /// command counts from the start of the command on, so that the part never falls.
+    /// Of a span of time that ends now, the part in which the array did not work. The time in which
+    /// an operation waits for its command counts as work from the start of the command on, so that
+    /// the part never falls.
     pub fn idle(&self, since: Nanos, now: Nanos) -> Nanos {
         let mut ahead = self.suspended.map_or(Nanos::ZERO, |suspended| suspended.remaining);
         if self.state == DieState::Busy {
@@ -137,61 +146,72 @@ impl Die {
     }
 }
 
+/// A scheduling unit.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Unit {
+    /// Its channel.
     pub channel: u32,
+    /// Its first die; the others follow.
     pub first_die: u32,
+    /// Number of its dies.
     pub dies: u32,
-    /// Transactions that wait.
+    /// Transactions that wait for it.
     pub queued: u32,
-    /// Of each class.
+    /// Transactions of each class that wait for it.
     pub waiting: [u32; CLASSES],
-    /// Dies with a command, an operation or data to be fetched.
+    /// Dies that have a command, an operation, or data to be fetched.
     pub busy_dies: u32,
-    /// Weighted round robin among priorities, for reads and for writes.
+    /// How far the weighted round robin among priorities is, for reads and for writes.
     pub turns: [u8; 2],
 }
 
 /// What a channel carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Transfer {
-    /// A command, and the data of a program, to a die; its array starts when it ends.
+    /// A command to a die, with the data of a program. The die's array starts when it ends.
     Command,
-    /// Data of one page out of a die.
+    /// The data of one page out of a die.
     Data(u32),
 }
 
+/// A flash channel.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Channel {
     pub server: ServerId,
+    /// What it carries.
     pub current: Option<Transfer>,
     /// Dies of the running batch whose commands come next.
     pub batch: VecDeque<u32>,
-    /// Dies that are to program pages they keep: copyback.
+    /// Copyback: dies that are to program pages they keep.
     pub copybacks: VecDeque<u32>,
-    /// Units whose last read is in the cache register while the next may begin: cache read.
+    /// Cache read: units whose last read is in the cache register, so that the next read may begin.
     pub cached: VecDeque<u32>,
-    /// Read data ready in a die: mapping, user, collection.
+    /// Pages whose data are ready in a die: of translation pages, of host reads, of collection.
     pub data_out: [VecDeque<u32>; 3],
+    /// Its first scheduling unit; the others follow.
     pub first_unit: u32,
+    /// Number of its scheduling units.
     pub units: u32,
-    /// Unit that is asked first.
+    /// The unit that is asked first.
     pub turn: u32,
-    /// Units of this channel on which transactions wait and which may take a command: the idle ones, or all
-    /// where operations can be suspended or commands taken in advance.
+    /// Units on which transactions wait and which may take a command: the idle ones, or all if
+    /// operations can be suspended or commands taken in advance.
     pub ready: UnitSet,
-    /// The end of a command that nobody has asked for: its event is not in the queue.
+    /// The end of a command that nobody has asked for. Its event is not in the queue.
     pub unheard: Option<EventKey>,
+    /// Time that it has carried something, with all that has begun.
     pub busy: Nanos,
 }
 
+/// All channels, units and dies.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct FlashArray {
     pub channels: Vec<Channel>,
     pub units: Vec<Unit>,
     pub dies: Vec<Die>,
-    /// Place of each plane: unit, die in the unit, plane in the die.
+    /// For each plane: its unit, its die in the unit, and its number in the die.
     places: Vec<(u32, u16, u16)>,
+    /// Transactions queued so far.
     seq: u32,
     pub planes_per_die: u32,
     /// A busy unit may take a command.
@@ -199,7 +219,8 @@ pub(crate) struct FlashArray {
 }
 
 impl FlashArray {
-    /// `first_server` is the number of the first channel; dies follow the channels.
+    /// The array of a drive. `first_server` is the number of the first channel; the dies follow the
+    /// channels.
     pub fn new(
         config: &DeviceConfig,
         geometry: &Geometry,
@@ -265,13 +286,13 @@ impl FlashArray {
         Self { channels, units, dies, places, seq: 0, planes_per_die, suspends }
     }
 
-    /// Unit, die in the unit and plane in the die.
+    /// The unit of a plane, its die in the unit, and its number in the die.
     #[inline]
     pub fn place(&self, plane: PlaneId) -> (u32, u16, u16) {
         self.places[plane.index()]
     }
 
-    /// A transaction whose place is known waits from now on.
+    /// Lets a transaction whose place is known wait for its die.
     #[inline]
     pub fn enqueue(&mut self, txs: &mut Slab<Tx>, tx: u32) {
         self.seq = self.seq.wrapping_add(1);
@@ -305,7 +326,7 @@ impl FlashArray {
         self.dies[die].queues[queue].remove(txs, tx);
     }
 
-    /// A die of a unit has been given a command.
+    /// Notes that a die of a unit was given a command.
     #[inline]
     pub fn take_die(&mut self, unit: u32) {
         let record = &mut self.units[unit as usize];
@@ -316,7 +337,7 @@ impl FlashArray {
         }
     }
 
-    /// A die of a unit is idle again, or has put its operation aside.
+    /// Notes that a die of a unit is idle again, or has put its operation aside.
     #[inline]
     pub fn free_die(&mut self, unit: u32) {
         let record = &mut self.units[unit as usize];
@@ -327,14 +348,14 @@ impl FlashArray {
         }
     }
 
-    /// First transaction of a class and priority that waits for a die.
+    /// The first transaction of a class and priority that waits for a die.
     #[inline]
     pub fn first(&self, die: u32, class: Class, priority: u8) -> u32 {
         self.dies[die as usize].queues[queue_index(class, priority)].head
     }
 
-    /// Whether a class and priority that waits for a die has anything in planes other than these. It may say
-    /// so of planes that have been served.
+    /// Whether a class and priority may have transactions for a die in planes other than the given
+    /// ones. May say so of planes that have been served already.
     #[inline]
     pub fn has_other_planes(&self, die: u32, class: Class, priority: u8, planes: u64) -> bool {
         self.dies[die as usize].queues[queue_index(class, priority)].planes & !planes != 0
@@ -351,7 +372,8 @@ impl FlashArray {
         let dies = &self.dies[unit.first_die as usize..(unit.first_die + unit.dies) as usize];
         let mut oldest = NIL;
         for head in dies.iter().map(|die| die.queues[queue].head).filter(|&head| head != NIL) {
-            // Sequence numbers wrap; ages within a queue differ by far less than half their range.
+            // Sequence numbers wrap. Ages within a queue differ by far less than half of their
+            // range.
             if oldest == NIL || (txs[head].seq.wrapping_sub(txs[oldest].seq) as i32) < 0 {
                 oldest = head;
             }

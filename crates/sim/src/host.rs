@@ -1,12 +1,17 @@
-//! The host's side and the way in: streams of arrivals, submission queues, doorbells, fetches, completions.
+//! The host's side, and the way into the drive: submission queues, doorbells, fetches, completions.
 //!
-//! NVMe: each tenant has a submission queue of `queue_depth` entries; the drive has at most
-//! `queue_fetch_size` of its requests in service. A slot is free again when the host learns, from a
-//! completion, that the drive has fetched it. SATA: one queue for all, any number in service, and an
-//! adapter that takes its time for every command in each direction.
+//! NVMe: each tenant has a submission queue of `queue_depth` entries, and the drive serves at most
+//! `queue_fetch_size` of its requests at a time. A place in the queue is free again when the host
+//! learns, from a completion, that the drive has fetched the entry. SATA: one queue for all
+//! tenants, any number of requests in service, and an adapter that takes its time for every command
+//! in each direction.
 //!
-//! The completion queue has as many entries. The host takes completions as they come and rings for each; what
-//! the drive has told and not been rung for fills the queue, and a full one holds completions back.
+//! The completion queue has as many entries as the submission queue. The host takes completions as
+//! they come, and rings a bell for each place that it gives back. Completions that the drive has
+//! sent without hearing the bell fill the queue; a full queue holds further completions back.
+//!
+//! A step on the way in needs an event only if it can meet another message. If the link is idle for
+//! as long as a request needs, its steps are arithmetic.
 
 use crate::event::ServerId;
 use crate::pipe::Pipe;
@@ -18,34 +23,38 @@ use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request};
 use std::collections::VecDeque;
 
-/// One submission queue.
+/// A submission queue and its completion queue. All counters count since the start.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct HostQueue {
+    /// Entries of the queue. One of them always stays empty.
     depth: u64,
+    /// Requests that may be in service at a time.
     fetch_limit: u32,
-    /// Entries ever written by the host.
+    /// Entries that the host has written.
     submitted: u64,
-    /// Of these, known to the host to have been fetched.
+    /// Entries of which the host knows that they were fetched.
     acknowledged: u64,
-    /// Of these, rung for.
+    /// Entries whose doorbell has reached the drive.
     rung: u64,
-    /// Fetches started.
+    /// Fetches that were started.
     fetching: u64,
     /// Entries that have arrived in the drive.
     fetched: u64,
+    /// Requests that were fetched and are not done.
     in_service: u32,
-    /// Requests in the queue, fetched ones removed.
+    /// Requests in the queue that have not been fetched.
     entries: VecDeque<u32>,
     /// Requests that found the queue full.
     waiting: VecDeque<u32>,
-    /// Completions sent, and places of the completion queue that the host has given back.
+    /// Completions that the drive has sent.
     told: u64,
+    /// Places of the completion queue that the host has given back, as far as they were counted.
     freed: u64,
-    /// When the drive hears of places given back and not counted yet, in order.
+    /// When the drive hears of places that were given back and not counted yet, in order.
     bells: VecDeque<Nanos>,
-    /// Requests that found the completion queue full.
+    /// Requests that are done and found the completion queue full.
     withheld: VecDeque<u32>,
-    /// The first bell is in the event queue.
+    /// The first of `bells` is in the event queue.
     listens: bool,
 }
 
@@ -70,28 +79,30 @@ impl HostQueue {
         }
     }
 
+    /// Whether the submission queue is full.
     fn is_full(&self) -> bool {
         self.submitted - self.acknowledged == self.depth - 1
     }
 
+    /// Whether the completion queue is full.
     fn is_full_of_completions(&self) -> bool {
         self.told - self.freed == self.depth - 1
     }
 }
 
-/// The SATA adapter: a server in each direction.
+/// The SATA adapter: one server in each direction.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SataAdapter {
+    /// The time that it takes for each command.
     pub delay: Nanos,
     pub submit: Pipe<u32>,
-    /// A request and what the completion says of the submission queue.
+    /// A request, and how many entries of the queue had been fetched when it was completed.
     pub complete: Pipe<(u32, u64)>,
 }
 
 impl Core {
-    /// A request of a stream reaches the host's driver.
-    ///
-    /// Nothing that is not in the event queue happens before `alone_until`.
+    /// A request of a stream reaches the host's driver. Nothing that is not in the event queue
+    /// happens before `alone_until`.
     pub(crate) fn arrive(
         &mut self,
         stream: usize,
@@ -141,12 +152,14 @@ impl Core {
         }
     }
 
-    /// When the submission entry of a request that arrives now is in the drive, if nothing is in its way:
-    /// doorbell, fetch, entry.
+    /// When the submission entry of a request that arrives now is in the drive, if nothing is in
+    /// its way: doorbell, fetch, entry.
     fn way_in(&self, now: Nanos) -> Nanos {
         now + self.link.doorbell + self.link.read_request + self.link.submission_entry
     }
 
+    /// Whether a request can go to the drive without meeting another message or waiting in its
+    /// queue.
     fn is_way_in_free(&self, queue: usize) -> bool {
         let now = self.events.now();
         let record = &self.queues[queue];
@@ -158,7 +171,7 @@ impl Core {
             && !record.is_full()
     }
 
-    /// The way in of a request that meets nobody on it: no event is needed for its steps.
+    /// Takes a request that meets nobody to the drive. Its steps need no event.
     fn walk_in(&mut self, queue: usize, req: u32) {
         let record = &mut self.queues[queue];
         record.submitted += 1;
@@ -176,6 +189,7 @@ impl Core {
         self.entry_arrived(queue);
     }
 
+    /// Puts a request into its queue, or lets it wait if the queue is full.
     pub(crate) fn submit(&mut self, queue: usize, req: u32) {
         if self.queues[queue].is_full() {
             self.queues[queue].waiting.push_back(req);
@@ -184,6 +198,7 @@ impl Core {
         }
     }
 
+    /// Puts a request into its queue and rings the doorbell.
     fn enter_queue(&mut self, queue: usize, req: u32) {
         self.reqs[req].enqueued = self.events.now();
         let record = &mut self.queues[queue];
@@ -200,6 +215,7 @@ impl Core {
         }
     }
 
+    /// The drive asks for the next entry of a queue.
     fn fetch(&mut self, queue: usize) {
         self.queues[queue].in_service += 1;
         self.queues[queue].fetching += 1;
@@ -242,7 +258,7 @@ impl Core {
         }
     }
 
-    /// The drive has done all a request asked for.
+    /// The drive has done everything that a request asked for.
     pub(crate) fn request_done(&mut self, req: u32) {
         let record = &self.reqs[req];
         let queue = if self.sata.is_some() { 0 } else { record.tenant as usize };
@@ -265,6 +281,7 @@ impl Core {
         self.tell(queue, req);
     }
 
+    /// Sends a completion to the host.
     fn tell(&mut self, queue: usize, req: u32) {
         self.queues[queue].told += 1;
         let fetched = self.queues[queue].fetched;
@@ -275,7 +292,8 @@ impl Core {
         );
     }
 
-    /// Counts places of the completion queue that were given back up to now.
+    /// Counts places of the completion queue that were given back until now, `most` of them at
+    /// most.
     #[inline]
     fn count_bells(&mut self, queue: usize, most: usize) {
         let now = self.events.now();
@@ -295,7 +313,7 @@ impl Core {
     #[inline]
     fn ring(&mut self, queue: usize) {
         let start = self.down.occupy(self.events.now(), self.link.doorbell);
-        // Those that nobody waited for are counted by and by, so that few are remembered.
+        // Bells that nobody waited for are counted two at a time, so that few are remembered.
         self.count_bells(queue, 2);
         self.queues[queue].bells.push_back(start + self.link.doorbell);
         if !self.queues[queue].withheld.is_empty() {
@@ -303,7 +321,7 @@ impl Core {
         }
     }
 
-    /// A completion is withheld: the next bell, if one is on its way, is an event.
+    /// A completion is withheld: makes the next bell an event, if one is on its way.
     fn listen(&mut self, queue: usize) {
         let record = &mut self.queues[queue];
         if let Some(&bell) = record.bells.front()
@@ -315,7 +333,7 @@ impl Core {
         }
     }
 
-    /// The drive hears that a place is free, for which a completion waits.
+    /// The drive hears of a place that a withheld completion waits for.
     pub(crate) fn bell(&mut self, queue: usize) {
         let record = &mut self.queues[queue];
         record.listens = false;
@@ -336,7 +354,7 @@ impl Core {
         let tenant = self.reqs[req].tenant as usize;
         self.reqs.remove(req);
         if self.sata.is_some() {
-            // The adapter tells the generator before it looks after its queues.
+            // The adapter tells the generator of requests before it looks after its queues.
             self.next_in_closed_loop(tenant);
             self.ring(queue);
             self.admit_waiting(queue);
@@ -347,6 +365,7 @@ impl Core {
         }
     }
 
+    /// Puts waiting requests into a queue as long as it has room.
     fn admit_waiting(&mut self, queue: usize) {
         while !self.queues[queue].is_full()
             && let Some(req) = self.queues[queue].waiting.pop_front()
@@ -355,6 +374,7 @@ impl Core {
         }
     }
 
+    /// A completion has reached the SATA adapter.
     pub(crate) fn sata_completion(&mut self, req: u32, fetched: u64) {
         if let Some(sata) = &mut self.sata {
             sata.complete.send(&mut self.events, sata.delay, (req, fetched));
@@ -362,24 +382,25 @@ impl Core {
     }
 }
 
-/// How a tenant's addresses lie in the drive.
+/// How a tenant's address space lies in the drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TenantSpace {
+    /// Its size in sectors.
     pub sectors: u64,
-    /// First sector of the tenant in the drive's space; only its remainder by the page size and the
-    /// wrap-around of requests that cross the end depend on it.
+    /// Its first sector in the drive. It matters only by its remainder when divided by the page
+    /// size, and for requests that cross the end of the address space and go on at its beginning.
     pub start: u64,
 }
 
 impl TenantSpace {
-    /// An address of a trace, folded into the tenant's space.
+    /// An address of a trace, folded into the tenant's address space.
     pub fn inside(&self, lba: Sectors) -> Sectors {
         let last = self.sectors - 1;
         if lba.0 <= last { lba } else { Sectors(lba.0 % last.max(1)) }
     }
 }
 
-/// Number of queues an interface has.
+/// Number of queues that an interface has.
 pub(crate) fn queue_count(interface: HostInterface, tenants: usize) -> usize {
     match interface {
         HostInterface::Nvme => tenants,

@@ -1,5 +1,6 @@
-//! The past of a drive that is not empty at the start: data that are defined, not written, in the state that
-//! a sequential fill or endless random writes leave behind. `ssdtune_ftl::InitialContent` says how.
+//! What a drive holds at the start if it is not empty: the state that a sequential fill or endless
+//! random writes leave behind. The data are computed where they are looked at, not written: see
+//! `ssdtune_ftl::InitialContent`.
 
 use crate::run::Simulator;
 use crate::vocabulary::SimError;
@@ -9,40 +10,42 @@ use ssdtune_ftl::Start;
 use ssdtune_trace::{Op, Request};
 use std::ops::Range;
 
-/// What was done to a drive before its run.
+/// How the data of a drive were written before its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialState {
-    /// Nothing.
+    /// The drive is empty.
     #[default]
     Empty,
-    /// Its pages were written once, in their order.
+    /// Each page was written once, in the order of the logical pages.
     Sequential,
-    /// Then they were overwritten at random, for ever.
+    /// Each page was written once, then pages were overwritten at random until the drive no longer
+    /// changed in character.
     Steady,
 }
 
-/// A drive's past.
+/// What a drive holds before its first request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InitialContent {
-    /// What was done to it.
+    /// How the data were written.
     pub state: InitialState,
-    /// Share of each tenant's pages that hold data, the last for those that follow. A footprint comes first,
-    /// then the lowest other pages.
+    /// The share of each tenant's pages that hold data, 0 to 1. The last value also holds for all
+    /// tenants that follow. Pages of a [`Footprint`] count first, then the lowest other pages.
     pub occupancy: Vec<f64>,
-    /// How often each block was erased.
+    /// How often each block has been erased.
     pub erases: u32,
-    /// What decides where pages lie.
+    /// Decides where pages lie.
     pub seed: u64,
 }
 
-/// The pages that requests touch, tenant by tenant.
+/// The logical pages that requests touch, tenant by tenant. Filled by [`Simulator::cover`].
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
     tenants: Vec<RoaringTreemap>,
 }
 
 impl Footprint {
+    /// The pages of a tenant as ascending ranges that do not touch.
     fn ranges(&self, tenant: usize) -> Vec<Range<u64>> {
         let Some(pages) = self.tenants.get(tenant) else { return Vec::new() };
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -57,7 +60,7 @@ impl Footprint {
 }
 
 impl Simulator {
-    /// Adds what a request reads and writes to a footprint.
+    /// Adds the pages that a request reads or writes to a footprint.
     pub fn cover(&self, footprint: &mut Footprint, request: &Request) {
         let tenant = usize::from(request.tenant.0).min(self.core.tenants.len() - 1);
         if request.sectors == 0 || !matches!(request.op, Op::Read | Op::Write) {
@@ -74,10 +77,11 @@ impl Simulator {
         }
     }
 
-    /// Gives the drive a past. Call it before anything else.
+    /// Gives the drive its initial content. Call this before anything else. An
+    /// [`InitialState::Empty`] content does nothing.
     ///
     /// # Errors
-    /// A plane has not the room for it.
+    /// A plane has no room for the data.
     ///
     /// # Panics
     /// Something was done with the drive before.
@@ -106,7 +110,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Stores what is only defined: the same drive, held in memory. For tests.
+    /// Stores everything of the initial content that is computed otherwise: the same drive, held in
+    /// memory. For tests.
     pub fn materialise(&mut self) {
         self.core.ftl.materialise();
     }

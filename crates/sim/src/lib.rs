@@ -1,8 +1,17 @@
-//! When things happen in a drive.
+//! When things happen in a flash drive: an event-driven simulator of one SSD.
 //!
-//! An event-driven, single-threaded simulation of one drive: host link and queues, DRAM data cache,
-//! scheduler, channels and dies around the FTL of `ssdtune-ftl`. It reads no file and no wall clock, and the
-//! same input gives the same output to the nanosecond.
+//! You describe a drive (a `DeviceConfig` of `ssdtune-model`) and hand over requests (of
+//! `ssdtune-trace`). The simulator carries each of them over the host link, through queues, the
+//! DRAM data cache, the flash translation layer (`ssdtune-ftl`), the scheduler, channels and dies,
+//! and says when it was completed. At any moment it reports latencies, throughput, write
+//! amplification, wear, utilisation and energy.
+//!
+//! A simulation is single-threaded and deterministic: the same input gives the same output, to the
+//! nanosecond. Run many of them side by side for many configurations. The simulator reads no file
+//! and no clock of the machine. It does not read traces (`ssdtune-trace` does), and it does not
+//! choose configurations.
+//!
+//! # Requests one by one
 //!
 //! ```
 //! use ssdtune_model::{DeviceConfig, Nanos, Sectors};
@@ -12,19 +21,32 @@
 //! let config = DeviceConfig::default().check()?;
 //! let observe = Observe { completions: true, ..Observe::default() };
 //! let mut drive = Simulator::new(&config, &[Tenant::sole(&config)], observe)?;
+//!
+//! // Write 4 KiB at once, and read them after two milliseconds.
 //! for (at, op) in [(0, Op::Write), (2_000_000, Op::Read)] {
 //!     let (at, lba, tenant) = (Nanos(at), Sectors(64), TenantId(0));
 //!     drive.push(Request { at, lba, sectors: 8, tenant, op });
 //! }
 //! drive.run_until(Nanos::from_ms(1));
-//! assert_eq!(drive.take_completions().len(), 1);
+//! assert_eq!(drive.take_completions().len(), 1, "the write is done, the read has not come");
 //! drive.run_to_end();
 //! assert_eq!(drive.report().total.read.requests, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Longer streams need no memory: [`Simulator::run`] draws them from iterators, at the requests' own times
-//! or in a closed loop.
+//! # Streams of requests
+//!
+//! Long streams need no memory: [`Simulator::run`] draws them from iterators, at the requests' own
+//! times ([`Stream::open`]) or in a closed loop ([`Stream::closed`]).
+//! [`Simulator::run_in_intervals`] also stops at regular times, so that you can look at the drive
+//! or change it.
+//!
+//! # The state of the drive at the start
+//!
+//! A new drive is empty. Before anything else, [`Simulator::set_initial_content`] can give it data
+//! that are computed instead of written, in next to no time; [`Simulator::warm_up`] can age it by
+//! requests without time. [`Simulator::snapshot`] stores the whole state as bytes, and
+//! [`Simulator::restore`] continues from them.
 
 mod ageing;
 mod allocate;

@@ -1,20 +1,24 @@
-//! A server that serves in order of arrival, whose service times are known on arrival: a PCIe direction,
-//! the DRAM channel, a SATA adapter. Its schedule is arithmetic; only items that somebody hears of need an
-//! event.
+//! A server that serves in the order of arrival and whose service times are known on arrival: a
+//! direction of PCIe, a SATA adapter. Its schedule is arithmetic. Only an item whose end matters to
+//! somebody needs an event.
 
 use crate::event::{EventQueue, ServerId};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use std::collections::VecDeque;
 
+/// The server and the items that wait for it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Pipe<T> {
     server: ServerId,
+    /// When it will have served everything that was sent so far.
     free_at: Nanos,
-    /// The item whose event is pending. Mostly there is no other, and the queue behind it is not touched.
+    /// The item whose event is pending. Mostly there is no other, and then the queue behind it is
+    /// not touched.
     current: Option<T>,
-    /// Items behind it: start, end, item.
+    /// Items behind it, as (start, end, item).
     waiting: VecDeque<(Nanos, Nanos, T)>,
+    /// Time spent serving.
     busy: Nanos,
 }
 
@@ -29,7 +33,7 @@ impl<T> Pipe<T> {
         }
     }
 
-    /// An item whose end matters.
+    /// Sends an item whose end matters: there will be an event.
     #[inline]
     pub fn send(&mut self, events: &mut EventQueue, takes: Nanos, item: T) {
         let start = self.occupy(events.now(), takes);
@@ -41,13 +45,13 @@ impl<T> Pipe<T> {
         }
     }
 
-    /// Nothing is under way at a time.
+    /// Whether nothing is under way at a time.
     #[inline]
     pub fn is_idle(&self, at: Nanos) -> bool {
         self.free_at <= at && self.current.is_none() && self.waiting.is_empty()
     }
 
-    /// An item nobody waits for: it only takes time.
+    /// Sends an item whose end matters to nobody: it only takes time. Returns when it starts.
     #[inline]
     pub fn occupy(&mut self, now: Nanos, takes: Nanos) -> Nanos {
         let start = self.free_at.max(now);
@@ -56,13 +60,13 @@ impl<T> Pipe<T> {
         start
     }
 
-    /// The pending event has come: the item, to be handled before [`Pipe::start_next`].
+    /// Takes the item whose event has come. Handle it, then call [`Pipe::start_next`].
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         self.current.take()
     }
 
-    /// Makes the next item the current one; call it when the one taken has been handled.
+    /// Makes the next waiting item the current one.
     #[inline]
     pub fn start_next(&mut self, events: &mut EventQueue) {
         if self.current.is_none()
@@ -73,7 +77,7 @@ impl<T> Pipe<T> {
         }
     }
 
-    /// Time spent serving.
+    /// Time spent serving so far.
     pub fn busy(&self) -> Nanos {
         self.busy
     }

@@ -1,8 +1,10 @@
-//! The results of a run, as one versioned JSON document (`docs/results-schema.md` explains every field).
+//! The results of a run, as one versioned JSON document. `docs/results-schema.md` explains every
+//! field.
 //!
-//! Times are nanoseconds of simulated time (`…_ns`), rates are taken over floating-point seconds between
-//! the first arrival and the last completion, shares lie between 0 and 1. What cannot be known (a rate of
-//! nothing, the latency of no request) is `null`. Energies are in joule, powers in watt.
+//! Times are nanoseconds of simulated time (`..._ns`). Rates are taken over the floating-point
+//! seconds between the first arrival and the last completion. Shares lie between 0 and 1. What
+//! cannot be known (the latency of no request, a share of nothing) is `null`. Energies are in
+//! joule, powers in watt.
 
 mod build;
 mod endurance;
@@ -15,36 +17,36 @@ use crate::initial_content::InitialState;
 use crate::stats::{FlashCommands, LatencySummary};
 use serde::{Deserialize, Serialize};
 
-/// Version of the result schema. It grows when a field changes its meaning or goes; new fields may come
-/// without a new version.
+/// Version of the result schema. It grows when a field changes its meaning or is removed. New
+/// fields may come without a new version.
 pub const SCHEMA: u32 = 1;
 
-/// Share of page reads that find nothing above which a report warns: they cost no flash read and flatter
-/// the drive.
+/// A report warns if a larger share than this of the pages read held no data. Such reads cost no
+/// flash read and flatter the drive.
 pub const UNWRITTEN_SHARE_MAX: f64 = 0.001;
 
 /// Results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Version of this schema.
+    /// Version of the schema: [`SCHEMA`].
     pub schema: u32,
     /// Name of the configuration.
     pub device: String,
     /// How the run ended.
     pub outcome: Ending,
-    /// Not every request was completed: the figures are of those that were.
+    /// Not every request was completed. The figures are of those that were.
     pub partial: bool,
     /// How many requests came and went.
     pub requests: RequestCounts,
     /// The time measured.
     pub time: Times,
-    /// The whole drive.
+    /// Results of all tenants together.
     pub total: TenantMetrics,
-    /// Each tenant.
+    /// Results of each tenant.
     pub tenants: Vec<TenantReport>,
     /// Flash commands and pages.
     pub flash: FlashCommands,
-    /// Pages programmed for each one of the host, by cause.
+    /// Pages programmed for each page that the host wrote, by cause.
     pub write_amplification: WriteAmplification,
     /// Garbage collection and wear levelling.
     pub collection: Collection,
@@ -56,13 +58,13 @@ pub struct Report {
     pub data_cache: DataCache,
     /// How busy the parts of the drive were.
     pub utilisation: Utilisation,
-    /// What it consumed.
+    /// What the drive consumed.
     pub energy: Energy,
     /// Where the capacity is.
     pub capacity: Capacity,
-    /// Reads of pages that hold nothing.
+    /// Reads of pages that held no data.
     pub unwritten_reads: UnwrittenReads,
-    /// Mechanisms of the drive that this run never used, so that it says nothing about them.
+    /// Mechanisms that the drive has and that this run never used. The run says nothing about them.
     pub never_fired: Vec<String>,
     /// What a reader of the figures must know.
     pub warnings: Vec<String>,
@@ -74,44 +76,44 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// It has not: the caller steps through it.
+    /// It has not ended: the caller steps through it.
     Running,
     /// Every request was completed.
     Completed,
     /// The caller stopped it.
     Interrupted,
-    /// Host writes wait for free blocks that no collection can make.
+    /// Host writes wait for free blocks, and no collection can make any.
     OutOfSpace,
 }
 
 /// How many requests came and went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCounts {
-    /// Those that reached the host's driver.
+    /// Requests that reached the host's driver.
     pub arrived: u64,
-    /// Those that were completed.
+    /// Requests that were completed.
     pub completed: u64,
-    /// Those under way when the run ended.
+    /// Requests that were under way when the run ended.
     pub unserved: u64,
 }
 
 /// The time measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
-    /// First arrival; `null` if there was none.
+    /// Time of the first arrival; `null` if there was none.
     pub first_arrival_ns: Option<u64>,
-    /// Last completion.
+    /// Time of the last completion.
     pub last_completion_ns: u64,
-    /// From one to the other.
+    /// Time from the first arrival to the last completion, in seconds.
     pub seconds: f64,
 }
 
-/// Results of a tenant, or of all.
+/// What a tenant, or all tenants together, got from the drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantMetrics {
-    /// Bytes it can address.
+    /// Size of the address space in bytes.
     pub address_space_bytes: u64,
-    /// Reads and writes.
+    /// Reads and writes together.
     pub all: OpMetrics,
     /// Reads.
     pub read: OpMetrics,
@@ -123,74 +125,78 @@ pub struct TenantMetrics {
     pub flushes: u64,
 }
 
-/// Results of a tenant, and its share of what the drive did. Shares of all tenants add up to the drive's.
+/// Results of a tenant, and its share of what the drive did. The shares of all tenants add up to
+/// what the drive did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantReport {
-    /// What it got.
+    /// What the tenant got.
     #[serde(flatten)]
     pub metrics: TenantMetrics,
-    /// How many of its requests came and went.
+    /// How many of the tenant's requests came and went.
     pub requests: RequestCounts,
-    /// Flash commands for its data. A command to several planes is the tenant's of the first.
+    /// Flash commands for the tenant's data. A command to several planes counts for the tenant of
+    /// the first page.
     pub flash: FlashCommands,
-    /// Pages programmed for each one it wrote, by cause.
+    /// Pages programmed for each page that the tenant wrote, by cause.
     pub write_amplification: WriteAmplification,
-    /// Collection of blocks that hold its data.
+    /// Collection of blocks that hold the tenant's data.
     pub collection: TenantCollection,
-    /// Look-ups of its mappings.
+    /// Look-ups of the tenant's mappings.
     pub mapping: Mapping,
-    /// The DRAM data cache.
+    /// What the DRAM data cache did for the tenant.
     pub data_cache: DataCache,
-    /// Reads of pages that hold nothing.
+    /// Reads of pages that held no data.
     pub unwritten_reads: UnwrittenReads,
-    /// The energy of its work.
+    /// The energy of the tenant's work.
     pub energy: TenantEnergy,
 }
 
 /// Collection of one tenant's blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TenantCollection {
-    /// Victims collected for space.
+    /// Blocks collected to win space.
     pub executions: u64,
-    /// Victims collected for wear.
+    /// Blocks collected to level wear.
     pub wear_executions: u64,
-    /// Pages moved by both.
+    /// Pages moved out of these blocks.
     pub moved_pages: u64,
-    /// Of these, for wear.
+    /// Pages moved to level wear, contained in `moved_pages`.
     pub wear_moved_pages: u64,
-    /// Moves overtaken by a host write.
+    /// Moves without effect, because the host had rewritten or trimmed the page meanwhile.
     pub moves_dropped: u64,
     /// Blocks erased.
     pub blocks_erased: u64,
-    /// Its writes that had to wait for a free block.
+    /// Writes of the tenant that had to wait for a free block.
     pub held_writes: u64,
 }
 
-/// Results of one direction.
+/// Results of the reads, of the writes, or of both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpMetrics {
-    /// Requests completed.
+    /// Requests that were completed.
     pub requests: u64,
-    /// Bytes moved for them.
+    /// Bytes that these requests moved.
     pub bytes: u64,
     /// Requests per second.
     pub iops: f64,
     /// Bytes per second.
     pub bandwidth_bytes_per_s: f64,
-    /// From the entry into the submission queue to the completion.
+    /// Latency from the entry into the submission queue to the completion; `null` if there was no
+    /// request.
     pub device_latency_ns: Option<LatencySummary>,
-    /// From the arrival at the host to the completion.
+    /// Latency from the arrival at the host to the completion; `null` if there was no request.
     pub total_latency_ns: Option<LatencySummary>,
 }
 
-/// Pages programmed for each page programmed for the host, by cause. `host + merge` is 1.
+/// Pages programmed for each page programmed for the host, by cause. `host` and `merge` add up to
+/// 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WriteAmplification {
-    /// All causes together; 1 where nothing was programmed.
+    /// The sum of all causes; 1 if nothing was programmed.
     pub total: f64,
-    /// Pages of the host.
+    /// Pages of the host that were written as they came.
     pub host: f64,
-    /// Pages of the host whose other sectors had to be read first.
+    /// Pages of the host of which other sectors had to be read first.
     pub merge: f64,
     /// Pages moved to win space.
     pub gc: f64,
@@ -198,22 +204,23 @@ pub struct WriteAmplification {
     pub wear: f64,
     /// Translation pages.
     pub mapping: f64,
-    /// Bytes programmed for each byte the host wrote: also counts padding, and what the cache absorbed.
+    /// Bytes programmed for each byte that the host wrote. It also counts padding, and what the
+    /// data cache absorbed. `null` if the host wrote nothing.
     pub bytes: Option<f64>,
 }
 
-/// Garbage collection and wear levelling.
+/// Garbage collection and wear levelling of the whole drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collection {
-    /// Victims collected for space.
+    /// Blocks collected to win space.
     pub executions: u64,
-    /// Victims collected for wear.
+    /// Blocks collected to level wear.
     pub wear_executions: u64,
-    /// Pages moved by both.
+    /// Pages moved out of these blocks.
     pub moved_pages: u64,
-    /// Of these, for wear.
+    /// Pages moved to level wear, contained in `moved_pages`.
     pub wear_moved_pages: u64,
-    /// Moves overtaken by a host write.
+    /// Moves without effect, because the host had rewritten or trimmed the page meanwhile.
     pub moves_dropped: u64,
     /// Blocks erased.
     pub blocks_erased: u64,
@@ -223,54 +230,54 @@ pub struct Collection {
     pub erase_histogram: Vec<EraseBin>,
 }
 
-/// Blocks of one erase count.
+/// Blocks with the same erase count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseBin {
-    /// Erases.
+    /// The erase count.
     pub erases: u32,
-    /// Blocks that have had so many.
+    /// Number of blocks.
     pub blocks: u64,
 }
 
 /// The cached mapping table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mapping {
-    /// The whole table lies in DRAM: no look-up is counted.
+    /// The whole table lies in DRAM; no look-up is counted.
     pub ideal: bool,
     /// Look-ups that hit.
     pub hits: u64,
-    /// Look-ups of reads that missed.
+    /// Look-ups for reads that missed.
     pub misses_read: u64,
-    /// Look-ups of writes that missed.
+    /// Look-ups for writes that missed.
     pub misses_write: u64,
-    /// Of the misses, those that cost no flash read.
+    /// Misses that cost no flash read.
     pub misses_free: u64,
-    /// Hits over look-ups.
+    /// Hits divided by look-ups; `null` if there was no look-up.
     pub hit_rate: Option<f64>,
     /// Translation pages read from flash.
     pub page_reads: u64,
-    /// Translation pages written back.
+    /// Translation pages written back to flash.
     pub writebacks: u64,
 }
 
 /// The DRAM data cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataCache {
-    /// Pages asked for by reads.
+    /// Pages that reads looked for in the cache.
     pub read_lookups: u64,
-    /// Of these, those the cache held in full.
+    /// Pages that the cache held in full.
     pub read_hits: u64,
-    /// Hits over look-ups.
+    /// `read_hits` divided by `read_lookups`; `null` if there was no look-up.
     pub read_hit_rate: Option<f64>,
-    /// Pages written into it.
+    /// Pages written into the cache.
     pub writes: u64,
-    /// Of these, those that overwrote a page it held.
+    /// Pages written into the cache that it already held.
     pub write_hits: u64,
-    /// Hits over writes.
+    /// `write_hits` divided by `writes`; `null` if there was no write.
     pub write_hit_rate: Option<f64>,
 }
 
-/// Busy time over the time from the first arrival to the end of the run.
+/// Busy time divided by the time from the first arrival to the end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Utilisation {
     /// The link from host to drive.
@@ -281,35 +288,35 @@ pub struct Utilisation {
     pub dram: f64,
     /// The flash channels.
     pub channels: Busy,
-    /// The dies' arrays.
+    /// The arrays of the dies.
     pub dies: Busy,
 }
 
 /// Busy shares of several equal parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Busy {
-    /// On average.
+    /// The average of all parts.
     pub mean: f64,
-    /// The idlest.
+    /// The idlest part.
     pub min: f64,
-    /// The busiest.
+    /// The busiest part.
     pub max: f64,
-    /// One after the other.
+    /// All parts, one after the other.
     pub each: Vec<f64>,
 }
 
-/// Where the capacity is.
+/// Where the capacity is, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacity {
     /// All flash pages.
     pub raw_bytes: u64,
-    /// What the host sees.
+    /// What the host can address.
     pub visible_bytes: u64,
-    /// The rest.
+    /// Flash pages that the host cannot address.
     pub overprovisioned_bytes: u64,
-    /// The part of the rest that collection keeps free.
+    /// The part of `overprovisioned_bytes` that collection keeps free.
     pub gc_reserve_bytes: u64,
-    /// The part of the rest in open blocks.
+    /// The part of `overprovisioned_bytes` in open blocks.
     pub frontier_bytes: u64,
     /// Logical pages that hold data at the end.
     pub mapped_bytes: u64,
@@ -317,31 +324,31 @@ pub struct Capacity {
     pub free_bytes: u64,
 }
 
-/// Reads of pages that hold nothing.
+/// Reads of pages that held no data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnwrittenReads {
     /// Pages read by the host.
     pub page_reads: u64,
-    /// Of these, those that were never written.
+    /// Pages read by the host that held no data.
     pub pages: u64,
-    /// One over the other.
+    /// `pages` divided by `page_reads`.
     pub share: f64,
 }
 
-/// The simulation itself.
+/// Figures about the simulation, not about the drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Simulation {
     /// Events processed.
     pub events: u64,
-    /// Bytes of the FTL's state.
+    /// Memory that the state of the FTL takes, in bytes.
     pub ftl_memory_bytes: u64,
     /// Pages written before the run, without time, to age the drive.
     #[serde(default)]
     pub warm_up_pages: u64,
-    /// What the drive was before that.
+    /// How the data were written that the drive held at the start, before any ageing.
     #[serde(default)]
     pub initial_state: InitialState,
-    /// Pages that held data then.
+    /// Pages that held data at the start.
     #[serde(default)]
     pub initial_pages: u64,
 }

@@ -1,5 +1,8 @@
-//! What the drive does with a host request: cut it into pages, serve what the cache has, send the rest to
-//! flash, and notice when all is done.
+//! What the drive does with a host request: it cuts the request into pages, serves what the data
+//! cache has, sends the rest to flash, and notices when everything is done.
+//!
+//! Back-pressure: only a limited number of sectors may be on their way from the data cache to
+//! flash. Writes that would exceed it wait.
 
 use crate::data_cache::{Mark, Slot, SlotState, epoch_mark, read_mark, slot_mark};
 use crate::dram::DramAccess;
@@ -9,18 +12,21 @@ use ssdtune_ftl::{CacheMark, EntryRef, Phys};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{Nanos, Sectors};
 
-/// The set of pages written since the last reset lives this long.
+/// An epoch of cached writes lasts at least this long. See `data_cache`.
 const EPOCH_NS: Nanos = Nanos(1_000_000_000);
 
 /// One page of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
+    /// The logical page, in the tenant's address space.
     pub lpn: u64,
+    /// Sectors of the page that the request covers, one bit each.
     pub mask: u64,
+    /// Number of these sectors.
     pub sectors: u32,
 }
 
-/// Flash transactions of one request.
+/// The flash transactions of one request.
 enum Parts {
     None,
     One(u32),
@@ -38,7 +44,8 @@ impl Parts {
 }
 
 impl Core {
-    /// Cuts the next page off `rest` sectors at `cursor` of a tenant's space.
+    /// Cuts the next page off a request that has `rest` sectors left at `cursor` of a tenant's
+    /// address space.
     #[inline]
     pub(crate) fn cut(&self, tenant: usize, cursor: &mut u64, rest: &mut u32) -> Part {
         let space = &self.tenants[tenant];
@@ -75,16 +82,19 @@ impl Core {
         self.cache_modes[tenant as usize]
     }
 
+    /// The number of the cache that a tenant uses.
     #[inline]
     pub(crate) fn cache_of(&self, tenant: u16) -> usize {
         if self.caches.len() == 1 { 0 } else { tenant as usize }
     }
 
+    /// The number of the back-pressure counter and of the list of blocked writes that a tenant
+    /// uses.
     fn queue_of(&self, tenant: u16) -> usize {
         if self.pressure.len() == 1 { 0 } else { tenant as usize }
     }
 
-    /// A read, or a write of nothing.
+    /// Serves a read, or a write of no sectors.
     pub(crate) fn serve_read(&mut self, req: u32) {
         let record = &self.reqs[req];
         let (tenant, stamp) = (record.tenant, record.stamp);
@@ -96,7 +106,7 @@ impl Core {
             let mut part = self.cut(tenant as usize, &mut cursor, &mut rest);
             self.stats.count(tenant.into(), |counts| counts.page_reads += 1);
             let entry = if !self.switches.read_allocates && self.ftl.is_ideal() {
-                // No entry, no data: the mapping answers.
+                // A page without an entry holds no data.
                 let Some(entry) = self.ftl.find(tenant as usize, part.lpn) else {
                     self.stats.count(tenant.into(), |counts| counts.unwritten_reads += 1);
                     continue;
@@ -134,7 +144,7 @@ impl Core {
         }
     }
 
-    /// Most requests have one page: they need no list.
+    /// Adds a transaction. Most requests have one page and need no list.
     #[inline]
     fn add_part(&mut self, parts: &mut Parts, tx: u32) {
         match parts {
@@ -157,7 +167,7 @@ impl Core {
         }
     }
 
-    /// Takes off a read what the cache holds.
+    /// Takes off a read what the data cache holds.
     #[inline]
     fn read_part(&mut self, entry: EntryRef, tenant: u16, part: &mut Part, hits: &mut u32) {
         self.stats.count(tenant.into(), |counts| counts.cache_lookups += 1);
@@ -173,7 +183,7 @@ impl Core {
         }
     }
 
-    /// The data of a write are in the drive.
+    /// The data of a write have reached the drive.
     pub(crate) fn data_fetched(&mut self, req: u32) {
         self.reqs[req].stamp = self.events.now();
         let record = &mut self.reqs[req];
@@ -192,6 +202,7 @@ impl Core {
         }
     }
 
+    /// Writes to flash without the data cache.
     fn write_through(&mut self, req: u32) {
         let record = &self.reqs[req];
         let (tenant, stamp) = (record.tenant, record.stamp);
@@ -208,6 +219,7 @@ impl Core {
         self.dispatch_parts(parts);
     }
 
+    /// Makes the transaction that writes a page.
     fn write_tx(
         &mut self,
         purpose: Purpose,
@@ -224,12 +236,13 @@ impl Core {
         tx.tenant = tenant;
         tx.sectors = part.sectors as u16;
         tx.mask = part.mask;
-        // An eviction makes room for somebody who waits: it goes before everything.
+        // An eviction makes room for somebody who waits, so it goes before everything.
         tx.priority = if purpose == Purpose::Destage { 0 } else { self.priority[tenant as usize] };
         self.txs.insert(tx)
     }
 
-    /// Takes as much of a write into the cache as back-pressure allows.
+    /// Takes as much of a write into the data cache as back-pressure allows. A page that is written
+    /// for the first time in this epoch also goes to flash at once.
     fn destage(&mut self, req: u32) {
         let record = &self.reqs[req];
         let (tenant, stamp) = (record.tenant, record.stamp);
@@ -297,6 +310,7 @@ impl Core {
         }
     }
 
+    /// Begins a new epoch if the present one has lasted long enough.
     fn end_epoch(&mut self, tenant: u16) {
         let now = self.events.now();
         if now > self.epoch_ends {
@@ -305,7 +319,7 @@ impl Core {
         }
     }
 
-    /// A slot is written again.
+    /// Writes to a page that the cache holds.
     fn write_into_slot(&mut self, tenant: u16, slot: u32, mask: u64, stamp: Nanos) {
         let cache = self.cache_of(tenant);
         self.caches[cache].touch(slot);
@@ -315,6 +329,7 @@ impl Core {
         record.state = SlotState::Dirty;
     }
 
+    /// Puts a page into the cache, and its slot into the page's entry.
     fn insert_slot(&mut self, tenant: u16, mut slot: Slot) -> u32 {
         let cache = self.cache_of(tenant);
         let entry = slot.entry;
@@ -324,6 +339,7 @@ impl Core {
         slot
     }
 
+    /// Takes a page out of the cache, and leaves its mark in the page's entry.
     pub(crate) fn remove_slot(&mut self, tenant: u16, slot: u32) {
         let cache = self.cache_of(tenant);
         let record = self.caches[cache].slot(slot);
@@ -336,7 +352,8 @@ impl Core {
         }
     }
 
-    /// Evicts the page used longest ago if the cache is full; the write it takes if the page was dirty.
+    /// Pushes out the page used longest ago if the cache is full. Returns the transaction that
+    /// writes it to flash if it was dirty.
     fn make_room(&mut self, tenant: u16) -> Option<u32> {
         let cache = self.cache_of(tenant);
         if !self.caches[cache].is_full() {
@@ -354,7 +371,7 @@ impl Core {
         })
     }
 
-    /// Where a page goes that a tenant pushes out of the cache.
+    /// The tenant and the entry for which a page is written that was pushed out of the cache.
     fn goes_to(&mut self, page: &Slot, evictor: u16) -> (u16, EntryRef) {
         let last = self.page_of(self.tenants[usize::from(evictor)].sectors - 1);
         if self.switches.evict_to_evictor && page.tenant != evictor && page.lpn <= last {
@@ -364,7 +381,8 @@ impl Core {
         }
     }
 
-    /// A cached page has reached flash: back-pressure falls, and writes that waited are tried again.
+    /// A cached page has been written to flash: back-pressure falls, and writes that waited for
+    /// that are tried again.
     pub(crate) fn destaged(&mut self, tx: u32) {
         let record = &self.txs[tx];
         let (tenant, entry, stamp) = (record.tenant, record.entry, record.stamp);
@@ -381,6 +399,7 @@ impl Core {
         self.retry_blocked(queue);
     }
 
+    /// Tries again to take waiting writes into the cache.
     fn retry_blocked(&mut self, queue: usize) {
         let mut waiting = std::mem::take(&mut self.blocked_writes[queue]);
         let mut index = 0;
@@ -399,7 +418,7 @@ impl Core {
         self.blocked_writes[queue] = waiting;
     }
 
-    /// A page read from flash is kept in the cache.
+    /// Keeps a page that was read from flash in the data cache.
     pub(crate) fn fill(&mut self, tx: u32) {
         let record = &self.txs[tx];
         let (tenant, entry, mask) = (record.tenant, record.entry, record.mask);
@@ -454,6 +473,7 @@ impl Core {
         self.check_done(req);
     }
 
+    /// Completes a request if it waits for nothing any more.
     pub(crate) fn check_done(&mut self, req: u32) {
         let record = &self.reqs[req];
         if record.waits_flash == 0 && record.waits_dram == 0 && record.rest == 0 {
@@ -461,7 +481,7 @@ impl Core {
         }
     }
 
-    /// Unmaps every page a trim covers wholly.
+    /// Unmaps every page that a trim covers in full.
     pub(crate) fn serve_trim(&mut self, req: u32) {
         let record = &self.reqs[req];
         let tenant = record.tenant;
@@ -485,7 +505,8 @@ impl Core {
         self.request_done(req);
     }
 
-    /// Waits until everything the host was told is written has reached flash.
+    /// Serves a flush: it waits until everything that the host was told is written has reached
+    /// flash.
     pub(crate) fn serve_flush(&mut self, req: u32) {
         let tenant = self.reqs[req].tenant;
         self.destage_all(tenant);
@@ -497,7 +518,8 @@ impl Core {
                 waits += 1;
             }
         }
-        // What earlier flushes wait for is theirs; this one waits for them.
+        // Writes that earlier flushes wait for stay theirs; this flush waits for the last of those
+        // flushes.
         let before = std::mem::replace(&mut self.last_flush[tenant as usize], req);
         if before != NIL {
             self.reqs[before].next_flush = req;
@@ -509,7 +531,7 @@ impl Core {
         }
     }
 
-    /// One of the writes a flush waits for is on flash.
+    /// One of the writes, or the flush, that a flush waits for is done.
     pub(crate) fn flush_part_done(&mut self, req: u32) {
         self.reqs[req].waits_flash -= 1;
         if self.reqs[req].waits_flash == 0 {
@@ -517,6 +539,7 @@ impl Core {
         }
     }
 
+    /// Completes a flush, and tells the one that waits for it.
     fn flush_done(&mut self, req: u32) {
         let tenant = self.reqs[req].tenant as usize;
         let next = self.reqs[req].next_flush;
@@ -529,6 +552,7 @@ impl Core {
         }
     }
 
+    /// Writes all dirty pages of a tenant to flash.
     fn destage_all(&mut self, tenant: u16) {
         if !matches!(self.mode(tenant), CacheMode::Write | CacheMode::ReadWrite) {
             return;
@@ -563,7 +587,7 @@ impl Core {
         self.dram_access(tenant, sectors, DramAccess::Evictions(list));
     }
 
-    /// A tenant's address space, for reports.
+    /// The size of a tenant's address space.
     pub(crate) fn tenant_sectors(&self, tenant: usize) -> Sectors {
         Sectors(self.tenants[tenant].sectors)
     }

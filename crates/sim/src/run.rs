@@ -1,4 +1,4 @@
-//! Running a drive: hand over requests, move time, take what came out.
+//! Running a drive: hand over requests, let time pass, take what came out.
 
 use crate::arrivals::Inbox;
 use crate::report::{Ending, Energy, Report};
@@ -9,32 +9,34 @@ use ssdtune_model::{Bytes, CheckedConfig, Nanos, PlaneId};
 use ssdtune_trace::Request;
 use std::collections::VecDeque;
 
-/// How a stream's requests are given to the drive.
+/// When the requests of a stream are submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replay {
-    /// At their own times.
+    /// At their own arrival times.
     Open,
-    /// So many outstanding at once, whatever their times.
+    /// As soon as one before is completed, with this many outstanding at once. Arrival times are
+    /// ignored.
     Closed(u32),
 }
 
 /// A stream of requests.
 pub struct Stream<'a> {
-    /// The requests, in order of time.
+    /// The requests, in the order of their times.
     pub requests: Box<dyn Iterator<Item = Request> + 'a>,
-    /// Whose they are; `None` lets each request say (open replay only).
+    /// The tenant that they belong to. `None` lets each request name its own, which works with open
+    /// replay only.
     pub tenant: Option<u16>,
     /// When they are submitted.
     pub replay: Replay,
 }
 
 impl<'a> Stream<'a> {
-    /// Requests of the only tenant, at their own times.
+    /// Requests of tenant 0 at their own arrival times.
     pub fn open(requests: impl Iterator<Item = Request> + 'a) -> Self {
         Self { requests: Box::new(requests), tenant: Some(0), replay: Replay::Open }
     }
 
-    /// Requests of the only tenant, `depth` at once.
+    /// Requests of tenant 0, with `depth` outstanding at once.
     pub fn closed(requests: impl Iterator<Item = Request> + 'a, depth: u32) -> Self {
         Self { requests: Box::new(requests), tenant: Some(0), replay: Replay::Closed(depth) }
     }
@@ -47,33 +49,33 @@ pub enum Outcome {
     Completed,
     /// The caller stopped it.
     Interrupted,
-    /// Host writes wait for free blocks that no collection can make.
+    /// Host writes wait for free blocks, and no collection can make any.
     OutOfSpace {
-        /// Planes concerned.
+        /// Planes without free blocks.
         planes: Vec<PlaneId>,
         /// Requests that were never completed.
         unserved: u64,
     },
 }
 
-/// A stream's inbox, where its requests come from, and whether they have ended.
+/// A stream under way: its inbox, where its requests come from, and whether it has ended.
 type Source<'a> = (usize, Box<dyn Iterator<Item = Request> + 'a>, bool);
 
-/// Events between two looks at the streams. Each takes at most a queue depth of requests.
+/// Events between two looks at the streams. Each event takes at most a queue depth of requests.
 const BATCH: usize = 1024;
-/// Requests a stream holds ready at least.
+/// Requests that a stream holds ready, at least.
 const READY: usize = 2 * BATCH;
 
-/// When a run shows itself to its caller.
+/// Why a run shows the drive to its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// In between, every few thousand events.
+    /// Nothing special. This happens every few thousand events.
     Between,
-    /// Everything before this end of an interval has happened, and nothing after it.
+    /// An interval has ended at this time. Everything up to then has happened, and nothing later.
     IntervalEnd(Nanos),
 }
 
-/// A drive under simulation.
+/// A drive under simulation. See the [crate's page](crate) for how to run one.
 pub struct Simulator {
     pub(crate) core: Core,
     pub(crate) config: CheckedConfig,
@@ -82,13 +84,14 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Streams of requests a drive can be given.
+    /// Streams of requests that a drive can be given in its life, all runs together.
     pub const STREAMS_MAX: usize = STREAMS_MAX as usize;
 
-    /// An empty drive with the given tenants.
+    /// Makes an empty drive with the given tenants.
     ///
     /// # Errors
-    /// A tenant has no place in the drive, or the drive is larger than the simulator can name.
+    /// The flash translation layer refuses the drive or a tenant's places, or the drive is larger
+    /// than the simulator can handle.
     pub fn new(
         config: &CheckedConfig,
         tenants: &[Tenant],
@@ -99,10 +102,12 @@ impl Simulator {
         Ok(Self { core, config, tenants, ending: Ending::Running })
     }
 
-    /// Runs streams to their ends. `keep_going` is asked every few thousand events.
+    /// Runs streams to their ends. `keep_going` is called every few thousand events; if it returns
+    /// `false`, the run stops.
     ///
     /// # Panics
-    /// If there are more than [`Simulator::STREAMS_MAX`] streams.
+    /// The drive has been given more than [`Simulator::STREAMS_MAX`] streams, earlier runs
+    /// included.
     pub fn run(
         &mut self,
         streams: Vec<Stream>,
@@ -111,11 +116,13 @@ impl Simulator {
         self.run_watched(streams, None, |drive, _| keep_going(drive))
     }
 
-    /// Likewise, and `watch` also sees the drive exactly at the end of every interval that has requests
-    /// after it.
+    /// Runs streams to their ends, and calls `watch` exactly at the end of every interval that has
+    /// requests after it, as well as every few thousand events. If `watch` returns `false`, the run
+    /// stops.
     ///
     /// # Panics
-    /// If there are more than [`Simulator::STREAMS_MAX`] streams.
+    /// The drive has been given more than [`Simulator::STREAMS_MAX`] streams, earlier runs
+    /// included.
     pub fn run_in_intervals(
         &mut self,
         streams: Vec<Stream>,
@@ -131,7 +138,6 @@ impl Simulator {
         interval: Option<Nanos>,
         mut watch: impl FnMut(&mut Self, Look) -> bool,
     ) -> Outcome {
-        assert!(streams.len() <= Self::STREAMS_MAX, "{} streams are too many", streams.len());
         let mut sources = self.start(streams);
         let mut interval_end = interval;
         self.core.sources_known = true;
@@ -163,7 +169,8 @@ impl Simulator {
         outcome
     }
 
-    /// Takes a batch of events, none after `end`: whether `end` is reached, and whether events are left.
+    /// Takes a batch of events, none later than `end`. Returns whether `end` is reached, and
+    /// whether events are left.
     fn step_batch(&mut self, end: Option<Nanos>) -> (bool, bool) {
         let Some(end) = end else { return (false, (0..BATCH).all(|_| self.core.step())) };
         for _ in 0..BATCH {
@@ -178,6 +185,7 @@ impl Simulator {
         (false, true)
     }
 
+    /// Makes an inbox for each stream and registers its first arrival.
     fn start<'a>(&mut self, streams: Vec<Stream<'a>>) -> Vec<Source<'a>> {
         let mut sources: Vec<Source<'a>> = streams
             .into_iter()
@@ -189,11 +197,11 @@ impl Simulator {
                 (self.add_inbox(stream.tenant, depth), stream.requests, false)
             })
             .collect();
-        // The stream named last starts first: so do MQSim's, and it decides between equal times.
+        // The last stream starts first, as in MQSim. This decides the order at equal times.
         for (inbox, requests, ended) in sources.iter_mut().rev() {
             *ended = self.refill(*inbox, requests.as_mut());
             if self.core.inboxes[*inbox].depth.is_some() {
-                // Closed loops start at the first nanosecond.
+                // Closed loops start after one nanosecond, as in MQSim.
                 let at = self.core.now() + Nanos(1);
                 self.core.events.push(at, crate::event::ServerId(*inbox as u32));
             }
@@ -202,6 +210,9 @@ impl Simulator {
     }
 
     fn add_inbox(&mut self, tenant: Option<u16>, depth: Option<u32>) -> usize {
+        // The number of an inbox is that of a server, and other servers follow.
+        let streams = self.core.inboxes.len();
+        assert!(streams < Self::STREAMS_MAX, "a drive takes {streams} streams in its life");
         self.core.inboxes.push(Inbox {
             requests: VecDeque::new(),
             tenant,
@@ -213,7 +224,7 @@ impl Simulator {
         self.core.inboxes.len() - 1
     }
 
-    /// Tops up a stream; `true` when its source has ended.
+    /// Fills the inbox of a stream. Returns `true` when the stream has ended.
     fn refill(&mut self, inbox: usize, requests: &mut dyn Iterator<Item = Request>) -> bool {
         let record = &mut self.core.inboxes[inbox];
         let depth = record.depth.unwrap_or(0) as usize;
@@ -228,7 +239,8 @@ impl Simulator {
         ended
     }
 
-    /// Hands over one request of the tenant it names. Times must not decrease.
+    /// Hands over one request of the tenant that it names. Times must not fall from one call to the
+    /// next.
     pub fn push(&mut self, request: Request) {
         if self.core.inboxes.is_empty() {
             self.add_inbox(None, None);
@@ -237,7 +249,7 @@ impl Simulator {
         self.core.await_arrival(0);
     }
 
-    /// Lets everything happen that falls before or at a time.
+    /// Lets everything happen up to a time, that time included.
     pub fn run_until(&mut self, time: Nanos) {
         self.core.horizon = time;
         while self.core.events.next_at().is_some_and(|at| at <= time) {
@@ -247,7 +259,7 @@ impl Simulator {
         self.core.events.advance(time);
     }
 
-    /// Lets everything happen that has been asked for.
+    /// Lets everything happen that follows from the requests handed over.
     pub fn run_to_end(&mut self) -> Outcome {
         while self.core.step() || self.core.collect_starved() {}
         self.outcome()
@@ -271,12 +283,12 @@ impl Simulator {
         self.core.now()
     }
 
-    /// Requests completed so far.
+    /// The number of requests completed so far.
     pub fn completed(&self) -> u64 {
         self.core.stats.completed
     }
 
-    /// Requests that have arrived and not been completed.
+    /// The number of requests that have arrived and have not been completed.
     pub fn in_flight(&self) -> u64 {
         self.core.stats.arrived - self.core.stats.completed
     }
@@ -286,30 +298,30 @@ impl Simulator {
         self.core.stats.flash
     }
 
-    /// Energy consumed from the first arrival until now. Later calls never give less of anything.
+    /// Energy consumed from the first arrival until now. Later calls never return less of anything.
     pub fn energy(&self) -> Energy {
         self.core.energy.report(&self.core)
     }
 
-    /// Events processed so far.
+    /// The number of events processed so far.
     pub fn events(&self) -> u64 {
         self.core.events.processed()
     }
 
-    /// Completions since the last call, if the drive was told to keep them.
+    /// Completions since the last call. Empty unless [`Observe::completions`] is set.
     pub fn take_completions(&mut self) -> Vec<Completion> {
         self.core.completions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The configuration it was made from.
+    /// The configuration that the drive was made from.
     pub fn config(&self) -> &CheckedConfig {
         &self.config
     }
 
-    /// Bytes that a tenant can address.
+    /// The size of a tenant's address space.
     ///
     /// # Panics
-    /// If the drive has no such tenant.
+    /// The drive has no such tenant.
     pub fn address_space(&self, tenant: usize) -> Bytes {
         self.core.tenant_sectors(tenant).bytes()
     }
@@ -319,7 +331,10 @@ impl Simulator {
         Report::new(self)
     }
 
-    /// Every invariant of the FTL, walking the whole drive: for tests.
+    /// Asserts every invariant of the FTL. This walks the whole drive and is meant for tests.
+    ///
+    /// # Panics
+    /// An invariant is broken.
     pub fn check(&self) {
         self.core.ftl.check();
     }

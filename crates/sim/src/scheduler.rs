@@ -1,9 +1,10 @@
-//! Which transactions become a command, and when.
+//! The scheduler: which transactions become a command, and when.
 //!
-//! A channel that is idle asks its units in turn; a unit that is idle takes reads, else programs, else
-//! erases, one command for each of its dies. A command gathers transactions of one die in distinct planes:
-//! the first whatever its page, further ones with the page offset of the oldest transaction of the queue.
-//! Mapping reads go before everything; collection before or after the host, as its urgency says.
+//! A channel that is idle asks its units in turn. A unit that is idle takes reads, else programs,
+//! else erases, with one command for each of its dies. A command gathers transactions of one die in
+//! different planes: the first one whatever its page offset, further ones only with the same offset
+//! as the oldest transaction of the queue. Reads of translation pages go before everything.
+//! Collection goes before or after the host, depending on its urgency.
 
 use crate::energy::Work;
 use crate::flash::{DieState, PRIORITIES, Transfer};
@@ -12,14 +13,14 @@ use crate::tx::{Class, NIL};
 use ssdtune_model::Nanos;
 use ssdtune_model::config::Scheduler;
 
-/// Where commands are gathered from: a class and its priority.
+/// A class and a priority: where the transactions of a command come from.
 type Source = (Class, u8);
 
-/// Commands of a priority served in one round.
+/// Commands of each priority that are served in one round. Priority 0 is served before all rounds.
 const WEIGHTS: [u8; PRIORITIES] = [0, 4, 2, 1];
 
 impl Core {
-    /// Puts the staged transactions into their queues and tries the channels they belong to.
+    /// Queues the staged transactions, and tries the channels they belong to.
     pub(crate) fn schedule(&mut self) {
         if let [tx] = self.staged[..] {
             self.staged.clear();
@@ -58,7 +59,7 @@ impl Core {
         self.touched = touched;
     }
 
-    /// If a channel is free, asks its units in turn until one takes it.
+    /// If a channel is free, asks its units in turn until one of them takes it.
     pub(crate) fn try_channel(&mut self, channel: u32) {
         let index = channel as usize;
         if self.flash.channels[index].ready.is_empty() || !self.is_free(index) {
@@ -84,21 +85,22 @@ impl Core {
         }
     }
 
-    /// Whether a transaction can go to its die without waiting in a queue, because nothing else can go to
-    /// its channel.
+    /// Whether a transaction can go to its die without waiting in a queue, because nothing else can
+    /// go to its channel.
     fn meets_nobody(&mut self, tx: u32) -> bool {
         let record = &self.txs[tx];
         let unit = &self.flash.units[record.unit as usize];
         !record.blocked
             && unit.busy_dies == 0
             && unit.queued == 0
-            // A turn of the priorities is a matter for the queues.
+            // Turns among priorities are kept by the queues.
             && (record.priority == 0 || self.switches.scheduler == Scheduler::OutOfOrder)
             && self.flash.channels[unit.channel as usize].ready.is_empty()
             && (record.class.work() == Work::Read || !self.keeps_to_reads(record.unit))
             && self.is_free(self.flash.units[self.txs[tx].unit as usize].channel as usize)
     }
 
+    /// Gives a unit what it should do next: reads, else programs, else erases.
     fn serve_unit(&mut self, unit: u32) {
         let idle = self.flash.units[unit as usize].busy_dies == 0;
         if self.serve_reads(unit, idle) || self.keeps_to_reads(unit) {
@@ -109,6 +111,7 @@ impl Core {
         }
     }
 
+    /// Whether collection in a unit goes before host requests.
     fn collection_is_urgent(&self, unit: u32) -> bool {
         if !self.switches.preemptible {
             return true;
@@ -120,7 +123,7 @@ impl Core {
             .any(|plane| self.ftl.is_urgent(ssdtune_model::PlaneId(plane)))
     }
 
-    /// The priority whose turn it is among those that wait; none waits: `None`.
+    /// The priority whose turn it is, of those that wait; `None` if none waits.
     fn next_priority(&mut self, unit: u32, class: Class) -> Option<u8> {
         let waits =
             |core: &Self, priority: u8| core.flash.oldest(&core.txs, unit, class, priority) != NIL;
@@ -130,7 +133,7 @@ impl Core {
         if self.switches.scheduler == Scheduler::OutOfOrder || waits(self, 0) {
             return Some(0);
         }
-        // High, medium and low share by weight: 4 commands, 2, 1.
+        // High, medium and low priority share in the proportion of 4, 2 and 1 commands.
         let lane = (class == Class::UserWrite) as usize;
         let total: u8 = WEIGHTS.iter().sum();
         for _ in 0..total {
@@ -151,6 +154,7 @@ impl Core {
     }
 
     // Always: the second caller is rare, and the first one's is the hottest path there is.
+    /// Gives a unit a read command if it should do that next. Returns whether it did.
     #[inline(always)]
     pub(crate) fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
         let waiting = self.flash.units[unit as usize].waiting;
@@ -167,7 +171,8 @@ impl Core {
                 first = (Class::GcRead, 0);
                 second = Some(Class::UserRead);
             } else if count(Class::GcWrite) == 0 && self.erases_wait_for_reads(unit) {
-                // Neither would go before the other.
+                // Erases that wait for host reads, and host reads that wait for erases, would block
+                // each other for ever.
                 let Some(priority) = self.next_priority(unit, Class::UserRead) else {
                     return false;
                 };
@@ -193,6 +198,7 @@ impl Core {
         true
     }
 
+    /// Gives a unit a program command if it should do that next. Returns whether it did.
     fn serve_programs(&mut self, unit: u32, idle: bool) -> bool {
         let waiting = self.flash.units[unit as usize].waiting;
         let count = |class: Class| waiting[class as usize];
@@ -224,13 +230,15 @@ impl Core {
         true
     }
 
+    /// Gives a unit its erases.
     fn serve_erases(&mut self, unit: u32) {
         if self.flash.units[unit as usize].waiting[Class::Erase as usize] > 0 {
             self.issue_batch(unit, (Class::Erase, 0), None);
         }
     }
 
-    /// One command for each idle die of the unit that has something ready, the die of the oldest first.
+    /// Gives each idle die of a unit one command if something is ready for it, the die of the
+    /// oldest transaction first.
     fn issue_batch(&mut self, unit: u32, first: Source, second: Option<Class>) {
         let oldest = self.flash.oldest(&self.txs, unit, first.0, first.1);
         if oldest == NIL {
@@ -363,7 +371,7 @@ impl Core {
         })
     }
 
-    /// Sends one command to a die: at once, or behind the commands of its batch.
+    /// Sends a command to a die: at once, or behind the commands of its batch.
     fn issue(&mut self, unit: u32, die: u32, list: u32, count: u32) {
         let class = self.txs[list].class;
         let planes = count as usize;
@@ -420,8 +428,9 @@ impl Core {
         }
     }
 
-    /// A command on a free channel. Its end is known and so is that of the array operation behind it; the
-    /// channel's own event is needed only if somebody asks for the channel before.
+    /// Sends a command over a free channel. Its end is known, and so is that of the array operation
+    /// behind it. So the channel needs an event of its own only if somebody asks for the channel
+    /// before.
     pub(crate) fn start_command(&mut self, channel: usize, die: u32) {
         let now = self.events.now();
         let command = self.flash.dies[die as usize].command;
@@ -435,6 +444,7 @@ impl Core {
 
     /// The array of a die works on its transactions from now or a little later on.
     // Always: the second caller is rare, and the first one's is the hottest path there is.
+    /// Starts the array of a die, now or a little later.
     #[inline(always)]
     pub(crate) fn start_array(&mut self, die: u32, from: Nanos) {
         let record = &self.flash.dies[die as usize];
@@ -455,7 +465,8 @@ impl Core {
         self.events.push_caused(record.ends, from, record.server);
     }
 
-    /// Whether a channel is free for somebody who otherwise waits for it.
+    /// Whether a channel is free. If not, the caller waits for it: the end of what it carries
+    /// becomes an event.
     #[inline]
     pub(crate) fn is_free(&mut self, channel: usize) -> bool {
         let record = &mut self.flash.channels[channel];
@@ -472,14 +483,14 @@ impl Core {
         false
     }
 
-    /// Somebody waits for a channel.
+    /// Makes the end of a command an event, because somebody waits for the channel.
     pub(crate) fn hear_end(&mut self, channel: usize) {
         if let Some(end) = self.flash.channels[channel].unheard.take() {
             self.events.push_key(end);
         }
     }
 
-    /// Data of one page on a free channel.
+    /// Sends the data of one page over a free channel.
     pub(crate) fn start_data(&mut self, channel: usize, tx: u32) {
         let sectors = u32::from(self.txs[tx].sectors);
         let takes = self.timing.transfer(sectors);

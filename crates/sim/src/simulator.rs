@@ -1,9 +1,10 @@
 //! The drive: its state, and the loop that takes one event after the other.
 //!
-//! Every part of the drive that serves one thing at a time is a server with a number: a stream of arrivals, a
-//! direction of the link, the DRAM channel, a flash channel, a die. Each server has at most one pending event.
-//! [`Core::step`] takes the next event and calls the file that knows its server: `arrivals`, `host`, `dram`,
-//! `array`. This file handles the messages on the link, and what follows when a flash operation has ended.
+//! Every part of the drive that serves one thing at a time is a server with a number: a stream of
+//! arrivals, a direction of the link, the DRAM channel, a flash channel, a die. Each server has at
+//! most one pending event. [`Core::step`] takes the next event and calls the file that knows its
+//! server: `arrivals`, `host`, `dram`, `array`. This file handles the messages on the link, and
+//! what follows when a flash operation has ended.
 //!
 //! Time is in nanoseconds. Left out: power states, bad blocks, thermal throttling.
 
@@ -52,12 +53,14 @@ pub(crate) enum UpMessage {
     Fetch(u16),
     /// Asks for the data of this write request.
     FetchData(u32),
-    /// This request is complete. The number says how many entries of its queue had been fetched by then.
+    /// This request is complete. The number says how many entries of its queue had been fetched by
+    /// then.
     Completion(u32, u64),
 }
 
-/// The whole drive. Lists "for each cache" have one entry if the tenants share the data cache, else one for each
-/// tenant. Requests, transactions and jobs are named by their numbers in slabs; `NIL` names none.
+/// The whole drive. Lists "for each cache" have one entry if the tenants share the data cache, else
+/// one for each tenant. Requests, transactions and jobs are named by their numbers in slabs; `NIL`
+/// names none.
 pub(crate) struct Core {
     pub(crate) events: EventQueue,
     pub(crate) link: LinkTiming,
@@ -76,8 +79,8 @@ pub(crate) struct Core {
     pub(crate) inboxes: Vec<Inbox>,
     /// The caller wants to look at the drive at this time: nothing later may happen before.
     pub(crate) horizon: Nanos,
-    /// The caller runs streams to their ends. Then every inbox that has a request also has the one behind it, or
-    /// its stream has ended.
+    /// The caller runs streams to their ends. Then every inbox that has a request also has the one
+    /// behind it, or its stream has ended.
     pub(crate) sources_known: bool,
     pub(crate) reqs: Slab<Req>,
     pub(crate) txs: Slab<Tx>,
@@ -94,7 +97,8 @@ pub(crate) struct Core {
     pub(crate) pressure_limit: u32,
     /// For each cache, the write requests that wait because of `pressure`.
     pub(crate) blocked_writes: Vec<VecDeque<u32>>,
-    /// For each tenant, the number of the present epoch of its cached writes, from 1 (see `data_cache`).
+    /// For each tenant, the number of the present epoch of its cached writes, from 1 (see
+    /// `data_cache`).
     pub(crate) epochs: Vec<u32>,
     /// When the present epoch ends at the earliest.
     pub(crate) epoch_ends: Nanos,
@@ -122,7 +126,8 @@ pub(crate) struct Core {
     pub(crate) staged: Vec<u32>,
     /// Scratch list: channels that a scheduling has to try. Empty between two events.
     pub(crate) touched: Vec<u32>,
-    /// While this is not 0, transactions are only staged; the caller schedules when it has staged all of them.
+    /// While this is not 0, transactions are only staged; the caller schedules when it has staged
+    /// all of them.
     pub(crate) scheduling_deferred: u32,
     /// Scratch list: pages of a victim. Empty between two events.
     pub(crate) victim_pages: Vec<Phys>,
@@ -144,16 +149,18 @@ const SATA_OUT: u32 = STREAMS_MAX + 1;
 const LINK_DOWN: u32 = STREAMS_MAX + 2;
 const LINK_UP: u32 = STREAMS_MAX + 3;
 const DRAM: u32 = STREAMS_MAX + 4;
-/// The server that hears the host give back places of the first completion queue; one for each queue.
+/// The server that hears the host give back places of the first completion queue; one for each
+/// queue.
 pub(crate) const FIRST_BELL: u32 = STREAMS_MAX + 5;
 
 impl Core {
+    /// The simulated time.
     #[inline]
     pub fn now(&self) -> Nanos {
         self.events.now()
     }
 
-    /// Takes the next event; `false` if there is none.
+    /// Takes the next event and does what follows from it. Returns `false` if there is none.
     #[inline]
     pub fn step(&mut self) -> bool {
         let Some(server) = self.events.pop() else { return false };
@@ -173,6 +180,7 @@ impl Core {
         true
     }
 
+    /// A message has reached the drive.
     fn down_event(&mut self) {
         let Some(message) = self.down.take() else { return };
         match message {
@@ -183,6 +191,7 @@ impl Core {
         self.down.start_next(&mut self.events);
     }
 
+    /// A message has reached the host.
     fn up_event(&mut self) {
         let Some(message) = self.up.take() else { return };
         match message {
@@ -209,6 +218,7 @@ impl Core {
         self.up.start_next(&mut self.events);
     }
 
+    /// The SATA adapter has passed a request on.
     fn sata_in(&mut self) {
         let Some(sata) = &mut self.sata else { return };
         let Some(req) = sata.submit.take() else { return };
@@ -218,6 +228,7 @@ impl Core {
         }
     }
 
+    /// The SATA adapter has passed a completion on.
     fn sata_out(&mut self) {
         let Some(sata) = &mut self.sata else { return };
         let Some((req, fetched)) = sata.complete.take() else { return };
@@ -229,6 +240,7 @@ impl Core {
 
     /// A page read has left its die.
     // Always: the second caller is rare, and the first one's is the hottest path there is.
+    /// The data of a page that was read have left their die.
     #[inline(always)]
     pub(crate) fn read_done(&mut self, tx: u32) {
         let record = &self.txs[tx];
@@ -263,13 +275,13 @@ impl Core {
         }
     }
 
-    /// A transaction may be issued now: its channel is tried unless it is about to be anyway.
+    /// A transaction that waited for another one may be issued now.
     fn unblocked(&mut self, tx: u32) {
         let channel = self.flash.units[self.txs[tx].unit as usize].channel;
         self.try_channel(channel);
     }
 
-    /// A program or an erase has ended.
+    /// A die has ended the program or the erase of a transaction.
     pub(crate) fn array_done(&mut self, tx: u32) {
         let record = &self.txs[tx];
         let (class, purpose, request, phys) =
@@ -301,7 +313,8 @@ impl Core {
         }
     }
 
-    /// A block that could not be collected while it was being programmed may be a victim now.
+    /// A program in a plane has ended. A block that could not be collected before may be a victim
+    /// now.
     pub(crate) fn after_program(&mut self, phys: Phys) {
         let plane = self.layout.plane(phys);
         if !self.held[plane.index()].is_empty() {
@@ -309,20 +322,24 @@ impl Core {
         }
     }
 
+    /// Forgets a transaction that is done.
     pub(crate) fn drop_tx(&mut self, tx: u32) {
         self.txs[tx].live = false;
         self.txs.remove(tx);
     }
 
+    /// An empty list. Give it back with [`Core::give_list`].
     pub(crate) fn take_list(&mut self) -> Vec<u32> {
         self.spare_lists.pop().unwrap_or_default()
     }
 
+    /// Keeps a list for reuse.
     pub(crate) fn give_list(&mut self, mut list: Vec<u32>) {
         list.clear();
         self.spare_lists.push(list);
     }
 
+    /// Counts a request that has been completed.
     pub(crate) fn record(&mut self, req: u32) {
         let now = self.events.now();
         let record = &self.reqs[req];
@@ -341,8 +358,8 @@ impl Core {
         }
     }
 
-    /// Nothing more will happen: a plane that holds writes collects if it can after all. Whether anything
-    /// will happen then.
+    /// Nothing more will happen by itself: tries to collect the planes that hold writes back.
+    /// Returns whether there are events now.
     pub(crate) fn collect_starved(&mut self) -> bool {
         for plane in 0..self.held.len() {
             if !self.held[plane].is_empty() {

@@ -1,47 +1,51 @@
 //! What sharing a drive costs its tenants: slowdown against running alone, and fairness.
 //!
-//! A tenant's slowdown is its mean latency on the shared drive over that when it has the same drive, with the same
-//! address space and places, to itself. Latency counts from the arrival at the host, so waiting for a queue
-//! entry is in it. Fairness is the least slowdown over the greatest (as in FLIN, ISCA 2018) and Jain's index of the
-//! speeds: with x = 1 / slowdown of n tenants, (sum x)^2 / (n sum x^2), from 1/n (one has everything) to 1.
+//! A tenant's slowdown is its mean latency on the shared drive divided by its mean latency when it
+//! has the same drive, with the same address space and places, to itself. Latency counts from the
+//! arrival at the host, so it includes waiting for a queue entry. Fairness is given in two ways: as
+//! the smallest slowdown divided by the largest (as in FLIN, ISCA 2018), and as Jain's index of the
+//! speeds. With x = 1 / slowdown of n tenants, that index is (sum x)^2 / (n sum x^2). It runs from
+//! 1/n (one tenant has everything) to 1.
 
 use crate::report::{OpMetrics, Report};
 use serde::{Deserialize, Serialize};
 
-/// Slowdown of every tenant, and how evenly they bear it.
+/// The slowdown of every tenant, and how evenly they bear it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slowdown {
     /// Each tenant, in order.
     pub tenants: Vec<TenantSlowdown>,
-    /// The least slowdown over the greatest; 1 is fair. `null` with fewer than two tenants that can be judged.
+    /// The smallest slowdown divided by the largest; 1 is fair. `null` if fewer than two tenants
+    /// have a slowdown.
     pub min_over_max: Option<f64>,
-    /// Jain's index of the tenants' speeds; 1 is fair. `null` likewise.
+    /// Jain's index of the tenants' speeds; 1 is fair. `null` if fewer than two tenants have a
+    /// slowdown.
     pub jain_index: Option<f64>,
 }
 
-/// One tenant, shared and alone.
+/// One tenant, on the shared drive and alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantSlowdown {
-    /// Mean latency on the shared drive.
+    /// Mean latency on the shared drive, in nanoseconds.
     pub mean_latency_ns: Option<f64>,
-    /// Mean latency alone.
+    /// Mean latency alone, in nanoseconds.
     pub alone_mean_latency_ns: Option<f64>,
-    /// One over the other; `null` where one is missing.
+    /// Mean latency on the shared drive divided by that alone; `null` if one of them is missing.
     pub slowdown: Option<f64>,
-    /// Of its reads.
+    /// The slowdown of its reads.
     pub read_slowdown: Option<f64>,
-    /// Of its writes.
+    /// The slowdown of its writes.
     pub write_slowdown: Option<f64>,
-    /// Of the 99th percentile of all.
+    /// The slowdown of the 99th percentile of all its latencies.
     pub p99_slowdown: Option<f64>,
 }
 
 impl Slowdown {
-    /// Compares a shared run with each tenant's run alone, in the order of the tenants. A run alone is one of a
-    /// drive with all the tenants of which only one is served.
+    /// Compares a shared run with one run for each tenant in which only that tenant is served. All
+    /// runs must be of the same drive with the same tenants.
     ///
     /// # Panics
-    /// If the runs alone are not as many as the tenants.
+    /// The number of runs alone is not the number of tenants.
     pub fn of(shared: &Report, alone: &[Report]) -> Self {
         assert_eq!(shared.tenants.len(), alone.len(), "one run alone for each tenant");
         let tenants: Vec<TenantSlowdown> = (shared.tenants.iter().zip(alone).enumerate())
@@ -99,9 +103,9 @@ mod tests {
         assert_eq!(min_over_max(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(jain(&[4.0, 4.0, 4.0, 4.0]), Some(1.0));
         assert_eq!(min_over_max(&[1.0, 4.0]), Some(0.25));
-        // Speeds 1 and 1/4: (5/4)^2 / (2 * 17/16).
+        // Speeds of 1 and 1/4: (5/4)^2 / (2 * 17/16).
         assert_eq!(jain(&[1.0, 4.0]), Some(25.0 / 34.0));
-        // One of four that has nearly everything.
+        // One of four tenants has nearly everything.
         assert!((jain(&[1.0, 1e9, 1e9, 1e9]).unwrap() - 0.25).abs() < 1e-6);
         assert_eq!((min_over_max(&[2.0]), jain(&[2.0])), (None, None));
     }

@@ -1,10 +1,14 @@
-//! A drive's whole state as bytes: a run continued from them is the run that was not stopped, to the byte.
+//! A drive's whole state as bytes. A run that continues from them is the run that was not stopped,
+//! to the byte.
 //!
-//! Layout: the magic, a version, the length and checksum of what follows; then what the drive was made of (its
-//! configuration in canonical TOML, its tenants), then its state. What follows from the configuration is made
-//! anew and not stored. Requests that a stream has not yet handed over are its caller's to keep.
+//! The layout is: the magic, a version, the length and the checksum of what follows; then what the
+//! drive was made of (its configuration in canonical TOML, and its tenants); then its state. What
+//! follows from the configuration is made anew and not stored. Requests that a stream has not yet
+//! handed over are its caller's to keep.
 //!
-//! A checksum finds damage, not malice: restore snapshots of your own.
+//! The state is written field by field with postcard, which stores no names: the order of the
+//! fields and of the variants is the format. A checksum finds damage, not malice: restore only
+//! snapshots that you made.
 
 use crate::run::Simulator;
 use crate::simulator::Core;
@@ -14,32 +18,35 @@ use ssdtune_ftl::FtlState;
 use ssdtune_model::{CheckedConfig, document};
 
 const MAGIC: [u8; 8] = *b"SSDTSNAP";
-/// To be raised whenever the state's shape changes.
+/// The version of the format. Raise it whenever the shape of the state changes.
 const VERSION: u32 = 4;
+/// Length of the header: magic, version, length, checksum.
 const HEADER: usize = MAGIC.len() + 4 + 8 + 4;
 
 /// Why bytes are no state of this drive.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// Something else, or nothing.
+    /// The bytes do not begin with the magic of a snapshot.
     #[error("not a snapshot of a drive: it does not begin with SSDTSNAP")]
     Unknown,
-    /// Of another version of this crate.
+    /// The snapshot has another version of the format.
     #[error("a snapshot of version {found}; this program reads version {VERSION}: make it anew")]
     Version {
         /// Its version.
         found: u32,
     },
-    /// Cut short or changed.
+    /// The snapshot was cut short or changed.
     #[error("the snapshot is damaged: {reason}")]
     Damaged {
-        /// How it was noticed.
+        /// How the damage was noticed.
         reason: String,
     },
     /// The state of another drive.
     #[error(
-        "a snapshot of another drive: {what} (restore with the device and the tenants it was made with)"
+        "a snapshot of another drive: {what} (restore with the device and the tenants it was made \
+         with)"
     )]
+    /// The snapshot is of a drive with another configuration or other tenants.
     OtherDrive {
         /// What is different.
         what: String,
@@ -53,7 +60,7 @@ fn damaged(reason: impl ToString) -> SnapshotError {
     SnapshotError::Damaged { reason: reason.to_string() }
 }
 
-/// What the drive was made of.
+/// What a drive was made of. The tenants are kept as their `Debug` text.
 #[derive(Serialize, Deserialize)]
 struct Made {
     config: String,
@@ -87,16 +94,18 @@ impl Made {
     }
 }
 
-/// Everything of the core that a run changes. A field that is neither here nor in `fixed!` does not compile.
+/// Everything of the core that a run changes, in the order in which it is stored. A field that is
+/// neither here nor in `fixed!` does not compile.
 macro_rules! with_fields {
     ($act:ident!($($arg:expr),*)) => {
-        $act!($($arg),*; events, down, up, dram, sata, queues, inboxes, horizon, sources_known, reqs, txs, jobs,
-            flash, caches, ghosts, pressure, blocked_writes, epochs, epoch_ends, held, last_flush, staged,
-            touched, scheduling_deferred, victim_pages, ageing, stats, energy, completions)
+        $act!($($arg),*; events, down, up, dram, sata, queues, inboxes, horizon, sources_known,
+            reqs, txs, jobs, flash, caches, ghosts, pressure, blocked_writes, epochs, epoch_ends,
+            held, last_flush, staged, touched, scheduling_deferred, victim_pages, ageing, stats,
+            energy, completions)
     };
 }
 
-/// Everything that follows from the configuration, or is empty between two events.
+/// Everything of the core that follows from the configuration or is empty between two events.
 macro_rules! fixed {
     ($core:expr; $($field:ident),*) => {
         let Self { $($field: _,)* ftl: _, link: _, dram_timing: _, timing: _, dram_server: _,
@@ -123,12 +132,14 @@ macro_rules! restore {
 }
 
 impl Core {
+    /// Appends the state to `out`.
     fn save(&self, mut out: Vec<u8>) -> Result<Vec<u8>, SnapshotError> {
         with_fields!(fixed!(self));
         with_fields!(save!(self, out));
         postcard::to_extend(&self.ftl.state(), out).map_err(damaged)
     }
 
+    /// Takes over a stored state.
     fn restore(&mut self, mut rest: &[u8]) -> Result<(), SnapshotError> {
         with_fields!(restore!(self, rest));
         let (ftl, rest) = postcard::take_from_bytes::<FtlState>(rest).map_err(damaged)?;
@@ -138,7 +149,7 @@ impl Core {
 }
 
 impl Simulator {
-    /// The drive's whole state.
+    /// The whole state of the drive, to be continued by [`Simulator::restore`].
     ///
     /// # Errors
     /// A part of the state cannot be written.
@@ -155,10 +166,12 @@ impl Simulator {
         Ok(bytes)
     }
 
-    /// A drive that continues where a snapshot was taken.
+    /// Makes a drive that continues where a snapshot was taken. Of `observe`, only `completions`
+    /// counts: whether percentiles are exact is part of the snapshot.
     ///
     /// # Errors
-    /// The bytes are no whole snapshot of this version, or of a drive of another configuration or other tenants.
+    /// The bytes are no whole snapshot of this version, or they are one of a drive with another
+    /// configuration or other tenants.
     pub fn restore(
         config: &CheckedConfig,
         tenants: &[Tenant],
@@ -179,7 +192,7 @@ impl Simulator {
     }
 }
 
-/// What stands behind a sound header.
+/// What follows a header without faults.
 fn body(bytes: &[u8]) -> Result<&[u8], SnapshotError> {
     let header = bytes.get(..HEADER).filter(|header| header.starts_with(&MAGIC));
     let header = header.ok_or(SnapshotError::Unknown)?;
@@ -199,7 +212,7 @@ fn body(bytes: &[u8]) -> Result<&[u8], SnapshotError> {
     Ok(body)
 }
 
-/// Arrays of any length.
+/// Stores arrays of any length as lists.
 pub(crate) mod array {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -218,7 +231,7 @@ pub(crate) mod array {
     }
 }
 
-/// Histograms in their own format.
+/// Stores histograms in their own format.
 pub(crate) mod histogram {
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{Deserializer as Reader, Serializer as _, V2Serializer};

@@ -1,5 +1,7 @@
-//! What is counted while the drive runs. Latencies go into histograms of three significant digits; where a
-//! run asks for exact percentiles they are kept one by one instead (8 B each).
+//! What is counted while the drive runs.
+//!
+//! Latencies go into histograms with three significant digits. If a run asks for exact percentiles,
+//! they are kept one by one instead (8 B each).
 
 use crate::energy::Work;
 use crate::initial_content::InitialState;
@@ -10,14 +12,15 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use ssdtune_trace::Op;
 
-/// Longest latency a histogram tells apart: 1.2 hours.
+/// The longest latency that a histogram tells apart: 1.2 hours.
 const LATENCY_MAX_NS: u64 = 1 << 42;
 
-/// Latencies of one kind of request.
+/// The latencies of one kind of requests.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Latencies {
     #[serde(with = "crate::snapshot::histogram")]
     histogram: Histogram<u64>,
+    /// Every latency, if the run asks for exact percentiles. The histogram is then empty.
     exact: Option<Vec<u64>>,
     pub count: u64,
     pub sum: u128,
@@ -25,26 +28,26 @@ pub(crate) struct Latencies {
     pub max: u64,
 }
 
-/// Mean and percentiles, in nanoseconds.
+/// Mean and percentiles of latencies, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Shortest.
+    /// Shortest latency.
     pub min: u64,
     /// Median.
     pub p50: u64,
-    /// 90 % are not longer.
+    /// 90 % of the latencies are not longer.
     pub p90: u64,
-    /// 95 % are not longer.
+    /// 95 % of the latencies are not longer.
     pub p95: u64,
-    /// 99 % are not longer.
+    /// 99 % of the latencies are not longer.
     pub p99: u64,
-    /// 99.9 % are not longer.
+    /// 99.9 % of the latencies are not longer.
     pub p999: u64,
-    /// 99.99 % are not longer.
+    /// 99.99 % of the latencies are not longer.
     pub p9999: u64,
-    /// Longest.
+    /// Longest latency.
     pub max: u64,
 }
 
@@ -73,7 +76,7 @@ impl Latencies {
         }
     }
 
-    /// Everything seen by several, as one; `None` if they saw nothing.
+    /// Several sets of latencies as one; `None` if all are empty.
     pub fn summary<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> Option<LatencySummary> {
         let count: u64 = parts.clone().map(|part| part.count).sum();
         if count == 0 {
@@ -88,7 +91,7 @@ impl Latencies {
             let mut all = Histogram::<u64>::new_with_bounds(1, LATENCY_MAX_NS, 3)
                 .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
             for part in parts {
-                // The bounds are the same, so it cannot fail.
+                // All histograms have the same bounds, so this cannot fail.
                 let _ = all.add(&part.histogram);
             }
             Box::new(move |q| all.value_at_quantile(q).clamp(min, max))
@@ -112,15 +115,16 @@ impl Latencies {
     }
 }
 
-/// One direction of one tenant.
+/// The reads or the writes of one tenant.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OpStats {
     pub bytes: u64,
-    /// Of requests that entered the submission queue on arrival: both latencies are the same.
+    /// Latencies of requests that entered the submission queue on arrival. Both ways of counting
+    /// give the same for them.
     pub prompt: Latencies,
-    /// Of the others, from the entry into the submission queue.
+    /// Latencies of the other requests, from their entry into the submission queue.
     pub device: Latencies,
-    /// Of the others, from the arrival at the host.
+    /// Latencies of the other requests, from their arrival at the host.
     pub total: Latencies,
 }
 
@@ -135,7 +139,7 @@ impl OpStats {
     }
 }
 
-/// One tenant.
+/// What one tenant's requests have met.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TenantStats {
     pub read: OpStats,
@@ -144,34 +148,35 @@ pub(crate) struct TenantStats {
     pub flushes: u64,
 }
 
-/// Commands sent to the flash, by the planes they used.
+/// Commands that were sent to the flash, and the pages and blocks they concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FlashCommands {
-    /// Reads of one plane.
+    /// Read commands to one plane.
     pub reads: u64,
-    /// Reads of several planes at once.
+    /// Read commands to several planes at once.
     pub reads_multiplane: u64,
-    /// Programs of one plane.
+    /// Program commands to one plane.
     pub programs: u64,
-    /// Programs of several planes at once.
+    /// Program commands to several planes at once.
     pub programs_multiplane: u64,
-    /// Erases of one plane.
+    /// Erase commands to one plane.
     pub erases: u64,
-    /// Erases of several planes at once.
+    /// Erase commands to several planes at once.
     pub erases_multiplane: u64,
     /// Pages read, for whatever reason.
     pub pages_read: u64,
-    /// Array reads beyond the first that pages took (read retry).
+    /// Array reads beyond the first that a page needed (read retry).
     pub read_retries: u64,
-    /// Reads whose array worked while data of the one before left the die (cache read).
+    /// Read commands during whose array time data of the read before left the die (read cache
+    /// command).
     pub cache_reads: u64,
-    /// Programs whose data came while the die programmed (cache program).
+    /// Program commands whose data came while the die was programming (page cache program command).
     pub cache_programs: u64,
     /// Pages programmed for the host.
     pub pages_programmed_host: u64,
     /// Pages programmed by garbage collection and wear levelling.
     pub pages_programmed_moved: u64,
-    /// Of these, pages that never left their die.
+    /// Pages among the moved ones that never left their die.
     pub copybacks: u64,
     /// Translation pages programmed.
     pub pages_programmed_mapping: u64,
@@ -179,14 +184,14 @@ pub struct FlashCommands {
     pub blocks_erased: u64,
     /// Translation pages read.
     pub mapping_reads: u64,
-    /// Programs interrupted.
+    /// Programs interrupted, counted once for each interruption.
     pub program_suspensions: u64,
-    /// Erases interrupted.
+    /// Erases interrupted, counted once for each interruption.
     pub erase_suspensions: u64,
 }
 
 impl FlashCommands {
-    /// One command to so many planes.
+    /// Counts a command to a number of planes.
     #[inline]
     pub(crate) fn count_command(&mut self, work: Work, planes: u32) {
         let [single, multiplane] = match work {
@@ -197,7 +202,7 @@ impl FlashCommands {
         *(if planes == 1 { single } else { multiplane }) += 1;
     }
 
-    /// An operation was interrupted.
+    /// Counts an interruption of an operation of this class.
     pub(crate) fn count_suspension(&mut self, class: Class) {
         let counter = match class {
             Class::Erase => &mut self.erase_suspensions,
@@ -206,7 +211,7 @@ impl FlashCommands {
         *counter += 1;
     }
 
-    /// The pages, or blocks, of a command.
+    /// Counts the pages, or the blocks, of a command.
     #[inline]
     pub(crate) fn count_pages(&mut self, work: Work, class: Class, count: u32) {
         let counter = match (work, class) {
@@ -220,25 +225,36 @@ impl FlashCommands {
     }
 }
 
-/// What requests have met on their way.
+/// What requests have met on their way through the drive.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
+    /// Pages read by the host that held no data.
     pub unwritten_reads: u64,
+    /// Pages read by the host.
     pub page_reads: u64,
+    /// Writes of a part of a page, for which the rest had to be read.
     pub merge_reads: u64,
+    /// Writes that had to wait for a free block.
     pub held_writes: u64,
+    /// Pages that reads looked for in the data cache.
     pub cache_lookups: u64,
+    /// Pages that the data cache held in full.
     pub cache_hits: u64,
+    /// Pages written into the data cache.
     pub cache_writes: u64,
+    /// Pages written into the data cache that it already held.
     pub cache_write_hits: u64,
+    /// Pages moved to level wear.
     pub wear_moved_pages: u64,
 }
 
+/// Everything that is counted.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Stats {
     pub tenants: Vec<TenantStats>,
     pub counts: Counts,
-    /// What each of several tenants has caused; empty where there is one, who has caused everything.
+    /// What each of several tenants has caused. Empty if there is one tenant, who has caused
+    /// everything.
     pub shares: Vec<TenantShare>,
     pub flash: FlashCommands,
     pub arrived: u64,
@@ -246,10 +262,11 @@ pub(crate) struct Stats {
     pub first_arrival: Option<Nanos>,
     pub last_completion: Nanos,
     pub dram_busy: Nanos,
+    /// Pages written before the run, without time.
     pub warm_up_pages: u64,
-    /// What the drive was at the start.
+    /// How the data that the drive held at the start were written.
     pub initial_state: InitialState,
-    /// Pages that held data then.
+    /// Pages that held data at the start.
     pub initial_pages: u64,
 }
 
@@ -280,7 +297,7 @@ impl Stats {
         }
     }
 
-    /// Whether what is done must be counted for tenants apart.
+    /// Whether there are several tenants, so that what is done must be counted for each of them.
     #[inline]
     pub fn has_several(&self) -> bool {
         !self.shares.is_empty()
@@ -295,6 +312,7 @@ impl Stats {
         }
     }
 
+    /// Counts a request that was completed.
     #[inline]
     pub fn complete(&mut self, req: &Req, now: Nanos) {
         self.completed += 1;

@@ -1,8 +1,9 @@
-//! What each of several tenants has caused: its share of the flash commands, of look-ups of mappings, of
-//! collection and of the energy. A drive with one tenant counts none of it, for all is that tenant's.
+//! What each of several tenants has caused: its share of the flash commands, of the mapping
+//! look-ups, of collection and of the energy. A drive with one tenant counts none of this, for that
+//! tenant has caused everything.
 //!
-//! Pages and blocks belong to the tenant whose data they hold (a block holds data of one tenant). A command
-//! to several planes counts as a command of the tenant of its first page.
+//! Pages and blocks belong to the tenant whose data they hold; no block holds data of two tenants.
+//! A command to several planes counts as a command of the tenant of its first page.
 
 use crate::allocate::Demand;
 use crate::energy::{Counters, Work};
@@ -12,19 +13,25 @@ use crate::tx::{Class, NIL};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{FtlCounters, MappingAccess};
 
-/// One tenant's share.
+/// The share of one tenant.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TenantShare {
     /// Requests that reached the host's driver.
     pub arrived: u64,
+    /// What its requests asked for.
     pub demand: Demand,
+    /// What its requests have met.
     pub counts: Counts,
+    /// Flash commands for its data.
     pub flash: FlashCommands,
+    /// Mapping look-ups, and collection of blocks with its data.
     pub ftl: FtlCounters,
+    /// Its work that costs energy.
     pub energy: Counters,
 }
 
 impl TenantShare {
+    /// Counts a block that is collected.
     pub fn count_victim(&mut self, for_wear: bool) {
         let counter = match for_wear {
             true => &mut self.ftl.wear_collections,
@@ -33,6 +40,7 @@ impl TenantShare {
         *counter += 1;
     }
 
+    /// Counts a page of a victim that gets a new place, or needs none.
     pub fn count_move(&mut self, placed: bool) {
         let counter = match placed {
             true => &mut self.ftl.moved_pages,
@@ -43,7 +51,7 @@ impl TenantShare {
 }
 
 impl Core {
-    /// A command is sent to a die.
+    /// Counts a command that is sent to a die. `list` links its transactions.
     #[cold]
     pub(crate) fn count_for_tenants(&mut self, list: u32, class: Class, planes: u32) {
         let first = usize::from(self.txs[list].tenant);
@@ -63,7 +71,8 @@ impl Core {
         }
     }
 
-    /// A die programs pages that it keeps.
+    /// Counts a command that programs pages which stayed in their die. `list` links its
+    /// transactions.
     #[cold]
     pub(crate) fn count_copybacks_for_tenants(&mut self, list: u32, planes: u32) {
         let first = usize::from(self.txs[list].tenant);
@@ -80,7 +89,7 @@ impl Core {
         }
     }
 
-    /// A mapping was looked up.
+    /// Counts a mapping look-up.
     #[cold]
     pub(crate) fn count_lookup_for_tenant(
         &mut self,
@@ -97,7 +106,7 @@ impl Core {
         share.mapping_misses_free += u64::from(access == MappingAccess::Resident);
     }
 
-    /// A translation page is to be read.
+    /// Counts the read of a translation page.
     pub(crate) fn count_mapping_read(&mut self, tenant: usize) {
         self.stats.flash.mapping_reads += 1;
         if self.stats.has_several() {

@@ -1,17 +1,20 @@
-//! How long things take, as tables filled once: PCIe messages, DRAM accesses, flash commands and transfers.
+//! How long things take, as tables that are filled once: PCIe messages, DRAM accesses, flash
+//! commands and transfers. All times are in nanoseconds.
 //!
-//! PCIe: a message of n bytes is cut into payloads of 128 B with 28 B of overhead each (20 TLP header,
-//! 6 DLLP, 2 PHY), and runs over all lanes. DRAM: activate, column access, then bursts on both clock edges.
-//! Flash: ONFI NV-DDR2 command sequences (fixed times of the specification's timing mode) and transfers at
-//! the channel's rate.
+//! PCIe: a message of n bytes is cut into payloads of 128 B with 28 B of overhead each (20 B TLP
+//! header, 6 B DLLP, 2 B PHY), and runs over all lanes. DRAM: activate, column access, then bursts
+//! on both clock edges. Flash: ONFI NV-DDR2 command sequences with the fixed times of the
+//! specification's timing mode, and transfers at the rate of the channel.
 
 use crate::energy::Work;
 use ssdtune_model::config::FlashTechnology;
 use ssdtune_model::{DeviceConfig, Nanos};
 
+/// Payload of a PCIe packet, in bytes.
 const TLP_PAYLOAD: u64 = 128;
+/// Overhead of a PCIe packet, in bytes.
 const TLP_OVERHEAD: u64 = 28;
-/// A read request carries an address, no data.
+/// A read request carries an address and no data.
 const READ_REQUEST_BYTES: u64 = TLP_OVERHEAD + 4;
 const DOORBELL_BYTES: u64 = 2;
 const SUBMISSION_ENTRY_BYTES: u64 = 72;
@@ -21,9 +24,13 @@ const COMPLETION_ENTRY_BYTES: u64 = 16;
 pub(crate) struct LinkTiming {
     lanes: u64,
     bytes_per_ns: f64,
+    /// A doorbell.
     pub doorbell: Nanos,
+    /// A request of the drive for a submission entry or for data.
     pub read_request: Nanos,
+    /// A submission entry.
     pub submission_entry: Nanos,
+    /// A completion entry.
     pub completion_entry: Nanos,
     by_sectors: Vec<Nanos>,
 }
@@ -47,10 +54,12 @@ impl LinkTiming {
         link
     }
 
+    /// The time of a number of bytes over all lanes.
     fn on_lanes(&self, bytes: u64) -> Nanos {
         Nanos((bytes.div_ceil(self.lanes) as f64 / self.bytes_per_ns) as u64)
     }
 
+    /// The time of a message with a number of bytes.
     fn payload(&self, bytes: u64) -> Nanos {
         let rest = match bytes % TLP_PAYLOAD {
             0 => 0,
@@ -59,7 +68,7 @@ impl LinkTiming {
         self.on_lanes(bytes / TLP_PAYLOAD * (TLP_PAYLOAD + TLP_OVERHEAD) + rest)
     }
 
-    /// A message with host data.
+    /// The time of a message with host data.
     #[inline]
     pub fn data(&self, sectors: u32) -> Nanos {
         match self.by_sectors.get(sectors as usize) {
@@ -71,11 +80,17 @@ impl LinkTiming {
 
 /// Times of the DRAM behind the data cache.
 pub(crate) struct DramTiming {
+    /// Bytes of a row.
     row: u64,
+    /// Bytes of a burst on one clock edge.
     burst: u64,
+    /// Time of a clock.
     transfer_ns: f64,
+    /// Time to open a row and a column.
     open_ns: u64,
+    /// Time to close a row.
     precharge_ns: u64,
+    /// MQSim's formula for accesses to several rows (`compat.dram_row_formula`).
     row_formula: bool,
     by_sectors: Vec<Nanos>,
 }
@@ -96,7 +111,7 @@ impl DramTiming {
         dram
     }
 
-    /// One access of consecutive bytes.
+    /// The time of one access to consecutive sectors.
     #[inline]
     pub fn sectors(&self, sectors: u32) -> Nanos {
         match self.by_sectors.get(sectors as usize) {
@@ -105,19 +120,20 @@ impl DramTiming {
         }
     }
 
-    /// Rows that such an access opens.
+    /// The number of rows that an access to consecutive sectors opens.
     #[inline]
     pub fn rows(&self, sectors: u32) -> u64 {
         let bytes = u64::from(sectors) * 512;
         if bytes <= self.row { 1 } else { bytes.div_ceil(self.row) }
     }
 
+    /// The time of one access to consecutive bytes.
     fn bytes(&self, bytes: u64) -> Nanos {
         if bytes <= self.row {
             return Nanos(self.open_ns + self.transfer(bytes));
         }
         if self.row_formula {
-            // Half of the full rows only, and a tail that divides by the transfer time.
+            // Only half of the full rows count, and the tail divides by the transfer time.
             let full = (((self.row / self.burst / 2) as f64 * self.transfer_ns) as u64
                 + self.precharge_ns) as f64;
             let rows = (bytes / self.row / 2) as f64;
@@ -134,13 +150,15 @@ impl DramTiming {
         Nanos(bytes / self.row * row_ns + tail)
     }
 
+    /// The time of the bursts alone.
     fn transfer(&self, bytes: u64) -> u64 {
         ((bytes / self.burst / 2) as f64 * self.transfer_ns) as u64
     }
 }
 
-/// Times of one page's array operations.
+/// Times of the array operations on one page.
 struct ArrayTimes {
+    /// The type of the page: see [`page_type`].
     kind: usize,
     read: Nanos,
     program: Nanos,
@@ -148,17 +166,21 @@ struct ArrayTimes {
 
 /// Times of commands, transfers and array operations.
 pub(crate) struct FlashTiming {
-    /// By number of planes.
+    /// Time of a read command on the channel, by the number of planes.
     pub read_command: Vec<Nanos>,
+    /// Time of a program command on the channel without data, by the number of planes.
     pub program_command: Vec<Nanos>,
+    /// Time of an erase command on the channel, by the number of planes.
     pub erase_command: Vec<Nanos>,
+    /// Time of a suspend command on the channel.
     pub suspend_command: Nanos,
-    /// By number of sectors.
+    /// Time of a transfer, by the number of sectors.
     transfer: Vec<Nanos>,
-    /// By page offset in the block.
+    /// Times of array operations, by the offset of the page in its block.
     arrays: Vec<ArrayTimes>,
+    /// Time of an erase in the array.
     pub erase: Nanos,
-    /// From one register of a die to the other.
+    /// Time to move a page from one register of a die to the other.
     pub cache_busy: Nanos,
 }
 
@@ -168,15 +190,17 @@ impl FlashTiming {
         let per_plane = |first: u64, each: u64| {
             (0..=planes).map(|k| Nanos(first + each * k.saturating_sub(1))).collect::<Vec<_>>()
         };
-        // Twice a page: the merge read of a misaligned tenant may name sectors beyond it.
+        // Twice a page, since the merge read of a misaligned tenant may name sectors beyond its
+        // page.
         let sectors = u64::from(config.flash.page_bytes / 512) * 2;
         let flash = &config.flash;
-        /// Ready/busy signal to controller, after an array read.
+        /// Time from the end of an array read until the controller has seen the ready signal.
         const READY_NS: Nanos = Nanos(20);
         Self {
             // tCS + 6 tWC + tWB + tRR; each further plane tDBSY + 6 tWC.
             read_command: per_plane(290, 650),
-            // tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB; each further plane 5 tWC + tCALS + tDBSY too.
+            // tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB; each further plane 5 tWC + tCALS + tDBSY
+            // too.
             program_command: per_plane(361, 816),
             // tCS + 4 tWC + tWB; each further plane tDBSY + 4 tWC + tWB.
             erase_command: per_plane(220, 700),
@@ -194,13 +218,13 @@ impl FlashTiming {
         }
     }
 
-    /// Data of so many sectors over the channel.
+    /// The time of a number of sectors over the channel.
     #[inline]
     pub fn transfer(&self, sectors: u32) -> Nanos {
         self.transfer[sectors as usize]
     }
 
-    /// Time of an array operation, and the type of the page (see [`page_type`]).
+    /// The time of an array operation, and the type of the page (see [`page_type`]).
     #[inline]
     pub fn array(&self, work: Work, page: u32) -> (Nanos, usize) {
         let times = &self.arrays[page as usize];
@@ -218,6 +242,7 @@ impl FlashTiming {
     }
 }
 
+/// The time of a number of bytes over the channel.
 fn transfer_time(config: &DeviceConfig, bytes: u64) -> Nanos {
     let pairs = bytes / u64::from(config.bus.width_bytes) / 2;
     if config.compat.integer_bus_ns {
@@ -226,7 +251,8 @@ fn transfer_time(config: &DeviceConfig, bytes: u64) -> Nanos {
     Nanos((pairs * 2 * 1000).div_ceil(config.bus.rate_mts.into()))
 }
 
-/// Which latency a page has: 0 least significant bit, then the ones between, 3 (QLC) or 2 most significant.
+/// Which of its technology's latencies a page has: 0 for the least significant bit, then the bits
+/// between, 2 or (QLC) 3 for the most significant bit.
 pub(crate) fn page_type(technology: FlashTechnology, page: u32) -> usize {
     match technology {
         FlashTechnology::Slc => 0,

@@ -1,4 +1,5 @@
-//! From logical to physical: translation, placement, and everything that may have to wait for it.
+//! From logical to physical pages: a transaction gets its mapping and its place, or waits for one
+//! of them.
 
 use crate::flash::FlashArray;
 use crate::simulator::Core;
@@ -6,17 +7,18 @@ use crate::tx::{Class, NIL, Purpose, Tx};
 use ssdtune_ftl::{Load, MappingAccess, Phys, Placed, WriteBack};
 use ssdtune_model::PlaneId;
 
-/// What became of a transaction that wanted its place.
+/// What became of a transaction that asked for its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Translated {
+    /// It has its place.
     Placed,
-    /// For its mapping, or for its plane to be collected.
+    /// It waits for its mapping, or for its plane to be collected.
     Waits,
-    /// A read of a page that holds nothing.
+    /// It is a read of a page that holds no data.
     Unwritten,
 }
 
-/// Backlog of planes for dynamic placement: what waits for their units.
+/// The backlog of planes for dynamic placement: what waits for their scheduling units.
 struct Backlog<'a>(&'a FlashArray);
 
 impl Load for Backlog<'_> {
@@ -46,24 +48,25 @@ impl Core {
             self.stage(tx);
         }
         if ready > 0 {
-            self.schedule_unless_open();
+            self.schedule_unless_deferred();
         }
         self.give_list(list);
     }
 
-    /// Likewise for one transaction.
+    /// Finds a place for one transaction, then queues it if it has one.
     #[inline]
     pub(crate) fn dispatch_one(&mut self, tx: u32) {
         match self.translate(tx) {
             Translated::Placed => {
                 self.stage(tx);
-                self.schedule_unless_open();
+                self.schedule_unless_deferred();
             }
             Translated::Waits => {}
             Translated::Unwritten => self.unwritten(tx),
         }
     }
 
+    /// Puts a transaction on the list for the next scheduling, with the read that it waits for.
     fn stage(&mut self, tx: u32) {
         self.staged.push(tx);
         if self.txs[tx].class == Class::UserWrite && self.txs[tx].blocked {
@@ -71,12 +74,14 @@ impl Core {
         }
     }
 
-    pub(crate) fn schedule_unless_open(&mut self) {
+    /// Schedules what is staged, unless the caller has more to stage.
+    pub(crate) fn schedule_unless_deferred(&mut self) {
         if self.scheduling_deferred == 0 {
             self.schedule();
         }
     }
 
+    /// Ends the read of a page that holds no data: it costs no flash read.
     fn unwritten(&mut self, tx: u32) {
         let tenant = usize::from(self.txs[tx].tenant);
         self.stats.count(tenant, |counts| counts.unwritten_reads += 1);
@@ -85,6 +90,7 @@ impl Core {
         self.part_done(request);
     }
 
+    /// Gets a transaction its mapping, then its place.
     #[inline]
     fn translate(&mut self, tx: u32) -> Translated {
         if self.ftl.is_ideal() {
@@ -112,14 +118,14 @@ impl Core {
                 self.set_address(load, phys);
                 self.count_mapping_read(tenant);
                 self.staged.push(load);
-                self.schedule_unless_open();
+                self.schedule_unless_deferred();
             }
         }
         self.ftl.await_mapping(tenant, entry, tx, is_write);
         Translated::Waits
     }
 
-    /// The transaction's flash address is known: its unit, die, plane and page.
+    /// Writes down where on flash a transaction goes: its unit, die, plane and page.
     #[inline]
     pub(crate) fn set_address(&mut self, tx: u32, phys: Phys) {
         let (unit, die, plane) = self.flash.place(self.layout.plane(phys));
@@ -131,7 +137,7 @@ impl Core {
         record.page = self.layout.page(phys);
     }
 
-    /// The mapping is at hand.
+    /// Gets a transaction whose mapping is at hand its place.
     #[inline]
     fn place(&mut self, tx: u32) -> Translated {
         let record = &self.txs[tx];
@@ -169,6 +175,7 @@ impl Core {
         Translated::Placed
     }
 
+    /// The plane that a write goes to.
     fn plane_for_write(&mut self, tenant: usize, lpn: u64) -> PlaneId {
         if !self.switches.any_dynamic {
             return self.ftl.static_plane(tenant, lpn);
@@ -176,6 +183,7 @@ impl Core {
         self.ftl.plane_for_write(tenant, lpn, &Backlog(&self.flash))
     }
 
+    /// Places a write. If it covers only a part of its page, it waits for a read of the rest.
     fn place_write(&mut self, tx: u32, plane: PlaneId) {
         let record = &self.txs[tx];
         let (tenant, lpn, entry, mask) =
@@ -199,21 +207,23 @@ impl Core {
         }
         self.after_placing(plan.placed);
         if let Some(old) = old {
-            // A page that left its plane may leave the victim that held writes wait for there.
+            // The page it replaces may have turned the block it lay in into the victim that held
+            // writes wait for.
             self.after_program(old);
         }
     }
 
-    /// A free block was taken: the plane may have to collect.
+    /// Collects if the placement took a free block.
     pub(crate) fn after_placing(&mut self, placed: Placed) {
         if placed.opened {
             self.collect(self.layout.plane(placed.phys));
         }
     }
 
+    /// Reads the rest of a translation page and writes the page back.
     fn write_back_mapping(&mut self, writeback: WriteBack) {
         let entry = self.ftl.entry(0, 0);
-        // A block holds pages of one tenant.
+        // All pages of a block belong to one tenant.
         let tenant = self.ftl.block_tenant(self.layout.block(writeback.placed.phys));
         if self.stats.has_several() {
             self.stats.shares[tenant].ftl.mapping_writebacks += 1;
@@ -244,10 +254,10 @@ impl Core {
         if store != NIL {
             self.staged.push(store);
         }
-        self.schedule_unless_open();
+        self.schedule_unless_deferred();
     }
 
-    /// A translation page was read: everybody who waited for one of its mappings goes on.
+    /// A translation page was read: all transactions that waited for one of its mappings go on.
     pub(crate) fn mapping_read_done(&mut self, page: u64) {
         let mut tokens = self.take_list();
         self.ftl.mapping_arrived(page, &mut tokens);
@@ -261,17 +271,18 @@ impl Core {
         }
         self.scheduling_deferred -= 1;
         self.give_list(tokens);
-        self.schedule_unless_open();
+        self.schedule_unless_deferred();
     }
 
-    /// A held write asks for collection, which otherwise starts only when a block is opened.
+    /// Starts a collection for a write that is held back. Otherwise collection starts only when a
+    /// block is opened.
     pub(crate) fn collect_for_held(&mut self, plane: PlaneId) {
         if !self.switches.collect_when_full_only {
             self.collect(plane);
         }
     }
 
-    /// What was held goes on as long as their plane has room.
+    /// Lets held transactions go on as long as their plane has room.
     pub(crate) fn release_held(&mut self, plane: PlaneId) {
         self.scheduling_deferred += 1;
         while let Some(&tx) = self.held[plane.index()].front() {
@@ -296,6 +307,6 @@ impl Core {
             self.stage(tx);
         }
         self.scheduling_deferred -= 1;
-        self.schedule_unless_open();
+        self.schedule_unless_deferred();
     }
 }

@@ -1,4 +1,4 @@
-//! Flash transactions and host requests in flight, in slabs with 32-bit handles.
+//! Flash transactions and host requests that are under way, in slabs, named by 32-bit numbers.
 
 use crate::energy::Work;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use ssdtune_ftl::{EntryRef, Phys};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Op;
 
-/// No transaction, no request.
+/// The number of no transaction and no request.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// What a transaction does and for whom: the queue it waits in.
+/// What a transaction does, and for whom. It decides the queue in which the transaction waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Class {
     UserRead = 0,
@@ -21,6 +21,7 @@ pub(crate) enum Class {
     Erase = 6,
 }
 
+/// Number of classes.
 pub(crate) const CLASSES: usize = 7;
 
 impl Class {
@@ -38,66 +39,74 @@ impl Class {
 /// Why a transaction exists, beyond its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Purpose {
-    /// Part of a host request.
+    /// It is a part of a host request.
     Request,
-    /// Writes a cached page to flash.
+    /// It writes a cached page to flash.
     Destage,
-    /// Reads the rest of a partly written page; `link` is the write that waits for it.
+    /// It reads the rest of a partly written page. `link` is the write that waits for it.
     Merge,
-    /// Reads a translation page somebody waits for.
+    /// It reads a translation page that other transactions wait for.
     MappingLoad,
-    /// Reads a translation page for its write-back; `link` is the write.
+    /// It reads a translation page so that it can be written back. `link` is the write.
     MappingMerge,
-    /// Programs a translation page.
+    /// It programs a translation page.
     MappingStore,
-    /// Moves a page of a victim; `link` is the job.
+    /// It moves a page of a victim. `link` is the job.
     Move,
-    /// Erases a victim; `link` is the job.
+    /// It erases a victim. `link` is the job.
     Erase,
 }
 
-/// A flash transaction: one page, or one block to erase.
+/// A flash transaction: work on one page, or on one block that is erased.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tx {
     pub phys: Phys,
-    /// Source of a move, translation page of a mapping access, logical page otherwise.
+    /// The logical page. For an access to a translation page, its number; for the program of a
+    /// moved page, the physical page it leaves.
     pub address: u64,
-    /// When the data arrived in the drive.
+    /// When the data were in the drive.
     pub stamp: Nanos,
+    /// The page-table entry of the logical page.
     pub entry: EntryRef,
+    /// The request that waits for it.
     pub request: u32,
+    /// The transaction or the job that it serves: see [`Purpose`].
     pub link: u32,
+    /// The next transaction in a queue or in a command.
     pub next: u32,
+    /// The transaction before it in a queue.
     pub prev: u32,
-    /// Scheduling unit.
+    /// Its scheduling unit.
     pub unit: u32,
+    /// The offset of the page in its block.
     pub page: u32,
-    /// Age in its unit.
+    /// When it was queued, counted in queued transactions.
     pub seq: u32,
-    /// Flush that waits for it.
+    /// The flush that waits for it.
     pub flush: u32,
     pub tenant: u16,
-    /// Die within the unit.
+    /// The die within the unit.
     pub die: u16,
-    /// Plane within the die.
+    /// The plane within the die.
     pub plane: u16,
     /// Sectors to transfer.
     pub sectors: u16,
     pub class: Class,
     pub purpose: Purpose,
-    /// Waits for a merge read or for page moves.
+    /// It waits for another transaction, or for the pages of its victim to be moved.
     pub blocked: bool,
-    /// Priority class of the queue, 0 first.
+    /// Its priority among the transactions of its class; 0 goes first.
     pub priority: u8,
     /// How often its operation has been interrupted.
     suspended: u8,
-    /// In use; flushes look for what is under way.
+    /// It is in use. A flush looks through the slab for what is under way.
     pub live: bool,
+    /// The sectors it concerns, one bit each.
     pub mask: u64,
 }
 
 impl Tx {
-    /// A transaction that nothing is known of but what it is for.
+    /// A transaction of which only the purpose is known.
     pub fn new(class: Class, purpose: Purpose, phys: Phys, entry: EntryRef) -> Self {
         Self {
             phys,
@@ -126,6 +135,7 @@ impl Tx {
         }
     }
 
+    /// How often its operation has been interrupted.
     pub fn suspensions(&self) -> u32 {
         self.suspended.into()
     }
@@ -138,28 +148,32 @@ impl Tx {
 /// A host request between arrival and completion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Req {
+    /// The first sector, in the tenant's address space.
     pub lba: Sectors,
+    /// When it reached the host's driver.
     pub arrived: Nanos,
+    /// When it entered the submission queue.
     pub enqueued: Nanos,
     /// When its data were in the drive.
     pub stamp: Nanos,
-    /// Number of the request in its stream.
+    /// Its number in its stream.
     pub number: u64,
     pub sectors: u32,
-    /// Sectors of it that the cache has not taken yet (cached writes), and where they begin.
+    /// Cached writes: sectors that the cache has not taken yet.
     pub rest: u32,
+    /// Cached writes: where these sectors begin.
     pub cursor: u64,
     /// A flush that waits for this one.
     pub next_flush: u32,
-    /// Flash transactions it waits for.
+    /// Flash transactions that it waits for.
     pub waits_flash: u32,
-    /// Sectors it waits for on the DRAM channel.
+    /// Sectors that it waits for on the DRAM channel.
     pub waits_dram: u32,
     pub tenant: u16,
     pub op: Op,
 }
 
-/// Records in reused places.
+/// Records named by numbers. The place of a removed record is used again.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Slab<T> {
     items: Vec<T>,
@@ -190,7 +204,7 @@ impl<T> Slab<T> {
         self.free.push(index);
     }
 
-    /// Places, used or not.
+    /// Places, in use or not.
     pub fn capacity(&self) -> u32 {
         self.items.len() as u32
     }

@@ -1,4 +1,5 @@
-//! A set of small numbers that is walked through in turn: the units of a channel that have something to do.
+//! A set of small numbers that is walked through in turn: the scheduling units of a channel that
+//! have something to do. One bit for each number.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ impl UnitSet {
         }
     }
 
-    /// The smallest member not below `from`.
+    /// The smallest member that is not below `from`.
     #[inline]
     pub fn next(&self, from: u32) -> Option<u32> {
         let mut mask = u64::MAX << (from % 64);

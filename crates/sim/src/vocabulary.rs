@@ -1,4 +1,5 @@
-//! Words.
+//! What a caller hands to the simulator and gets from it: tenants, completions, what to observe,
+//! errors.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{FtlError, Places};
@@ -6,21 +7,24 @@ use ssdtune_model::config::{CacheMode, Priority};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_trace::Op;
 
-/// A tenant of the drive.
+/// A tenant of the drive: a user with an address space of its own.
+///
+/// Snapshots compare drives by the `Debug` text of their tenants, so a renamed field would make old
+/// snapshots useless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
-    /// The places it may use.
+    /// The planes it may use.
     pub places: Places,
-    /// What the data cache does for it.
+    /// What the data cache does for its requests.
     pub cache: CacheMode,
-    /// Its priority class.
+    /// The priority of its requests. It matters only with the scheduler `priority-out-of-order`.
     pub priority: Priority,
-    /// It mostly writes (hybrid allocation).
+    /// The tenant mostly writes. Hybrid allocation places the writes of such a tenant dynamically.
     pub writer: bool,
 }
 
 impl Tenant {
-    /// The only tenant of a drive.
+    /// The only tenant of a drive: it has all planes, and the cache mode of the configuration.
     pub fn sole(config: &DeviceConfig) -> Self {
         Self {
             places: Places::all(&config.geometry()),
@@ -31,48 +35,50 @@ impl Tenant {
     }
 }
 
-/// A request that is done.
+/// A request that has been completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// Number of the request in its stream, from 0.
     pub number: u64,
-    /// Whose it was.
+    /// Number of the tenant, from 0.
     pub tenant: u16,
-    /// What it asked for.
+    /// What the request asked for.
     pub op: Op,
-    /// First sector, in the tenant's space.
+    /// The first sector, in the tenant's address space.
     pub lba: Sectors,
     /// Length in sectors.
     pub sectors: u32,
-    /// When it reached the host's driver.
+    /// When the request reached the host's driver.
     pub arrived: Nanos,
-    /// When it entered the submission queue.
+    /// When it entered the submission queue. Later than `arrived` if the queue was full.
     pub enqueued: Nanos,
     /// When the host saw its completion.
     pub completed: Nanos,
 }
 
-/// How a run is observed.
+/// How much a run keeps of what happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observe {
-    /// Keep every latency, so that percentiles are exact.
+    /// Keep every latency (8 B each), so that percentiles are exact. Otherwise they have three
+    /// significant digits.
     pub exact_percentiles: bool,
-    /// Keep completions for [`crate::Simulator::take_completions`].
+    /// Keep every completion for
+    /// [`Simulator::take_completions`](crate::Simulator::take_completions).
     pub completions: bool,
 }
 
-/// A drive that cannot be simulated.
+/// Why a drive cannot be simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
-    /// The FTL refuses it.
+    /// The flash translation layer refuses the drive.
     #[error(transparent)]
     Ftl(#[from] FtlError),
-    /// More channels and dies than the event queue can name.
+    /// The drive has more channels and dies than the event queue can number.
     #[error("the drive has {servers} channels and dies, {limit} is the limit")]
     TooManyServers {
-        /// Channels and dies it has.
+        /// Channels and dies of the drive.
         servers: u64,
-        /// How many can be had.
+        /// Channels and dies it may have.
         limit: u32,
     },
 }

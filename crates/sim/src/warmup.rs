@@ -1,7 +1,8 @@
-//! Ageing a drive before its run: requests that are served without time and leave nothing behind but data,
-//! mappings and worn blocks.
+//! Ageing a drive before its run: requests are served without time, and leave nothing behind but
+//! data, mappings and worn blocks.
 //!
-//! The data cache is passed by. Everything the run reports is of the run alone, except the erase counts.
+//! The data cache is passed by. Everything that the run reports is of the run alone, except the
+//! erase counts. Cost: that of the FTL alone, without any event.
 
 use crate::run::Simulator;
 use crate::vocabulary::SimError;
@@ -11,22 +12,23 @@ use ssdtune_model::Sectors;
 use ssdtune_trace::{Op, Request, TenantId};
 use std::collections::VecDeque;
 
-/// Requests that are known before one is served.
+/// Requests that are read ahead, so that what they touch can be prefetched.
 const AHEAD: usize = 24;
 
-/// Which pages are written, and in which order, where no workload says so.
+/// Which pages are written, and in which order, if no workload says so: first the lowest pages in
+/// order, then random ones of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filling {
-    /// Share of a tenant's pages that hold data afterwards: its first ones.
+    /// The share of a tenant's pages that hold data afterwards, 0 to 1. They are its first ones.
     pub occupancy: f64,
-    /// How often as many pages are then overwritten, drawn at random.
+    /// How many times as many random writes follow.
     pub overwrites: u32,
-    /// What decides the draws.
+    /// Decides the random writes.
     pub seed: u64,
 }
 
 impl Simulator {
-    /// The requests that fill a tenant's space.
+    /// The requests that fill a tenant's address space. All have the time 0.
     pub fn filling(&self, tenant: u16, filling: Filling) -> impl Iterator<Item = Request> + use<> {
         let page = u64::from(self.core.page_sectors);
         let pages = self.core.tenant_sectors(tenant.into()).0 / page;
@@ -38,14 +40,16 @@ impl Simulator {
             tenant: TenantId(tenant),
             op: Op::Write,
         };
-        // Its own stream for each tenant, so that one more tenant changes nothing for the others.
+        // Random numbers of its own for each tenant, so that one more tenant changes nothing for
+        // the others.
         let mut rng = Pcg64Mcg::seed_from_u64(filling.seed ^ ((u64::from(tenant) + 1) << 48));
         let again = used * u64::from(filling.overwrites);
         let drawn = (0..again).map(move |_| rng.random_range(0..used));
         (0..used).chain(drawn).map(write)
     }
 
-    /// Serves requests without time, each for the tenant it names. Call it before anything else.
+    /// Serves requests without time, each for the tenant it names. Call this before anything else,
+    /// except [`Simulator::set_initial_content`].
     ///
     /// # Errors
     /// A plane has no room left.
@@ -54,7 +58,8 @@ impl Simulator {
     /// Requests have arrived already.
     pub fn warm_up(&mut self, requests: impl Iterator<Item = Request>) -> Result<(), SimError> {
         assert_eq!(self.core.stats.arrived, 0, "a drive is aged before its run");
-        // The lines that a request touches lie anywhere; they are asked for while the ones before it are served.
+        // The lines that a request touches lie anywhere in memory. They are prefetched while the
+        // requests before it are served.
         let mut ahead = VecDeque::with_capacity(AHEAD + 1);
         for request in requests {
             self.prefetch(&request, 0);
@@ -77,7 +82,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Asks for the next line on the way to a request's first page: where its entry is, the entry, its place.
+    /// Prefetches the next line on the way to a request's first page: the directory, the entry, or
+    /// the old place.
     fn prefetch(&self, request: &Request, step: u32) {
         let core = &self.core;
         let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
@@ -93,6 +99,7 @@ impl Simulator {
         }
     }
 
+    /// Serves one request.
     fn warm_up_by(&mut self, request: &Request) -> Result<(), SimError> {
         let core = &mut self.core;
         let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);

@@ -1,4 +1,5 @@
-//! Tenants get other channels while the drive runs: nothing is lost, and what is not switched is not changed.
+//! Tenants get other channels while the drive runs: nothing is lost, and what is not switched does
+//! not change.
 
 use crate::drives::{self, Mix};
 use ssdtune_model::config::{Allocation, CacheMode};
@@ -47,7 +48,7 @@ fn places(config: &DeviceConfig, channels: &[u32]) -> Places {
     Places { channels: channels.to_vec(), ..Places::all(&config.geometry()) }
 }
 
-/// Runs with something done at the ends of intervals.
+/// Runs the drive, and does something at the end of each interval.
 fn run(
     mut drive: Simulator,
     mut act: impl FnMut(&mut Simulator, u32),
@@ -84,7 +85,7 @@ fn a_drive_that_switches_all_the_time_loses_nothing() {
         assert_eq!(drive.in_flight(), 0);
         let report = drive.report();
         assert!(report.collection.moved_pages > 0, "variant {variant}: collection met a switch");
-        // The sequence of each tenant's requests is whole.
+        // The sequence of each tenant's requests is complete.
         for tenant in 0..3 {
             let mut numbers: Vec<u64> =
                 completions.iter().filter(|c| c.tenant == tenant).map(|c| c.number).collect();
@@ -130,7 +131,8 @@ fn written_data_stay_readable_where_they_are_and_new_data_go_to_the_new_channels
         tenant: TenantId(1),
         op,
     };
-    // Pages of the past on both channels are read where they are; rewritten, they all lie on channel 1.
+    // Pages that the drive held at the start are read where they are, on both channels. When they
+    // have been rewritten, they all lie on channel 1.
     for page in 0..64 {
         drive.push(request(page * 1_000_000, page, Op::Read));
     }

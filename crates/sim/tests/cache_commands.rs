@@ -1,4 +1,5 @@
-//! Cache commands, read retry and wear, by times computed by hand: one die, one page after the other.
+//! Cache commands, read retry and wear, with times computed by hand: one die, one page after the
+//! other.
 
 use crate::drives::{self, WATCH};
 use ssdtune_model::config::{CacheMode, Compat, FlashTechnology, SuspensionSupport};
@@ -6,7 +7,8 @@ use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Completion, Outcome, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// One die of one plane, SLC: reads 75 us and 20 ns to signal it, programs 750 us, 4 KiB at 333 MT/s.
+/// One die of one plane, SLC: reads take 75 us and 20 ns to signal it, programs 750 us; 4 KiB pages
+/// at 333 MT/s.
 fn one_die() -> DeviceConfig {
     let mut config = drives::small();
     config.cache.mode = CacheMode::Off;
@@ -22,7 +24,7 @@ const PROGRAM: u64 = 750_000;
 const TRANSFER: u64 = 12_301;
 const READ_COMMAND: u64 = 290;
 const PROGRAM_COMMAND: u64 = 361;
-/// With its command.
+/// An erase with its command.
 const ERASE: u64 = 3_800_220;
 
 fn pages(op: Op, count: u64) -> impl Iterator<Item = Request> {
@@ -35,7 +37,7 @@ fn pages(op: Op, count: u64) -> impl Iterator<Item = Request> {
     })
 }
 
-/// Completions of writing 64 pages and of reading them, eight at once.
+/// The completions of writing 64 pages, and of reading them, with eight requests at once.
 fn run(config: &DeviceConfig) -> [Vec<Completion>; 2] {
     let drive = || {
         let config = config.check().expect("legal");
@@ -53,7 +55,7 @@ fn run(config: &DeviceConfig) -> [Vec<Completion>; 2] {
     [closed(drive(), Op::Write), closed(filled, Op::Read)]
 }
 
-/// The times between completions in the middle of a run; all must be the same.
+/// The time between completions in the middle of a run, which must always be the same.
 #[track_caller]
 fn period(completions: &[Completion]) -> u64 {
     let middle: Vec<u64> = completions[8..56].iter().map(|done| done.completed.0).collect();
@@ -76,7 +78,7 @@ fn cache_reads_hide_the_shorter_of_transfer_and_array_read() {
     let [writes, reads] = run(&config);
     assert_eq!(period(&writes), PROGRAM_COMMAND + TRANSFER + PROGRAM);
     assert_eq!(period(&reads), READ_COMMAND + 3_000 + READ);
-    // 4 KiB at 20 MT/s take 204.8 us: now the channel is what is never idle.
+    // 4 KiB at 20 MT/s take 204.8 us, so now the channel is never idle.
     config.bus.rate_mts = 20;
     let [_, reads] = run(&config);
     assert_eq!(period(&reads), READ_COMMAND + 204_800);
@@ -122,7 +124,7 @@ fn reads_go_before_programs_that_could_be_loaded() {
     let mut drive =
         Simulator::new(&config.check().expect("legal"), &[Tenant::sole(&config)], WATCH)
             .expect("legal");
-    // Enough for the drive to know page 0.
+    // Enough for the drive to hold page 0.
     assert_eq!(drive.run(vec![Stream::open(pages(Op::Write, 1))], |_| true), Outcome::Completed);
     let start = drive.now() + Nanos(1_000_000);
     let write = |page: u64| Request {
@@ -133,7 +135,7 @@ fn reads_go_before_programs_that_could_be_loaded() {
         op: Op::Write,
     };
     let mut requests: Vec<Request> = (1..6).map(write).collect();
-    // While the first is programmed and the second is loaded.
+    // While the first write is being programmed and the second one is loaded.
     requests.push(Request { at: start + Nanos(400_000), op: Op::Read, ..write(0) });
     drive.take_completions();
     assert_eq!(drive.run(vec![Stream::open(requests.into_iter())], |_| true), Outcome::Completed);
@@ -162,8 +164,8 @@ fn a_read_takes_the_array_once_for_each_attempt() {
     assert_eq!(run(&config), run(&one_die()));
 }
 
-/// All 24 blocks are used before one is used again, once erased: then its times have grown. A write that opens a
-/// block may wait for the erase of another.
+/// All 24 blocks are used before one is used again, after one erase. Then its times have grown. A
+/// write that opens a block may have to wait for the erase of another block.
 #[test]
 fn worn_blocks_have_other_times() {
     let mut config = one_die();
@@ -172,7 +174,7 @@ fn worn_blocks_have_other_times() {
     let mut drive =
         Simulator::new(&config.check().expect("legal"), &[Tenant::sole(&config)], WATCH)
             .expect("legal");
-    // 32 pages over and over, each alone; 16 pages are a block.
+    // 32 pages again and again, each alone; 16 pages are a block.
     let ask = |drive: &mut Simulator, op, page: u64| {
         drive.push(Request {
             at: drive.now(),
@@ -194,7 +196,7 @@ fn worn_blocks_have_other_times() {
     for _ in 1..24 * 16 {
         assert_eq!(write(&mut drive) % ERASE, fresh[0]);
     }
-    // 1 erase: 20 % of the program and 10 % of the array read.
+    // After one erase: 20 % more for the program and 10 % more for the array read.
     for _ in 0..16 {
         assert_eq!(write(&mut drive) % ERASE, fresh[0] + PROGRAM / 5);
     }

@@ -1,5 +1,6 @@
-//! Against what arithmetic says: no bandwidth beyond the link, the channels or the flash, most of the least
-//! of them under a deep queue, and the waiting time of the M/D/1 queue at a single die.
+//! The simulator against arithmetic: no more bandwidth than the link, the channels or the flash
+//! allow, nearly as much as the slowest of them allows under a deep queue, and the waiting time of
+//! the M/D/1 queue at a single die.
 
 use crate::drives::{self, Mix, WATCH, fill, run};
 use ssdtune_model::config::{CacheMode, FlashTechnology};
@@ -19,7 +20,7 @@ fn plain() -> DeviceConfig {
     config
 }
 
-/// Bytes per nanosecond.
+/// What each part of the drive can carry, in bytes per nanosecond.
 struct Bounds {
     link: f64,
     bus: f64,
@@ -38,7 +39,8 @@ fn bounds(config: &DeviceConfig, array_ns: Nanos) -> Bounds {
     }
 }
 
-/// Bandwidth of 16 KiB requests over the whole drive at queue depth 128, in bytes per nanosecond.
+/// The bandwidth of requests of 16 KiB over the whole drive at queue depth 128, in bytes per
+/// nanosecond.
 fn bandwidth(config: &DeviceConfig, op: Op) -> f64 {
     let page = config.geometry().sectors_per_page();
     let span = 2_000 * u64::from(page);
@@ -110,7 +112,8 @@ fn slow_flash_is_used_up_and_not_exceeded() {
     }
 }
 
-/// Poisson reads at one die: each takes the same time, so they wait rho * S / 2 (1 - rho) in the mean.
+/// Poisson reads at one die. Each takes the same time S, so at load rho they wait rho S / (2 (1 -
+/// rho)) on average.
 #[test]
 fn reads_wait_at_one_die_as_in_an_m_d_1_queue() {
     let mut config = plain();
@@ -120,7 +123,7 @@ fn reads_wait_at_one_die_as_in_an_m_d_1_queue() {
     config.host.queue_fetch_size = 65_536;
     let pages = 200;
     let unloaded = mean_latency(&config, pages, 200, 1e9);
-    // Command, array and ready signal, 2,048 pairs of transfers at 333 MT/s.
+    // Command, array and ready signal, and 2,048 pairs of transfers at 333 MT/s.
     let service = 290.0 + 75_020.0 + 12_301.0;
     for (load, tolerance) in [(0.3, 0.03), (0.6, 0.03), (0.8, 0.05)] {
         let waits = mean_latency(&config, pages, 120_000, service / load) - unloaded;
@@ -153,8 +156,8 @@ fn mean_latency(config: &DeviceConfig, pages: u64, reads: usize, gap_ns: f64) ->
     ran.report.total.read.total_latency_ns.expect("reads").mean
 }
 
-/// The fastest legal link: its messages take less than a nanosecond, so a request is in the drive at the
-/// instant it arrives.
+/// The fastest legal link. Its messages take less than a nanosecond, so a request is in the drive
+/// at the instant at which it arrives.
 #[test]
 fn a_link_may_take_no_time() {
     let mut config = plain();
@@ -162,7 +165,7 @@ fn a_link_may_take_no_time() {
     config.host.pcie_lanes = 64;
     let ran = run(&config, &fill(2_000, 8, 1_000_000));
     assert_eq!(ran.outcome, Outcome::Completed);
-    // Command, data and program of one page; a 4 KiB message takes no time either.
+    // Command, data and program of one page. A message of 4 KiB takes no time either.
     let bus_ns = (4096u64 * 1000).div_ceil(u64::from(config.bus.rate_mts));
     let expected = 361 + bus_ns + config.flash.program_latency[0].0;
     for done in &ran.completions {

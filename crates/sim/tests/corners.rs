@@ -1,8 +1,9 @@
-//! Tiny drives in every combination of settings, full of random reads, writes, trims and flushes: nothing
-//! hangs, panics, is lost or comes back twice, and nothing is faster than the link and the flash allow.
+//! Tiny drives in every combination of settings, full of random reads, writes, trims and flushes:
+//! nothing hangs, panics, is lost or comes back twice, and nothing is faster than the link and the
+//! flash allow.
 //!
-//! `SIM_CORNERS_CASE=17` runs one case, `SIM_CORNERS_CASES=5000` more of them. A failing case is run again
-//! with ever fewer requests, and the fewest that still fail are printed.
+//! `SIM_CORNERS_CASE=17` runs one case, `SIM_CORNERS_CASES=5000` more of them. A failing case is
+//! run again with ever fewer requests, and the fewest that still fail are printed.
 
 use crate::drives::{self, Mix, WATCH, pick};
 use rand::{RngExt, SeedableRng};
@@ -110,7 +111,8 @@ fn draw_dies(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
     config.ageing.program_growth_per_1000_cycles = pick(rng, &[0.0, 50.0]);
 }
 
-/// Three in four drives are ssdtune's own, some with single switches; the others behave as MQSim.
+/// Three in four drives are ssdtune's own, some with single switches on. The others behave as
+/// MQSim.
 fn draw_compat(config: &mut DeviceConfig, number: u64, rng: &mut Pcg64Mcg) {
     match number % 4 {
         0 => config.compat = Compat::MQSIM,
@@ -160,7 +162,7 @@ fn draw_streams(
                 reads,
                 trims: rng.random_range(0..8),
                 flushes: rng.random_range(0..4),
-                // Beyond the tenant's space, too: such addresses are folded into it.
+                // Also addresses beyond the tenant's space, which are folded into it.
                 sectors: share * pick(rng, &[1, 2, 4]) / 4 + 1,
                 align: pick(rng, &[1, page]),
                 pages_max: pick(rng, &[1, 4, 40]),
@@ -174,7 +176,8 @@ fn draw_streams(
         .collect()
 }
 
-/// The least time a request can take: its data over the link, and a program where nothing buffers writes.
+/// The shortest time that a request can take: its data over the link, and a program if nothing
+/// buffers writes.
 fn least_latency(case: &Case, done: &Completion) -> Nanos {
     let host = &case.config.host;
     let link = f64::from(host.pcie_lanes) * host.pcie_lane_bandwidth_gbps;
@@ -215,7 +218,7 @@ fn check(case: &Case) -> Outcome {
         if looks % 16 == 0 {
             simulator.check();
         }
-        // Far more events than any request can cause.
+        // Far more events than requests can cause.
         assert!(simulator.events() < 1_000_000 + asked * 100_000, "it never ends");
         true
     });
@@ -257,6 +260,7 @@ fn check_completions(case: &Case, completions: &[Completion]) {
     }
 }
 
+/// The message of the panic, if the case fails.
 fn fails(case: &Case) -> Option<String> {
     let result = catch_unwind(AssertUnwindSafe(|| check(case)));
     let cause = result.err()?;
@@ -264,7 +268,7 @@ fn fails(case: &Case) -> Option<String> {
     Some(text.or_else(|| cause.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default())
 }
 
-/// Fewer requests that still fail.
+/// The case with fewer requests that still fail.
 fn shrink(case: &Case) -> Case {
     let mut case = case.clone();
     for stream in 0..case.streams.len() {

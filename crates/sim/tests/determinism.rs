@@ -1,4 +1,5 @@
-//! One input, one output: between runs, between threads, and between the ways of handing requests over.
+//! The same input gives the same output: in every run, in any number of threads, and however
+//! requests are handed over.
 
 use crate::drives::{self, Mix, Ran, WATCH};
 use ssdtune_model::DeviceConfig;
@@ -6,7 +7,7 @@ use ssdtune_model::config::{Allocation, CacheMode, Compat, GcPolicy};
 use ssdtune_sim::{Completion, Simulator, Tenant};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The report as text, and a digest of every completion.
+/// The report as text, and a digest of all completions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Result {
     report: String,
@@ -87,7 +88,8 @@ fn another_seed_gives_another_output() {
     assert_ne!(simulate(&config), before);
 }
 
-/// A drive that knows what comes next may leave out events; what it does must not depend on that.
+/// A drive that knows which requests come next may leave out events. What it does must not depend
+/// on that.
 #[test]
 fn requests_pushed_one_by_one_complete_as_those_of_a_stream() {
     for (index, config) in drives_to_try().iter().enumerate() {

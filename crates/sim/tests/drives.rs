@@ -1,4 +1,4 @@
-//! Small drives and request streams for tests.
+//! Small drives and streams of requests for the tests of this directory.
 
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -7,7 +7,8 @@ use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Completion, Observe, Outcome, Report, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// 2 channels x 2 chips x 1 die x 2 planes x 24 blocks x 16 pages of 4 KiB: 12 MiB, a third of them spare.
+/// 2 channels x 2 chips x 1 die x 2 planes x 24 blocks x 16 pages of 4 KiB: 12 MiB, a third of them
+/// spare.
 pub fn small() -> DeviceConfig {
     let mut config = DeviceConfig::default();
     [config.bus.channels, config.bus.chips_per_channel] = [2, 2];
@@ -27,16 +28,19 @@ pub fn small() -> DeviceConfig {
 pub struct Mix {
     pub requests: usize,
     pub seed: u64,
-    /// Mean time between arrivals, exponential.
+    /// Mean time between arrivals, which are exponential.
     pub gap_ns: f64,
-    /// Out of 100: reads, then trims, then flushes; the rest writes.
+    /// Reads out of 100 requests.
     pub reads: u32,
+    /// Trims out of 100 requests.
     pub trims: u32,
+    /// Flushes out of 100 requests. All that remain are writes.
     pub flushes: u32,
-    /// Addresses lie below this.
+    /// Addresses are below this.
     pub sectors: u64,
-    /// Lengths are multiples of this, up to `pages_max` times it; 1 draws misaligned requests.
+    /// Lengths are multiples of this, in sectors; 1 draws misaligned requests.
     pub align: u32,
+    /// The largest multiple.
     pub pages_max: u32,
 }
 
@@ -72,7 +76,7 @@ impl Mix {
     }
 }
 
-/// Writes every page of a range once, in order, one each `gap_ns`.
+/// Writes every page of a range once, in order, one in each `gap_ns`.
 pub fn fill(sectors: u64, page_sectors: u32, gap_ns: u64) -> Vec<Request> {
     (0..sectors / u64::from(page_sectors))
         .map(|page| Request {
@@ -85,7 +89,7 @@ pub fn fill(sectors: u64, page_sectors: u32, gap_ns: u64) -> Vec<Request> {
         .collect()
 }
 
-/// Everything observed of a run.
+/// Everything that was observed of a run.
 pub struct Ran {
     pub outcome: Outcome,
     pub report: Report,
@@ -99,7 +103,7 @@ pub fn run(config: &DeviceConfig, requests: &[Request]) -> Ran {
     run_tenants(config, &[Tenant::sole(config)], &[requests.to_vec()])
 }
 
-/// Runs a stream for each tenant.
+/// Runs one stream for each tenant.
 pub fn run_tenants(config: &DeviceConfig, tenants: &[Tenant], streams: &[Vec<Request>]) -> Ran {
     run_on(new(config, tenants), streams)
 }
@@ -109,7 +113,7 @@ pub fn new(config: &DeviceConfig, tenants: &[Tenant]) -> Simulator {
     Simulator::new(&config.check().expect("legal"), tenants, WATCH).expect("a legal drive")
 }
 
-/// Runs streams on a drive, one for each tenant.
+/// Runs streams on a drive, one for each tenant, and checks the drive afterwards.
 pub fn run_on(mut simulator: Simulator, streams: &[Vec<Request>]) -> Ran {
     let streams = (streams.iter().enumerate())
         .map(|(tenant, requests)| Stream {
@@ -123,7 +127,7 @@ pub fn run_on(mut simulator: Simulator, streams: &[Vec<Request>]) -> Ran {
     Ran { outcome, report: simulator.report(), completions }
 }
 
-/// One of a list.
+/// Draws one of a list.
 pub fn pick<T: Copy>(rng: &mut Pcg64Mcg, list: &[T]) -> T {
     *list.choose(rng).expect("a list with something in it")
 }

@@ -1,5 +1,5 @@
-//! Endurance against closed forms: a drive that programs nothing but the pages of the host lasts for its raw
-//! capacity times the rated cycles.
+//! Endurance against closed forms: a drive that programs nothing but the pages of the host lasts
+//! for its raw capacity times the rated cycles.
 
 use crate::drives;
 use ssdtune_model::config::CacheMode;
@@ -13,7 +13,7 @@ const CYCLES: u32 = 3_000;
 const ERASED: u32 = 750;
 const GAP_NS: u64 = 2_000_000;
 
-/// The endurance after one-page requests in the order of addresses, two milliseconds apart.
+/// The endurance after requests of one page in the order of addresses, two milliseconds apart.
 fn after(requests: u64, op: Op, erases: u32) -> Endurance {
     let mut config = drives::small();
     config.flash.pe_cycles_limit = CYCLES;

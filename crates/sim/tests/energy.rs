@@ -1,5 +1,6 @@
-//! Energy by hand: a second at rest, a page read, a block's cycle, the power of a window; and what must hold of
-//! any run: parts make the whole, nothing falls, the peak is not below the average.
+//! Energy computed by hand: of a second at rest, of a page read, of a block's cycle, and the power
+//! of a window. And what must hold of every run: the parts make up the whole, nothing falls, the
+//! peak is not below the average.
 
 use crate::drives::{self, Mix, WATCH};
 use ssdtune_model::config::{CacheMode, FlashTechnology, SuspensionSupport};
@@ -8,7 +9,7 @@ use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Energy, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// Four chips of one die; no cache, the mapping in DRAM.
+/// Four chips of one die, without a data cache, with the mapping in DRAM.
 fn plain() -> DeviceConfig {
     let mut config = drives::small();
     config.cache.mode = CacheMode::Off;
@@ -33,7 +34,7 @@ fn close(got: f64, expected: f64) {
 #[test]
 fn a_second_at_rest_costs_the_idle_powers() {
     let mut config = plain();
-    // With the mapping table, 1 GiB of DRAM.
+    // Together with the mapping table, 1 GiB of DRAM.
     config.cache.capacity.0 = (1 << 30) - Memory::of(&config).mapping_table_bytes.0;
     let mut drive = drive(&config);
     assert_eq!(drive.energy().total_j, 0.0);
@@ -48,7 +49,7 @@ fn a_second_at_rest_costs_the_idle_powers() {
     close(energy.controller.requests_j, 1000e-9);
     close(energy.total_j, 0.0508 + 0.075 + 0.5 + 1e-6);
     close(energy.average_power_w, energy.total_j);
-    // The window of the request: 1 uJ in 1 ms are 1 mW.
+    // The window of the request: 1 uJ in 1 ms is 1 mW.
     close(energy.peak_power_w, 0.0508 + 0.075 + 0.5 + 1e-3);
 }
 
@@ -69,7 +70,7 @@ fn a_page_read_costs_its_bits_its_bytes_and_the_controllers_work() {
     close(more(|e| e.controller.transactions_j), 0.5e-6);
     close(more(|e| e.flash.program_j + e.flash.erase_j), 0.0);
     close(more(|e| e.dram.activate_j + e.dram.read_j + e.dram.write_j), 0.0);
-    // One of four dies was at work for the array read and the ready signal.
+    // One of four dies worked during the array read and the ready signal.
     close(more(|e| e.flash.idle_j), 12.7e-3 * (4.0 * 10e-3 - 75.02e-6));
 }
 
@@ -90,7 +91,8 @@ fn a_cached_write_and_its_read_cost_dram() {
     close(dram.activate_j, 4.0 * 3e-9);
 }
 
-/// Two blocks' worth of pages, overwritten in order: each round of a block erases one that holds nothing.
+/// The pages of two blocks, overwritten in order: each round of one block erases another that holds
+/// nothing.
 #[test]
 fn a_blocks_cycle_costs_its_programs_and_its_erase() {
     let mut config = plain();
@@ -163,7 +165,8 @@ fn the_peak_is_that_of_the_busiest_millisecond() {
     drive.run_until(Nanos::from_ms(10));
     let ran = drive.take_completions()[0];
     let energy = drive.energy();
-    // The program ends when its completion is sent, 11 ns before the host sees it; it began in the first window.
+    // The program ends when its completion is sent, 11 ns before the host sees it. It began in the
+    // first window.
     let began = (ran.completed - ran.arrived).0 - 11 - 1_500_000;
     let program_w = (4096.0 * 8.0 * 3.31 + 500.0 - 12.7e-3 * 1e-3 * 1.5e6 * 1e3) / 1.5e6;
     let first_nj = 1000.0 + 4096.0 * 0.5 + program_w * (1e6 - began as f64);

@@ -1,6 +1,6 @@
-//! Drives at their limits: full, with next to no spare blocks, under nothing but overwrites or mostly trims.
-//! A run ends, either complete or with the clear result that it is out of space, and no page is lost: what the
-//! drive maps is what was written and not trimmed since.
+//! Drives at their limits: full, with next to no spare blocks, under nothing but overwrites, or
+//! mostly trims. A run is either completed or ends with the clear result that it is out of space.
+//! No page is lost: what the drive maps is what was written and not trimmed since.
 
 use crate::drives::{self, Mix};
 use ssdtune_model::DeviceConfig;
@@ -19,7 +19,7 @@ fn drive(policy: GcPolicy, ideal: bool) -> DeviceConfig {
     config
 }
 
-/// Pages that hold data after the requests, by a set: the reference.
+/// Pages that hold data after the requests, by a plain set: the reference.
 fn held(requests: &[Request]) -> u64 {
     let mut pages = BTreeSet::new();
     for request in requests {
@@ -37,7 +37,8 @@ fn held(requests: &[Request]) -> u64 {
     pages.len() as u64
 }
 
-/// Runs requests one after the other as far as the order of writes and trims matters, and checks the end.
+/// Runs requests, one after the other as far as the order of writes and trims matters, and checks
+/// the end.
 fn run(config: &DeviceConfig, requests: &[Request], what: &str) -> Outcome {
     let ran = drives::run_tenants(config, &[Tenant::sole(config)], &[requests.to_vec()]);
     if ran.outcome == Outcome::Completed {
@@ -52,12 +53,12 @@ fn mix(config: &DeviceConfig, reads: u32, trims: u32, seed: u64) -> Mix {
     Mix {
         requests: 6_000,
         seed,
-        // Slow enough that a trim never overtakes a write of its page.
+        // Slow enough that no trim overtakes a write of its page.
         gap_ns: 3_000_000.0,
         reads,
         trims,
         flushes: 0,
-        // The longest ends with the drive.
+        // The longest request ends with the drive.
         sectors: visible(config) - 3 * PAGE_SECTORS,
         align: 8,
         pages_max: 4,
@@ -95,7 +96,8 @@ fn a_full_drive_under_overwrites() {
     }
 }
 
-/// From one spare block in each plane on. Few are too few, and then the run says so; six are enough for any.
+/// From one spare block in each plane on. A few are too few, and then the run says so; six are
+/// enough for any policy.
 #[test]
 fn next_to_no_spare_blocks() {
     let (mut refused, mut out_of_space, mut completed) = (0, 0, 0);
@@ -128,7 +130,7 @@ fn next_to_no_spare_blocks() {
     assert!(completed >= 3 * GcPolicy::ALL.len());
 }
 
-/// A tenant may have a closed loop after or beside another of its own.
+/// A tenant may have one closed loop after another, or two at the same time.
 #[test]
 fn every_closed_loop_of_a_tenant_is_served() {
     let config = drive(GcPolicy::Greedy, true);

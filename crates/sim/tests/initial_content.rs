@@ -1,5 +1,5 @@
-//! A drive with a past, run in time: it is the drive that stores everything its past defines, and it is
-//! ready at once whatever its size.
+//! Drives that are not empty at the start, run in time: such a drive is the same as one that stores
+//! all the data which it computes, and it is ready at once whatever its size.
 
 use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{Allocation, CacheMode, GcPolicy, Sharing};
@@ -77,7 +77,7 @@ fn a_defined_drive_runs_as_its_stored_copy() {
     }
 }
 
-/// Reads of pages that a past defines cost flash time, of others they do not.
+/// Reads of pages that hold data at the start cost flash time, others do not.
 #[test]
 fn the_footprint_is_covered_first() {
     let mut config = small();
@@ -103,8 +103,8 @@ fn the_footprint_is_covered_first() {
     assert_eq!([unwritten(0), unwritten(50), unwritten(200)], [200, 150, 0]);
 }
 
-/// 512 GiB in 5 ms and 4 TiB in 50 ms of a release build, which the benchmark `used` measures. Here the bound is what
-/// a visit of every page could not meet, whatever else the machine does.
+/// A release build takes 5 ms for 512 GiB and 50 ms for 4 TiB, which the benchmark `used` measures.
+/// The bound here is what a visit of every page could not meet, whatever else the machine does.
 #[test]
 fn a_used_drive_is_ready_at_once() {
     for (channels, limit_s) in [(8, 1), (64, 8)] {

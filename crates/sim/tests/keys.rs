@@ -1,22 +1,58 @@
-//! Every key of the parameter catalogue changes some result in some scene, or the catalogue says why not.
+//! Every key of the parameter catalogue changes some result in some scene, or the catalogue says
+//! why not.
 //!
-//! A scene is a drive and a workload in which a group of keys matters. For each key every scene is tried with
-//! a few other values until a result changes. Where the catalogue calls a key inert, changing it must change
-//! nothing.
+//! A scene is a drive and a workload in which a group of keys matters. For each key, every scene is
+//! tried with a few other values until a result changes. Where the catalogue calls a key inert,
+//! changing it must change nothing. Each scene also says what must happen in it, so that a scene in
+//! which its keys cannot matter is noticed.
 
-use crate::drives::{self, Mix};
+use crate::drives::{self, Mix, Ran};
 use ssdtune_model::catalogue::{Effect, Legal, Parameter, Value, parameters};
 use ssdtune_model::config::*;
 use ssdtune_model::{DeviceConfig, Nanos};
-use ssdtune_sim::{Footprint, InitialContent, InitialState, Outcome, Places, Simulator, Tenant};
+use ssdtune_sim::{
+    Collection, Footprint, InitialContent, InitialState, Outcome, PageTypes, Places, Report,
+    Simulator, Tenant,
+};
 use ssdtune_trace::Request;
 
+/// A drive and a workload in which a group of keys matters.
 struct Scene {
     name: &'static str,
     config: DeviceConfig,
     tenants: fn(&DeviceConfig) -> Vec<Tenant>,
     streams: Vec<Vec<Request>>,
-    past: InitialContent,
+    content: InitialContent,
+    /// What must happen in the scene. If it does not, the scene tests nothing.
+    shows: fn(&Shown) -> Vec<Claim>,
+}
+
+/// Something that must happen, and whether it did.
+type Claim = (&'static str, bool);
+
+/// A scene that was run.
+struct Shown<'a> {
+    scene: &'a Scene,
+    ran: Ran,
+}
+
+impl Shown<'_> {
+    /// The report of the scene with another configuration.
+    fn when(&self, change: impl FnOnce(&mut DeviceConfig)) -> Report {
+        let mut config = self.scene.config.clone();
+        change(&mut config);
+        self.scene.run(&config).expect("a legal configuration").report
+    }
+}
+
+impl Scene {
+    fn run(&self, config: &DeviceConfig) -> Option<Ran> {
+        let config = config.check().ok()?;
+        let tenants = (self.tenants)(&config);
+        let mut drive = Simulator::new(&config, &tenants, drives::WATCH).ok()?;
+        drive.set_initial_content(&self.content, &Footprint::default()).ok()?;
+        Some(drives::run_on(drive, &self.streams))
+    }
 }
 
 fn one(config: &DeviceConfig) -> Vec<Tenant> {
@@ -41,107 +77,321 @@ const WRITES: Mix = Mix {
     pages_max: 4,
 };
 
-fn scene(name: &'static str, change: impl FnOnce(&mut DeviceConfig)) -> Scene {
+/// A scene of a small drive with random requests.
+fn scene(
+    name: &'static str,
+    change: impl FnOnce(&mut DeviceConfig),
+    shows: fn(&Shown) -> Vec<Claim>,
+) -> Scene {
     let mut config = drives::small();
     config.flash.read_latency = [50_000, 60_000, 70_000, 80_000].map(Nanos);
     config.flash.program_latency = [300_000, 400_000, 500_000, 600_000].map(Nanos);
     config.gc.threshold = 0.2;
     change(&mut config);
     let streams = vec![WRITES.requests(0)];
-    Scene { name, config, tenants: one, streams, past: InitialContent::default() }
+    Scene { name, config, tenants: one, streams, content: InitialContent::default(), shows }
 }
 
 fn scenes() -> Vec<Scene> {
-    let mut scenes = vec![
-        scene("plain", |_| {}),
-        scene("sata", |c| c.host.interface = HostInterface::Sata),
-        scene("uncached", |c| c.cache.mode = CacheMode::Off),
-        scene("qlc", |c| c.flash.technology = FlashTechnology::Qlc),
-        scene("d-choices", |c| c.gc.policy = GcPolicy::Rga),
-        scene("windowed", |c| c.gc.policy = GcPolicy::WindowedGreedy),
-        scene("suspension", |c| {
-            c.suspension.support = SuspensionSupport::ProgramErase;
-            c.cache.mode = CacheMode::Off;
-        }),
-        scene("preemptible", |c| {
-            c.gc.preemptible = true;
-            c.gc.hard_threshold = 0.1;
-            c.cache.mode = CacheMode::Off;
-        }),
-        scene("cache commands", |c| {
-            c.flash.cache_read = true;
-            c.flash.cache_program = true;
-            c.cache.mode = CacheMode::Off;
-        }),
-        scene("worn", |c| {
-            c.ageing = Ageing {
-                retry_probability: 0.1,
-                retry_probability_per_1000_cycles: 10.0,
-                retries_max: 3,
-                read_growth_per_1000_cycles: 20.0,
-                program_growth_per_1000_cycles: -1.0,
-                erase_growth_per_1000_cycles: 30.0,
-            };
-        }),
-        scene("wear", |c| c.wear.static_threshold = 3),
-        scene("hotness queues", |c| {
+    let mut scenes = Vec::from(host_scenes());
+    scenes.extend(collection_scenes());
+    scenes.extend(die_scenes());
+    scenes.extend(wear_scenes());
+    scenes.extend(load_scenes());
+    scenes.push(mqsim_scene());
+    scenes
+}
+
+fn host_scenes() -> [Scene; 4] {
+    [
+        scene(
+            "plain",
+            |_| {},
+            |shown| {
+                let Report { collection, mapping, data_cache, flash, .. } = &shown.ran.report;
+                let misses = mapping.misses_read.min(mapping.misses_write);
+                vec![
+                    ("blocks are collected", collection.executions.min(collection.moved_pages) > 0),
+                    ("mappings miss and are written back", misses.min(mapping.writebacks) > 0),
+                    ("the data cache hits", data_cache.read_hits.min(data_cache.write_hits) > 0),
+                    (
+                        "planes work together",
+                        flash.reads_multiplane.min(flash.programs_multiplane) > 0,
+                    ),
+                ]
+            },
+        ),
+        scene(
+            "sata",
+            |c| c.host.interface = HostInterface::Sata,
+            |shown| {
+                let latency = shown.ran.report.total.all.total_latency_ns.expect("requests");
+                let both_ways = 2 * shown.scene.config.host.sata_processing_delay.0;
+                vec![("the adapter takes its time", both_ways > 0 && latency.min >= both_ways)]
+            },
+        ),
+        scene(
+            "uncached",
+            |c| c.cache.mode = CacheMode::Off,
+            |shown| {
+                let Report { data_cache, flash, .. } = &shown.ran.report;
+                vec![
+                    (
+                        "the data cache is not used",
+                        data_cache.read_lookups + data_cache.writes == 0,
+                    ),
+                    ("the host writes to flash", flash.pages_programmed_host > 0),
+                ]
+            },
+        ),
+        scene(
+            "qlc",
+            |c| c.flash.technology = FlashTechnology::Qlc,
+            |shown| {
+                let flash = &shown.ran.report.energy.flash;
+                let all = |types: PageTypes| {
+                    [types.lsb, types.csb, types.msb, types.tsb].iter().all(|&joule| joule > 0.0)
+                };
+                vec![
+                    ("all page types are read", all(flash.read_by_page_type_j)),
+                    ("all page types are programmed", all(flash.program_by_page_type_j)),
+                ]
+            },
+        ),
+    ]
+}
+
+/// Victims other than the emptiest blocks have more pages to move.
+fn moves_more_than_greedy(shown: &Shown) -> Vec<Claim> {
+    let greedy = shown.when(|c| c.gc.policy = GcPolicy::Greedy);
+    let moved = shown.ran.report.collection.moved_pages;
+    vec![("victims are not those of greedy", moved > greedy.collection.moved_pages)]
+}
+
+fn collection_scenes() -> [Scene; 4] {
+    let content =
+        InitialContent { state: InitialState::Steady, occupancy: vec![0.8], ..Default::default() };
+    [
+        scene("d-choices", |c| c.gc.policy = GcPolicy::Rga, moves_more_than_greedy),
+        scene("windowed", |c| c.gc.policy = GcPolicy::WindowedGreedy, moves_more_than_greedy),
+        Scene {
+            content,
+            ..scene(
+                "used",
+                |c| c.gc.policy = GcPolicy::Fifo,
+                |shown| {
+                    let initial = shown.ran.report.simulation.initial_pages;
+                    let mut claims = moves_more_than_greedy(shown);
+                    claims.push(("the drive holds data at the start", initial > 0));
+                    claims
+                },
+            )
+        },
+        scene(
+            "preemptible",
+            |c| {
+                c.gc.preemptible = true;
+                c.gc.hard_threshold = 0.1;
+                c.cache.mode = CacheMode::Off;
+            },
+            |shown| {
+                let mean =
+                    |report: &Report| report.total.read.total_latency_ns.expect("reads").mean;
+                let waits = shown.when(|c| c.gc.preemptible = false);
+                let held = shown.ran.report.collection.held_writes;
+                vec![
+                    ("reads go before collection", mean(&shown.ran.report) < mean(&waits)),
+                    ("collection gets urgent", held > 0),
+                ]
+            },
+        ),
+    ]
+}
+
+fn die_scenes() -> [Scene; 3] {
+    [
+        scene(
+            "suspension",
+            |c| {
+                c.suspension.support = SuspensionSupport::ProgramErase;
+                c.cache.mode = CacheMode::Off;
+            },
+            |shown| {
+                let flash = &shown.ran.report.flash;
+                vec![
+                    ("programs are interrupted", flash.program_suspensions > 0),
+                    ("erases are interrupted", flash.erase_suspensions > 0),
+                ]
+            },
+        ),
+        scene(
+            "cache commands",
+            |c| {
+                [c.flash.cache_read, c.flash.cache_program] = [true, true];
+                c.cache.mode = CacheMode::Off;
+            },
+            |shown| {
+                let flash = &shown.ran.report.flash;
+                vec![
+                    ("reads overlap", flash.cache_reads > 0),
+                    ("programs overlap", flash.cache_programs > 0),
+                ]
+            },
+        ),
+        scene(
+            "worn",
+            |c| {
+                c.ageing = Ageing {
+                    retry_probability: 0.1,
+                    retry_probability_per_1000_cycles: 10.0,
+                    retries_max: 3,
+                    read_growth_per_1000_cycles: 20.0,
+                    program_growth_per_1000_cycles: -1.0,
+                    erase_growth_per_1000_cycles: 30.0,
+                };
+            },
+            |shown| {
+                let Report { flash, collection, .. } = &shown.ran.report;
+                let young = shown.when(|c| c.ageing.retry_probability_per_1000_cycles = 0.0);
+                let worn = collection.erase_histogram.iter().any(|bin| bin.erases > 0);
+                vec![
+                    ("reads are repeated", flash.read_retries > 0),
+                    ("wear repeats more of them", flash.read_retries > young.flash.read_retries),
+                    ("blocks are worn", worn),
+                ]
+            },
+        ),
+    ]
+}
+
+/// Cold data first, then a hot corner of the drive.
+fn cold_and_hot() -> Vec<Vec<Request>> {
+    let hot = Mix { sectors: 4_000, seed: 5, requests: 4_000, gap_ns: 80_000.0, ..WRITES };
+    let mut requests = drives::fill(50_000, 8, 40_000);
+    requests.extend(
+        hot.requests(0).into_iter().map(|r| Request { at: r.at + Nanos(300_000_000), ..r }),
+    );
+    vec![requests]
+}
+
+fn wear_scenes() -> [Scene; 2] {
+    let wear = scene(
+        "wear",
+        |c| c.wear.static_threshold = 3,
+        |shown| {
+            let Collection { wear_executions, wear_moved_pages, .. } = shown.ran.report.collection;
+            vec![("cold blocks are moved", wear_executions.min(wear_moved_pages) > 0)]
+        },
+    );
+    let hotness_queues = scene(
+        "hotness queues",
+        |c| {
             c.placement.policy = PlacementPolicy::Haml;
             c.placement.clusters = 3;
             c.placement.slices = 256;
             c.placement.period = Nanos(40_000_000);
             c.flash.blocks_per_plane = 64;
-        }),
-        scene("mqsim", |c| {
-            c.compat = Compat::MQSIM;
-            c.flash.blocks_per_plane = 48;
-            // Every write-back of a mapping costs a page for ever there.
-            c.mapping.cmt_capacity = ssdtune_model::Bytes::from_mib(1);
-            c.cache.mode = CacheMode::ReadWrite;
-        }),
-    ];
-    let hot = Mix { sectors: 4_000, seed: 5, requests: 4_000, gap_ns: 80_000.0, ..WRITES };
-    // Cold data first, then a hot corner of the drive.
-    let mut requests = drives::fill(50_000, 8, 40_000);
-    requests.extend(
-        hot.requests(0).into_iter().map(|r| Request { at: r.at + Nanos(300_000_000), ..r }),
+        },
+        |shown| {
+            let untrained = shown.when(|c| c.placement.period = Nanos(100_000_000_000));
+            let collection = &shown.ran.report.collection;
+            let (executions, untrained) = (collection.wear_executions, untrained.collection);
+            vec![
+                ("pages are classified", collection.moved_pages != untrained.moved_pages),
+                ("trainings exchange blocks", executions > untrained.wear_executions),
+            ]
+        },
     );
-    for scene in &mut scenes {
-        if ["wear", "hotness queues"].contains(&scene.name) {
-            scene.streams = vec![requests.clone()];
-        }
-    }
-    // Few pages, so that reads soon find data: a block in which a read took a page is never collected there.
-    let few = Mix { sectors: 12_000, ..WRITES };
-    if let Some(mqsim) = scenes.iter_mut().find(|scene| scene.name == "mqsim") {
-        mqsim.streams = vec![few.requests(0)];
-    }
+    [wear, hotness_queues].map(|scene| Scene { streams: cold_and_hot(), ..scene })
+}
+
+fn load_scenes() -> [Scene; 4] {
     let busy = Mix { gap_ns: 15_000.0, align: 1, sectors: 24_000, pages_max: 30, ..WRITES };
-    scenes.push(Scene { streams: vec![busy.requests(0)], ..scene("burst", |_| {}) });
+    let burst = scene(
+        "burst",
+        |_| {},
+        |shown| {
+            let waits = shown.ran.completions.iter().any(|done| done.enqueued > done.arrived);
+            vec![
+                ("requests wait for the submission queue", waits),
+                ("parts of pages are written", shown.ran.report.write_amplification.merge > 0.0),
+            ]
+        },
+    );
+    let long =
+        Mix { requests: 40, sectors: 24_000, gap_ns: 1e7, pages_max: 1, align: 65_544, ..WRITES };
+    let long_requests = scene(
+        "long",
+        |_| {},
+        |shown| {
+            let longest = shown.ran.completions.iter().map(|done| done.sectors).max();
+            vec![("lengths exceed 16 bits", longest > Some(u16::MAX.into()))]
+        },
+    );
+    // Seconds of few pages: the cache forgets which of them it has written.
+    let slow = Mix { requests: 1_500, gap_ns: 2e6, sectors: 400, align: 1, ..WRITES };
+    let forgetful = scene(
+        "slow",
+        |_| {},
+        |shown| {
+            // 400 sectors and what the longest request adds; the data cache has room for all.
+            let pages = (400 + WRITES.pages_max).div_ceil(8);
+            let written = shown.ran.report.flash.pages_programmed_host;
+            vec![("pages are written again in a new epoch", written > pages.into())]
+        },
+    );
+    [
+        Scene { streams: vec![busy.requests(0)], ..burst },
+        Scene { streams: vec![long.requests(0)], ..long_requests },
+        Scene { streams: vec![slow.requests(0)], ..forgetful },
+        tenants_scene(&busy),
+    ]
+}
+
+fn tenants_scene(busy: &Mix) -> Scene {
     let shared = |c: &mut DeviceConfig| {
         c.cache.mode = CacheMode::ReadWrite;
         c.flash.page_bytes = 4608;
         c.bus.scheduler = Scheduler::PriorityOutOfOrder;
     };
-    let mut tenants = scene("tenants", shared);
-    tenants.tenants = two;
-    tenants.streams = vec![
-        Mix { reads: 10, sectors: 24_000, ..busy.clone() }.requests(0),
-        Mix { reads: 90, sectors: 24_000, ..busy.clone() }.requests(1),
+    let streams = vec![
+        Mix { reads: 10, ..busy.clone() }.requests(0),
+        Mix { reads: 90, ..busy.clone() }.requests(1),
     ];
-    scenes.push(tenants);
-    let past = InitialContent {
-        state: InitialState::Steady,
-        occupancy: vec![0.8],
-        ..InitialContent::default()
+    let tenants = scene("tenants", shared, |shown| {
+        let Report { tenants, .. } = &shown.ran.report;
+        let equal = shown.when(|c| c.bus.scheduler = Scheduler::OutOfOrder);
+        vec![
+            ("there are two", tenants.len() == 2),
+            ("both are cached", tenants.iter().all(|of| of.data_cache.read_hits > 0)),
+            ("priorities decide who waits", tenants[0].metrics != equal.tenants[0].metrics),
+        ]
+    });
+    Scene { tenants: two, streams, ..tenants }
+}
+
+fn mqsim_scene() -> Scene {
+    let as_mqsim = |c: &mut DeviceConfig| {
+        c.compat = Compat::MQSIM;
+        c.flash.blocks_per_plane = 48;
+        // Every write-back of a mapping costs a page for ever there.
+        c.mapping.cmt_capacity = ssdtune_model::Bytes::from_mib(1);
+        c.cache.mode = CacheMode::ReadWrite;
     };
-    scenes.push(Scene { past, ..scene("used", |c| c.gc.policy = GcPolicy::Fifo) });
-    let long =
-        Mix { requests: 40, sectors: 24_000, gap_ns: 1e7, pages_max: 1, align: 65_544, ..WRITES };
-    scenes.push(Scene { streams: vec![long.requests(0)], ..scene("long", |_| {}) });
-    // Seconds of few pages: the cache forgets which of them it has written.
-    let slow = Mix { requests: 1_500, gap_ns: 2e6, sectors: 400, align: 1, ..WRITES };
-    scenes.push(Scene { streams: vec![slow.requests(0)], ..scene("slow", |_| {}) });
-    scenes
+    // Few pages, so that reads soon find data: a block in which a read took a page is never
+    // collected there.
+    let few = Mix { sectors: 12_000, ..WRITES };
+    let mqsim = scene("mqsim", as_mqsim, |shown| {
+        let Report { flash, collection, capacity, .. } = &shown.ran.report;
+        let without = shown.when(|c| c.compat.read_allocates = false);
+        vec![
+            ("blocks are collected", collection.executions > 0),
+            ("writes are held", collection.held_writes > 0),
+            ("erases go to one plane", flash.erases > 0 && flash.erases_multiplane == 0),
+            ("reads take pages", capacity.mapped_bytes > without.capacity.mapped_bytes),
+        ]
+    });
+    Scene { streams: vec![few.requests(0)], ..mqsim }
 }
 
 /// Values to try instead of the present one.
@@ -162,15 +412,11 @@ fn others(row: &Parameter, config: &DeviceConfig) -> Vec<Value> {
     values.into_iter().filter(|&value| value != now).collect()
 }
 
-/// What a run measured, or why there is no run.
+/// What a run measured, as text; `None` if the configuration or the drive is refused.
 fn measure(scene: &Scene, config: &DeviceConfig) -> Option<String> {
-    config.check().ok()?;
-    let tenants = (scene.tenants)(config);
-    let mut drive = Simulator::new(&config.check().ok()?, &tenants, drives::WATCH).ok()?;
-    drive.set_initial_content(&scene.past, &Footprint::default()).ok()?;
-    let ran = drives::run_on(drive, &scene.streams);
+    let ran = scene.run(config)?;
     let mut report = ran.report;
-    // Neither belongs to the drive.
+    // Figures about the simulation, not about the drive.
     report.simulation.events = 0;
     report.simulation.ftl_memory_bytes = 0;
     let end = match ran.outcome {
@@ -180,7 +426,7 @@ fn measure(scene: &Scene, config: &DeviceConfig) -> Option<String> {
     Some(format!("{end} {}", serde_json::to_string(&report).expect("a report is JSON")))
 }
 
-/// Whether the key changes a result somewhere; a key called inert must not.
+/// Whether the key changes a result somewhere. A key that is called inert must not.
 fn acts(row: &Parameter, scenes: &[Scene], base: &[String]) -> Result<bool, String> {
     for (scene, before) in scenes.iter().zip(base) {
         for value in others(row, &scene.config) {
@@ -225,18 +471,14 @@ fn every_key_changes_a_result_or_is_called_inert() {
 
 #[test]
 fn the_scenes_do_what_they_are_for() {
+    let mut wrong = Vec::new();
     for scene in scenes() {
-        let ran =
-            drives::run_tenants(&scene.config, &(scene.tenants)(&scene.config), &scene.streams);
-        let report = &ran.report;
-        println!(
-            "{}: {:?}, {} collections, {} for wear, {} moved",
-            scene.name,
-            ran.outcome,
-            report.collection.executions,
-            report.collection.wear_executions,
-            report.collection.moved_pages
-        );
+        let ran = scene.run(&scene.config).unwrap_or_else(|| panic!("{} is illegal", scene.name));
         assert_eq!(ran.outcome, Outcome::Completed, "{}", scene.name);
+        let claims = (scene.shows)(&Shown { scene: &scene, ran });
+        assert!(!claims.is_empty(), "{} is for nothing", scene.name);
+        let broken = claims.iter().filter(|(_, holds)| !holds);
+        wrong.extend(broken.map(|(claim, _)| format!("{}: not so: {claim}", scene.name)));
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -1,4 +1,5 @@
-//! A drive restored from a snapshot goes on as the drive that was never stopped, from any moment on.
+//! A drive that is restored from a snapshot goes on as the drive that was never stopped, from any
+//! moment on.
 
 use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{Allocation, CacheMode, Compat, GcPolicy, HostInterface};
@@ -57,6 +58,7 @@ fn finish(drive: &mut Simulator, rest: &[Request]) -> (Vec<Completion>, String) 
     (drive.take_completions(), report)
 }
 
+/// A drive that has served a share of its requests, and the rest of them.
 fn half_way(number: u64, share: f64) -> (DeviceConfig, Vec<Tenant>, Simulator, Vec<Request>) {
     let (config, tenants) = case(number);
     let mut drive = drives::new(&config, &tenants);
@@ -94,7 +96,7 @@ fn a_restored_run_is_the_run_that_was_not_stopped() {
         assert!(expected.0 == found.0, "case {number}: completions differ");
         let memory = |report: &str| {
             let mut report: serde_json::Value = serde_json::from_str(report).expect("JSON");
-            // What vectors have in reserve is not the drive's.
+            // What vectors hold in reserve does not belong to the drive.
             report["simulation"]["ftl_memory_bytes"] = 0.into();
             report.to_string()
         };
@@ -138,5 +140,5 @@ fn damaged_and_foreign_snapshots_are_told_apart() {
     assert!(matches!(error, Some(SnapshotError::OtherDrive { .. })), "{error:?}");
 }
 
-/// Magic, version, length, checksum.
+/// Length of the header: magic, version, length, checksum.
 const HEADER: usize = 24;

@@ -1,4 +1,5 @@
-//! Suspension by times computed by hand: what a read gains, what the operation it interrupts loses, and how often.
+//! Suspension with times computed by hand: what a read gains, what the operation that it interrupts
+//! loses, and how often that may happen.
 
 use crate::drives::{self, WATCH};
 use ssdtune_model::config::{CacheMode, FlashTechnology, SuspensionSupport};
@@ -9,10 +10,11 @@ use ssdtune_trace::{Op, Request, TenantId};
 const READ_COMMAND: u64 = 290;
 const READ: u64 = 75_020;
 const TRANSFER: u64 = 12_301;
-/// The command and the halt of a program.
+/// The suspend command and the time until the program has halted.
 const SUSPEND: u64 = 95 + 100_000;
 
-/// One die of one plane, SLC: reads 75 us and 20 ns to signal it, programs 750 us, 4 KiB at 333 MT/s.
+/// One die of one plane, SLC: reads take 75 us and 20 ns to signal it, programs 750 us; 4 KiB pages
+/// at 333 MT/s.
 fn one_die(support: SuspensionSupport) -> DeviceConfig {
     let mut config = drives::small();
     config.cache.mode = CacheMode::Off;
@@ -30,7 +32,7 @@ struct Ran {
     suspensions: u64,
 }
 
-/// Writes page 0, then page 1 at 10 ms, and reads page 0 so long after that.
+/// Writes page 0, then page 1 at 10 ms, and reads page 0 at the given times after that.
 fn run(config: &DeviceConfig, reads_after_ns: &[u64]) -> Ran {
     let request = |at, page: u64, op| Request {
         at: Nanos(at),
@@ -82,7 +84,7 @@ fn an_operation_that_is_nearly_done_is_not_interrupted() {
 #[test]
 fn an_operation_is_interrupted_only_so_often() {
     let mut config = one_die(SuspensionSupport::Program);
-    // Each comes when the program goes on after the one before.
+    // Each read comes after the program has gone on after the one before.
     let reads = [50_000, 300_000, 550_000, 800_000];
     for limit in 0..=4 {
         config.suspension.interruptions_max = limit;

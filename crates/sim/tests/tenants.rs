@@ -1,5 +1,5 @@
-//! Several tenants on a drive: their shares make up the whole, each bears what it causes, and a tenant that shares
-//! with nobody is not slowed down.
+//! Several tenants on a drive: their shares make up the whole, each bears what it causes, and a
+//! tenant that shares with nobody is not slowed down.
 
 use crate::drives::{self, Mix, Ran};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn config() -> DeviceConfig {
     config
 }
 
-/// Three tenants; the last keeps to one channel.
+/// Three tenants, of which the last one keeps to one channel.
 fn three(config: &DeviceConfig) -> Vec<Tenant> {
     let sole = Tenant::sole(config);
     let bound = Places { channels: vec![1], ..sole.places.clone() };
@@ -43,7 +43,7 @@ fn streams(tenants: u16) -> Vec<Vec<Request>> {
         .collect()
 }
 
-/// Every whole number below a value, with its path.
+/// Every whole number inside a JSON value, with its path.
 fn counters(value: &Value, path: &str, into: &mut Vec<(String, u64)>) {
     match value {
         Value::Object(fields) => {
@@ -125,7 +125,7 @@ fn each_tenant_bears_what_it_causes() {
         places: Places { channels: vec![channel], ..sole.places.clone() },
         ..sole.clone()
     };
-    // One writes over and over, the other only reads what is not there.
+    // One writes again and again, the other only reads what is not there.
     let writes = Mix { reads: 0, trims: 0, ..MIX }.requests(0);
     let reads = Mix { reads: 100, ..MIX }.requests(1);
     let ran = drives::run_tenants(&config, &[bound(0), bound(1)], &[writes, reads]);

@@ -1,4 +1,5 @@
-//! A drive aged without time is the drive that served the same requests with time, one after the other.
+//! A drive that was aged without time is the drive that served the same requests in time, one after
+//! the other.
 
 use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{CacheMode, GcPolicy};
@@ -11,7 +12,7 @@ fn drive(config: &DeviceConfig) -> Simulator {
     Simulator::new(&config.check().expect("legal"), &tenants, drives::WATCH).expect("a drive")
 }
 
-/// Serves requests from a time on and tells what became of them.
+/// Serves requests from a time on, and returns what became of them.
 fn serve(drive: &mut Simulator, from: Nanos, requests: &[Request]) -> (Vec<Completion>, Report) {
     drive.run_until(from);
     drive.take_completions();
@@ -66,19 +67,21 @@ fn ageing_without_time_is_serving_one_request_after_the_other() {
             aged.warm_up(history.iter().copied()).expect("room");
             let (by_age, without) = serve(&mut aged, now, &future);
 
-            let own = with_time.collection.executions - report.collection.executions;
-            // Random victims free so little that writes are held, and then draw at other moments.
+            let in_time = with_time.collection.executions - report.collection.executions;
+            // Random victims free so little that writes are held back and victims are drawn at
+            // other moments.
             if ideal && policy != GcPolicy::Random {
-                // Not assert_eq: 1,500 completions are no message.
+                // Not `assert_eq`: a list of 1,500 completions is no message.
                 assert!(by_time == by_age, "{policy:?}: completions differ");
                 let histogram = |report: &Report| report.collection.erase_histogram.clone();
                 assert_eq!(histogram(&with_time), histogram(&without));
                 assert_eq!(with_time.capacity, without.capacity);
-                assert_eq!(own, without.collection.executions);
+                assert_eq!(in_time, without.collection.executions);
             } else {
-                // A write-back of mappings is still under way when the page is placed: places differ.
+                // A write-back of mappings is still under way when the page is placed, so the
+                // places differ.
                 assert_eq!(with_time.capacity.mapped_bytes, without.capacity.mapped_bytes);
-                let ratio = own as f64 / without.collection.executions as f64;
+                let ratio = in_time as f64 / without.collection.executions as f64;
                 assert!((0.9..1.1).contains(&ratio), "{policy:?}: {ratio}");
             }
         }

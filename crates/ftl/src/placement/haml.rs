@@ -25,7 +25,7 @@
 //!   fresh blocks.
 //!
 //! Cost: some 3 ns for a write; 46 B for each slice. A training is one
-//! [`lloyd`](super::clusters::lloyd).
+//! [`lloyd`].
 
 use super::clusters::{Point, Points, lloyd, on_the_diagonal};
 use super::{Policy, Write};

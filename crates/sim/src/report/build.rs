@@ -74,10 +74,12 @@ impl Report {
     }
 }
 
+/// `part` divided by `whole`; `None` if the whole is zero.
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+/// What some tenants got from the drive, together.
 fn tenant(parts: &[TenantStats], address_space_bytes: u64, seconds: f64) -> TenantMetrics {
     TenantMetrics {
         address_space_bytes,
@@ -89,6 +91,7 @@ fn tenant(parts: &[TenantStats], address_space_bytes: u64, seconds: f64) -> Tena
     }
 }
 
+/// The reads, the writes, or both, of some tenants.
 fn op<'a>(parts: impl Iterator<Item = &'a OpStats> + Clone, seconds: f64) -> OpMetrics {
     let requests: u64 = parts.clone().map(|part| part.prompt.count + part.device.count).sum();
     let bytes: u64 = parts.clone().map(|part| part.bytes).sum();
@@ -187,7 +190,7 @@ fn write_amplification(
     let moved = flash.pages_programmed_moved;
     // A page is counted as moved for wear when it is read, so it may not be programmed yet.
     let wear = counts.wear_moved_pages.min(moved);
-    // Likewise with a merge that has not been programmed yet.
+    // A merge is counted when it is read, so it may not be programmed yet.
     let merge = counts.merge_reads.min(host);
     let per_host = |pages: u64| if host == 0 { 0.0 } else { pages as f64 / host as f64 };
     let all = host + moved + flash.pages_programmed_mapping;
@@ -222,7 +225,8 @@ fn collection(core: &Core) -> Collection {
 
 fn utilisation(core: &Core) -> Utilisation {
     let since = core.now().saturating_sub(core.stats.first_arrival.unwrap_or_default());
-    // Busy time is booked when an operation starts, and may reach past the end of an interrupted run.
+    // Busy time is counted when an operation starts, and may reach past the end of an interrupted
+    // run.
     let busy = |time: Nanos| match since {
         Nanos::ZERO => 0.0,
         _ => (time.0 as f64 / since.0 as f64).min(1.0),
@@ -263,6 +267,7 @@ fn capacity(core: &Core, config: &DeviceConfig) -> Capacity {
     }
 }
 
+/// The mechanisms that the drive has and the run never used.
 fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
     let flash = &report.flash;
     let misses = report.mapping.misses_read + report.mapping.misses_write;
@@ -270,7 +275,7 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
     let suspension = config.suspension.support != SuspensionSupport::None;
     let wear = config.wear.static_leveling;
     let multiplane = flash.reads_multiplane + flash.programs_multiplane + flash.erases_multiplane;
-    // (what, whether the drive has it, how often it was used)
+    // The name of each mechanism, whether the drive has it, and how often it was used.
     let mechanisms = [
         ("garbage collection", true, report.collection.executions),
         ("static wear levelling", wear, report.collection.wear_executions),
@@ -295,12 +300,14 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
     idle.map(|(what, _, _)| what.to_owned()).collect()
 }
 
+/// What a reader of the report must know.
 fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
     let mut warnings = Vec::new();
     let simulation = &report.simulation;
     if config.run.preconditioned && simulation.warm_up_pages + simulation.initial_pages == 0 {
         warnings.push(
-            "the drive started empty although run.preconditioned is set: give it a past (--start steady)"
+            "the drive started empty although run.preconditioned is set: give it a past \
+             (--start steady)"
                 .to_owned(),
         );
     }
@@ -324,8 +331,8 @@ fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> 
             report.requests.completed, report.requests.unserved
         )),
         Ending::OutOfSpace => warnings.push(format!(
-            "out of free blocks in {} planes: {} requests were never completed; give the drive more \
-             over-provisioning (mapping.overprovisioning) or blocks (flash.blocks_per_plane)",
+            "out of free blocks in {} planes: {} requests were never completed; give the drive \
+             more over-provisioning (mapping.overprovisioning) or blocks (flash.blocks_per_plane)",
             core.starved_planes().count(),
             report.requests.unserved
         )),

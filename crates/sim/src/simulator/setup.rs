@@ -1,4 +1,5 @@
-//! Making the drive: from a configuration and its tenants to a [`Core`] in which nothing has happened.
+//! Making the drive: from a configuration and its tenants to a [`Core`] in which nothing has
+//! happened.
 
 use super::switches::Switches;
 use super::{Core, DRAM, FIRST_BELL, LINK_DOWN, LINK_UP, SATA_IN, SATA_OUT};
@@ -91,8 +92,8 @@ impl Core {
     }
 }
 
-/// The number of the server that is the first channel. All others are counted as well, so that none of them
-/// exceeds what the event queue can name.
+/// The number of the server that is the first channel. All others are counted as well, so that none
+/// of them exceeds what the event queue can name.
 fn first_channel(
     config: &DeviceConfig,
     tenants: usize,

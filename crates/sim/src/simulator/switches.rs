@@ -28,9 +28,11 @@ pub(crate) struct Switches {
     pub read_allocates: bool,
     /// MQSim: pages that were read enter the data cache as dirty ones, and are charged twice.
     pub read_fill_dirty: bool,
-    /// MQSim: a page read while it is still being programmed enters the data cache without an owner.
+    /// MQSim: a page read while it is still being programmed enters the data cache without an
+    /// owner.
     pub fill_by_flash_owner: bool,
-    /// MQSim: when the data cache forgets which pages it has written, it forgets the present write, too.
+    /// MQSim: when the data cache forgets which pages it has written, it forgets the present write,
+    /// too.
     pub destage_forgets_all: bool,
     /// MQSim: a cached page that is written back carries only the sectors of its last write.
     pub destage_drops_sectors: bool,
