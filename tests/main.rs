@@ -7,6 +7,7 @@ mod compare;
 mod config;
 mod db;
 mod firmware;
+mod former;
 mod grade;
 mod keeper;
 mod predict;

@@ -84,6 +84,11 @@ impl Inequality {
         })
     }
 
+    /// The condition as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether a drive keeps it. What cannot be computed (0 / 0) does not hold.
     pub fn holds(&self, config: &DeviceConfig) -> bool {
         let (left, right) = (self.left.value(config), self.right.value(config));

@@ -22,6 +22,24 @@ pub struct Beginning {
     pub seeds: Vec<String>,
     /// The order in which parameters should be tuned.
     pub order: TuningOrder,
+    /// How the digest of the search was made; 0 where notes did not say yet.
+    #[serde(default)]
+    pub identity_version: u32,
+}
+
+/// The version of search identities that this program makes. Notes of other versions are never found
+/// again: they grow stale.
+pub const IDENTITY_VERSION: u32 = 2;
+
+/// Whether a stored note is of a search that this program cannot resume.
+pub(super) fn is_stale(json: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Version {
+        #[serde(default)]
+        identity_version: u32,
+    }
+    !serde_json::from_slice::<Version>(json)
+        .is_ok_and(|note| note.identity_version == IDENTITY_VERSION)
 }
 
 impl Beginning {

@@ -38,7 +38,7 @@ pub use errors::DbError;
 pub use export::{Imported, OnConflict};
 pub use kind::{RecordKind, key_text};
 pub use schema::SCHEMA;
-pub use upkeep::{Collected, Damage, Health, Upkeep};
+pub use upkeep::{Collected, Damage, Health, Stale, Upkeep};
 
 use super::key::RESULTS_EPOCH;
 use acknowledged::Acknowledged;

@@ -7,18 +7,18 @@
 //! and it ends at the same answer.
 
 use super::hopeless::EXAMPLES_MAX;
-use super::settings::Settings;
+use super::identity::identity;
+use super::settings::{OrderUse, Settings};
 use crate::cluster::{Categories, ClusterError, Threshold};
 use crate::memory::{
-    AutoDb, Beginning, DbError, Digest, Digester, ExampleQuery, StoredRecommendation,
-    TrainingExample, UNCLUSTERED, canonical, training_examples,
+    AutoDb, Beginning, DbError, Digest, ExampleQuery, IDENTITY_VERSION, StoredRecommendation,
+    TrainingExample, UNCLUSTERED, training_examples,
 };
 use crate::prune::Pruning;
 use crate::space::TuningOrder;
 use crate::task::Task;
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::document::Document;
-use std::fmt;
 
 /// What earlier work knows about a task.
 #[derive(Clone, Debug, Default)]
@@ -29,18 +29,6 @@ pub struct PriorKnowledge {
     pub order: TuningOrder,
     /// What earlier evaluations teach about drives that were not evaluated.
     pub examples: Vec<TrainingExample>,
-}
-
-/// What a search makes of the tuning order that pruning has found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OrderUse {
-    /// Parameters come into play in that order.
-    #[default]
-    Follow,
-    /// The parameters that pruning has kept play from the start, all together.
-    KeptTogether,
-    /// Every parameter plays from the start.
-    Ignore,
 }
 
 /// How prior knowledge is looked for.
@@ -64,8 +52,8 @@ pub enum BeginError {
     Categories(#[from] ClusterError),
     /// There is no such search.
     #[error(
-        "there is no search to resume in {path}: none began with these very options; leave --resume \
-         out to begin one"
+        "there is no search to resume in {path}: none of this version began with these very options; \
+         leave --resume out to begin one, which finds every evaluation that is stored already"
     )]
     NothingToResume {
         /// The AutoDB.
@@ -88,7 +76,7 @@ pub fn begin(
     evaluator: &str,
     options: BeginOptions,
 ) -> Result<(Beginning, PriorKnowledge), BeginError> {
-    let search = identity(task, settings, evaluator);
+    let search = identity(task, settings, options.order, evaluator);
     let beginning = match (options.resume, Beginning::load(db, search)?) {
         (true, Some(noted)) => noted,
         (true, None) => {
@@ -149,6 +137,7 @@ fn look_back(db: &AutoDb, task: &Task, search: Digest) -> Result<Beginning, Begi
         category: category.map(|(_, name)| name),
         seeds: known.into_iter().take(SEEDS_MAX).map(|own| own.configuration).collect(),
         order,
+        identity_version: IDENTITY_VERSION,
     })
 }
 
@@ -164,63 +153,4 @@ fn category_of_target(db: &AutoDb, task: &Task) -> Result<Option<(u32, String)>,
     let verdict = categories.classify(&task.target.name, requests, Threshold::default()).ok();
     let inside = verdict.filter(|verdict| verdict.inside);
     Ok(inside.map(|verdict| (verdict.category, verdict.name)))
-}
-
-/// The digest of everything that decides a search, prior knowledge apart.
-pub fn identity(task: &Task, settings: &Settings, evaluator: &str) -> Digest {
-    let mut digester = Digester::new("ssdtune search");
-    digester
-        .text("baseline", &canonical(&task.base))
-        .text("space", &format!("{:?}", task.space))
-        .text("limits", &format!("{:?}", task.limits))
-        .text("settings", &format!("{:?}", SettingsText(settings)))
-        .real("alpha", task.weights.alpha)
-        .real("beta", task.weights.beta)
-        .text("evaluator", evaluator);
-    for workload in task.workloads() {
-        digester.text("workload", &workload.name).number("depth", workload.depth.into());
-        for trace in &workload.traces {
-            let length = trace.requests().len() as u64;
-            digester.digest("trace", trace.digest()).number("length", length);
-        }
-    }
-    digester.finish()
-}
-
-/// Settings as they stand in identities of searches: field names as they first were.
-struct SettingsText<'a>(&'a Settings);
-
-impl fmt::Debug for SettingsText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings {
-            algorithm,
-            seed,
-            budget,
-            batch,
-            top,
-            manhattan_max,
-            descent_max,
-            step_max,
-            exploration,
-            convergence,
-            patience,
-            prefix,
-            discard_hopeless,
-        } = self.0;
-        f.debug_struct("Settings")
-            .field("algorithm", algorithm)
-            .field("seed", seed)
-            .field("budget", budget)
-            .field("batch", batch)
-            .field("top", top)
-            .field("manhattan_max", manhattan_max)
-            .field("descent_max", descent_max)
-            .field("step_max", step_max)
-            .field("exploration", exploration)
-            .field("convergence", convergence)
-            .field("patience", patience)
-            .field("prefix", prefix)
-            .field("screen", discard_hopeless)
-            .finish()
-    }
 }

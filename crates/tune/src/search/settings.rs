@@ -73,6 +73,18 @@ pub struct Settings {
     pub discard_hopeless: bool,
 }
 
+/// What a search makes of the tuning order that pruning has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OrderUse {
+    /// Parameters come into play in that order.
+    #[default]
+    Follow,
+    /// The parameters that pruning has kept play from the start, all together.
+    KeptTogether,
+    /// Every parameter plays from the start.
+    Ignore,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::table;
 use serde::Serialize;
-use ssdtune_tune::memory::{Generation, RecordKind, key_text};
+use ssdtune_tune::memory::{Generation, RecordKind, Stale, key_text};
 
 /// Arguments of `ssdtune db list`.
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,8 @@ struct Summary {
     schema: u32,
     generation: Generation,
     kinds: Vec<KindRow>,
+    /// What this program does not use any more, and why.
+    stale: Vec<Stale>,
     damaged: usize,
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             schema: ssdtune_tune::memory::SCHEMA,
             generation: db.generation(),
             kinds: health.records.iter().map(row).collect(),
+            stale: health.stale,
             damaged: health.damaged.len(),
         };
         return summarise(&summary, context);
@@ -93,6 +96,9 @@ fn summarise(summary: &Summary, context: &Context) -> Outcome {
         "{}: generation {}, schema {}",
         summary.path, summary.generation, summary.schema
     ))?;
+    for Stale { kind, records, reason } in &summary.stale {
+        context.note(format_args!("{records} stale {kind} records: {reason}"));
+    }
     let mut table = table::new(&["kind", "records", "bytes"]);
     for KindRow { kind, records, bytes } in &summary.kinds {
         table.add_row([kind.to_string(), records.to_string(), bytes.to_string()]);

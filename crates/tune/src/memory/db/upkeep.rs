@@ -1,6 +1,7 @@
 //! Looking after an AutoDB: verifying every record, and leaving out what nobody needs.
 
 use super::{AutoDb, DbError, RecordKind, envelope, kind, schema, store};
+use crate::memory::beginning;
 use crate::memory::key::RESULTS_EPOCH;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,8 +26,36 @@ pub struct Health {
     pub bytes: BTreeMap<RecordKind, u64>,
     /// Sound evaluations from another results epoch.
     pub outdated: u64,
+    /// Sound records that this program does not use any more, and why not.
+    pub stale: Vec<Stale>,
     /// Records that cannot be read.
     pub damaged: Vec<Damage>,
+}
+
+/// Sound records of one kind that this program does not use any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stale {
+    /// Their kind.
+    pub kind: RecordKind,
+    /// How many there are.
+    pub records: u64,
+    /// Why they are not used, and what to do.
+    pub reason: &'static str,
+}
+
+const OF_OTHER_EPOCH: &str = "simulated by a version whose results differ, so no search finds them; \
+                              `ssdtune db gc` removes them";
+const OF_OTHER_IDENTITY: &str = "noted by a version that told searches apart otherwise, so --resume \
+                                 does not find them; begin these searches anew: evaluations that \
+                                 are stored are not run again";
+
+/// Why a sound record is not used any more, if it is not.
+fn staleness(kind: RecordKind, record: &envelope::Opened) -> Option<&'static str> {
+    match kind {
+        kind if is_result(kind) => (record.epoch != RESULTS_EPOCH).then_some(OF_OTHER_EPOCH),
+        RecordKind::Run => beginning::is_stale(record.json).then_some(OF_OTHER_IDENTITY),
+        _ => None,
+    }
 }
 
 /// What [`AutoDb::gc`] leaves out.
@@ -68,6 +97,7 @@ impl AutoDb {
     /// Reading fails. Damaged records are no error: they are counted.
     pub fn verify(&self) -> Result<Health, DbError> {
         let mut health = Health::default();
+        let mut stale: BTreeMap<(RecordKind, &'static str), u64> = BTreeMap::new();
         for found in self.store.range::<&[u8], _>(&[1u8][..]..) {
             let (storage, bytes) = found.map_err(self.failed("read"))?;
             match judge(&storage, &bytes) {
@@ -77,10 +107,15 @@ impl AutoDb {
                     if is_result(kind) && record.epoch != RESULTS_EPOCH {
                         health.outdated += 1;
                     }
+                    if let Some(reason) = staleness(kind, &record) {
+                        *stale.entry((kind, reason)).or_insert(0) += 1;
+                    }
                 }
                 Err(damage) => health.damaged.push(damage),
             }
         }
+        let row = |((kind, reason), records)| Stale { kind, records, reason };
+        health.stale = stale.into_iter().map(row).collect();
         Ok(health)
     }
 

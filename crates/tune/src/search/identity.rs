@@ -1,0 +1,238 @@
+//! The identity of a search: a digest of everything that decides its answer, prior knowledge apart.
+//!
+//! Every structure is taken apart field by field, so a new field does not compile until somebody
+//! decides how it enters. Numbers enter to the last bit, names as the words of files. No `Debug`
+//! text takes part: that is for people, and changes when a type is renamed.
+
+use super::settings::{OrderUse, Settings};
+use crate::limits::{Limits, Prices};
+use crate::memory::{Digest, Digester, canonical};
+use crate::space::Space;
+use crate::task::Task;
+use crate::workload::Workload;
+use ssdtune_model::Constraints;
+use ssdtune_model::catalogue::Value;
+
+/// The digest of everything that decides a search, prior knowledge apart.
+pub fn identity(task: &Task, settings: &Settings, order: OrderUse, evaluator: &str) -> Digest {
+    let Task { base, space, limits, target: _, others: _, weights } = task;
+    let mut digester = Digester::new("ssdtune search 2");
+    digester.text("baseline", &canonical(base));
+    add_space(&mut digester, space);
+    add_limits(&mut digester, limits);
+    add_settings(&mut digester, settings);
+    let order = match order {
+        OrderUse::Follow => "follow",
+        OrderUse::KeptTogether => "kept-together",
+        OrderUse::Ignore => "ignore",
+    };
+    digester
+        .text("order", order)
+        .real("alpha", weights.alpha)
+        .real("beta", weights.beta)
+        .text("evaluator", evaluator);
+    task.workloads().for_each(|workload| add_workload(&mut digester, workload));
+    digester.finish()
+}
+
+/// The name of a space is part of it: reports show it.
+fn add_space(digester: &mut Digester, space: &Space) {
+    digester.text("space", &space.name).number("axes", space.axes().len() as u64);
+    for axis in space.axes() {
+        digester.text("axis", axis.key()).number("values", axis.values().len() as u64);
+        for value in axis.values() {
+            match *value {
+                Value::Int(value) => digester.number("value", value),
+                Value::Real(value) => digester.real("value", value),
+                Value::Bool(value) => digester.number("switch", value.into()),
+                Value::Name(value) => digester.text("name", value),
+            };
+        }
+    }
+}
+
+fn add_limits(digester: &mut Digester, limits: &Limits) {
+    let Limits { constraints, prices, max_price, inequalities } = limits;
+    let Constraints {
+        capacity,
+        capacity_tolerance,
+        interface,
+        flash_type,
+        power_budget_watts,
+        dram_budget,
+        max_chips,
+        min_overprovisioning,
+    } = constraints;
+    // An absent limit adds no field; no value of a present one is without its name.
+    let number = |digester: &mut Digester, name, value: Option<u64>| {
+        value.map(|value| digester.number(name, value));
+    };
+    let real = |digester: &mut Digester, name, value: Option<f64>| {
+        value.map(|value| digester.real(name, value));
+    };
+    number(digester, "capacity", capacity.map(|bytes| bytes.0));
+    digester.real("capacity tolerance", *capacity_tolerance);
+    interface.map(|interface| digester.text("interface", interface.name()));
+    flash_type.map(|flash| digester.text("flash type", flash.name()));
+    real(digester, "power budget", *power_budget_watts);
+    number(digester, "DRAM budget", dram_budget.map(|bytes| bytes.0));
+    number(digester, "chips", *max_chips);
+    real(digester, "over-provisioning", *min_overprovisioning);
+    if let Some(prices) = prices {
+        let Prices {
+            base,
+            per_flash_gib,
+            per_dram_gib,
+            per_channel,
+            per_chip,
+            per_die,
+            per_link_gbps,
+        } = prices;
+        let all =
+            [base, per_flash_gib, per_dram_gib, per_channel, per_chip, per_die, per_link_gbps];
+        all.into_iter().for_each(|price| _ = digester.real("price", *price));
+    }
+    real(digester, "price limit", *max_price);
+    for inequality in inequalities {
+        digester.text("inequality", inequality.text());
+    }
+}
+
+fn add_settings(digester: &mut Digester, settings: &Settings) {
+    let Settings {
+        algorithm,
+        seed,
+        budget,
+        batch,
+        top,
+        manhattan_max,
+        descent_max,
+        step_max,
+        exploration,
+        convergence,
+        patience,
+        prefix,
+        discard_hopeless,
+    } = settings;
+    digester
+        .text("algorithm", algorithm.name())
+        .number("seed", *seed)
+        .real("budget", *budget)
+        .number("batch", *batch as u64)
+        .number("top", *top as u64)
+        .number("distance", (*manhattan_max).into())
+        .number("descent", *descent_max as u64)
+        .number("steps", *step_max as u64)
+        .real("exploration", *exploration)
+        .real("convergence", *convergence)
+        .number("patience", *patience as u64)
+        .real("prefix", *prefix)
+        .number("discards hopeless proposals", (*discard_hopeless).into());
+}
+
+fn add_workload(digester: &mut Digester, workload: &Workload) {
+    let Workload { name, depth, traces } = workload;
+    digester
+        .text("workload", name)
+        .number("depth", (*depth).into())
+        .number("traces", traces.len() as u64);
+    for trace in traces {
+        let length = trace.requests().len() as u64;
+        digester.digest("trace", trace.digest()).number("length", length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grade::Weights;
+    use crate::limits::Inequality;
+    use crate::search::Algorithm;
+    use crate::workload::Trace;
+    use ssdtune_model::{Bytes, Nanos, Sectors, presets};
+    use ssdtune_trace::{Op, Request, TenantId};
+    use std::collections::BTreeSet;
+
+    fn workload(name: &str, lba: u64) -> Workload {
+        let (at, lba, tenant) = (Nanos::ZERO, Sectors(lba), TenantId(0));
+        let request = Request { at, lba, sectors: 8, tenant, op: Op::Read };
+        Workload { name: name.to_owned(), depth: 4, traces: vec![Trace::new(name, vec![request])] }
+    }
+
+    fn task() -> Task {
+        Task {
+            base: presets::load("intel-750").unwrap().check().unwrap(),
+            space: Space::autoblox(),
+            limits: Limits::default(),
+            target: workload("target", 0),
+            others: vec![workload("other", 8)],
+            weights: Weights::default(),
+        }
+    }
+
+    /// One change of each thing that decides a search, none of which may go unnoticed.
+    #[test]
+    fn whatever_decides_a_search_decides_its_identity() {
+        let mut found = BTreeSet::new();
+        let mut count = 0;
+        let mut add = |digest: Digest| {
+            found.insert(digest.to_string());
+            count += 1;
+            assert_eq!(found.len(), count, "change {count} goes unnoticed");
+        };
+        let (task, plain) = (task(), Settings::default());
+        let of = |task: &Task, settings: &Settings| {
+            identity(task, settings, OrderUse::Follow, "simulator")
+        };
+        add(of(&task, &plain));
+        add(identity(&task, &plain, OrderUse::Ignore, "simulator"));
+        add(identity(&task, &plain, OrderUse::KeptTogether, "simulator"));
+        add(identity(&task, &plain, OrderUse::Follow, "another"));
+        let settings: [fn(&mut Settings); 13] = [
+            |own| own.algorithm = Algorithm::Random,
+            |own| own.seed += 1,
+            |own| own.budget += 1.0,
+            |own| own.batch += 1,
+            |own| own.top += 1,
+            |own| own.manhattan_max += 1,
+            |own| own.descent_max += 1,
+            |own| own.step_max += 1,
+            |own| own.exploration += 1.0,
+            |own| own.convergence += 0.5,
+            |own| own.patience += 1,
+            |own| own.prefix /= 2.0,
+            |own| own.discard_hopeless = !own.discard_hopeless,
+        ];
+        for change in settings {
+            let mut changed = plain.clone();
+            change(&mut changed);
+            add(of(&task, &changed));
+        }
+        let tasks: [fn(&mut Task); 16] = [
+            |own| own.base = presets::load("z-ssd").unwrap().check().unwrap(),
+            |own| own.space = Space::what_if(),
+            |own| own.limits.constraints.capacity = Some(Bytes(1 << 30)),
+            |own| own.limits.constraints.dram_budget = Some(Bytes(1 << 30)),
+            |own| own.limits.constraints.capacity_tolerance += 0.1,
+            |own| own.limits.constraints.interface = Some(own.base.host.interface),
+            |own| own.limits.constraints.flash_type = Some(own.base.flash.technology),
+            |own| own.limits.constraints.power_budget_watts = Some(8.0),
+            |own| own.limits.constraints.max_chips = Some(8),
+            |own| own.limits.constraints.min_overprovisioning = Some(0.1),
+            |own| own.limits.prices = Some(Prices { per_die: 2.0, ..Prices::default() }),
+            |own| own.limits.max_price = Some(100.0),
+            |own| own.limits.inequalities = vec![Inequality::parse("chips <= 80").unwrap()],
+            |own| own.weights.alpha = 0.25,
+            |own| own.weights.beta = 0.25,
+            |own| own.others.push(workload("third", 16)),
+        ];
+        for change in tasks {
+            let mut changed = task.clone();
+            change(&mut changed);
+            add(of(&changed, &plain));
+        }
+        let mut swapped = task.clone();
+        std::mem::swap(&mut swapped.target, &mut swapped.others[0]);
+        add(of(&swapped, &plain));
+    }
+}
