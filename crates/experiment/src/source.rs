@@ -8,10 +8,10 @@
 use crate::error::SourceError;
 use crate::fit::{AddressFit, Fitted};
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
-use ssdtune_trace::transform::remap::{Dense, DenseOptions, DensePlan};
-use ssdtune_trace::transform::select::{Cut, Filter};
-use ssdtune_trace::transform::time::ScaleTime;
+use ssdtune_trace::transform::ScaleTime;
 use ssdtune_trace::transform::{Chain, Transform};
+use ssdtune_trace::transform::{Cut, Filter};
+use ssdtune_trace::transform::{Dense, DenseOptions, DensePlan};
 use ssdtune_trace::workload::{Generator, Model, Seed};
 use ssdtune_trace::{
     ReadOptions, Request, Requests, Source, TenantId, TraceError, TraceReader, read_from,

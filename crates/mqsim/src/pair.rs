@@ -21,7 +21,7 @@ use ssdtune_experiment::{
 use ssdtune_model::source::{LoadError, read_text};
 use ssdtune_model::{CheckedConfig, Fault, Faults, Geometry, Nanos, Problem};
 use ssdtune_sim::{Places, Replay, Tenant};
-use ssdtune_trace::reader::Devices;
+use ssdtune_trace::Devices;
 use ssdtune_trace::{Format, ReadOptions, Request, TraceError};
 use std::path::{Path, PathBuf};
 

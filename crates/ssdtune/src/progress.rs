@@ -1,7 +1,7 @@
 //! Progress on standard error: share done, rate, time left. On a terminal only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ssdtune_trace::reader::ReadStats;
+use ssdtune_trace::ReadStats;
 use ssdtune_trace::{Request, Source, TraceError};
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,10 +5,10 @@ use crate::outcome::{Failure, Outcome};
 use crate::units;
 use clap::{Args, ValueEnum};
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
+use ssdtune_trace::ColumnSpec;
 use ssdtune_trace::binary::{MappedTrace, is_ssdt};
-use ssdtune_trace::formats::columns::ColumnSpec;
 use ssdtune_trace::merge::{blktrace_files, open_blktrace};
-use ssdtune_trace::reader::{Devices, Event, ReadOptions, ReadStats, Source, TimeUnit};
+use ssdtune_trace::{Devices, Event, ReadOptions, ReadStats, Source, TimeUnit};
 use ssdtune_trace::{Format, TraceError, TraceReader, open, read_from};
 use std::path::Path;
 

@@ -12,10 +12,9 @@
 //! bit-packed integers: gaps of time, addresses, sizes, tenants, operations (`pack`). The header is written last,
 //! so a file whose writer died is recognised ([`TraceError::Truncated`]). Times never go back, by construction.
 
-pub mod mapped;
-pub(crate) mod pack;
-pub(crate) mod stream;
-pub mod write;
+mod mapped;
+mod pack;
+mod write;
 
 use crate::error::TraceError;
 use pack::{read_u32, read_u64};

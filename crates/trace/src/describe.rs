@@ -12,7 +12,7 @@
 mod arrivals;
 mod pattern;
 mod sequence;
-pub mod shards;
+mod shards;
 mod show;
 
 use crate::{Op, Request, TenantId};
@@ -26,7 +26,7 @@ use shards::Shards;
 pub use arrivals::{ArrivalsDescription, Dispersion};
 pub use pattern::AccessPattern;
 pub use sequence::{SequenceDescription, StrideCount};
-pub use shards::{ReuseDescription, SkewDescription};
+pub use shards::{ReuseBucket, ReuseDescription, SkewDescription};
 
 /// Sectors in a 4 KiB page.
 const PAGE_SECTORS: u64 = 8;

@@ -5,7 +5,8 @@
 //! reported, not guessed; where a rule of plausibility decides between them it stands in `prefer`.
 
 use crate::error::{TraceError, printable};
-use crate::formats::{Format, blktrace, fit, vscsi};
+use crate::format::Format;
+use crate::formats::{blktrace, fit, vscsi};
 use std::cmp::Reverse;
 use std::path::Path;
 
@@ -43,8 +44,7 @@ pub fn detect(path: &Path, first: &[u8], whole: bool) -> Result<Detected, TraceE
             let detail = "; it is empty".into();
             return Err(TraceError::Empty { path: path.to_path_buf(), detail });
         }
-        let first_line = printable(first);
-        return Err(TraceError::UnknownFormat { path: path.to_path_buf(), first_line });
+        return Err(unknown(path, first));
     };
     let mut candidates: Vec<(Format, u32)> = Format::ALL
         .into_iter()
@@ -60,16 +60,22 @@ pub fn detect(path: &Path, first: &[u8], whole: bool) -> Result<Detected, TraceE
     candidates.sort_by_key(|&(format, share)| (Reverse(share), format));
     prefer(&mut candidates, &lines);
     match candidates[..] {
-        [] => Err(TraceError::UnknownFormat {
-            path: path.to_path_buf(),
-            first_line: printable(first_line),
-        }),
+        [] => Err(unknown(path, first_line)),
         [(format, confidence)] => Ok(Detected { format, confidence }),
         [(format, confidence), (_, next), ..] if confidence > next + 20 => {
             Ok(Detected { format, confidence })
         }
-        _ => Err(TraceError::AmbiguousFormat { path: path.to_path_buf(), candidates }),
+        _ => {
+            let candidates = candidates.into_iter().map(|(format, share)| (format.name(), share));
+            let (path, candidates) = (path.to_path_buf(), candidates.collect());
+            Err(TraceError::AmbiguousFormat { path, candidates })
+        }
     }
+}
+
+fn unknown(path: &Path, first_line: &[u8]) -> TraceError {
+    let (first_line, known) = (printable(first_line), Format::names());
+    TraceError::UnknownFormat { path: path.to_path_buf(), first_line, known }
 }
 
 /// The first lines of `first` that are complete and not blank.

@@ -1,6 +1,5 @@
 //! What can be wrong with a trace: each fault names the file, the line (or byte), what was expected and what to do.
 
-use crate::formats::Format;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -123,8 +122,8 @@ pub struct Malformed {
     pub position: Position,
     /// Column of the faulty field, from 1 (bytes); 0 where the whole line or record is at fault.
     pub column: usize,
-    /// The format it was read as.
-    pub format: Format,
+    /// Name of the format it was read as.
+    pub format: &'static str,
     /// What should have stood there.
     pub expected: &'static str,
     /// What stands there: printable, at most 40 characters.
@@ -139,8 +138,8 @@ impl fmt::Display for Malformed {
         if self.column > 0 {
             write!(f, ", column {}", self.column)?;
         }
-        let format = self.format.name();
-        write!(f, " ({format}): expected {}, found `{}`", self.expected, self.found)?;
+        let Self { format, expected, found, .. } = self;
+        write!(f, " ({format}): expected {expected}, found `{found}`")?;
         write!(f, ": {}; {}", self.problem, self.problem.hint())
     }
 }
@@ -217,27 +216,28 @@ pub enum TraceError {
     },
     /// No format fits.
     #[error(
-        "{}: no known trace format fits (first line: `{first_line}`); name one with --format ({}) or describe the columns with --columns",
-        path.display(),
-        Format::names()
+        "{}: no known trace format fits (first line: `{first_line}`); name one with --format ({known}) or describe the columns with --columns",
+        path.display()
     )]
     UnknownFormat {
         /// The file.
         path: PathBuf,
         /// Its first line, made printable.
         first_line: String,
+        /// Names of all formats.
+        known: String,
     },
     /// Several formats fit and mean different things.
     #[error(
         "{}: could be {}; name one with --format",
         path.display(),
-        candidates.iter().map(|c| format!("{} ({} %)", c.0.name(), c.1)).collect::<Vec<_>>().join(" or ")
+        candidates.iter().map(|c| format!("{} ({} %)", c.0, c.1)).collect::<Vec<_>>().join(" or ")
     )]
     AmbiguousFormat {
         /// The file.
         path: PathBuf,
         /// What it could be, with the confidence in percent, likeliest first.
-        candidates: Vec<(Format, u32)>,
+        candidates: Vec<(&'static str, u32)>,
     },
     /// There is nothing in it.
     #[error("{}: no request in it{detail}", path.display())]

@@ -3,9 +3,12 @@
 //! Merging holds one batch of each source. Ties go to the source named first.
 
 use crate::error::TraceError;
-use crate::formats::{Format, blktrace};
-use crate::reader::{Event, ReadOptions, ReadStats, Source, TraceReader, open};
+use crate::format::Format;
+use crate::formats::blktrace;
+use crate::options::{Event, ReadOptions};
+use crate::reader::{TraceReader, open};
 use crate::request::{Request, TenantId};
+use crate::source::{ReadStats, Source};
 use ssdtune_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

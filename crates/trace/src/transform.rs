@@ -2,16 +2,21 @@
 //!
 //! A [`Transform`] changes one batch after the other and keeps the order of time. A [`Chain`] is a source with
 //! transforms behind it. Transforms that must know the whole trace first (dense remapping, splitting) take a plan
-//! that a first pass over the same source has made: see [`remap::DensePlan`] and [`split::SplitPlan`].
+//! that a first pass over the same source has made: see [`DensePlan`] and [`SplitPlan`].
 
-pub mod remap;
-pub mod select;
-pub mod split;
-pub mod time;
+mod remap;
+mod select;
+mod split;
+mod time;
 
 use crate::error::TraceError;
-use crate::reader::{ReadStats, Source};
 use crate::request::Request;
+use crate::source::{ReadStats, Source};
+
+pub use remap::{Dense, DenseOptions, DensePlan, Modulo};
+pub use select::{Cut, Deduplicate, Filter};
+pub use split::SplitPlan;
+pub use time::{ClipGaps, ScaleTime};
 
 /// A change to a stream of requests.
 pub trait Transform: Send {

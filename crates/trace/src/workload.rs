@@ -15,25 +15,26 @@
 
 mod address;
 mod arrival;
-pub mod bundled;
-pub mod check;
+mod bundled;
+mod check;
 mod dist;
-pub mod distance;
-pub mod fit;
-pub mod generate;
-pub mod model;
-pub mod read;
-pub mod seed;
+mod distance;
+mod fit;
+mod generate;
+mod model;
+mod read;
+mod seed;
 mod variant;
 mod write;
 
 pub use bundled::{bundled, names};
 pub use check::{Fault, ModelError};
-pub use fit::{distance_to, fit};
+pub use distance::{Distance, Profile, distance};
+pub use fit::{FitError, distance_to, fit};
 pub use generate::Generator;
 pub use model::{
-    Access, Arrival, Model, Phase, PhaseLength, Recent, Runs, SizeRange, Skew, Stride, Tenant,
-    Totals, Variant,
+    Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Recent, RecentOf, Runs, SizeRange,
+    Skew, Stride, Tenant, Totals, Variant,
 };
 pub use read::parse;
 pub use seed::{Seed, SeedSet};

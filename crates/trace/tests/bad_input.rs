@@ -1,9 +1,9 @@
 //! Input that is wrong in every way a user's file has been: each a typed error that says where and what to do.
 
 use ssdtune_model::{Nanos, Sectors};
+use ssdtune_trace::Devices;
 use ssdtune_trace::binary::{MappedTrace, SsdtWriter};
 use ssdtune_trace::error::{Position, Problem};
-use ssdtune_trace::reader::Devices;
 use ssdtune_trace::{Format, Op, ReadOptions, Request, Source, TenantId, TraceError, read_from};
 use std::io::{Cursor, Read, Write};
 
@@ -110,7 +110,7 @@ fn formats_that_fit_equally_are_listed() {
     match read("1 0 8 8 2\n2 0 8 8 3\n", &ReadOptions::default()) {
         Err(TraceError::AmbiguousFormat { candidates, .. }) => {
             let formats: Vec<_> = candidates.iter().map(|c| c.0).collect();
-            assert_eq!(formats, [Format::Mqsim, Format::Disksim]);
+            assert_eq!(formats, ["mqsim", "disksim"]);
         }
         other => panic!("{other:?}"),
     }

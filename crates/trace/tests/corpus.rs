@@ -1,7 +1,8 @@
-//! Replays the fuzz corpora: every input is read, strictly and leniently, without a panic.
+//! Replays the inputs that fuzzing has found: each is read, strictly and leniently, without a panic.
+//! The hand-written seed of each format must also give the requests that it describes.
 
-use ssdtune_trace::formats::columns::ColumnSpec;
-use ssdtune_trace::{Format, Op, ReadOptions, read_from};
+use ssdtune_trace::Op::{self, Flush, Read, Trim, Write};
+use ssdtune_trace::{ColumnSpec, Format, ReadOptions, Request, open, read_from};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -41,104 +42,81 @@ fn every_input_is_read_or_refused() {
     assert!(inputs >= 40, "{inputs} inputs");
 }
 
-/// The seed of each format holds what its name says: the formats' meaning, line by line.
+/// When, what, first sector, sectors, tenant.
+type Row = (u64, Op, u64, u32, u16);
+
+/// What the seed of each format says, line by line: format, file, requests.
+const SEEDS: &[(&str, &str, &[Row])] = &[
+    (
+        "csv",
+        "seed",
+        &[
+            (0, Read, 2048, 8, 0),
+            (1000, Write, 0, 16, 1),
+            (2000, Trim, 0, 16, 1),
+            (3000, Flush, 0, 0, 0),
+        ],
+    ),
+    ("msr", "seed", &[(0, Write, 17_687_528, 4, 0), (21_500, Read, 23_154_984, 1, 1)]),
+    ("systor17", "seed", &[(0, Write, 8_965_968_975, 8, 1), (2_002_000, Read, 397_399_216, 64, 0)]),
+    ("spc", "seed", &[(0, Write, 20_941_264, 16, 0), (2_335_000, Read, 20_939_840, 16, 1)]),
+    ("mqsim", "seed", &[(0, Write, 264_719_034, 16, 0), (315_000, Read, 197_570_570, 16, 1)]),
+    ("disksim", "seed", &[(0, Write, 6_357_144, 8, 0), (390_000, Read, 6_307_768, 8, 0)]),
+    ("heimdall", "seed", &[(0, Write, 391_848, 8, 0), (223_412_000, Read, 6_170_600, 72, 0)]),
+    (
+        "blkparse",
+        "seed",
+        &[
+            (0, Read, 4_938_888, 256, 0),
+            (99_973_579, Flush, 0, 0, 1),
+            (199_973_579, Trim, 64, 64, 1),
+        ],
+    ),
+    ("fio", "seed", &[(0, Write, 8, 16, 0), (3_000, Flush, 0, 0, 0), (13_000, Trim, 0, 8, 0)]),
+    ("fio", "v2", &[(0, Write, 0, 8, 0), (1_000_000, Read, 8, 8, 0), (1_000_000, Flush, 0, 0, 0)]),
+    ("alibaba", "seed", &[(0, Write, 17_173_304, 32, 0), (191_000, Read, 115_449_856, 256, 1)]),
+    (
+        "tencent",
+        "seed",
+        &[(0, Read, 13_896_880, 128, 1), (1_000_000_000, Write, 4_247_200, 128, 0)],
+    ),
+    ("fiu", "seed", &[(0, Write, 18_579_576, 8, 0), (4_980_861, Read, 508_516_672, 8, 0)]),
+    ("diskmon", "seed", &[(0, Write, 3_271_215, 8, 0), (3_625_000, Read, 108_745_397, 8, 0)]),
+    ("blkreplay", "seed", &[(0, Write, 80, 8, 0), (499_877_000, Read, 88, 16, 0)]),
+    (
+        "wiscsee",
+        "seed",
+        &[(0, Read, 584, 8, 0), (45_000, Write, 8, 1, 0), (100_000_000, Trim, 0, 8, 0)],
+    ),
+    (
+        "vscsi",
+        "v1",
+        &[
+            (0, Write, 1000, 8, 0),
+            (1_000, Read, 1008, 8, 0),
+            (3_000, Trim, 1024, 8, 0),
+            (4_000, Flush, 0, 0, 0),
+        ],
+    ),
+    ("vscsi", "v2", &[(0, Write, 1000, 8, 0), (1_000, Read, 1008, 8, 0)]),
+    (
+        "blktrace",
+        "le",
+        &[(0, Read, 0, 8, 0), (100, Write, 8, 8, 0), (200, Trim, 16, 8, 0), (300, Flush, 0, 0, 0)],
+    ),
+    ("blktrace", "be", &[(0, Read, 0, 8, 0), (100, Write, 8, 8, 0)]),
+];
+
 #[test]
 fn seeds_mean_what_their_formats_say() {
-    let seed = |format: &str, file: &str| {
+    for (format, file, expected) in SEEDS {
         let path = format!("{}/tests/corpus/{format}/{file}", env!("CARGO_MANIFEST_DIR"));
         let options = ReadOptions {
             format: Some(Format::parse(format).expect("known")),
             ..ReadOptions::default()
         };
-        let requests =
-            ssdtune_trace::open(path, &options).and_then(|mut t| t.read_all()).expect("reads");
-        let row = |r: &ssdtune_trace::Request| (r.at.0, r.op, r.lba.0, r.sectors, r.tenant.0);
-        requests.iter().map(row).collect::<Vec<_>>()
-    };
-    use Op::{Flush, Read, Trim, Write};
-    assert_eq!(
-        seed("csv", "seed"),
-        [
-            (0, Read, 2048, 8, 0),
-            (1000, Write, 0, 16, 1),
-            (2000, Trim, 0, 16, 1),
-            (3000, Flush, 0, 0, 0)
-        ]
-    );
-    assert_eq!(
-        seed("msr", "seed"),
-        [(0, Write, 17_687_528, 4, 0), (21_500, Read, 23_154_984, 1, 1)]
-    );
-    assert_eq!(
-        seed("systor17", "seed"),
-        [(0, Write, 8_965_968_975, 8, 1), (2_002_000, Read, 397_399_216, 64, 0)]
-    );
-    assert_eq!(
-        seed("spc", "seed"),
-        [(0, Write, 20_941_264, 16, 0), (2_335_000, Read, 20_939_840, 16, 1)]
-    );
-    assert_eq!(
-        seed("mqsim", "seed"),
-        [(0, Write, 264_719_034, 16, 0), (315_000, Read, 197_570_570, 16, 1)]
-    );
-    assert_eq!(
-        seed("disksim", "seed"),
-        [(0, Write, 6_357_144, 8, 0), (390_000, Read, 6_307_768, 8, 0)]
-    );
-    assert_eq!(
-        seed("heimdall", "seed"),
-        [(0, Write, 391_848, 8, 0), (223_412_000, Read, 6_170_600, 72, 0)]
-    );
-    assert_eq!(
-        seed("blkparse", "seed"),
-        [
-            (0, Read, 4_938_888, 256, 0),
-            (99_973_579, Flush, 0, 0, 1),
-            (199_973_579, Trim, 64, 64, 1)
-        ]
-    );
-    assert_eq!(
-        seed("fio", "seed"),
-        [(0, Write, 8, 16, 0), (3_000, Flush, 0, 0, 0), (13_000, Trim, 0, 8, 0)]
-    );
-    assert_eq!(
-        seed("fio", "v2"),
-        [(0, Write, 0, 8, 0), (1_000_000, Read, 8, 8, 0), (1_000_000, Flush, 0, 0, 0)]
-    );
-    assert_eq!(
-        seed("alibaba", "seed"),
-        [(0, Write, 17_173_304, 32, 0), (191_000, Read, 115_449_856, 256, 1)]
-    );
-    assert_eq!(
-        seed("tencent", "seed"),
-        [(0, Read, 13_896_880, 128, 1), (1_000_000_000, Write, 4_247_200, 128, 0)]
-    );
-    assert_eq!(
-        seed("fiu", "seed"),
-        [(0, Write, 18_579_576, 8, 0), (4_980_861, Read, 508_516_672, 8, 0)]
-    );
-    assert_eq!(
-        seed("diskmon", "seed"),
-        [(0, Write, 3_271_215, 8, 0), (3_625_000, Read, 108_745_397, 8, 0)]
-    );
-    assert_eq!(seed("blkreplay", "seed"), [(0, Write, 80, 8, 0), (499_877_000, Read, 88, 16, 0)]);
-    assert_eq!(
-        seed("wiscsee", "seed"),
-        [(0, Read, 584, 8, 0), (45_000, Write, 8, 1, 0), (100_000_000, Trim, 0, 8, 0)]
-    );
-    assert_eq!(
-        seed("vscsi", "v1"),
-        [
-            (0, Write, 1000, 8, 0),
-            (1_000, Read, 1008, 8, 0),
-            (3_000, Trim, 1024, 8, 0),
-            (4_000, Flush, 0, 0, 0)
-        ]
-    );
-    assert_eq!(seed("vscsi", "v2"), [(0, Write, 1000, 8, 0), (1_000, Read, 1008, 8, 0)]);
-    assert_eq!(
-        seed("blktrace", "le"),
-        [(0, Read, 0, 8, 0), (100, Write, 8, 8, 0), (200, Trim, 16, 8, 0), (300, Flush, 0, 0, 0)]
-    );
-    assert_eq!(seed("blktrace", "be"), [(0, Read, 0, 8, 0), (100, Write, 8, 8, 0)]);
+        let requests = open(path, &options).and_then(|mut trace| trace.read_all()).expect("reads");
+        let row = |r: &Request| (r.at.0, r.op, r.lba.0, r.sectors, r.tenant.0);
+        assert_eq!(requests.iter().map(row).collect::<Vec<_>>(), *expected, "{format}/{file}");
+    }
 }

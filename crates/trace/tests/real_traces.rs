@@ -3,7 +3,7 @@
 // One overwrite factor of the table is 3.14.
 #![allow(clippy::approx_constant)]
 
-use ssdtune_trace::reader::Devices;
+use ssdtune_trace::Devices;
 use ssdtune_trace::{Op, ReadOptions, Request, Source, open};
 use std::path::PathBuf;
 
@@ -266,7 +266,7 @@ fn hadoop_raw_blktrace_agrees_with_its_csv() {
 #[test]
 fn capture_artefacts_are_dropped_as_the_table_counts_them() {
     use ssdtune_model::Nanos;
-    use ssdtune_trace::transform::{Chain, select::Deduplicate};
+    use ssdtune_trace::transform::{Chain, Deduplicate};
     let Some(dir) = traces_dir() else { return };
     for (file, window, expected) in [
         ("mobile_telegram_exec.csv.xz", Nanos::from_ms(5), 209_959),

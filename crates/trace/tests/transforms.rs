@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::merge::{Concat, Merge, Tenants};
-use ssdtune_trace::transform::remap::{DenseOptions, DensePlan, Modulo};
-use ssdtune_trace::transform::select::{Cut, Deduplicate};
-use ssdtune_trace::transform::split::SplitPlan;
-use ssdtune_trace::transform::time::{ClipGaps, ScaleTime};
+use ssdtune_trace::transform::SplitPlan;
 use ssdtune_trace::transform::{Chain, Transform};
+use ssdtune_trace::transform::{ClipGaps, ScaleTime};
+use ssdtune_trace::transform::{Cut, Deduplicate};
+use ssdtune_trace::transform::{DenseOptions, DensePlan, Modulo};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter};
 use ssdtune_trace::{Op, ReadOptions, Request, Source, TenantId, TraceError, open};
 use std::collections::BTreeSet;

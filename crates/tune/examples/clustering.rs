@@ -9,7 +9,7 @@
 use ndarray::Array2;
 use ssdtune_learn::kmeans::{Init, KMeansParams};
 use ssdtune_learn::scale::{Method, ScaleParams};
-use ssdtune_trace::reader::Devices;
+use ssdtune_trace::Devices;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 use ssdtune_trace::{Op, ReadOptions, Request, open};
 use ssdtune_tune::cluster::{Categories, FeatureSet, Threshold, TraceToLearn, WINDOW_REQUESTS};

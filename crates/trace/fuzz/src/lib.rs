@@ -1,6 +1,6 @@
 //! What every fuzz target does: read arbitrary bytes as one format and check what comes out.
 
-use ssdtune_trace::formats::columns::ColumnSpec;
+use ssdtune_trace::ColumnSpec;
 use ssdtune_trace::{Format, Op, ReadOptions, read_from};
 use std::io::Cursor;
 

@@ -4,8 +4,8 @@
 use super::pack::read_u32;
 use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header, MAGIC, NAMES_MAGIC};
 use crate::error::TraceError;
-use crate::reader::Source;
 use crate::request::Request;
+use crate::source::Source;
 use memmap2::Mmap;
 #[cfg(unix)]
 use memmap2::UncheckedAdvice;

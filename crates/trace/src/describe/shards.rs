@@ -86,7 +86,7 @@ struct Page {
 
 /// The sampler.
 #[derive(Debug)]
-pub struct Shards {
+pub(super) struct Shards {
     limit: usize,
     /// Pages hashed below this are sampled.
     threshold: u64,

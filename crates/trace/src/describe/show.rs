@@ -5,40 +5,62 @@ use std::fmt;
 
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.duration_ns as f64 / 1e9;
-        let mut row = |name: &str, value: String| writeln!(f, "{name:<22} {value}");
-        row(
+        let mut table = Table(f);
+        self.show_amounts(&mut table)?;
+        self.show_places(&mut table)?;
+        self.show_dispersion(&mut table)?;
+        self.show_sample(&mut table)
+    }
+}
+
+/// Lines of a name and a value, the values one below the other.
+struct Table<'f, 'b>(&'f mut fmt::Formatter<'b>);
+
+impl Table<'_, '_> {
+    fn row(&mut self, name: &str, value: impl fmt::Display) -> fmt::Result {
+        writeln!(self.0, "{name:<22} {value}")
+    }
+}
+
+impl Description {
+    /// How many requests of which kind and size, and when.
+    fn show_amounts(&self, table: &mut Table) -> fmt::Result {
+        let Self { requests, reads, writes, trims, flushes, .. } = self;
+        table.row(
             "requests",
-            format!(
-                "{} ({} reads, {} writes, {} trims, {} flushes)",
-                self.requests, self.reads, self.writes, self.trims, self.flushes
+            format_args!(
+                "{requests} ({reads} reads, {writes} writes, {trims} trims, {flushes} flushes)"
             ),
         )?;
-        row("read share", percent(self.read_share))?;
-        row("tenants", self.tenants.to_string())?;
-        row("duration", format!("{seconds:.3} s"))?;
-        row(
+        table.row("read share", percent(self.read_share))?;
+        table.row("tenants", self.tenants)?;
+        table.row("duration", format_args!("{:.3} s", self.duration_ns as f64 / 1e9))?;
+        table.row(
             "rate",
-            format!(
+            format_args!(
                 "{:.1} requests/s, {}/s, gap variation {:.2}",
                 self.arrivals.requests_per_s,
                 bytes(self.arrivals.bytes_per_s),
                 self.arrivals.gap_variation
             ),
         )?;
-        row("bytes read", bytes(self.read_bytes as f64))?;
-        row("bytes written", bytes(self.write_bytes as f64))?;
+        table.row("bytes read", bytes(self.read_bytes as f64))?;
+        table.row("bytes written", bytes(self.write_bytes as f64))?;
         if self.trims > 0 {
-            row("bytes trimmed", bytes(self.trim_bytes as f64))?;
+            table.row("bytes trimmed", bytes(self.trim_bytes as f64))?;
         }
-        row("4 KiB aligned", percent(self.aligned_4k_share))?;
-        row("read sizes", sizes(&self.read_size_bytes))?;
-        row("write sizes", sizes(&self.write_size_bytes))?;
-        row("gaps", quantiles(&self.gap_ns, duration))?;
+        table.row("4 KiB aligned", percent(self.aligned_4k_share))?;
+        table.row("read sizes", quantiles(&self.read_size_bytes, bytes))?;
+        table.row("write sizes", quantiles(&self.write_size_bytes, bytes))?;
+        table.row("gaps", quantiles(&self.gap_ns, duration))
+    }
+
+    /// Which pages are touched, and in which order.
+    fn show_places(&self, table: &mut Table) -> fmt::Result {
         let footprint = &self.footprint;
-        row(
+        table.row(
             "footprint",
-            format!(
+            format_args!(
                 "{} pages, {} (read {}, written {} pages; below {}; bitmaps {})",
                 footprint.pages,
                 bytes(footprint.bytes as f64),
@@ -48,16 +70,25 @@ impl fmt::Display for Description {
                 bytes(footprint.bitmap_bytes as f64)
             ),
         )?;
-        row("overwrite factor", format!("{:.2}", self.overwrite_factor))?;
-        row("read order", sequence(&self.read_sequence))?;
-        row("write order", sequence(&self.write_sequence))?;
+        table.row("overwrite factor", format_args!("{:.2}", self.overwrite_factor))?;
+        table.row("read order", sequence(&self.read_sequence))?;
+        table.row("write order", sequence(&self.write_sequence))
+    }
+
+    /// How bursty arrivals are, for each length of a window.
+    fn show_dispersion(&self, table: &mut Table) -> fmt::Result {
         for at in &self.arrivals.dispersion {
             let name = format!("dispersion at {}", duration(at.window_ns as f64));
-            row(&name, format!("{:.1} ({} windows)", at.index, at.windows))?;
+            table.row(&name, format_args!("{:.1} ({} windows)", at.index, at.windows))?;
         }
-        row(
+        Ok(())
+    }
+
+    /// What is estimated from a sample of pages: popularity and reuse.
+    fn show_sample(&self, table: &mut Table) -> fmt::Result {
+        table.row(
             "skew",
-            format!(
+            format_args!(
                 "hottest 1 % of pages {}, 10 % {}, 20 % {} of references; Zipf {:.2}",
                 percent(self.skew.top_1_share),
                 percent(self.skew.top_10_share),
@@ -65,9 +96,9 @@ impl fmt::Display for Description {
                 self.skew.zipf_theta
             ),
         )?;
-        row(
+        table.row(
             "reuse",
-            format!(
+            format_args!(
                 "{} first references; sampled {} pages at rate {:.4}, shares within {:.4}",
                 percent(self.reuse.cold_share),
                 self.reuse.sampled_pages,
@@ -78,9 +109,9 @@ impl fmt::Display for Description {
         let mut within = 0.0;
         for bucket in &self.reuse.histogram {
             within += bucket.share;
+            // Every third power of two: 7, 63, 511 pages and so on.
             if bucket.to_pages.count_ones() % 3 == 0 {
-                let name = format!("  within {} pages", bucket.to_pages);
-                row(&name, percent(within))?;
+                table.row(&format!("  within {} pages", bucket.to_pages), percent(within))?;
             }
         }
         Ok(())
@@ -115,10 +146,6 @@ fn duration(ns: f64) -> String {
         value /= 1000.0;
     }
     format!("{value:.4} s").replace(".0000", "")
-}
-
-fn sizes(of: &Quantiles) -> String {
-    quantiles(of, bytes)
 }
 
 fn quantiles(of: &Quantiles, show: impl Fn(f64) -> String) -> String {

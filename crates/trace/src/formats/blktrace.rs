@@ -6,8 +6,7 @@
 //! are merged by time: see [`crate::merge`].
 
 use crate::decode::{Context, Decoder, Parsed};
-use crate::error::{Problem, TraceError, printable};
-use crate::formats::vscsi::record_fault;
+use crate::error::{Problem, TraceError};
 use crate::input::{Batch, Input};
 use crate::request::Op;
 use crate::text::{Fault, Field};
@@ -135,7 +134,6 @@ impl Decoder for Blktrace {
     ) -> Result<bool, TraceError> {
         for _ in 0..BATCH {
             let offset = input.offset();
-            let path = |input: &Input| input.path().to_path_buf();
             input.want(RECORD_BYTES)?;
             let bytes = input.available();
             if bytes.is_empty() {
@@ -143,23 +141,13 @@ impl Decoder for Blktrace {
             }
             if bytes.len() < RECORD_BYTES {
                 let offset = offset + bytes.len() as u64;
-                return Err(TraceError::Truncated {
-                    path: path(input),
-                    offset,
-                    what: "a blktrace record",
-                });
+                let path = input.path().to_path_buf();
+                return Err(TraceError::Truncated { path, offset, what: "a blktrace record" });
             }
             let Some(big_endian) = byte_order(bytes) else {
                 if !self.lost {
                     let fault = Fault::new(Problem::BadMagic, "a record (magic 0x65617407)", 0);
-                    let found = printable(&bytes[..4]);
-                    context.fault(record_fault(
-                        path(input),
-                        offset,
-                        fault,
-                        found,
-                        context.format,
-                    ))?;
+                    context.bad_record(input.path(), offset, fault, &bytes[..4])?;
                 }
                 // Records are aligned to nothing: look for the next magic number byte by byte.
                 self.lost = true;
@@ -178,14 +166,7 @@ impl Decoder for Blktrace {
                 }
                 Ok(None) => {}
                 Err(fault) => {
-                    let found = printable(&bytes[..RECORD_BYTES]);
-                    context.fault(record_fault(
-                        path(input),
-                        offset,
-                        fault,
-                        found,
-                        context.format,
-                    ))?;
+                    context.bad_record(input.path(), offset, fault, &bytes[..RECORD_BYTES])?;
                 }
             }
             self.step_over(input, size)?;

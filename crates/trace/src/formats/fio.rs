@@ -104,7 +104,7 @@ impl LineParser for Fio {
 mod tests {
     use super::*;
     use crate::formats::Format;
-    use crate::reader::ReadOptions;
+    use crate::options::ReadOptions;
 
     /// Times of the requests of a log, or what is wrong with it.
     fn times(log: &str) -> Result<Vec<u64>, Problem> {

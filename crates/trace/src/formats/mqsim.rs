@@ -33,7 +33,7 @@ impl LineParser for Mqsim {
 mod tests {
     use super::*;
     use crate::formats::Format;
-    use crate::reader::ReadOptions;
+    use crate::options::ReadOptions;
     use proptest::prelude::*;
 
     /// Numbers of all lengths, and what is none.

@@ -99,7 +99,7 @@ impl Decoder for Vscsi {
                     path,
                     position: Position::Byte(0),
                     column: 0,
-                    format: context.format,
+                    format: context.format.name(),
                     expected: "records whose version field says 1 or 2",
                     found: printable(&first[..first.len().min(16)]),
                     problem: Problem::BadMagic,
@@ -127,9 +127,7 @@ impl Decoder for Vscsi {
                 }
                 Ok(None) => {}
                 Err(fault) => {
-                    let found = printable(&bytes[..size]);
-                    let path = input.path().to_path_buf();
-                    context.fault(record_fault(path, offset, fault, found, context.format))?;
+                    context.bad_record(input.path(), offset, fault, &bytes[..size])?;
                 }
             }
             input.consume(size);
@@ -140,18 +138,4 @@ impl Decoder for Vscsi {
     fn by_line(&self) -> bool {
         false
     }
-}
-
-/// The report of a fault in the binary record at byte `offset`.
-#[cold]
-pub(crate) fn record_fault(
-    path: std::path::PathBuf,
-    offset: u64,
-    fault: Fault,
-    found: String,
-    format: crate::formats::Format,
-) -> Malformed {
-    let position = Position::Byte(offset);
-    let Fault { expected, problem, .. } = fault;
-    Malformed { path, position, column: 0, format, expected, found, problem }
 }

@@ -9,8 +9,8 @@
 
 use super::Transform;
 use crate::error::TraceError;
-use crate::reader::Source;
 use crate::request::{Op, Request, TenantId};
+use crate::source::Source;
 use roaring::RoaringBitmap;
 use ssdtune_model::Sectors;
 use std::collections::BTreeMap;

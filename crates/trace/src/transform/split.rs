@@ -1,8 +1,8 @@
 //! Splits a trace by time, for training, validation and test. Two passes: the first finds the duration.
 
 use crate::error::TraceError;
-use crate::reader::Source;
 use crate::request::Request;
+use crate::source::Source;
 use ssdtune_model::Nanos;
 
 /// Where the parts of a trace end.

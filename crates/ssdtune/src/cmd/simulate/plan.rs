@@ -16,7 +16,7 @@ use ssdtune_model::source::Loaded;
 use ssdtune_model::{CheckedConfig, DeviceConfig, catalogue};
 use ssdtune_mqsim::pair;
 use ssdtune_sim::{Places, Replay, Simulator, Tenant};
-use ssdtune_trace::reader::Devices;
+use ssdtune_trace::Devices;
 use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Format, ReadOptions, TenantId};
 use std::path::Path;

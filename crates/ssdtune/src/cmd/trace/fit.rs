@@ -5,7 +5,7 @@ use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use crate::read_args::{ReadArgs, open_path, warn_of_skipped};
 use serde::Serialize;
-use ssdtune_trace::workload::distance::Distance;
+use ssdtune_trace::workload::Distance;
 use ssdtune_trace::workload::{Model, distance_to, fit};
 use ssdtune_trace::{Request, Source};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Reads `.ssdt` from a stream: a pipe, or a file that was compressed again.
 
-use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header};
+use crate::binary::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header};
 use crate::decode::{Context, Decoder};
 use crate::error::TraceError;
 use crate::input::{Batch, Input};
