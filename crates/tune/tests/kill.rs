@@ -1,14 +1,17 @@
-//! kill -9 while an AutoDB is written: no acknowledged record may be lost, and none may be half there.
+//! kill -9 while an AutoDB is written: no acknowledged record may be lost, and none may be half
+//! there.
+//!
+//! An ordinary run kills ten writers; with `SSDTUNE_LONG=1` a hundred are killed.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_tune::memory::{AutoDb, Batch, RecordKind};
 use std::io::{BufRead, BufReader, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const ROUNDS: u64 = 100;
 const AUTODB: &str = "SSDTUNE_TEST_AUTODB";
 const ROUND: &str = "SSDTUNE_TEST_ROUND";
 /// Records of a batch.
@@ -30,8 +33,9 @@ fn key(round: u64, number: u64) -> [u8; 16] {
     ((u128::from(round) << 64) | u128::from(number)).to_be_bytes()
 }
 
-/// Not a test of its own: what the killed process does. It writes until it dies, some records alone and some in
-/// batches, from two threads, and prints a number only when its record is acknowledged.
+/// What the killed process does; in an ordinary run it is no test. It writes until it dies, some
+/// records alone and some in batches, from two threads, and prints the number of a record only when
+/// that is acknowledged.
 #[test]
 fn writer() {
     let Ok(path) = std::env::var(AUTODB) else { return };
@@ -64,6 +68,11 @@ fn writer() {
     });
 }
 
+/// How often a process is killed: `short` times, or `long` times with `SSDTUNE_LONG=1`.
+fn rounds(short: u64, long: u64) -> u64 {
+    if std::env::var_os("SSDTUNE_LONG").is_some_and(|value| value == "1") { long } else { short }
+}
+
 fn acknowledge(numbers: std::ops::Range<u64>) {
     let lines: String = numbers.map(|number| format!("stored {number}\n")).collect();
     // One write, so that what arrives is whole lines.
@@ -94,15 +103,16 @@ fn start(path: &Path, round: u64) -> Victim {
 }
 
 #[test]
-fn a_hundred_kills_lose_no_acknowledged_record() {
+fn kills_lose_no_acknowledged_record() {
+    let rounds = rounds(10, 100);
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("db");
     let mut acknowledged: Vec<Vec<u64>> = Vec::new();
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut victim = start(&path, round);
         let mut lines = BufReader::new(victim.0.stdout.take().expect("piped")).lines();
-        // Some die while they open, most after so many records that a busy machine cannot make it too few, and then at
-        // times that have no common divisor with a flush.
+        // Some die while they open. Most die when a number of records is acknowledged, so that a busy
+        // machine does not make it too few, and then at times that are no multiple of a flush.
         let mut numbers = Vec::new();
         if !round.is_multiple_of(10) {
             let written = lines.by_ref().map(|line| line.expect("text")).filter_map(number_of);
@@ -113,24 +123,26 @@ fn a_hundred_kills_lose_no_acknowledged_record() {
         victim.0.wait().expect("it has died");
         numbers.extend(lines.map_while(Result::ok).filter_map(number_of));
         acknowledged.push(numbers);
-        verify(&path, round, &acknowledged);
+        // A later recovery might lose records of earlier rounds.
+        let first = if round + 1 == rounds || round.is_multiple_of(20) { 0 } else { round };
+        verify(&path, first..=round, &acknowledged);
     }
     let total: usize = acknowledged.iter().map(Vec::len).sum();
-    println!("{total} acknowledged records in {ROUNDS} rounds");
-    assert!(total as u64 > ROUNDS * 20, "{total} records: the writers hardly wrote");
+    println!("{total} acknowledged records in {rounds} rounds");
+    assert!(total as u64 > rounds * 20, "{total} records: the writers hardly wrote");
 }
 
 fn number_of(line: String) -> Option<u64> {
     line.strip_prefix("stored ")?.parse().ok()
 }
 
-/// This round's records one by one; at the end those of all rounds, since a later recovery might lose them.
-fn verify(path: &Path, round: u64, acknowledged: &[Vec<u64>]) {
+/// Checks every record of these rounds, and the batches of the last one.
+fn verify(path: &Path, rounds: RangeInclusive<u64>, acknowledged: &[Vec<u64>]) {
+    let last = *rounds.end();
     let db = AutoDb::open(path).expect("the AutoDB opens after a kill");
     let health = db.verify().expect("readable");
-    assert!(health.damaged.is_empty(), "round {round}: {:?}", health.damaged);
-    let first = if round + 1 == ROUNDS || round.is_multiple_of(20) { 0 } else { round };
-    for round in first..=round {
+    assert!(health.damaged.is_empty(), "round {last}: {:?}", health.damaged);
+    for round in rounds {
         for &number in &acknowledged[round as usize] {
             let batch = number / BATCH * BATCH;
             let kind =
@@ -143,16 +155,16 @@ fn verify(path: &Path, round: u64, acknowledged: &[Vec<u64>]) {
     }
     // Of a batch everything is there or nothing.
     let mut batches = std::collections::BTreeMap::<u64, u64>::new();
-    for entry in db.scan_prefix::<Record>(RecordKind::Run, &round.to_be_bytes()) {
+    for entry in db.scan_prefix::<Record>(RecordKind::Run, &last.to_be_bytes()) {
         *batches.entry(entry.expect("sound").1.value.number / BATCH).or_default() += 1;
     }
-    assert!(batches.values().all(|&count| count == BATCH), "round {round}: {batches:?}");
+    assert!(batches.values().all(|&count| count == BATCH), "round {last}: {batches:?}");
 }
 
 #[test]
 fn an_autodb_survives_death_while_it_is_made() {
     let directory = tempfile::tempdir().expect("a directory");
-    for round in 0..40 {
+    for round in 0..rounds(8, 40) {
         let path = directory.path().join(round.to_string());
         let mut victim = start(&path, round);
         std::thread::sleep(Duration::from_micros(2_000 + round * 1_009));
