@@ -94,7 +94,7 @@ fn likelihood_at(x: &Array2<f64>, y: &Array1<f64>, logs: &[f64], mean: PriorMean
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
     /// The gradient against finite differences, for both kinds of length scales and of means.
     #[test]

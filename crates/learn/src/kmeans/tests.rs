@@ -108,7 +108,7 @@ fn a_model_survives_its_file() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     /// By brute force: every label is the nearest centroid, every centroid the mean of its points.
     #[test]

@@ -329,7 +329,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
         /// Plain Rust and libtorch evaluate the same network alike, in the shapes of the papers.
         #[test]

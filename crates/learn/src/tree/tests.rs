@@ -181,7 +181,7 @@ fn a_damaged_file_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 8))]
 
     /// A tree can be grown on any data, its predictions stay in range, and one seed gives one tree.
     #[test]

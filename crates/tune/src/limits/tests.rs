@@ -78,8 +78,6 @@ fn points() -> impl Strategy<Value = (Point, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     /// Whatever is proposed and completed keeps every limit, is where it says, and has the value asked for.
     #[test]
     fn completions_keep_every_limit((wild, axis) in points()) {

@@ -187,7 +187,7 @@ fn an_interruption_ends_a_search_with_what_it_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 6))]
 
     /// Whatever is drawn or jumped to keeps the limits.
     #[test]
@@ -224,7 +224,7 @@ fn the_objective_grades_as_the_search_does() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 8))]
 
     /// Whatever an optimiser proposes, what is repaired keeps every limit, and what keeps them
     /// already stays.
