@@ -157,8 +157,9 @@ impl Core {
         }
     }
 
-    // Always: the second caller is rare, and the first one's is the hottest path there is.
     /// Sends the data of pages that were read over the channel, or lets them wait for it.
+    // Always, though there is a second caller: that one is rare, and the first one is on the
+    // hottest path there is.
     #[inline(always)]
     pub(crate) fn data_ready(&mut self, channel: usize, list: u32) {
         let lane = match self.txs[list].class {

@@ -153,8 +153,9 @@ impl Core {
         (1..PRIORITIES as u8).find(|&priority| waits(self, priority))
     }
 
-    // Always: the second caller is rare, and the first one's is the hottest path there is.
     /// Gives a unit a read command if it should do that next. Returns whether it did.
+    // Always, though there is a second caller: that one is rare, and the first one is on the
+    // hottest path there is.
     #[inline(always)]
     pub(crate) fn serve_reads(&mut self, unit: u32, idle: bool) -> bool {
         let waiting = self.flash.units[unit as usize].waiting;
@@ -442,9 +443,9 @@ impl Core {
         self.start_array(die, from);
     }
 
-    /// The array of a die works on its transactions from now or a little later on.
-    // Always: the second caller is rare, and the first one's is the hottest path there is.
     /// Starts the array of a die, now or a little later.
+    // Always, though there is a second caller: that one is rare, and the first one is on the
+    // hottest path there is.
     #[inline(always)]
     pub(crate) fn start_array(&mut self, die: u32, from: Nanos) {
         let record = &self.flash.dies[die as usize];

@@ -238,9 +238,9 @@ impl Core {
         }
     }
 
-    /// A page read has left its die.
-    // Always: the second caller is rare, and the first one's is the hottest path there is.
     /// The data of a page that was read have left their die.
+    // Always, though there is a second caller: that one is rare, and the first one is on the
+    // hottest path there is.
     #[inline(always)]
     pub(crate) fn read_done(&mut self, tx: u32) {
         let record = &self.txs[tx];

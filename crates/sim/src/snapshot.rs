@@ -41,12 +41,11 @@ pub enum SnapshotError {
         /// How the damage was noticed.
         reason: String,
     },
-    /// The state of another drive.
+    /// The snapshot is of a drive with another configuration or other tenants.
     #[error(
         "a snapshot of another drive: {what} (restore with the device and the tenants it was made \
          with)"
     )]
-    /// The snapshot is of a drive with another configuration or other tenants.
     OtherDrive {
         /// What is different.
         what: String,

@@ -38,7 +38,7 @@ fn a_second_at_rest_costs_the_idle_powers() {
     config.cache.capacity.0 = (1 << 30) - Memory::of(&config).mapping_table_bytes.0;
     let mut drive = drive(&config);
     assert_eq!(drive.energy().total_j, 0.0);
-    // A read of nothing starts the clock.
+    // A read of a page without data starts the clock.
     ask(&mut drive, Op::Read, 0);
     drive.run_until(Nanos::from_ms(1000));
     let energy = drive.energy();

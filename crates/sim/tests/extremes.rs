@@ -142,3 +142,17 @@ fn every_closed_loop_of_a_tenant_is_served() {
         assert_eq!((outcome, drive.completed()), (Outcome::Completed, completed));
     }
 }
+
+/// Streams of earlier runs count, since their numbers are not given out again.
+#[test]
+#[should_panic(expected = "a drive takes 64 streams in its life")]
+fn more_streams_than_there_are_numbers_are_refused() {
+    let config = drive(GcPolicy::Greedy, true);
+    let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+    let requests = Mix { requests: 1, ..mix(&config, 50, 0, 4) }.requests(0);
+    for run in 1..=Simulator::STREAMS_MAX + 1 {
+        let stream = Stream::closed(requests.iter().copied(), 1);
+        assert_eq!(drive.run(vec![stream], |_| true), Outcome::Completed);
+        assert_eq!(drive.completed(), run as u64);
+    }
+}

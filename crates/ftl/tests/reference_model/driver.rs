@@ -367,7 +367,7 @@ impl Driver {
         self.pending.push(Pending::Program { phys: placed.phys });
         self.after_placing(placed.phys, placed.opened);
         if let Some(old) = old {
-            // A page written to another plane may leave the victim that held writes wait for.
+            // If the page went to another plane, the old one may have a victim for held writes now.
             self.collect_for_held(self.ftl.layout().plane(old));
         }
     }

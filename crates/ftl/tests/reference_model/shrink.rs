@@ -11,7 +11,7 @@ thread_local! {
     static LAST: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// What a run showed.
+/// A run that ended well.
 pub struct Run {
     /// What [`Driver::activity`] says at the end.
     pub activity: [u64; 4],

@@ -306,7 +306,7 @@ fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> 
     let simulation = &report.simulation;
     if config.run.preconditioned && simulation.warm_up_pages + simulation.initial_pages == 0 {
         warnings.push(
-            "the drive started empty although run.preconditioned is set: give it a past \
+            "the drive started empty although run.preconditioned is set: let it start with data \
              (--start steady)"
                 .to_owned(),
         );
