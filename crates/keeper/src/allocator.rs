@@ -1,79 +1,84 @@
-//! The allocator: looks at a running drive when its time has come, decides, and binds its tenants.
+//! The allocator: it observes a running drive, decides which channels its tenants should have, and
+//! binds them.
 //!
-//! For the first period T everybody shares all channels (Algorithm 2). At T the policy decides from what the tenants
-//! asked for in it. With [`Repeat::Always`] it looks again after every further T, at what they asked for
-//! since the last look, and switches when the better strategy promises more than the hysteresis over the one
-//! in place, twice in a row: a switch costs nothing at once, but what is written then lies elsewhere. Where latencies
-//! are to fall to half (`URGENT`) once is enough: a part that is asked for more than it can do falls behind with every
-//! period.
+//! For the first period T all tenants share all channels (Algorithm 2). At its end the policy
+//! decides, from what the tenants asked for in it. With [`Repeat::Always`] the allocator decides
+//! again after every further period T, from what was asked for in that period.
 //!
-//! Cost: the drive counts (see `ssdtune_sim::Demand`); a decision is one prediction and, if it changes anything, one
-//! binding for each tenant.
+//! Such a later decision is carried out only if the better strategy promises more than a hysteresis
+//! over the one in place, and does so twice in a row. A switch costs nothing at once, but what is
+//! written from then on lies elsewhere. Where latencies are to fall to half (`URGENT`), once is
+//! enough: a part that is asked for more than it can do falls further behind with every period.
+//!
+//! Cost: the drive counts what is asked for ([`Demand`]). A decision is a few predictions of the
+//! network and, if it changes anything, one binding for each tenant.
 
-use crate::bench::bind;
-use crate::features::{Collector, Seen};
-use crate::policy::{Choice, Policy, Scratch};
+use crate::binding::bind;
+use crate::features::{DemandCollector, ObservedMix};
+use crate::policy::{Choice, DecisionMemory, Policy};
 use crate::strategy::Strategy;
-use crate::vector::TENANTS;
+use crate::vector::TENANTS_MAX;
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
 use ssdtune_sim::{Completion, Demand, Look, SimError, Simulator};
 
-/// A promise that is not waited on.
+/// A promise, as a logarithm of latencies, that is acted on without waiting for a second period.
 const URGENT: f64 = std::f64::consts::LN_2;
 
 /// How often to decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Repeat {
-    /// At T.
+    /// Once, at the end of the first period.
     Once,
-    /// Every T; a strategy has to promise so much over the one in place (a logarithm of latencies).
+    /// At the end of every period.
     Always {
-        /// What it has to promise.
+        /// What a strategy must promise over the one in place, as a logarithm of latencies (of a
+        /// classifier: of probabilities).
         hysteresis: f64,
     },
 }
 
-/// A decision, for the record.
+/// One decision, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decision {
-    /// When.
+    /// When it was made, in nanoseconds of simulated time.
     pub at_ns: u64,
-    /// The intensity level seen, 0 to 19.
+    /// The intensity level observed, 0 to 19.
     pub level: u8,
     /// Whether each tenant mostly reads.
     pub reads: Vec<bool>,
-    /// Each tenant's share.
+    /// Each tenant's share of the flash pages asked for, 0 to 1.
     pub shares: Vec<f64>,
-    /// How far requests came together, in standard deviations of such that come at random.
+    /// How bursty the requests were ([`crate::features::PeriodDemand::burst`]).
     pub burst: f64,
-    /// What the policy says.
+    /// The strategy that the policy chose.
     pub proposed: Strategy,
-    /// What is in place from now on.
+    /// The strategy in place from then on.
     pub strategy: Strategy,
 }
 
 /// Why a drive cannot have this allocator.
 #[derive(Debug, thiserror::Error)]
 pub enum AllocatorError {
-    /// The policy is for another drive.
+    /// The policy is for a drive with another number of channels.
     #[error(
-        "the model is for drives of {trained} channels, this one has {found}: train one with `ssdtune keeper train`"
+        "the model is for drives of {trained} channels, this one has {found}: train one with \
+         `ssdtune keeper train`"
     )]
     Channels {
-        /// Of the policy.
+        /// Channels of the drive that the policy was trained for.
         trained: u32,
-        /// Of the drive.
+        /// Channels of the drive.
         found: u32,
     },
-    /// It knows mixes of so many tenants only.
-    #[error("the allocator shares a drive out to 2 to {TENANTS} tenants, not to {found}")]
+    /// The drive has too many tenants, or only one.
+    #[error("the allocator shares a drive out to 2 to {TENANTS_MAX} tenants, not to {found}")]
     Tenants {
         /// How many there are.
         found: usize,
     },
-    /// The drive refuses.
+    /// The drive refuses a binding.
     #[error(transparent)]
     Drive(#[from] SimError),
 }
@@ -83,19 +88,19 @@ pub enum AllocatorError {
 pub struct Allocator<'a> {
     policy: &'a Policy,
     repeat: Repeat,
-    scratch: Scratch,
-    collector: Collector,
-    /// What had been asked for at the end of the last slot.
+    memory: DecisionMemory,
+    collector: DemandCollector,
+    /// What had been asked for until the end of the last slot.
     last: Vec<Demand>,
-    /// What is in place, and as what each tenant is bound.
+    /// The strategy in place, and for each tenant whether it is bound as one that mostly writes.
     bound: (Strategy, Vec<bool>),
-    /// What was proposed last and not done.
+    /// The strategy that the last period proposed and that was not put in place.
     candidate: Option<Strategy>,
     decisions: Vec<Decision>,
 }
 
 impl<'a> Allocator<'a> {
-    /// An allocator for a drive whose tenants share all channels; `collect` is the period T.
+    /// An allocator for a drive whose tenants share all channels. `collect` is the period T.
     ///
     /// # Errors
     /// The policy does not fit the drive.
@@ -110,7 +115,7 @@ impl<'a> Allocator<'a> {
             return Err(AllocatorError::Channels { trained: policy.channels, found });
         }
         let demands: Vec<Demand> = drive.demands().collect();
-        if !(2..=TENANTS).contains(&demands.len()) {
+        if !(2..=TENANTS_MAX).contains(&demands.len()) {
             // A drive of one tenant counts nothing.
             return Err(AllocatorError::Tenants { found: demands.len().max(1) });
         }
@@ -118,8 +123,8 @@ impl<'a> Allocator<'a> {
         Ok(Self {
             policy,
             repeat,
-            scratch: policy.scratch(),
-            collector: Collector::new(demands.len(), collect),
+            memory: policy.memory(),
+            collector: DemandCollector::new(demands.len(), collect),
             last: demands,
             bound,
             candidate: None,
@@ -127,12 +132,12 @@ impl<'a> Allocator<'a> {
         })
     }
 
-    /// How often it wants to look.
+    /// The simulated time after which it is to be called again ([`Allocator::slot_ended`]).
     pub fn slot(&self) -> Nanos {
         self.collector.slot()
     }
 
-    /// A slot has ended, and maybe a period.
+    /// Takes note of a slot that has ended at `at`, and decides if a period has ended with it.
     ///
     /// # Errors
     /// The drive refuses the binding.
@@ -153,14 +158,14 @@ impl<'a> Allocator<'a> {
         if period.pages() == 0 {
             return Ok(());
         }
-        let seen = Seen::new(&period, self.policy.intensity);
-        let tenants = seen.writers.len();
-        let choice = self.policy.choose(&seen, &mut self.scratch);
+        let observed = ObservedMix::new(&period, self.policy.intensity);
+        let tenants = observed.writers.len();
+        let choice = self.policy.choose(&observed, &mut self.memory);
         let proposed = choice.strategy.clone();
-        let is_due = is_first || self.is_due(&choice, &seen);
+        let is_due = is_first || self.is_due(&choice, &observed);
         if is_due {
             self.candidate = None;
-            let wanted = (proposed.clone(), seen.writers.clone());
+            let wanted = (proposed.clone(), observed.writers.clone());
             if wanted != self.bound {
                 bind(drive, &wanted.0, &wanted.1)?;
                 self.bound = wanted;
@@ -168,30 +173,32 @@ impl<'a> Allocator<'a> {
         }
         self.decisions.push(Decision {
             at_ns: at.0,
-            level: seen.features.level,
-            reads: seen.features.reads[..tenants].to_vec(),
-            shares: seen.features.shares[..tenants].to_vec(),
-            burst: seen.burst,
+            level: observed.features.level,
+            reads: observed.features.reads[..tenants].to_vec(),
+            shares: observed.features.shares[..tenants].to_vec(),
+            burst: observed.burst,
             proposed,
             strategy: self.bound.0.clone(),
         });
         Ok(())
     }
 
-    /// Whether a proposal is so much better than what is in place, and was so the last time.
-    fn is_due(&mut self, choice: &Choice, seen: &Seen) -> bool {
+    /// Whether a later choice is to be carried out now: it promises enough over the strategy in
+    /// place, and either the period before proposed it too or it is urgent.
+    fn is_due(&mut self, choice: &Choice, observed: &ObservedMix) -> bool {
         let Repeat::Always { hysteresis } = self.repeat else { return false };
         let proposed = &choice.strategy;
-        // Two parts follow the kinds: with other kinds they are another strategy.
-        let stays = *proposed == self.bound.0 && seen.writers == self.bound.1;
+        // Parts for writers and readers are other parts when a tenant changes its kind.
+        let same_kinds = observed.writers == self.bound.1;
+        let stays = *proposed == self.bound.0 && same_kinds;
         let place = |strategy: &Strategy| {
-            let ordered = seen.to_ordered(strategy);
+            let ordered = observed.to_ordered(strategy);
             self.policy.strategies.iter().position(|known| *known == ordered)
         };
         let gain = match (place(&self.bound.0), place(proposed)) {
             // What the network promises says nothing of bursts, nor of parts for other kinds.
-            (Some(from), Some(to)) if seen.writers == self.bound.1 && !choice.is_bursty => {
-                Some(self.policy.gain(&self.scratch, from, to))
+            (Some(from), Some(to)) if same_kinds && !choice.is_bursty => {
+                Some(self.policy.gain(&self.memory, from, to))
             }
             _ => None,
         };
@@ -207,12 +214,13 @@ impl<'a> Allocator<'a> {
         false
     }
 
-    /// Every look so far.
+    /// All decisions so far.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
 }
-/// An allocator that follows a run from its beginning; it is made when the drive is there.
+
+/// An allocator as an observer of an experiment. It makes its [`Allocator`] when the run begins.
 #[derive(Debug)]
 pub struct AllocatorObserver<'a> {
     policy: &'a Policy,
@@ -222,12 +230,12 @@ pub struct AllocatorObserver<'a> {
 }
 
 impl<'a> AllocatorObserver<'a> {
-    /// An allocator for a drive that is not there yet; `collect` is the period T.
+    /// An allocator for the run that it is given to. `collect` is the period T.
     pub fn new(policy: &'a Policy, collect: Nanos, repeat: Repeat) -> Self {
         Self { policy, collect, repeat, allocator: None }
     }
 
-    /// What it has decided so far.
+    /// All decisions so far.
     pub fn decisions(&self) -> &[Decision] {
         self.allocator.as_ref().map_or(&[], Allocator::decisions)
     }

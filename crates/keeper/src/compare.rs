@@ -1,72 +1,86 @@
-//! Strategies and the allocator against each other on one mix of requests: response times of reads and writes, and
-//! what sharing costs each tenant.
+//! Strategies and the allocator on the same requests: latencies of reads and writes, and what
+//! sharing the drive costs each tenant.
 //!
-//! Where data lie that are read before anybody writes them decides what a strategy can do. [`Data::FirstTouch`] is
-//! the paper's simulator: a page gets its place when it is first used, read or written, by the strategy of
-//! that moment. [`Data::Spread`] is a drive in use: everything the run touches lies on all channels from the
-//! beginning, and only what is written moves.
+//! What a strategy can do depends on where data lie that are read before they are written.
+//! [`DataPlacement::FirstTouch`] is the paper's simulator: a page gets its place when it is first
+//! read or written, by the strategy of that moment. [`DataPlacement::Spread`] is a drive in use:
+//! everything that the run touches lies on all channels from the beginning, and only what is
+//! written moves.
+//!
+//! Cost: one simulation for each plan, and one for each tenant alone; all threads take part.
+
+mod merge;
+mod plans;
+
+pub use merge::{MergeError, MergeOptions, merge};
+pub use plans::{CompareOptions, Comparison, PlanLine};
 
 use crate::allocator::{Allocator, AllocatorError, Decision, Repeat};
-use crate::bench::{Means, Tally, bind};
+use crate::binding::bind;
 use crate::policy::Policy;
+use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
-use serde::{Deserialize, Serialize};
+use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, Tally, serve};
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos};
-use ssdtune_sim::{
-    Footprint, InitialContent, InitialState, Look, Observe, Outcome, Report, SimError, Simulator,
-    Stream, Tenant,
-};
+use ssdtune_sim::{Look, Observe, Report, SimError, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Where data lie that are read before they are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Data {
-    /// Where the strategy of their first use puts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataPlacement {
+    /// Where the strategy at the time of their first use puts them.
     FirstTouch,
     /// On all channels.
     Spread,
 }
 
-/// Who decides.
+/// Who decides which channels the tenants have.
 #[derive(Clone, Copy, Debug)]
 pub enum Plan<'a> {
-    /// One strategy from the beginning, with each tenant bound as a writer or not.
-    Fixed(&'a Strategy, &'a [bool]),
+    /// One strategy from the beginning to the end.
+    Fixed {
+        /// The strategy.
+        strategy: &'a Strategy,
+        /// For each tenant, whether it is bound as one that mostly writes.
+        writers: &'a [bool],
+    },
     /// The allocator.
     Keeper {
-        /// Its policy.
+        /// The policy that it asks.
         policy: &'a Policy,
         /// The period T.
         collect: Nanos,
-        /// Once or always.
+        /// How often it decides.
         repeat: Repeat,
     },
 }
 
-/// A run.
+/// What a plan did.
 #[derive(Clone, Debug)]
-pub struct Ran {
-    /// Mean latencies.
-    pub means: Means,
-    /// Everything else.
+pub struct PlanOutcome {
+    /// Mean latencies over all tenants.
+    pub means: MeanLatencies,
+    /// The simulator's report.
     pub report: Report,
-    /// What the allocator decided.
+    /// What the allocator decided; empty for a fixed strategy.
     pub decisions: Vec<Decision>,
 }
 
-/// Why a run has no figures.
+/// Why plans could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
+    /// The drive cannot be prepared.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
     /// The drive cannot be simulated.
     #[error(transparent)]
     Drive(#[from] SimError),
-    /// The allocator does not fit it.
+    /// The allocator does not fit the drive.
     #[error(transparent)]
     Allocator(#[from] AllocatorError),
-    /// A configuration made of a legal one is not: the faults.
+    /// The drive cannot have the settings that a plan needs: its faults.
     #[error("{0}")]
     Config(String),
     /// The caller stopped it.
@@ -75,43 +89,44 @@ pub enum CompareError {
     /// The drive ran out of free blocks.
     #[error("{plan} runs the drive out of free blocks: take fewer requests, or a larger drive")]
     OutOfSpace {
-        /// Under which plan.
+        /// The plan under which that happened.
         plan: String,
     },
 }
 
-/// A mix of requests and the drive that is to serve it.
+/// Requests, and the drive that is to serve them under one plan after the other.
 #[derive(Debug)]
-pub struct Contest<'a> {
-    config: CheckedConfig,
-    /// As hybrid allocation has it.
+pub struct PlanRunner<'a> {
+    device: CheckedConfig,
+    /// The drive with hybrid page allocation.
     hybrid: CheckedConfig,
-    data: Data,
+    data: DataPlacement,
     tenants: usize,
     requests: &'a [Request],
     stop: &'a AtomicBool,
 }
 
-impl<'a> Contest<'a> {
-    /// Requests of so many tenants, in order of time and inside the tenants' spaces.
+impl<'a> PlanRunner<'a> {
+    /// Requests in order of time, whose addresses lie within their tenants' address spaces. Runs
+    /// end early when `stop` is set.
     ///
     /// # Errors
-    /// The drive cannot have these settings.
+    /// The drive cannot have static or hybrid page allocation.
     pub fn new(
-        config: &CheckedConfig,
-        data: Data,
+        device: &CheckedConfig,
+        data: DataPlacement,
         tenants: usize,
         requests: &'a [Request],
         stop: &'a AtomicBool,
     ) -> Result<Self, CompareError> {
         let with = |allocation| {
-            let mut config = (**config).clone();
+            let mut config = (**device).clone();
             config.mapping.allocation = allocation;
-            config.compat.read_allocates |= data == Data::FirstTouch;
+            config.compat.read_allocates |= data == DataPlacement::FirstTouch;
             config.check().map_err(|faults| CompareError::Config(faults.to_string()))
         };
         Ok(Self {
-            config: with(Allocation::Static)?,
+            device: with(Allocation::Static)?,
             hybrid: with(Allocation::Hybrid)?,
             data,
             tenants,
@@ -120,12 +135,7 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// Sectors of a flash page.
-    pub fn page_sectors(&self) -> u64 {
-        self.config.geometry().sectors_per_page().into()
-    }
-
-    /// Whether each tenant mostly writes, over all its pages.
+    /// For each tenant, whether it writes more sectors than it reads.
     pub fn writers(&self) -> Vec<bool> {
         let mut balance = vec![0i64; self.tenants];
         for request in self.requests {
@@ -139,68 +149,72 @@ impl<'a> Contest<'a> {
         balance.into_iter().map(|balance| balance > 0).collect()
     }
 
-    /// Runs the requests, those of one tenant only if asked.
+    /// Serves the requests, or those of one tenant only.
     ///
     /// # Errors
-    /// The drive cannot be simulated, has no room, or the caller stopped it.
-    pub fn run(&self, plan: Plan, hybrid: bool, only: Option<u16>) -> Result<Ran, CompareError> {
+    /// The drive cannot be simulated, has no room, does not fit the policy, or the caller stopped
+    /// it.
+    pub fn run(
+        &self,
+        plan: Plan,
+        hybrid: bool,
+        only: Option<u16>,
+    ) -> Result<PlanOutcome, CompareError> {
         let mut drive = self.drive(plan, hybrid)?;
-        let (mut allocator, interval) = match plan {
-            Plan::Fixed(..) => (None, Nanos::MAX),
+        let mut allocator = match plan {
+            Plan::Fixed { .. } => None,
             Plan::Keeper { policy, collect, repeat } => {
-                let allocator = Allocator::new(policy, collect, repeat, &drive)?;
-                let slot = allocator.slot();
-                (Some(allocator), slot)
+                Some(Allocator::new(policy, collect, repeat, &drive)?)
             }
         };
-        let mine = |request: &Request| only.is_none_or(|only| request.tenant.0 == only);
-        let requests = self.requests.iter().copied().filter(mine);
-        let stream = Stream { tenant: None, ..Stream::open(requests) };
-        let mut tally = Tally::new(self.tenants);
-        let mut fault = None;
-        let mut watch = |drive: &mut Simulator, look: Look| {
-            drive.take_completions().iter().for_each(|completion| tally.add(completion));
+        let interval = allocator.as_ref().map(Allocator::slot);
+        let is_mine = |request: &Request| only.is_none_or(|only| request.tenant.0 == only);
+        let requests = self.requests.iter().copied().filter(is_mine);
+        let streams = vec![Stream { tenant: None, ..Stream::open(requests) }];
+        let (mut tally, mut fault) = (Tally::default(), None);
+        let served = serve(&mut drive, streams, interval, self.stop, |drive, done, look| {
+            done.iter().for_each(|completion| tally.add(completion));
             if let (Some(allocator), Look::IntervalEnd(at)) = (&mut allocator, look) {
                 fault = allocator.slot_ended(drive, at).err();
             }
-            fault.is_none() && !self.stop.load(Ordering::Relaxed)
-        };
-        let outcome = drive.run_in_intervals(vec![stream], interval, &mut watch);
-        watch(&mut drive, Look::Between);
+            fault.is_none()
+        });
         if let Some(fault) = fault {
             return Err(fault.into());
         }
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(CompareError::Interrupted);
+        match served {
+            Served::Completed | Served::GivenUp => {}
+            Served::Interrupted => return Err(CompareError::Interrupted),
+            Served::OutOfSpace { .. } => {
+                let plan = match plan {
+                    Plan::Fixed { strategy, .. } => strategy.to_string(),
+                    Plan::Keeper { .. } => "SSDKeeper".to_owned(),
+                };
+                return Err(CompareError::OutOfSpace { plan });
+            }
         }
-        if matches!(outcome, Outcome::OutOfSpace { .. }) {
-            let plan = match plan {
-                Plan::Fixed(strategy, _) => strategy.to_string(),
-                Plan::Keeper { .. } => "SSDKeeper".to_owned(),
-            };
-            return Err(CompareError::OutOfSpace { plan });
-        }
-        let decisions = allocator.map(|a| a.decisions().to_vec()).unwrap_or_default();
-        Ok(Ran { means: tally.means(), report: drive.report(), decisions })
+        let means = MeanLatencies::of(&tally.total());
+        let decisions = allocator.map(|one| one.decisions().to_vec()).unwrap_or_default();
+        Ok(PlanOutcome { means, report: drive.report(), decisions })
     }
 
-    fn drive(&self, plan: Plan, hybrid: bool) -> Result<Simulator, SimError> {
-        let config = if hybrid { &self.hybrid } else { &self.config };
-        let tenants = vec![Tenant::sole(config); self.tenants];
+    /// A drive with its data in place, bound as the plan begins.
+    fn drive(&self, plan: Plan, hybrid: bool) -> Result<Simulator, CompareError> {
+        let device = if hybrid { &self.hybrid } else { &self.device };
+        let tenants = vec![Tenant::sole(device); self.tenants];
         let observe = Observe { completions: true, ..Observe::default() };
-        let mut drive = Simulator::new(config, &tenants, observe)?;
-        if self.data == Data::Spread {
-            let mut footprint = Footprint::default();
-            self.requests.iter().for_each(|request| drive.cover(&mut footprint, request));
-            let past = InitialContent {
-                state: InitialState::Sequential,
-                occupancy: vec![0.0],
-                erases: 0,
-                seed: config.run.seed,
-            };
-            drive.set_initial_content(&past, &footprint)?;
-        }
-        if let Plan::Fixed(strategy, writers) = plan {
+        let blank = Blank::new(device, &tenants, observe);
+        let mut drive = match self.data {
+            DataPlacement::FirstTouch => {
+                blank.prepare(&Preparation::of(Start::Empty, device.run.seed), &Nothing, self.stop)
+            }
+            // What the requests touch, and nothing else.
+            DataPlacement::Spread => {
+                let start = Start::sequential(0.0);
+                blank.prepare(&Preparation::of(start, device.run.seed), self.requests, self.stop)
+            }
+        }?;
+        if let Plan::Fixed { strategy, writers } = plan {
             bind(&mut drive, strategy, writers)?;
         }
         Ok(drive)

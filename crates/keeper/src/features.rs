@@ -1,47 +1,54 @@
-//! What a decision is made from: the paper's nine numbers, seen from a running drive, in an order of tenants that
-//! does not depend on who is called first, and how far the requests came in bursts.
+//! What a decision is made from: the paper's nine numbers as a running drive shows them, with the
+//! tenants in an order that does not depend on their numbers, and how much requests come in bursts.
 //!
-//! Intensity and shares count flash pages, not requests: for requests of one page that is the paper's count, and
-//! for larger ones it says what the drive has to do. Channels are all alike, so a mix with its tenants renumbered
-//! has the same best strategy, renumbered. [`Seen`] therefore puts tenants in one order (writers first, the
-//! busiest first), and a network needs to learn one mix where it would have to learn 24.
+//! Intensity and shares count flash pages, not requests. For requests of one page that is the
+//! paper's count; for larger ones it says how much work the drive has.
 //!
-//! The nine numbers do not tell a steady load from one that comes in bursts, and what is best for the one is ruinous
-//! for the other. So a period is gathered in [`SLOTS`] slots, and it is counted how often pages came together
-//! ([`Period::burst`]).
+//! Channels are all alike, so a mix whose tenants are numbered otherwise has the same best strategy
+//! with its parts renumbered. [`ObservedMix`] therefore orders the tenants (writers first, and
+//! among writers or readers the busiest first). A network then has to learn one mix where it would
+//! have to learn 24.
+//!
+//! The nine numbers do not tell a steady load from one that comes in bursts, and the best strategy
+//! for the one is ruinous for the other. So a period is divided into [`SLOTS`] slots, and
+//! [`PeriodDemand::burst`] measures how often pages came in the same slot.
 
 use crate::mix::Mix;
+use crate::rates::ratio;
 use crate::strategy::Strategy;
-use crate::vector::{Intensity, LENGTH, MixFeatures, TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use ssdtune_sim::Demand;
 use ssdtune_trace::Request;
 
-/// Slots of a period.
+pub use crate::rates::Rates;
+pub use crate::vector::{FEATURES, Intensity, LEVELS, MixFeatures, TENANTS_MAX};
+
+/// How many slots a period is divided into.
 pub const SLOTS: u64 = 50;
 
-/// What was asked for in a period.
+/// What the tenants of a drive asked for in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Period {
-    /// Its length.
+pub struct PeriodDemand {
+    /// Length of the period.
     pub seconds: f64,
     /// What each tenant asked for.
     pub asked: Vec<Demand>,
-    /// How often two pages of different requests came in one slot, in either order: both of one tenant, for each.
+    /// For each tenant, how many ordered pairs of its pages came in the same slot, in different
+    /// requests.
     pub own_pairs: Vec<f64>,
-    /// The same, of whomever.
+    /// How many ordered pairs of pages of any tenants came in the same slot, in different requests.
     pub all_pairs: f64,
 }
 
-impl Period {
-    /// Flash pages that were asked for.
+impl PeriodDemand {
+    /// Flash pages that all tenants asked for together.
     pub fn pages(&self) -> u64 {
         self.asked.iter().map(Demand::pages).sum()
     }
 
-    /// The same in a second.
+    /// Flash pages a second that all tenants asked for together.
     pub fn rate_pages(&self) -> f64 {
         ratio(self.pages() as f64, self.seconds)
     }
@@ -56,9 +63,10 @@ impl Period {
         self.asked.iter().map(of).collect()
     }
 
-    /// How many standard deviations more often pages met in one slot than those of requests at random do, of as many
-    /// requests of these sizes: of the tenant whose came together most, or of all. Whatever the load, nearly all
-    /// requests at random stay within 4.
+    /// How bursty the requests were: by how many standard deviations pages came in the same slot
+    /// more often than if as many requests of these sizes had come at random. It is the largest of
+    /// the figures for each tenant alone and for all together. Requests at random stay within 4,
+    /// almost always and for any load.
     pub fn burst(&self) -> f64 {
         // Of N requests of mean square size m in S slots: variance 2 (N m)² / S.
         let of = |pairs: f64, pages: u64, inside: f64| {
@@ -66,25 +74,22 @@ impl Period {
             ratio(pairs - expected, (2.0 / SLOTS as f64).sqrt() * inside)
         };
         let own = self.asked.iter().zip(&self.own_pairs);
-        let own = own.map(|(asked, &pairs)| of(pairs, asked.pages(), inside(asked)));
-        let all = of(self.all_pairs, self.pages(), self.asked.iter().map(inside).sum());
-        own.fold(all, f64::max)
+        let own = own.map(|(asked, &pairs)| of(pairs, asked.pages(), pairs_inside(asked)));
+        let inside = self.asked.iter().map(pairs_inside).sum();
+        own.fold(of(self.all_pairs, self.pages(), inside), f64::max)
     }
 }
 
-/// Pairs of pages inside requests: as many of each kind as if all were of the mean size.
-fn inside(asked: &Demand) -> f64 {
+/// Ordered pairs of pages of the same request, estimated as if all reads had their mean size, and
+/// all writes theirs.
+fn pairs_inside(asked: &Demand) -> f64 {
     let of = |pages: u64, requests: u64| ratio((pages as f64).powi(2), requests as f64);
     of(asked.read_pages, asked.reads) + of(asked.written_pages, asked.writes)
 }
 
-fn ratio(sum: f64, of: f64) -> f64 {
-    if of > 0.0 { sum / of } else { 0.0 }
-}
-
-/// Gathers a period slot by slot.
+/// Gathers what tenants ask for, slot by slot, until a period is full.
 #[derive(Clone, Debug)]
-pub struct Collector {
+pub struct DemandCollector {
     slot: Nanos,
     slots: u64,
     asked: Vec<Demand>,
@@ -92,8 +97,8 @@ pub struct Collector {
     all_pairs: f64,
 }
 
-impl Collector {
-    /// Nothing yet, of so many tenants; a period of a length has [`SLOTS`] slots.
+impl DemandCollector {
+    /// An empty period of this length, for a drive with this number of tenants.
     pub fn new(tenants: usize, period: Nanos) -> Self {
         Self {
             slot: Nanos((period.0 / SLOTS).max(1)),
@@ -104,7 +109,7 @@ impl Collector {
         }
     }
 
-    /// How long a slot is.
+    /// Length of a slot.
     pub fn slot(&self) -> Nanos {
         self.slot
     }
@@ -114,7 +119,7 @@ impl Collector {
         let pairs = |pages: u64, inside: f64| (pages as f64).powi(2) - inside;
         let (mut all, mut all_inside) = (0, 0.0);
         for ((sum, own_pairs), own) in self.asked.iter_mut().zip(&mut self.own_pairs).zip(asked) {
-            let (pages, inside) = (own.pages(), inside(own));
+            let (pages, inside) = (own.pages(), pairs_inside(own));
             *sum += *own;
             *own_pairs += pairs(pages, inside);
             (all, all_inside) = (all + pages, all_inside + inside);
@@ -123,30 +128,30 @@ impl Collector {
         self.slots += 1;
     }
 
-    /// Whether the period has ended.
+    /// Whether the period has all its slots.
     pub fn is_full(&self) -> bool {
         self.slots >= SLOTS
     }
 
-    /// What was added, and begins anew.
-    pub fn take(&mut self) -> Period {
+    /// What was gathered; a new period begins.
+    pub fn take(&mut self) -> PeriodDemand {
         let seconds = self.slot.as_secs_f64() * self.slots as f64;
         let fresh = Self::new(self.asked.len(), Nanos(self.slot.0 * SLOTS));
         let Self { asked, own_pairs, all_pairs, .. } = std::mem::replace(self, fresh);
-        Period { seconds, asked, own_pairs, all_pairs }
+        PeriodDemand { seconds, asked, own_pairs, all_pairs }
     }
 }
 
-/// The first period of requests in order of time, of so many tenants.
+/// What requests, given in order of time, ask for in their first period. If they end before the
+/// period does, the period is as long as they are.
 pub fn first_period(
     requests: &[Request],
     tenants: usize,
     period: Nanos,
     page_sectors: u32,
-) -> Period {
-    // A run that is shorter than the period is one.
+) -> PeriodDemand {
     let end = requests.last().map_or(period, |last| last.at + Nanos(1));
-    let mut collector = Collector::new(tenants, period.min(end));
+    let mut collector = DemandCollector::new(tenants, period.min(end));
     let mut slot_end = collector.slot();
     let mut asked = vec![Demand::default(); tenants];
     let mut requests = requests.iter().peekable();
@@ -162,66 +167,39 @@ pub fn first_period(
     collector.take()
 }
 
-/// Flash pages that a request touches.
+/// Flash pages of `page_sectors` sectors that a request touches.
 pub fn pages_of(request: &Request, page_sectors: u32) -> u64 {
     let page_sectors = u64::from(page_sectors);
     let end = request.lba.0 + u64::from(request.sectors.max(1));
     (end - 1) / page_sectors - request.lba.0 / page_sectors + 1
 }
 
-/// Features of tenants, ordered.
+/// What a policy is told of a mix: its features, its rates, and an order of its tenants.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    /// The features, tenants in their order on the drive.
+pub struct ObservedMix {
+    /// The features, with the tenants as the drive numbers them.
     pub features: MixFeatures,
     /// Whether each tenant mostly writes.
     pub writers: Vec<bool>,
-    /// `place[tenant]` is the tenant's number among the ordered.
+    /// `place[tenant]` is the tenant's place when tenants are ordered: writers first, then the
+    /// busiest first.
     pub place: Vec<usize>,
-    /// How far requests came together, see [`Period::burst`].
+    /// How bursty the requests were ([`PeriodDemand::burst`]).
     pub burst: f64,
     /// What each tenant asks for in a second.
     pub rates: Vec<Rates>,
-    /// How long it was looked at.
+    /// How long the drive was observed.
     pub seconds: f64,
 }
 
-/// What is asked for in a second, reads first.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rates {
-    /// Requests.
-    pub requests: [f64; 2],
-    /// Flash pages.
-    pub pages: [f64; 2],
-}
-
-impl Rates {
-    /// The standard deviation of the pages that come in so many seconds, as a share of them, if requests come at random.
-    pub fn deviation(&self, seconds: f64) -> f64 {
-        let squares: f64 = (0..2).map(|n| ratio(self.pages[n].powi(2), self.requests[n])).sum();
-        ratio(squares.sqrt(), self.pages.iter().sum::<f64>() * seconds.sqrt())
-    }
-
-    /// Of all of some tenants.
-    pub fn sum<'a>(rates: impl Iterator<Item = &'a Self>) -> Self {
-        rates.fold(Self::default(), |mut all, own| {
-            for direction in 0..2 {
-                all.requests[direction] += own.requests[direction];
-                all.pages[direction] += own.pages[direction];
-            }
-            all
-        })
-    }
-}
-
-impl Seen {
-    /// What was asked for in a period.
+impl ObservedMix {
+    /// The mix that asked for this in a period.
     ///
     /// # Panics
-    /// More tenants than the vector has places.
-    pub fn new(period: &Period, intensity: Intensity) -> Self {
+    /// If there are more than [`TENANTS_MAX`] tenants.
+    pub fn new(period: &PeriodDemand, intensity: Intensity) -> Self {
         let tenants = period.asked.len();
-        assert!(tenants <= TENANTS, "{tenants} tenants are too many");
+        assert!(tenants <= TENANTS_MAX, "{tenants} tenants are too many");
         let level = intensity.level(period.rate_pages());
         let mut features = MixFeatures { level, ..MixFeatures::default() };
         for (tenant, asked) in period.asked.iter().enumerate() {
@@ -233,7 +211,8 @@ impl Seen {
         Self { burst: period.burst(), seconds: period.seconds, ..ordered }
     }
 
-    /// What a mix is drawn as, as if that had been seen in a period.
+    /// A synthetic mix as it would be observed if a period of this length showed exactly what it is
+    /// drawn as.
     pub fn of_mix(mix: &Mix, rate_max_pages: f64, period: Nanos) -> Self {
         let mut features = MixFeatures { level: mix.level - 1, ..MixFeatures::default() };
         for (tenant, drawn) in mix.tenants.iter().enumerate() {
@@ -257,8 +236,8 @@ impl Seen {
         Self { features, writers, place, burst: 0.0, rates, seconds: 0.0 }
     }
 
-    /// The nine numbers, tenants ordered.
-    pub fn vector(&self) -> [f64; LENGTH] {
+    /// The paper's nine numbers, with the tenants ordered.
+    pub fn vector(&self) -> [f64; FEATURES] {
         let mut ordered = MixFeatures { level: self.features.level, ..MixFeatures::default() };
         for (tenant, &place) in self.place.iter().enumerate() {
             ordered.reads[place] = self.features.reads[tenant];
@@ -267,12 +246,12 @@ impl Seen {
         ordered.vector().map(f64::from)
     }
 
-    /// A strategy for the ordered tenants, as one for the drive's.
+    /// Turns a strategy for the ordered tenants into one for the tenants as the drive numbers them.
     pub fn to_drive(&self, strategy: &Strategy) -> Strategy {
         strategy.reordered(&self.place)
     }
 
-    /// A strategy for the drive's tenants, as one for the ordered.
+    /// Turns a strategy for the tenants as the drive numbers them into one for the ordered tenants.
     pub fn to_ordered(&self, strategy: &Strategy) -> Strategy {
         let mut order = vec![0; self.place.len()];
         for (tenant, &place) in self.place.iter().enumerate() {
@@ -287,8 +266,8 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
 
-    /// Requests of one page, in a tenth of a second.
-    fn period(pages: &[[u64; 2]]) -> Period {
+    /// Reads and writes of one page each, in a tenth of a second.
+    fn period(pages: &[[u64; 2]]) -> PeriodDemand {
         let demand = |&[reads, writes]: &[u64; 2]| Demand {
             reads,
             writes,
@@ -296,26 +275,26 @@ mod tests {
             written_pages: writes,
         };
         let asked = pages.iter().map(demand).collect();
-        Period { seconds: 0.1, asked, ..Period::default() }
+        PeriodDemand { seconds: 0.1, asked, ..PeriodDemand::default() }
     }
 
     #[test]
     fn renumbered_tenants_have_the_same_vector_and_the_same_strategy_renumbered() {
         let intensity = Intensity { requests_per_s_max: 10_000.0 };
         let pages = [[100, 2], [0, 50], [300, 10], [3, 200]];
-        let seen = Seen::new(&period(&pages), intensity);
-        assert_eq!(seen.features.level, 13);
-        assert_eq!(seen.writers, [false, true, false, true]);
-        let vector = seen.vector();
+        let observed = ObservedMix::new(&period(&pages), intensity);
+        assert_eq!(observed.features.level, 13);
+        assert_eq!(observed.writers, [false, true, false, true]);
+        let vector = observed.vector();
         assert_eq!(vector[1..5], [0.0, 0.0, 1.0, 1.0]);
         assert!(vector[5] > vector[6] && vector[7] > vector[8]);
         let strategy: Strategy = "3:1:2:2".parse().unwrap();
         // The busiest writer is the last tenant, the busiest reader the third.
-        let on_drive = seen.to_drive(&strategy);
+        let on_drive = observed.to_drive(&strategy);
         assert_eq!(on_drive.to_string(), "2:1:2:3");
-        assert_eq!(seen.to_ordered(&on_drive), strategy);
+        assert_eq!(observed.to_ordered(&on_drive), strategy);
         let turned = [pages[2], pages[3], pages[0], pages[1]];
-        let other = Seen::new(&period(&turned), intensity);
+        let other = ObservedMix::new(&period(&turned), intensity);
         assert_eq!(other.vector(), vector);
         assert_eq!(other.to_drive(&strategy).to_string(), "2:3:2:1");
     }
@@ -323,23 +302,28 @@ mod tests {
     #[test]
     fn a_silent_drive_has_no_writers() {
         let intensity = Intensity { requests_per_s_max: 1.0 };
-        let seen = Seen::new(&period(&[[0; 2]; 2]), intensity);
-        assert_eq!((seen.writers.clone(), seen.features), (vec![false; 2], MixFeatures::default()));
-        assert_eq!((seen.place, seen.burst), (vec![0, 1], 0.0));
+        let observed = ObservedMix::new(&period(&[[0; 2]; 2]), intensity);
+        assert_eq!(
+            (observed.writers.clone(), observed.features),
+            (vec![false; 2], MixFeatures::default())
+        );
+        assert_eq!((observed.place, observed.burst), (vec![0, 1], 0.0));
     }
 
     #[test]
     fn pages_that_come_together_are_told_from_a_steady_load() {
-        // Requests of four pages of 8 KiB, one every millisecond: 4,000 pages a second in slots of 10 ms.
+        // Requests of four pages of 8 KiB, one every millisecond: 4,000 pages a second in slots
+        // of 10 ms.
         let even: Vec<Request> = (0..=500).map(|number| request(number * 1_000_000)).collect();
-        // The same in a fifth of the slots.
+        // As many requests, in a fifth of the slots.
         let burst: Vec<Request> = (0..=500)
             .map(|number| request(number / 50 * 50_000_000 + number % 50 * 200_000))
             .collect();
         let all = Nanos::from_ms(500);
         let [even, burst] = [even, burst].map(|requests| first_period(&requests, 1, all, 16));
         assert_eq!((even.rate_pages(), even.asked[0].read_pages), (4_000.0, 2_000));
-        // Of each slot's 40 pages each meets the 36 of other requests; at random it would be 40.
+        // Each of a slot's 40 pages meets the 36 pages of other requests; at random it would
+        // meet 40.
         assert_eq!(even.all_pairs, 50.0 * 40.0 * 36.0);
         let deviation = 0.04f64.sqrt() * 2_000.0 * 4.0;
         assert_eq!(even.burst(), -50.0 * 40.0 * 4.0 / deviation);

@@ -1,13 +1,16 @@
-//! Labels: of every mix, what each strategy did to it, as a file of JSON lines.
+//! Labels: for many mixes, what each strategy does to them, as a file of JSON lines.
 //!
-//! The first line says what was measured and how ([`Source`]); every other line is a mix. Mixes are measured in any
-//! order on all threads and appended as soon as they are known, each by one write; so a run that is killed loses
-//! the mixes under way, and half a line at the end is cut off when the file is opened again. The finished file is in
-//! the order of the mixes, the same for any number of threads and interruptions.
+//! The first line says what was measured and how ([`LabelSource`]); every other line is a mix
+//! ([`LabelledMix`]). Mixes are measured on all threads, in any order, and each is appended by
+//! one write as soon as it is known. So a run that is killed loses only the mixes under way; half
+//! a line at the end is cut off when the file is opened again. The finished file is in the order
+//! of the mixes. It is the same for any number of threads and interruptions.
+//!
+//! Cost: one race ([`MixSimulator::race`]) for each mix.
 
-use crate::bench::{Bench, BenchError, Entry, Settings};
-use crate::features::Period;
+use crate::features::PeriodDemand;
 use crate::mix::Mix;
+use crate::simulation::{MixSimulator, SimulationError, SimulationSettings, StrategyOutcome};
 use crate::strategy::Strategy;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -19,86 +22,87 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What was measured, and how.
+/// What the labels of a file are of, and how they were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct LabelSource {
     /// Version of the file.
     pub version: Version<1>,
-    /// The drive's name.
+    /// Name of the drive.
     pub device: String,
-    /// Digest of its configuration, the name left out.
+    /// Digest of the drive's configuration ([`device_digest`]).
     pub device_digest: String,
-    /// Its channels.
+    /// Number of channels of the drive.
     pub channels: u32,
-    /// The simulator, and the version of its results.
+    /// The program that simulated, and the version of its results.
     pub simulator: String,
-    /// How many tenants mixes have, in turn.
+    /// Numbers of tenants of the mixes, taken in turn.
     pub tenants: Vec<usize>,
-    /// How they were measured.
-    pub settings: Settings,
+    /// How mixes were drawn and measured.
+    pub settings: SimulationSettings,
 }
 
-impl Source {
-    /// A drive; `simulator` names the program and the version of its results.
+impl LabelSource {
+    /// Labels of a drive; `simulator` names the program and the version of its results.
     pub fn new(
-        config: &DeviceConfig,
+        device: &DeviceConfig,
         simulator: String,
         tenants: Vec<usize>,
-        settings: Settings,
+        settings: SimulationSettings,
     ) -> Self {
         Self {
             version: Version,
-            device: config.name.clone(),
-            device_digest: digest_of(config),
-            channels: config.bus.channels,
+            device: device.name.clone(),
+            device_digest: device_digest(device),
+            channels: device.bus.channels,
             simulator,
             tenants,
             settings,
         }
     }
 
-    /// The mix of that number.
+    /// The mix of a number.
     pub fn mix(&self, number: u64) -> Mix {
         let tenants = self.tenants[(number % self.tenants.len() as u64) as usize];
         Mix::draw(self.settings.seed, number, tenants, self.settings.bursty)
     }
 }
 
-/// Digest of a configuration, its name left out.
-pub fn digest_of(config: &DeviceConfig) -> String {
-    let nameless = DeviceConfig { name: String::new(), ..config.clone() };
+/// Digest of a drive's configuration without its name, as 64 hexadecimal digits.
+pub fn device_digest(device: &DeviceConfig) -> String {
+    let nameless = DeviceConfig { name: String::new(), ..device.clone() };
     blake3::hash(document::write(&nameless).as_bytes()).to_hex().to_string()
 }
 
-/// A mix and what was measured.
+/// A mix and what every strategy did to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// Its number.
+pub struct LabelledMix {
+    /// The number of the mix.
     pub number: u64,
     /// The mix.
     pub mix: Mix,
-    /// What the allocator would see of it in the first T.
-    pub seen: Period,
-    /// What was asked for in the whole run.
-    pub run: Period,
-    /// Every strategy it can have, in the order in which they were run.
-    pub entries: Vec<Entry>,
+    /// What it asks for in the first period T, which is what an allocator is told.
+    pub seen: PeriodDemand,
+    /// What it asks for in the whole run.
+    pub run: PeriodDemand,
+    /// What every distinct strategy did, in the order in which they were run.
+    pub entries: Vec<StrategyOutcome>,
 }
 
-impl Row {
-    /// The best strategy and its total: the label.
+impl LabelledMix {
+    /// The strategy with the least total latency: the label.
     ///
     /// # Panics
-    /// If nothing was measured; a file that was read has something in every row.
-    pub fn best(&self) -> &Entry {
+    /// If no strategy was run to its end. In every mix that was read from a file one was.
+    pub fn best(&self) -> &StrategyOutcome {
         let finished = self.entries.iter().filter(|entry| entry.behind.is_none());
         finished
             .min_by(|a, b| a.means.total_ns().total_cmp(&b.means.total_ns()))
             .expect("Shared is always run to its end")
     }
 
-    /// How much longer a strategy's total is than the best one's; of one that was given up, as far as it was run.
+    /// A strategy's total latency divided by the best one's, as far as the strategy was run; `None`
+    /// if it was not run at all.
     pub fn ratio(&self, strategy: &Strategy) -> Option<f64> {
         let entry = self.entries.iter().find(|entry| entry.strategy == *strategy)?;
         let whole = entry.means.total_ns() / self.best().means.total_ns();
@@ -106,19 +110,19 @@ impl Row {
     }
 }
 
-/// A file of labels, read.
+/// The labels of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Labels {
-    /// What was measured.
-    pub source: Source,
+    /// What they are of, and how they were measured.
+    pub source: LabelSource,
     /// The mixes, in the order of the file.
-    pub rows: Vec<Row>,
+    pub mixes: Vec<LabelledMix>,
 }
 
-/// Why a file is no file of labels, or not the one that was asked for.
+/// Why labels cannot be read or made.
 #[derive(Debug, thiserror::Error)]
 pub enum LabelsError {
-    /// The system refused.
+    /// The system cannot read or write the file.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -136,22 +140,23 @@ pub enum LabelsError {
         /// What is wrong.
         problem: String,
     },
-    /// The file holds something else than what is to be measured.
+    /// The file was begun with other settings than those asked for.
     #[error(
-        "{} was begun with other settings ({found} there, {wanted} here): write into another file, or label \
-         with the same", path.display()
+        "{} was begun with other settings ({found} there, {wanted} here): write into another file, \
+         or label with the same",
+        path.display()
     )]
     Other {
         /// The file.
         path: PathBuf,
-        /// In the file.
+        /// The settings in the file.
         found: String,
-        /// Asked for.
+        /// The settings asked for.
         wanted: String,
     },
     /// A mix could not be measured.
     #[error(transparent)]
-    Bench(#[from] BenchError),
+    Simulation(#[from] SimulationError),
 }
 
 fn line(value: &impl Serialize) -> String {
@@ -159,7 +164,7 @@ fn line(value: &impl Serialize) -> String {
 }
 
 impl Labels {
-    /// Reads a file; half a line at its end does not count.
+    /// Reads a file. Half a line at its end, which a killed program leaves, does not count.
     ///
     /// # Errors
     /// The file cannot be read, or a line is wrong.
@@ -170,7 +175,7 @@ impl Labels {
     }
 }
 
-/// The labels, and the bytes of their whole lines.
+/// The labels in a text, and the length of its whole lines in bytes.
 fn parse(path: &Path, text: &str) -> Result<(Labels, usize), LabelsError> {
     let whole = text.rfind('\n').map_or(0, |at| at + 1);
     let wrong = |number: usize, problem: String| LabelsError::Line {
@@ -181,76 +186,84 @@ fn parse(path: &Path, text: &str) -> Result<(Labels, usize), LabelsError> {
     let mut lines = text[..whole].lines().enumerate();
     let (_, first) =
         lines.next().ok_or_else(|| wrong(0, "it has no line that says what it holds".into()))?;
-    let source: Source = serde_json::from_str(first)
+    let source: LabelSource = serde_json::from_str(first)
         .map_err(|error| wrong(0, format!("it does not say what it holds: {error}")))?;
     if source.tenants.is_empty() || !source.tenants.iter().all(|&t| (2..=4).contains(&t)) {
         return Err(wrong(0, "tenants must be 2 to 4".into()));
     }
-    let (mut rows, mut seen) = (Vec::new(), BTreeSet::new());
+    let (mut mixes, mut seen) = (Vec::new(), BTreeSet::new());
     for (number, text) in lines {
-        let row: Row = serde_json::from_str(text)
+        let mix: LabelledMix = serde_json::from_str(text)
             .map_err(|error| wrong(number, format!("no labelled mix: {error}")))?;
-        if row.mix != source.mix(row.number) {
-            return Err(wrong(number, format!("mix {} is not that of line 1", row.number)));
+        if let Some(problem) = fault(&mix, &source) {
+            return Err(wrong(number, format!("mix {} {problem}", mix.number)));
         }
-        if !seen.insert(row.number) {
-            return Err(wrong(number, format!("mix {} stands there already", row.number)));
+        if !seen.insert(mix.number) {
+            return Err(wrong(number, format!("mix {} stands there already", mix.number)));
         }
-        let has_shared =
-            row.entries.iter().any(|e| e.strategy == Strategy::Shared && e.behind.is_none());
-        let totals = row.entries.iter().map(|entry| entry.means.total_ns());
-        if !has_shared || !totals.into_iter().all(|total| total.is_finite() && total >= 0.0) {
-            return Err(wrong(number, format!("mix {} has not its figures", row.number)));
-        }
-        if [&row.seen, &row.run].into_iter().any(|p| p.asked.len() != row.mix.tenants.len()) {
-            return Err(wrong(number, format!("mix {} has not what was seen of it", row.number)));
-        }
-        rows.push(row);
+        mixes.push(mix);
     }
-    Ok((Labels { source, rows }, whole))
+    Ok((Labels { source, mixes }, whole))
 }
 
-/// Labels mixes `0..count` into a file, those that it does not hold yet, and tells how many more are done.
+/// What is wrong with a labelled mix, if anything.
+fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
+    let LabelledMix { number, mix, seen, run, entries } = labelled;
+    if *mix != source.mix(*number) {
+        return Some("is not that of line 1");
+    }
+    let is_whole = |entry: &StrategyOutcome| entry.behind.is_none();
+    let has_shared = entries.iter().any(|e| e.strategy == Strategy::Shared && is_whole(e));
+    let mut totals = entries.iter().map(|entry| entry.means.total_ns());
+    if !has_shared || !totals.all(|total| total.is_finite() && total >= 0.0) {
+        return Some("has not its figures");
+    }
+    let is_short = |period: &PeriodDemand| period.asked.len() != mix.tenants.len();
+    (is_short(seen) || is_short(run)).then_some("does not say what each tenant asked for")
+}
+
+/// Labels those of the mixes 0 to `count` - 1 that a file does not hold yet. `tell` is told how
+/// many more are done: first those that the file holds, then each mix.
 ///
 /// # Errors
-/// The file cannot be read or written or holds something else, a mix cannot be measured, or the bench's caller
-/// stopped it; what was measured is in the file.
-pub fn label(
-    bench: &Bench,
-    source: &Source,
+/// The file cannot be read or written, was begun with other settings, a mix cannot be measured, or
+/// the caller stopped it. What was measured until then is in the file.
+pub fn label_mixes(
+    simulator: &MixSimulator,
+    source: &LabelSource,
     count: u64,
     path: &Path,
     tell: &(dyn Fn(u64) + Sync),
 ) -> Result<Labels, LabelsError> {
     let io = |source| LabelsError::Io { path: path.to_path_buf(), source };
     let (mut file, mut labels) = open(path, source)?;
-    let known: BTreeSet<u64> = labels.rows.iter().map(|row| row.number).collect();
+    let known: BTreeSet<u64> = labels.mixes.iter().map(|mix| mix.number).collect();
     tell(known.len() as u64);
     let missing: Vec<u64> = (0..count).filter(|number| !known.contains(number)).collect();
     let strategies: Vec<(usize, Vec<Strategy>)> = (source.tenants.iter())
         .map(|&tenants| (tenants, Strategy::all(source.channels, tenants)))
         .collect();
-    let kept = Mutex::new((&mut file, &mut labels.rows));
+    let kept = Mutex::new((&mut file, &mut labels.mixes));
     missing.par_iter().with_max_len(1).try_for_each(|&number| -> Result<(), LabelsError> {
-        if bench.is_stopped() {
-            return Err(BenchError::Interrupted.into());
+        if simulator.is_stopped() {
+            return Err(SimulationError::Interrupted.into());
         }
         let mix = source.mix(number);
         let (_, strategies) = (strategies.iter())
             .find(|(tenants, _)| *tenants == mix.tenants.len())
             .expect("a list for each number of tenants");
-        let entries = bench.race(strategies, &mix, number)?;
-        let [seen, run] = bench.observe(&mix, number);
-        let row = Row { number, mix, seen, run, entries };
+        let entries = simulator.race(strategies, &mix, number)?;
+        let [seen, run] = simulator.observe(&mix, number);
+        let labelled = LabelledMix { number, mix, seen, run, entries };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.write_all(line(&row).as_bytes()).map_err(io)?;
-        kept.1.push(row);
+        kept.0.write_all(line(&labelled).as_bytes()).map_err(io)?;
+        kept.1.push(labelled);
         tell(1);
         Ok(())
     })?;
-    labels.rows.sort_by_key(|row| row.number);
+    labels.mixes.sort_by_key(|mix| mix.number);
     let mut text = line(&labels.source);
-    text.extend(labels.rows.iter().map(line));
+    text.extend(labels.mixes.iter().map(line));
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(".new");
     std::fs::write(&beside, text)
@@ -260,8 +273,8 @@ pub fn label(
     Ok(labels)
 }
 
-/// Begins a file, or goes on with one of the same source.
-fn open(path: &Path, source: &Source) -> Result<(File, Labels), LabelsError> {
+/// Begins a file, or opens one that was begun with the same settings.
+fn open(path: &Path, source: &LabelSource) -> Result<(File, Labels), LabelsError> {
     let io = |source| LabelsError::Io { path: path.to_path_buf(), source };
     let mut file =
         OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
@@ -269,7 +282,7 @@ fn open(path: &Path, source: &Source) -> Result<(File, Labels), LabelsError> {
     if !text.contains('\n') {
         file.set_len(0).map_err(io)?;
         file.write_all(line(source).as_bytes()).map_err(io)?;
-        return Ok((file, Labels { source: source.clone(), rows: Vec::new() }));
+        return Ok((file, Labels { source: source.clone(), mixes: Vec::new() }));
     }
     let (labels, whole) = parse(path, &text)?;
     if labels.source != *source {

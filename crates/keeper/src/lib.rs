@@ -1,22 +1,75 @@
-//! SSDKeeper: which channels the tenants of a drive should have, learned from simulations, decided while it runs.
+//! SSDKeeper: which channels the tenants of a drive should have, learned from simulations and
+//! decided while the drive runs.
 //!
-//! Liu, Chen, Tan, Zhang, Liang, Liu, "SSDKeeper: Self-Adapting Channel Allocation to Improve the Performance of SSD
-//! Devices" (IPDPS 2020). The mechanism is the drive's: `ssdtune_ftl` places pages by channel sets and places
-//! writers' pages dynamically, `ssdtune_sim` counts what tenants ask for and binds them to other channels between two
-//! events. Here is what decides.
+//! Tenants that share a flash drive disturb each other where they wait for the same channels and
+//! chips. Giving each tenant channels of its own ends that, but takes parallelism from all of them.
+//! What is best depends on who asks for how much: a *strategy* divides the channels, and a small
+//! network, trained on simulations, chooses one from what tenants ask for. After Liu, Chen, Tan,
+//! Zhang, Liang, Liu, "SSDKeeper: Self-Adapting Channel Allocation to Improve the Performance of
+//! SSD Devices" (IPDPS 2020).
+//!
+//! The way from nothing to a drive that decides for itself:
+//!
+//! 1. [`Mix::draw`] draws synthetic mixes of tenants, and a [`MixSimulator`] measures what every
+//!    [`Strategy`] does to them. [`label_mixes`] keeps that in a file of [`Labels`].
+//! 2. [`train()`](train::train) makes a [`Policy`] of them (with the feature `torch`, on libtorch),
+//!    and [`evaluate`] says how good it is on mixes it has not seen.
+//! 3. [`AllocatorObserver`] follows a run of `ssdtune_experiment` and lets the policy decide while
+//!    the drive works. [`PlanRunner`] compares it with fixed strategies.
+//!
+//! A policy needs nothing but the demands of a period to decide. This one is shipped with ssdtune:
+//!
+//! ```
+//! use ssdtune_keeper::{Mix, MixTenant, ObservedMix, Policy};
+//! use ssdtune_model::Nanos;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/keeper/ssdkeeper.json");
+//! # let path = std::path::Path::new(path);
+//! let policy = Policy::read(path)?;
+//!
+//! // Two tenants at half of the drive's load: one writes 30 % of the pages, one reads the rest.
+//! let tenants = vec![MixTenant::plain(true, 0.3), MixTenant::plain(false, 0.7)];
+//! let mix = Mix { level: 10, tenants };
+//! let rate_max = policy.intensity.requests_per_s_max;
+//! let observed = ObservedMix::of_mix(&mix, rate_max, Nanos(policy.collect_ns));
+//!
+//! let choice = policy.choose(&observed, &mut policy.memory());
+//! assert_eq!(choice.strategy.to_string(), "3:5");
+//! // The writer gets the first three channels, the reader the other five.
+//! let channels = choice.strategy.channels(policy.channels, &observed.writers);
+//! assert_eq!(channels, [vec![0, 1, 2], vec![3, 4, 5, 6, 7]]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What this crate does not do: it does not move data between channels (a tenant's data stay where
+//! they are until they are written again), it divides channels and not chips, and a policy knows
+//! one drive only. The mechanism is the drive's: `ssdtune_ftl` places pages by channel sets, and
+//! `ssdtune_sim` counts what tenants ask for and binds them to other channels between two events.
 
 pub mod allocator;
-pub mod bench;
 pub mod compare;
-pub mod eval;
+pub mod evaluation;
 pub mod features;
 pub mod labels;
 pub mod mix;
-pub mod parts;
 pub mod policy;
-pub mod saturation;
+pub mod simulation;
 pub mod strategy;
 pub mod train;
+
+mod binding;
+mod forecast;
+mod rates;
 mod vector;
 
-pub use vector::{Intensity, LENGTH, LEVELS, MixFeatures, TENANTS};
+pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Repeat};
+pub use compare::{CompareError, CompareOptions, Comparison, DataPlacement, Plan, PlanRunner};
+pub use evaluation::{Evaluation, Score, evaluate};
+pub use features::{ObservedMix, PeriodDemand};
+pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, label_mixes};
+pub use mix::{Mix, MixTenant};
+pub use policy::{Choice, Policy};
+pub use simulation::{
+    MeanLatencies, MixSimulator, SimulationError, SimulationSettings, StrategyOutcome,
+};
+pub use strategy::Strategy;

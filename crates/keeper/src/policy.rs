@@ -1,78 +1,92 @@
-//! A trained network and what surrounds it: from what tenants ask for to a strategy.
+//! A trained network and the rules around it: from what tenants ask for to a strategy.
 //!
-//! Three kinds. A *classifier* (the paper's, 9-64-42) gives each strategy the probability that it is the best. A
-//! *ranker*, as large, gives each the logarithm of its total latency over that of `Shared`. A network of [`parts`] says
-//! how long reads and writes take in one part of a drive, from which every strategy's total follows.
-//! All abstain: where the best strategy promises less than [`Policy::abstain`] over `Shared`, where it would lose more
-//! than [`Policy::risk`] if T's sample deceives, and where requests came in bursts beyond [`Policy::burst_max`],
-//! channels stay shared, so that a doubtful answer costs nothing.
+//! There are three kinds of network. A *classifier* (the paper's, with 9, 64 and 42 neurons) gives
+//! each strategy the probability that it is the best. A *ranker*, of the same size, gives each
+//! strategy the logarithm of its total latency divided by that of `Shared`. A network of *parts*
+//! says how long reads and writes take within one part of a drive, from which the total of every
+//! strategy follows.
+//!
+//! A policy abstains where it is in doubt, and channels stay shared. That is so where the best
+//! strategy promises less than [`Policy::abstain`] over `Shared`, where it could lose more than
+//! [`Policy::risk`] because a period is only a sample, and where requests came in bursts beyond
+//! [`Policy::burst_max`].
+//!
+//! Cost: a decision takes 1 to 3 us, without allocating.
 
-use crate::features::Seen;
-use crate::parts::{self, Forecast};
+use crate::features::ObservedMix;
+use crate::forecast::{self, Forecast};
+use crate::labels::device_digest;
 use crate::strategy::Strategy;
-use crate::vector::{Intensity, LENGTH};
+use crate::vector::{FEATURES, Intensity};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
+use ssdtune_model::DeviceConfig;
+use ssdtune_model::config::Allocation;
 use std::path::Path;
 
-/// What a network's outputs are.
+/// What the outputs of a network are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Probabilities of being the best.
+pub enum NetworkKind {
+    /// For each strategy, the probability that it is the best.
     Classifier,
-    /// Logarithms of the total latency over that of `Shared`.
+    /// For each strategy, the logarithm of its total latency divided by that of `Shared`.
     Ranker,
-    /// How fast a part serves, see [`parts::outputs`].
+    /// For one part of a drive, how fast it serves reads and writes: for each, the square root of
+    /// the number of requests a second that one after the other would take so long.
     Parts,
 }
 
-impl Kind {
-    /// Inputs and outputs of its networks, for so many strategies.
+impl NetworkKind {
+    /// Numbers of inputs and outputs of such a network, for a policy with this number of
+    /// strategies.
     pub const fn shape(self, strategies: usize) -> (usize, usize) {
         match self {
-            Self::Classifier | Self::Ranker => (LENGTH, strategies),
-            Self::Parts => (parts::INPUTS, parts::OUTPUTS),
+            Self::Classifier | Self::Ranker => (FEATURES, strategies),
+            Self::Parts => (forecast::INPUTS, forecast::OUTPUTS),
         }
     }
 }
 
-/// Standard deviations by which a part may be asked for more than a period's sample says.
+/// By how many standard deviations a part may be asked for more than a period shows, when the risk
+/// of a strategy is judged.
 pub const DEVIATIONS: f64 = 1.0;
 
-/// A trained network for a drive.
+/// A trained network for one drive, and when to trust it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Version of the file.
     pub version: Version<1>,
-    /// The drive it was trained for.
+    /// Name of the drive it was trained for.
     pub device: String,
-    /// Digest of that drive's configuration.
+    /// Digest of that drive's configuration ([`device_digest`]).
     pub device_digest: String,
-    /// Its channels.
+    /// Number of channels of that drive.
     pub channels: u32,
     /// The command that made it.
     pub made_by: String,
     /// The seed of its training.
     pub seed: u64,
-    /// Where level 20 ends.
+    /// How intensity levels are measured.
     pub intensity: Intensity,
-    /// The period T from which the features are.
+    /// The period T, in nanoseconds, whose requests decide.
     pub collect_ns: u64,
-    /// What the outputs are.
-    pub kind: Kind,
-    /// What the best strategy has to promise over `Shared`, as a logarithm of latencies (of a classifier: of
-    /// probabilities).
+    /// What the outputs of the network are.
+    pub kind: NetworkKind,
+    /// What the best strategy must promise over `Shared` to be chosen, as a logarithm of latencies
+    /// (of a classifier: of probabilities).
     pub abstain: f64,
-    /// How much slower than `Shared`, as a logarithm, the best strategy may be if each of its parts is asked for
-    /// [`DEVIATIONS`] more than was seen, and the drive is not. Networks that know no parts ask nothing.
+    /// How much slower than `Shared` the best strategy may be, as a logarithm of latencies, if each
+    /// of its parts is asked for [`DEVIATIONS`] standard deviations more than was observed. Only
+    /// networks of parts can tell; others ignore it.
     pub risk: f64,
-    /// Where requests come together more than that ([`crate::features::Period::burst`]), channels stay shared: no
-    /// network is told what bursts need.
+    /// Where [`ObservedMix::burst`] is above this, channels stay shared: no network is told what
+    /// bursts need.
     pub burst_max: f64,
-    /// The strategies to choose from, tenants ordered as in [`Seen`]; `Shared` is the first.
+    /// The strategies to choose from, for tenants ordered as in [`ObservedMix`]. The first one is
+    /// `Shared`.
     pub strategies: Vec<Strategy>,
     /// The network.
     pub network: MlpModel,
@@ -81,22 +95,23 @@ pub struct Policy {
 const FILE: ModelFile =
     ModelFile { holds: "network of SSDKeeper", written_by: "ssdtune keeper train" };
 
-/// What a policy says of a mix.
+/// What a policy decides about a mix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The strategy, for the drive's tenants.
+    /// The strategy, for the tenants as the drive numbers them.
     pub strategy: Strategy,
-    /// Whether the requests came in bursts, so that it abstains.
+    /// Whether it abstains because requests came in bursts.
     pub is_bursty: bool,
 }
 
-/// What one policy needs beside itself to decide, reused between decisions; holds what the last one was made from.
+/// The memory that the decisions of one policy need, and what its last decision was made from.
 #[derive(Clone, Debug)]
-pub struct Scratch {
+pub struct DecisionMemory {
     buffer: Buffer,
-    /// Of a network for parts.
+    /// For a network of parts.
     forecast: Option<Forecast>,
-    /// Of each strategy: its probability, the logarithm of its ratio to `Shared`, or its total.
+    /// For each strategy, depending on the kind of network: its probability, the logarithm of its
+    /// ratio to `Shared`, or its total latency in nanoseconds.
     outlook: Vec<f64>,
 }
 
@@ -109,7 +124,7 @@ impl Policy {
         FILE.read(path, Self::verify)
     }
 
-    /// Whether it can decide: what is wrong with it if not.
+    /// Checks what serde cannot; an error says what is wrong.
     fn verify(&self) -> Result<(), String> {
         let found = (self.network.inputs(), self.network.outputs());
         let wanted = self.kind.shape(self.strategies.len());
@@ -145,81 +160,97 @@ impl Policy {
         Ok(())
     }
 
-    /// What its decisions need.
-    pub fn scratch(&self) -> Scratch {
-        let forecast = matches!(self.kind, Kind::Parts)
-            .then(|| Forecast::new(&self.network, &self.strategies, self.channels));
-        Scratch { buffer: Buffer::default(), forecast, outlook: Vec::new() }
+    /// Whether it was trained for this drive. The seed that decides where data lie does not matter:
+    /// the drive may have been labelled with the seed of the training.
+    pub fn is_for(&self, device: &DeviceConfig) -> bool {
+        let seeds = [device.run.seed, DeviceConfig::default().run.seed, self.seed];
+        seeds.into_iter().any(|seed| {
+            let mut device = device.clone();
+            // Drives are labelled with static allocation.
+            device.mapping.allocation = Allocation::Static;
+            device.run.seed = seed;
+            device_digest(&device) == self.device_digest
+        })
     }
 
-    /// The strategy for what was seen; the scratch is this policy's.
+    /// The memory that its decisions need.
+    pub fn memory(&self) -> DecisionMemory {
+        let forecast = matches!(self.kind, NetworkKind::Parts)
+            .then(|| Forecast::new(&self.network, &self.strategies, self.channels));
+        DecisionMemory { buffer: Buffer::default(), forecast, outlook: Vec::new() }
+    }
+
+    /// The strategy for an observed mix. `memory` must come from [`Policy::memory`] of this policy.
     ///
     /// # Panics
-    /// The scratch is another policy's; a policy that was read has a network of its kind.
-    pub fn choose(&self, seen: &Seen, scratch: &mut Scratch) -> Choice {
-        let Scratch { buffer, forecast, outlook } = scratch;
+    /// If the memory is another policy's.
+    pub fn choose(&self, observed: &ObservedMix, memory: &mut DecisionMemory) -> Choice {
+        let DecisionMemory { buffer, forecast, outlook } = memory;
         let found = match forecast {
-            Some(forecast) => forecast.totals(&self.network, seen),
-            None => self.network.predict_one(&seen.vector(), buffer).expect("nine finite numbers"),
+            Some(forecast) => forecast.totals(&self.network, observed),
+            None => {
+                let row = observed.vector();
+                self.network.predict_one(&row, buffer).expect("nine finite numbers")
+            }
         };
         outlook.clear();
         outlook.extend_from_slice(found);
         let mut best = 0;
         for (number, strategy) in self.strategies.iter().enumerate() {
             let is_better = match self.kind {
-                Kind::Classifier => outlook[number] > outlook[best],
-                Kind::Ranker | Kind::Parts => outlook[number] < outlook[best],
+                NetworkKind::Classifier => outlook[number] > outlook[best],
+                NetworkKind::Ranker | NetworkKind::Parts => outlook[number] < outlook[best],
             };
-            if is_better && strategy.is_distinct(&seen.writers) {
+            if is_better && strategy.is_distinct(&observed.writers) {
                 best = number;
             }
         }
-        let is_bursty = seen.burst > self.burst_max;
+        let is_bursty = observed.burst > self.burst_max;
         let is_doubtful = best > 0
-            && (self.gain(scratch, 0, best) < self.abstain
-                || self.loss(seen, scratch, best) > self.risk);
+            && (self.gain(memory, 0, best) < self.abstain
+                || self.loss(observed, memory, best) > self.risk);
         if is_bursty || is_doubtful {
             best = 0;
         }
-        Choice { strategy: seen.to_drive(&self.strategies[best]), is_bursty }
+        Choice { strategy: observed.to_drive(&self.strategies[best]), is_bursty }
     }
 
-    /// See [`Policy::risk`].
-    fn loss(&self, seen: &Seen, scratch: &mut Scratch, best: usize) -> f64 {
-        let Scratch { forecast: Some(forecast), outlook, .. } = scratch else {
+    /// How much slower than `Shared` the strategy of a number may be, as [`Policy::risk`] counts.
+    fn loss(&self, observed: &ObservedMix, memory: &mut DecisionMemory, number: usize) -> f64 {
+        let DecisionMemory { forecast: Some(forecast), outlook, .. } = memory else {
             return f64::NEG_INFINITY;
         };
-        let strategy = seen.to_drive(&self.strategies[best]);
-        (forecast.total(&self.network, &strategy, seen, DEVIATIONS) / outlook[0]).ln()
+        let strategy = observed.to_drive(&self.strategies[number]);
+        (forecast.total(&self.network, &strategy, observed, DEVIATIONS) / outlook[0]).ln()
     }
 
-    /// What one strategy promised over another, by their numbers, when it was chosen last: the logarithm of their
-    /// latencies or of their probabilities.
-    pub fn gain(&self, scratch: &Scratch, from: usize, to: usize) -> f64 {
-        let [from, to] = [from, to].map(|number| scratch.outlook[number]);
+    /// What one strategy promised over another in the last decision, both by their places in
+    /// [`Policy::strategies`]: the logarithm of their latencies or, of a classifier, probabilities.
+    pub fn gain(&self, memory: &DecisionMemory, from: usize, to: usize) -> f64 {
+        let [from, to] = [from, to].map(|number| memory.outlook[number]);
         match self.kind {
-            Kind::Classifier => (to.max(1e-300) / from.max(1e-300)).ln(),
-            Kind::Ranker => from - to,
-            Kind::Parts => (from / to).ln(),
+            NetworkKind::Classifier => (to.max(1e-300) / from.max(1e-300)).ln(),
+            NetworkKind::Ranker => from - to,
+            NetworkKind::Parts => (from / to).ln(),
         }
     }
 
-    /// Bytes that the paper counts for the network: 16 for each neuron (section IV-D).
+    /// Bytes of the network as the paper counts them: 16 for each neuron (section IV-D).
     pub fn paper_bytes(&self) -> usize {
         16 * (self.hidden() + self.network.outputs())
     }
 
-    /// Bytes of its weights and biases, as single-precision numbers.
+    /// Bytes of the network's weights and biases as single-precision numbers.
     pub fn bytes(&self) -> usize {
         4 * self.network.parameters()
     }
 
-    /// Multiplications of a prediction: of weights, biases are added.
+    /// Multiplications of one prediction of the network: one for each weight.
     pub fn multiplications(&self) -> usize {
         self.network.parameters() - self.hidden() - self.network.outputs()
     }
 
-    /// Neurons between input and output.
+    /// Neurons of the hidden layers.
     fn hidden(&self) -> usize {
         self.network.neurons() - self.network.outputs()
     }

@@ -1,86 +1,91 @@
-//! Strategies: how the channels of a drive are shared out to tenants (SSDKeeper, section IV-C).
+//! Strategies: how the channels of a drive are divided among its tenants (SSDKeeper, section IV-C).
 //!
-//! Of N channels and k tenants there are
-//! - `Shared`: everybody has every channel;
-//! - `Isolated`: every tenant has an equal part of its own;
-//! - two parts, `7:1`: the first number of channels for those that mostly write, the second for those that mostly
-//!   read (equal parts are left to `Isolated`, as in the paper);
-//! - for three tenants and more, k parts, `5:1:1:1`, one for each tenant in their order: every composition of N
-//!   but the one that is `Isolated`.
+//! With N channels and k tenants there are these strategies:
+//! - `Shared`: every tenant may use every channel.
+//! - `Isolated`: every tenant has an equal part of the channels to itself.
+//! - Two parts, written `7:1`: the first number of channels is for the tenants that mostly write,
+//!   the second for those that mostly read. Two equal parts are left out, as in the paper.
+//! - From three tenants on, k parts, written `5:1:1:1`: one part for each tenant, in the order of
+//!   the tenants. All ways to divide N into k parts are strategies, except the equal one, which is
+//!   `Isolated`.
 //!
-//! With 8 channels these are the paper's 8 of two tenants and 42 of four. Where that makes more than
-//! [`STRATEGIES_MAX`], parts are whole eighths of the channels. Where no tenant is of one kind, two parts are one
-//! and equal `Shared`: [`Strategy::is_distinct`].
+//! With 8 channels these are the paper's 8 strategies for two tenants and 42 for four. Where there
+//! would be more than [`STRATEGIES_MAX`], parts are whole eighths of the channels.
+//!
+//! Two parts make sense only if some tenants mostly write and others mostly read; otherwise they
+//! equal `Shared`. [`Strategy::is_distinct`] tells.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Strategies are all there are up to so many; beyond, parts are eighths of the channels.
+/// The most strategies of single channels. Where there are more, parts are eighths of the channels.
 pub const STRATEGIES_MAX: usize = 512;
-/// Tenants that a strategy can be for.
+
+/// How many tenants a strategy can be for.
 pub const TENANTS: std::ops::RangeInclusive<usize> = 2..=8;
 
-/// Some of a drive's tenants, by their numbers.
+/// A set of a drive's tenants, by their numbers (0 to 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tenants(u8);
+pub struct TenantSet(u8);
 
-impl Tenants {
-    /// The first ones, all of so many.
+impl TenantSet {
+    /// Tenants 0 to `count` - 1.
     pub fn first(count: usize) -> Self {
-        Self::those((0..count).map(|_| true))
+        Self::from_flags((0..count).map(|_| true))
     }
 
-    /// One alone.
+    /// One tenant alone.
     pub const fn only(tenant: usize) -> Self {
         Self(1 << tenant)
     }
 
-    /// Those for which it is true, of the first ones.
-    pub fn those(are: impl Iterator<Item = bool>) -> Self {
-        Self(are.enumerate().map(|(tenant, is)| u8::from(is) << tenant).sum())
+    /// The tenants whose flag is `true`; the first flag is for tenant 0.
+    pub fn from_flags(flags: impl Iterator<Item = bool>) -> Self {
+        Self(flags.enumerate().map(|(tenant, is_in)| u8::from(is_in) << tenant).sum())
     }
 
-    /// These but for others.
+    /// The tenants of this set that are not in `others`.
     #[must_use]
     pub const fn without(self, others: Self) -> Self {
         Self(self.0 & !others.0)
     }
 
-    /// What belongs to them, of what belongs to all in their order.
-    pub fn of<T>(self, all: &[T]) -> impl Iterator<Item = &T> {
-        all.iter().enumerate().filter(move |(tenant, _)| self.contains(*tenant)).map(|(_, own)| own)
+    /// From a list with one entry for each tenant, the entries of the tenants in this set.
+    pub fn select<T>(self, all: &[T]) -> impl Iterator<Item = &T> {
+        let entries = all.iter().enumerate().filter(move |(tenant, _)| self.contains(*tenant));
+        entries.map(|(_, entry)| entry)
     }
 
-    /// Whether one is among them.
+    /// Whether a tenant is in the set.
     pub const fn contains(self, tenant: usize) -> bool {
         self.0 >> tenant & 1 == 1
     }
 }
 
-/// Tenants that have channels together, and how many.
+/// A part of a drive: channels that some tenants share among themselves and with nobody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
-    /// Who.
-    pub tenants: Tenants,
-    /// How many.
+    /// The tenants that may use the channels.
+    pub tenants: TenantSet,
+    /// How many channels they have.
     pub channels: u32,
 }
 
-/// A way to share out channels.
+/// A way to divide the channels of a drive among its tenants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Strategy {
-    /// All for everybody.
+    /// Every tenant may use every channel.
     Shared,
-    /// Equal parts, one for each tenant.
+    /// Every tenant has an equal part to itself.
     Isolated,
-    /// A part for all that mostly write, and one for all that mostly read.
+    /// One part for all tenants that mostly write, and one for all that mostly read.
     ByKind {
-        /// Channels of those that mostly write.
+        /// Channels of the tenants that mostly write.
         writers: u32,
-        /// Channels of those that mostly read.
+        /// Channels of the tenants that mostly read.
         readers: u32,
     },
-    /// A part for each tenant, in their order.
+    /// One part for each tenant, in the order of the tenants.
     Parts(Vec<u32>),
 }
 
@@ -135,10 +140,11 @@ impl<'de> Deserialize<'de> for Strategy {
 }
 
 impl Strategy {
-    /// Every strategy, those that need no number of tenants first.
+    /// Every strategy for `tenants` tenants on a drive of `channels` channels. Those that do not
+    /// depend on the number of tenants come first.
     ///
     /// # Panics
-    /// Tenants are not in [`TENANTS`].
+    /// If the number of tenants is not in [`TENANTS`].
     pub fn all(channels: u32, tenants: usize) -> Vec<Self> {
         assert!(TENANTS.contains(&tenants), "{tenants} tenants have no strategies");
         let every = count(channels, tenants);
@@ -170,7 +176,8 @@ impl Strategy {
         all
     }
 
-    /// Whether the strategy can be had by these tenants and is not `Shared` under another name.
+    /// Whether these tenants can have the strategy, and it is not merely `Shared` under another
+    /// name. `writers` says for each tenant whether it mostly writes.
     pub fn is_distinct(&self, writers: &[bool]) -> bool {
         match self {
             Self::Shared | Self::Isolated => true,
@@ -179,11 +186,11 @@ impl Strategy {
         }
     }
 
-    /// The parts that it makes of so many channels, told for each tenant whether it mostly writes; the first ones have
-    /// the first channels.
+    /// The parts that the strategy makes of `channels` channels; the first part has the first
+    /// channels. `writers` says for each tenant whether it mostly writes.
     pub fn parts(&self, channels: u32, writers: &[bool]) -> impl Iterator<Item = Part> {
-        let all = Tenants::first(writers.len());
-        let writing = Tenants::those(writers.iter().copied());
+        let all = TenantSet::first(writers.len());
+        let writing = TenantSet::from_flags(writers.iter().copied());
         let count = match self {
             Self::ByKind { .. } if self.is_distinct(writers) => 2,
             Self::Isolated if channels as usize >= writers.len() => writers.len(),
@@ -192,10 +199,12 @@ impl Strategy {
         };
         let tenants = writers.len() as u32;
         (0..count).map(move |number| match self {
-            Self::Parts(parts) => Part { tenants: Tenants::only(number), channels: parts[number] },
+            Self::Parts(parts) => {
+                Part { tenants: TenantSet::only(number), channels: parts[number] }
+            }
             Self::Isolated if count > 1 => {
                 let channels = equal_part(channels, tenants, number as u32);
-                Part { tenants: Tenants::only(number), channels }
+                Part { tenants: TenantSet::only(number), channels }
             }
             Self::ByKind { writers, .. } if count > 1 && number == 0 => {
                 Part { tenants: writing, channels: *writers }
@@ -207,21 +216,25 @@ impl Strategy {
         })
     }
 
-    /// The channels of each tenant, told for each whether it mostly writes.
+    /// The numbers of the channels that each tenant may use. `writers` says for each tenant whether
+    /// it mostly writes.
     pub fn channels(&self, channels: u32, writers: &[bool]) -> Vec<Vec<u32>> {
         let mut sets = vec![Vec::new(); writers.len()];
         let mut first = 0;
         for part in self.parts(channels, writers) {
             let range = first..first + part.channels;
-            let own =
-                sets.iter_mut().enumerate().filter(|(tenant, _)| part.tenants.contains(*tenant));
-            own.for_each(|(_, set)| *set = range.clone().collect());
+            for (tenant, set) in sets.iter_mut().enumerate() {
+                if part.tenants.contains(tenant) {
+                    *set = range.clone().collect();
+                }
+            }
             first = range.end;
         }
         sets
     }
 
-    /// The same strategy for tenants in another order: `order[i]` is the number, in that order, of tenant `i`.
+    /// This strategy for tenants that are numbered otherwise: tenant `i` gets the part that tenant
+    /// `order[i]` has here.
     #[must_use]
     pub fn reordered(&self, order: &[usize]) -> Self {
         match self {
@@ -233,17 +246,19 @@ impl Strategy {
     }
 }
 
-/// Parts as equal as can be, if there is a channel for each.
+/// The channels divided as equally as possible, larger parts first; none if there are fewer
+/// channels than tenants.
 fn equal(channels: u32, tenants: usize) -> Option<Vec<u32>> {
     let tenants = tenants as u32;
     (channels >= tenants).then(|| (0..tenants).map(|n| equal_part(channels, tenants, n)).collect())
 }
 
+/// Channels of the part with that number when parts are as equal as possible.
 fn equal_part(channels: u32, tenants: u32, number: u32) -> u32 {
     channels / tenants + u32::from(number < channels % tenants)
 }
 
-/// How many strategies there are if parts are whole channels.
+/// How many strategies there are if parts are any whole numbers of channels.
 fn count(channels: u32, tenants: usize) -> u64 {
     let two_parts = u64::from(channels.saturating_sub(1)) - u64::from(channels.is_multiple_of(2));
     if (channels as usize) < tenants {
@@ -258,7 +273,8 @@ fn count(channels: u32, tenants: usize) -> u64 {
     }
 }
 
-/// Every way to cut `steps` into so many parts, as boundaries from 0 to `steps`, the largest first parts first.
+/// Adds every way to cut `steps` into `parts` parts to `all`, as boundaries from 0 to `steps`;
+/// those with the largest first part come first. `cuts` holds the boundaries found so far.
 fn compositions(steps: u32, parts: usize, cuts: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
     if cuts.is_empty() {
         cuts.push(0);
@@ -330,7 +346,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strategies_are_distinct_and_use_every_channel(channels in 1u32..200, tenants in 2usize..=8) {
+        fn strategies_are_distinct_and_use_every_channel(
+            channels in 1u32..200,
+            tenants in 2usize..=8,
+        ) {
             let all = Strategy::all(channels, tenants);
             prop_assert!(all.len() <= STRATEGIES_MAX);
             let every = count(channels, tenants);

@@ -1,91 +1,97 @@
-//! From labels to a policy: the paper's four ways to train a classifier (Table III), and the ranker.
+//! From labels to a policy: the paper's four ways to train a classifier (Table III), a ranker,
+//! and a network for parts.
 //!
-//! Mixes are divided 70 to 30 by a seed; the 30 % are for testing only. Of the 70 % a tenth is held back
-//! during training, for the curves of Fig. 4 and to choose the epoch whose weights are kept. Mixes that come in
-//! bursts are what a policy abstains from: [`BURST_QUANTILE`] of the plain training mixes are within its `burst_max`,
-//! and networks learn from the mixes within. What a strategy must promise over `Shared` and may risk is chosen by
-//! cross-validation in the training mixes.
+//! Mixes are divided 70 to 30 by a seed, and the 30 % are for testing only. A tenth of the 70 % is
+//! held back during training, for the curves of Fig. 4 and to choose the epoch whose weights are
+//! kept. Then the limits within which the policy trusts its network are set:
+//! - `burst_max` is what [`BURST_QUANTILE`] of the plain training mixes stay within. Networks learn
+//!   from the mixes within it.
+//! - `abstain` and `risk` are chosen by cross-validation within the training mixes.
 //!
-//! Cost: a network on 3,500 mixes takes seconds, and each is trained [`FOLDS`] times more for the threshold.
+//! Cost: a network on 3,500 mixes takes seconds. Each is trained [`FOLDS`] times more for `abstain`
+//! and `risk`.
 
-use crate::bench::Means;
-use crate::eval::score;
-use crate::features::{Rates, Seen};
-use crate::labels::{Labels, Row};
-use crate::parts;
-use crate::policy::{Kind, Policy};
+use crate::evaluation::score;
+use crate::features::{ObservedMix, Rates};
+use crate::forecast;
+use crate::labels::{LabelledMix, Labels};
+use crate::policy::{NetworkKind, Policy};
+use crate::simulation::MeanLatencies;
 use crate::strategy::{Part, Strategy};
-use crate::vector::{Intensity, LENGTH};
+use crate::vector::{FEATURES, Intensity};
 use ndarray::Array2;
 use serde::Serialize;
 use ssdtune_learn::mlp::{
-    Activation, Curves, EarlyStopping, MlpError, MlpParams, Optimiser, Targets,
+    Activation, Curves, EarlyStopping, MlpError, MlpParams, Optimiser, Targets, Training,
 };
 use ssdtune_learn::{Version, selection};
 
-/// Share of the mixes that only test.
+/// The share of mixes that are for testing only, 0 to 1.
 pub const TEST_SHARE: f64 = 0.3;
 /// Units of the hidden layer (section IV-D).
 const HIDDEN: &[usize] = &[64];
-/// And of a network for parts, which is asked some twenty times for a decision.
+/// Units of the hidden layers of a network for parts, which is asked some twenty times for one
+/// decision.
 const PART_HIDDEN: &[usize] = &[32, 16];
-/// Share of the plain mixes that a policy does not take for bursts.
+/// The share of the plain training mixes that a policy does not take for bursts, 0 to 1.
 pub const BURST_QUANTILE: f64 = 0.995;
-/// How often a loss counts that nobody would have without an allocator.
+/// How many times as much as regret a loss counts that nobody would have without an allocator.
 const HARM: f64 = 20.0;
-/// Parts in which the training mixes are divided to choose the thresholds.
+/// Number of parts that the training mixes are divided into to choose `abstain` and `risk`.
 pub const FOLDS: usize = 3;
-/// A strategy so many times as slow as `Shared` is as bad as any slower one: rankers spend nothing on it.
+/// A ranker does not tell strategies apart that are slower than `Shared` by this factor or more.
 const WORST_RATIO: f64 = 1.5;
+/// The fewest labelled mixes to learn from.
+const MIXES_MIN: usize = 20;
 
-/// A way to train.
+/// A way to train a network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Recipe {
-    /// Its name in Table III.
+pub struct TrainingRecipe {
+    /// Its name on the command line and, for the first four, in Table III.
     pub name: &'static str,
-    /// What the outputs are.
-    pub kind: Kind,
+    /// What the outputs of the network are.
+    pub kind: NetworkKind,
     #[serde(skip)]
     activation: Activation,
     #[serde(skip)]
     optimiser: Optimiser,
 }
 
-/// The rows of Table III, and the two that predict latencies.
-pub const RECIPES: [Recipe; 6] = [
-    Recipe {
+/// The four ways of Table III to train a classifier, and two ways to predict latencies.
+pub const RECIPES: [TrainingRecipe; 6] = [
+    TrainingRecipe {
         name: "sgd",
-        kind: Kind::Classifier,
+        kind: NetworkKind::Classifier,
         activation: Activation::Logistic,
         optimiser: Optimiser::Sgd { learning_rate: 0.2, momentum: 0.0 },
     },
-    Recipe {
+    TrainingRecipe {
         name: "sgd-momentum",
-        kind: Kind::Classifier,
+        kind: NetworkKind::Classifier,
         activation: Activation::Logistic,
         optimiser: Optimiser::Sgd { learning_rate: 0.2, momentum: 0.9 },
     },
-    Recipe {
+    TrainingRecipe {
         name: "adam-relu",
-        kind: Kind::Classifier,
+        kind: NetworkKind::Classifier,
         activation: Activation::Relu,
         optimiser: Optimiser::Adam { learning_rate: 0.02 },
     },
-    Recipe {
+    TrainingRecipe {
         name: "adam-logistic",
-        kind: Kind::Classifier,
+        kind: NetworkKind::Classifier,
         activation: Activation::Logistic,
         optimiser: Optimiser::Adam { learning_rate: 0.02 },
     },
-    Recipe {
+    TrainingRecipe {
         name: "ranker",
-        kind: Kind::Ranker,
+        kind: NetworkKind::Ranker,
         activation: Activation::Logistic,
         optimiser: Optimiser::Adam { learning_rate: 0.005 },
     },
-    Recipe {
+    TrainingRecipe {
         name: "parts",
-        kind: Kind::Parts,
+        kind: NetworkKind::Parts,
         activation: Activation::Relu,
         optimiser: Optimiser::Adam { learning_rate: 0.02 },
     },
@@ -93,16 +99,16 @@ pub const RECIPES: [Recipe; 6] = [
 
 /// How long to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Schedule {
-    /// Times that all mixes are seen.
+pub struct TrainingSchedule {
+    /// How many times all mixes are seen.
     pub epochs: usize,
-    /// Mixes for each step.
+    /// Mixes in each step; for a network of parts, parts.
     pub batch: usize,
-    /// What decides the first weights, the order of the mixes and what is held back.
+    /// Decides the first weights, the order of the mixes and which are held back.
     pub seed: u64,
 }
 
-impl Default for Schedule {
+impl Default for TrainingSchedule {
     /// The paper's 200 iterations.
     fn default() -> Self {
         Self { epochs: 200, batch: 64, seed: 0 }
@@ -112,113 +118,77 @@ impl Default for Schedule {
 /// Why nothing was learned.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// Too few mixes.
-    #[error("{found} labelled mixes are too few to learn from: label at least 20")]
+    /// There are too few mixes.
+    #[error("{found} labelled mixes are too few to learn from: label at least {MIXES_MIN}")]
     TooFew {
         /// How many there are.
         found: usize,
     },
-    /// The network.
+    /// The network cannot be trained.
     #[error(transparent)]
     Network(#[from] MlpError),
 }
 
-/// A policy and how it came about.
+/// A policy and how its training went.
 #[derive(Clone, Debug)]
-pub struct Trained {
+pub struct TrainedPolicy {
     /// The policy.
     pub policy: Policy,
     /// Loss and accuracy after each epoch.
     pub curves: Curves,
-    /// The epoch its weights are from.
+    /// The epoch whose weights were kept.
     pub epoch: usize,
 }
 
-/// The labels' rows for training and for testing.
+/// Divides labelled mixes into those for training and those for testing.
 ///
 /// # Errors
 /// There are too few.
-pub fn divide(labels: &Labels, seed: u64) -> Result<[Vec<&Row>; 2], TrainError> {
-    let found = labels.rows.len();
-    if found < 20 {
+pub fn divide(labels: &Labels, seed: u64) -> Result<[Vec<&LabelledMix>; 2], TrainError> {
+    let found = labels.mixes.len();
+    if found < MIXES_MIN {
         return Err(TrainError::TooFew { found });
     }
     let parts = selection::partition(found, &[1.0 - TEST_SHARE, TEST_SHARE], seed)
         .map_err(|_| TrainError::TooFew { found })?;
-    let rows = |part: &Vec<usize>| part.iter().map(|&row| &labels.rows[row]).collect();
-    Ok([rows(&parts[0]), rows(&parts[1])])
+    let mixes = |part: &Vec<usize>| part.iter().map(|&place| &labels.mixes[place]).collect();
+    Ok([mixes(&parts[0]), mixes(&parts[1])])
 }
 
-/// Trains on some rows.
+/// Trains a policy on some of the labelled mixes. `made_by` is the command, for the policy's file.
 ///
 /// # Errors
-/// The network cannot be trained; without the feature `torch` none can.
+/// The network cannot be trained. Without the feature `torch` none can.
 pub fn train(
     labels: &Labels,
-    rows: &[&Row],
-    recipe: Recipe,
-    schedule: Schedule,
+    mixes: &[&LabelledMix],
+    recipe: TrainingRecipe,
+    schedule: TrainingSchedule,
     made_by: String,
-) -> Result<Trained, TrainError> {
-    let mut trained = fit(labels, rows, recipe, schedule)?;
-    (trained.policy.abstain, trained.policy.risk) = abstention(labels, rows, recipe, schedule)?;
+) -> Result<TrainedPolicy, TrainError> {
+    let mut trained = fit(labels, mixes, recipe, schedule)?;
+    (trained.policy.abstain, trained.policy.risk) = abstention(labels, mixes, recipe, schedule)?;
     trained.policy.made_by = made_by;
     Ok(trained)
 }
 
-/// Trains without a threshold.
+/// Trains a policy that never abstains, except from bursts.
 fn fit(
     labels: &Labels,
-    rows: &[&Row],
-    recipe: Recipe,
-    schedule: Schedule,
-) -> Result<Trained, TrainError> {
+    mixes: &[&LabelledMix],
+    recipe: TrainingRecipe,
+    schedule: TrainingSchedule,
+) -> Result<TrainedPolicy, TrainError> {
     let source = &labels.source;
     let tenants = source.tenants.iter().copied().max().unwrap_or(2);
     let strategies = Strategy::all(source.channels, tenants);
     let intensity = Intensity { requests_per_s_max: source.settings.rate_max_pages };
-    let burst_max = burst_max(rows, intensity);
-    let known = |row: &&&Row| Seen::new(&row.seen, intensity).burst <= burst_max;
-    let rows: Vec<&Row> = rows.iter().filter(known).copied().collect();
-    let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(&row.seen, intensity)).collect();
-    let both = || rows.iter().copied().zip(&seen);
-    let params = MlpParams::new(if recipe.kind == Kind::Parts { PART_HIDDEN } else { HIDDEN })
-        .activation(recipe.activation)
-        .optimiser(recipe.optimiser)
-        .epochs(schedule.epochs)
-        .batch(schedule.batch)
-        .cooling(recipe.kind == Kind::Parts)
-        .early_stopping(EarlyStopping { fraction: 0.1, patience: schedule.epochs })
-        .seed(schedule.seed);
-    let table = |cells: Vec<f64>, columns: usize| {
-        let shape = (cells.len() / columns, columns);
-        Array2::from_shape_vec(shape, cells).expect("as many cells in each row")
-    };
-    let vectors = || table(seen.iter().flat_map(Seen::vector).collect(), LENGTH);
-    let training = match recipe.kind {
-        Kind::Classifier => {
-            let class = |(row, seen): (&Row, &Seen)| {
-                let best = seen.to_ordered(&row.best().strategy);
-                strategies.iter().position(|strategy| *strategy == best).unwrap_or(0)
-            };
-            let of: Vec<usize> = both().map(class).collect();
-            let targets = Targets::Classes { classes: strategies.len(), labels: &of };
-            params.fit(vectors().view(), targets)?
-        }
-        Kind::Ranker => {
-            let of = |(row, seen)| strategies.iter().map(move |s| target(row, seen, s));
-            let values = table(both().flat_map(of).collect(), strategies.len());
-            params.fit(vectors().view(), Targets::Values(values.view()))?
-        }
-        Kind::Parts => {
-            let of = |row: &&Row| examples(row, source.channels);
-            let (inputs, latencies): (Vec<_>, Vec<_>) = rows.iter().flat_map(of).unzip();
-            let values =
-                table(latencies.into_iter().flat_map(parts::outputs).collect(), parts::OUTPUTS);
-            let inputs = table(inputs.into_iter().flatten().collect(), parts::INPUTS);
-            params.fit(inputs.view(), Targets::Values(values.view()))?
-        }
-    };
+    let burst_max = burst_max(mixes, intensity);
+    let is_known = |mix: &&&LabelledMix| ObservedMix::new(&mix.seen, intensity).burst <= burst_max;
+    let mixes: Vec<&LabelledMix> = mixes.iter().filter(is_known).copied().collect();
+    let examples = Examples { mixes, intensity, strategies: &strategies };
+    let Training { model, curves, epoch, .. } =
+        examples.train(recipe, schedule, source.channels)?;
     let policy = Policy {
         version: Version,
         device: source.device.clone(),
@@ -233,16 +203,83 @@ fn fit(
         risk: 0.0,
         burst_max,
         strategies,
-        network: training.model,
+        network: model,
     };
-    Ok(Trained { policy, curves: training.curves, epoch: training.epoch })
+    Ok(TrainedPolicy { policy, curves, epoch })
 }
 
-/// What most plain mixes stay within; of bursty ones alone, all.
-fn burst_max(rows: &[&Row], intensity: Intensity) -> f64 {
+/// What a network learns from.
+struct Examples<'a> {
+    mixes: Vec<&'a LabelledMix>,
+    intensity: Intensity,
+    strategies: &'a [Strategy],
+}
+
+impl Examples<'_> {
+    fn train(
+        &self,
+        recipe: TrainingRecipe,
+        schedule: TrainingSchedule,
+        channels: u32,
+    ) -> Result<Training, MlpError> {
+        let is_parts = recipe.kind == NetworkKind::Parts;
+        let params = MlpParams::new(if is_parts { PART_HIDDEN } else { HIDDEN })
+            .activation(recipe.activation)
+            .optimiser(recipe.optimiser)
+            .epochs(schedule.epochs)
+            .batch(schedule.batch)
+            .cooling(is_parts)
+            .early_stopping(EarlyStopping { fraction: 0.1, patience: schedule.epochs })
+            .seed(schedule.seed);
+        let observe = |mix: &&LabelledMix| ObservedMix::new(&mix.seen, self.intensity);
+        let observed: Vec<ObservedMix> = self.mixes.iter().map(observe).collect();
+        let both = || self.mixes.iter().copied().zip(&observed);
+        let vectors = || table(observed.iter().flat_map(ObservedMix::vector).collect(), FEATURES);
+        match recipe.kind {
+            NetworkKind::Classifier => {
+                let labels: Vec<usize> =
+                    both().map(|(mix, observed)| self.class(mix, observed)).collect();
+                let classes = self.strategies.len();
+                params.fit(vectors().view(), Targets::Classes { classes, labels: &labels })
+            }
+            NetworkKind::Ranker => {
+                let of = |(mix, observed)| {
+                    self.strategies.iter().map(move |one| log_ratio(mix, observed, one))
+                };
+                let values = table(both().flat_map(of).collect(), self.strategies.len());
+                params.fit(vectors().view(), Targets::Values(values.view()))
+            }
+            NetworkKind::Parts => {
+                let of = |mix: &&LabelledMix| part_examples(mix, channels);
+                let (inputs, latencies): (Vec<_>, Vec<_>) = self.mixes.iter().flat_map(of).unzip();
+                let outputs = latencies.into_iter().flat_map(forecast::outputs).collect();
+                let values = table(outputs, forecast::OUTPUTS);
+                let inputs = table(inputs.into_iter().flatten().collect(), forecast::INPUTS);
+                params.fit(inputs.view(), Targets::Values(values.view()))
+            }
+        }
+    }
+
+    /// The place of the best strategy among the strategies.
+    fn class(&self, mix: &LabelledMix, observed: &ObservedMix) -> usize {
+        let best = observed.to_ordered(&mix.best().strategy);
+        self.strategies.iter().position(|strategy| *strategy == best).unwrap_or(0)
+    }
+}
+
+/// A table of this number of columns from its cells, row by row.
+fn table(cells: Vec<f64>, columns: usize) -> Array2<f64> {
+    let shape = (cells.len() / columns, columns);
+    Array2::from_shape_vec(shape, cells).expect("as many cells in each row")
+}
+
+/// The burst figure that most plain mixes stay within; if all mixes are bursty, the largest of
+/// them.
+fn burst_max(mixes: &[&LabelledMix], intensity: Intensity) -> f64 {
     let bursts = |plain: bool| {
-        let rows = rows.iter().filter(move |row| !plain || !row.mix.is_bursty());
-        let mut bursts: Vec<f64> = rows.map(|row| Seen::new(&row.seen, intensity).burst).collect();
+        let mixes = mixes.iter().filter(move |mix| !plain || !mix.mix.is_bursty());
+        let mut bursts: Vec<f64> =
+            mixes.map(|mix| ObservedMix::new(&mix.seen, intensity).burst).collect();
         bursts.sort_by(f64::total_cmp);
         bursts
     };
@@ -254,14 +291,16 @@ fn burst_max(rows: &[&Row], intensity: Intensity) -> f64 {
     }
 }
 
-/// Every part of a mix's strategies that both read and wrote: what a network is told of it, and its latencies. A part
-/// that several strategies have is there once, from a run to the end if there was one. What was asked for is that of
-/// the whole run: what T's sample leaves unknown is not the part's.
-fn examples(row: &Row, channels: u32) -> Vec<([f64; parts::INPUTS], [f64; 2])> {
-    let mut known: Vec<(Part, bool, Means)> = Vec::new();
-    for entry in &row.entries {
+/// Every part of a mix's strategies that both read and wrote: what a network is told of it, and its
+/// mean latencies in nanoseconds.
+///
+/// A part that several strategies have is there once, from a run to the end if there was one. Its
+/// rates are those of the whole run: they belong to the part, whereas a period is only a sample.
+fn part_examples(mix: &LabelledMix, channels: u32) -> Vec<([f64; forecast::INPUTS], [f64; 2])> {
+    let mut known: Vec<(Part, bool, MeanLatencies)> = Vec::new();
+    for entry in &mix.entries {
         let is_whole = entry.behind.is_none();
-        for (part, means) in entry.strategy.parts(channels, &row.mix.writers()).zip(&entry.parts) {
+        for (part, means) in entry.strategy.parts(channels, &mix.mix.writers()).zip(&entry.parts) {
             match known.iter_mut().find(|(other, ..)| *other == part) {
                 Some(old) if is_whole && !old.1 => *old = (part, true, *means),
                 Some(_) => {}
@@ -270,51 +309,56 @@ fn examples(row: &Row, channels: u32) -> Vec<([f64; parts::INPUTS], [f64; 2])> {
         }
     }
     let is_both =
-        |(_, _, means): &&(Part, bool, Means)| means.read_ns > 0.0 && means.write_ns > 0.0;
-    let rates = row.run.rates();
-    let example = |(part, _, means): &(Part, bool, Means)| {
-        let own = Rates::sum(part.tenants.of(&rates));
-        (parts::inputs(&own, part.channels), [means.read_ns, means.write_ns])
+        |(_, _, means): &&(Part, bool, MeanLatencies)| means.read_ns > 0.0 && means.write_ns > 0.0;
+    let rates = mix.run.rates();
+    let example = |(part, _, means): &(Part, bool, MeanLatencies)| {
+        let own = Rates::sum(part.tenants.select(&rates));
+        (forecast::inputs(&own, part.channels), [means.read_ns, means.write_ns])
     };
     known.iter().filter(is_both).map(example).collect()
 }
 
-/// The logarithm of a strategy's total over that of `Shared`.
-fn target(row: &Row, seen: &Seen, strategy: &Strategy) -> f64 {
-    let on_drive = seen.to_drive(strategy);
-    if !on_drive.is_distinct(&seen.writers) {
-        // Two parts of one kind are `Shared`; parts for other numbers of tenants are nothing.
+/// The logarithm of a strategy's total latency divided by that of `Shared`: what a ranker learns.
+fn log_ratio(mix: &LabelledMix, observed: &ObservedMix, strategy: &Strategy) -> f64 {
+    let on_drive = observed.to_drive(strategy);
+    if !on_drive.is_distinct(&observed.writers) {
+        // Two parts without two kinds are `Shared`; parts for another number of tenants are
+        // useless.
         return if matches!(on_drive, Strategy::Parts(_)) { WORST_RATIO.ln() } else { 0.0 };
     }
-    let shared = row.ratio(&Strategy::Shared).unwrap_or(1.0);
-    let own = row.ratio(&on_drive).unwrap_or(f64::INFINITY);
+    let shared = mix.ratio(&Strategy::Shared).unwrap_or(1.0);
+    let own = mix.ratio(&on_drive).unwrap_or(f64::INFINITY);
     (own / shared).min(WORST_RATIO).ln()
 }
 
-/// What a policy must be promised, and may risk: the thresholds with the least mean regret, what is slower than under
-/// `Shared` by more than [`crate::eval::HARMLESS`] counted [`HARM`] times. Every mix is judged by a network that has not
-/// learned from it: what a network has learned it never doubts.
+/// Chooses `abstain` and `risk`: the limits with the least mean regret, where a loss against
+/// `Shared` beyond [`crate::evaluation::HARMLESS`] counts [`HARM`] times. Each mix is judged by a
+/// network that has not learned from it, because a network never doubts what it has learned.
 fn abstention(
     labels: &Labels,
-    rows: &[&Row],
-    recipe: Recipe,
-    schedule: Schedule,
+    mixes: &[&LabelledMix],
+    recipe: TrainingRecipe,
+    schedule: TrainingSchedule,
 ) -> Result<(f64, f64), TrainError> {
     let (promises, risks): (&[f64], &[f64]) = match recipe.kind {
-        Kind::Classifier => (&[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], &[0.0]),
-        Kind::Ranker => (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2], &[0.0]),
-        Kind::Parts => (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03], &[0.02, 0.05, 0.1, 0.2, 0.5]),
+        NetworkKind::Classifier => (&[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], &[0.0]),
+        NetworkKind::Ranker => {
+            (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2], &[0.0])
+        }
+        NetworkKind::Parts => {
+            (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03], &[0.02, 0.05, 0.1, 0.2, 0.5])
+        }
     };
     let candidates: Vec<(f64, f64)> = promises
         .iter()
         .flat_map(|&abstain| risks.iter().map(move |&risk| (abstain, risk)))
         .collect();
-    let found = rows.len();
+    let found = mixes.len();
     let folds =
         selection::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
     let mut costs = vec![0.0; candidates.len()];
     for fold in folds {
-        let of = |part: &[usize]| part.iter().map(|&row| rows[row]).collect::<Vec<&Row>>();
+        let of = |part: &[usize]| part.iter().map(|&at| mixes[at]).collect::<Vec<&LabelledMix>>();
         let (known, unknown) = (of(&fold.train), of(&fold.test));
         let policy = fit(labels, &known, recipe, schedule)?.policy;
         for (cost, &(abstain, risk)) in costs.iter_mut().zip(&candidates) {

@@ -10,12 +10,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Tenants in the vector.
-pub const TENANTS: usize = 4;
+/// The most tenants of a mix: those that the vector has places for.
+pub const TENANTS_MAX: usize = 4;
 /// Number of intensity levels; they count from 0.
 pub const LEVELS: u8 = 20;
-/// Numbers in the vector.
-pub const LENGTH: usize = 1 + 2 * TENANTS;
+/// How many numbers the vector has.
+pub const FEATURES: usize = 1 + 2 * TENANTS_MAX;
 
 /// Which request rate each intensity level stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,19 +39,19 @@ pub struct MixFeatures {
     /// Intensity level, from 0 to [`LEVELS`] - 1.
     pub level: u8,
     /// Whether each tenant mostly reads; false for one that did nothing.
-    pub reads: [bool; TENANTS],
+    pub reads: [bool; TENANTS_MAX],
     /// Each tenant's share of all requests, 0 to 1.
-    pub shares: [f64; TENANTS],
+    pub shares: [f64; TENANTS_MAX],
 }
 
 impl MixFeatures {
     /// The vector in the paper's order: level, characteristics, shares.
-    pub fn vector(&self) -> [f32; LENGTH] {
-        let mut vector = [0.0; LENGTH];
+    pub fn vector(&self) -> [f32; FEATURES] {
+        let mut vector = [0.0; FEATURES];
         vector[0] = f32::from(self.level);
-        for tenant in 0..TENANTS {
+        for tenant in 0..TENANTS_MAX {
             vector[1 + tenant] = f32::from(u8::from(self.reads[tenant]));
-            vector[1 + TENANTS + tenant] = self.shares[tenant] as f32;
+            vector[1 + TENANTS_MAX + tenant] = self.shares[tenant] as f32;
         }
         vector
     }
@@ -69,7 +69,7 @@ mod tests {
         let (reads, shares) = ([true, false, true, false], [0.1, 0.2, 0.3, 0.4]);
         let features = MixFeatures { level, reads, shares };
         assert_eq!(features.vector(), [5.0, 1.0, 0.0, 1.0, 0.0, 0.1, 0.2, 0.3, 0.4]);
-        assert_eq!(MixFeatures::default().vector(), [0.0; LENGTH]);
+        assert_eq!(MixFeatures::default().vector(), [0.0; FEATURES]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use ssdtune_model::CheckedConfig;
 use ssdtune_model::document::{self, Document};
 use ssdtune_model::source::{Format, LoadError, Loaded};
 
@@ -49,6 +50,17 @@ impl Overrides {
 /// name a usage error.
 pub(crate) fn load(name: &str, overrides: &Overrides, context: &Context) -> Outcome<Loaded> {
     ssdtune_mqsim::load(name, &overrides.pairs(context)).map_err(failure)
+}
+
+/// Loads the drive, prints what its file makes of it, and checks it.
+pub(crate) fn load_checked(
+    name: &str,
+    overrides: &Overrides,
+    context: &Context,
+) -> Outcome<CheckedConfig> {
+    let loaded = load(name, overrides, context)?;
+    loaded.notes.iter().for_each(|note| context.note(format_args!("{name}: {note}")));
+    loaded.config.check().map_err(Failure::input)
 }
 
 /// What a library error means for the exit code.

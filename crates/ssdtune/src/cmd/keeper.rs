@@ -6,6 +6,7 @@ mod compare;
 mod eval;
 mod label;
 mod map;
+mod settings;
 mod shares;
 mod train;
 
@@ -13,12 +14,9 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
-use ssdtune_keeper::bench::BenchError;
-use ssdtune_keeper::eval::Score;
-use ssdtune_keeper::labels::{Labels, LabelsError};
-use ssdtune_keeper::policy::Policy;
+use ssdtune_keeper::{Labels, LabelsError, Score, SimulationError};
+use ssdtune_model::CheckedConfig;
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::path::Path;
 
 /// What to do with channel allocations.
@@ -34,7 +32,8 @@ pub(crate) enum Command {
     Map(map::Args),
     /// Measure every strategy of two tenants at nine write shares (Fig. 2).
     Shares(Box<shares::Args>),
-    /// Compare Shared, Isolated, SSDKeeper and the best strategy on a mix of workloads or traces (Fig. 5).
+    /// Compare Shared, Isolated, SSDKeeper and the best strategy on a mix of workloads or traces
+    /// (Fig. 5).
     Compare(Box<compare::Args>),
 }
 
@@ -55,7 +54,8 @@ impl Command {
 /// Which drive.
 #[derive(Debug, clap::Args)]
 struct DriveArgs {
-    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim ssdconfig.xml.
+    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim
+    /// ssdconfig.xml.
     #[arg(long, value_name = "DEVICE", default_value = "ssdkeeper")]
     device: String,
 
@@ -66,43 +66,16 @@ struct DriveArgs {
 impl DriveArgs {
     /// The drive, checked.
     fn load(&self, context: &Context) -> Outcome<CheckedConfig> {
-        let loaded = device::load(&self.device, &self.overrides, context)?;
-        loaded.notes.iter().for_each(|note| context.note(format_args!("{}: {note}", self.device)));
-        loaded.config.check().map_err(Failure::input)
+        device::load_checked(&self.device, &self.overrides, context)
     }
 
-    /// The drive with static allocation: strategies are compared by their channels alone, and hybrid allocation
-    /// comes on top.
+    /// The drive with static page allocation: strategies are compared by their channels alone, and
+    /// hybrid allocation comes on top.
     fn load_static(&self, context: &Context) -> Outcome<CheckedConfig> {
         let mut config = (*self.load(context)?).clone();
         config.mapping.allocation = Allocation::Static;
         config.check().map_err(Failure::input)
     }
-}
-
-fn read_policy(path: &Path) -> Outcome<Policy> {
-    Policy::read(path).map_err(Failure::input)
-}
-
-/// Says so if a network was trained for another drive than the one it is used on.
-pub(super) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: &Context) {
-    // Where data lie by chance makes no other drive: it may have been labelled by the seed that it was trained by.
-    let seeds = [config.run.seed, DeviceConfig::default().run.seed, policy.seed];
-    if !seeds.into_iter().any(|seed| digest_of(config, seed) == policy.device_digest) {
-        context.note(format_args!(
-            "the network was trained for the drive {} as it was then, not for {} as it is here: what it promises \
-             may not hold; `ssdtune keeper label` and `train` make one",
-            policy.device, config.name
-        ));
-    }
-}
-
-/// Digest of a drive as `keeper label` measures it.
-fn digest_of(config: &DeviceConfig, seed: u64) -> String {
-    let mut config = config.clone();
-    config.mapping.allocation = Allocation::Static;
-    config.run.seed = seed;
-    ssdtune_keeper::labels::digest_of(&config)
 }
 
 fn read_labels(path: &Path) -> Outcome<Labels> {
@@ -113,29 +86,16 @@ fn read_labels(path: &Path) -> Outcome<Labels> {
 fn labels_failure(error: LabelsError) -> Failure {
     match error {
         LabelsError::Other { .. } => Failure::usage(error),
-        LabelsError::Bench(error) => bench_failure(error),
+        LabelsError::Simulation(error) => simulation_failure(error),
         other => Failure::input(other),
     }
 }
 
-fn bench_failure(error: BenchError) -> Failure {
+fn simulation_failure(error: SimulationError) -> Failure {
     match error {
-        BenchError::Interrupted => Failure::Interrupted,
+        SimulationError::Interrupted => Failure::Interrupted,
         other => Failure::Work(other.into()),
     }
-}
-
-/// The program and the version of its simulator's results.
-fn simulator() -> String {
-    let (name, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    format!("{name} {version}, results {}", ssdtune_tune::memory::RESULTS_EPOCH)
-}
-
-/// The command line as it was given, without the path of the program.
-fn command_line() -> String {
-    let arguments = std::env::args_os().skip(1);
-    let words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
-    format!("ssdtune {}", words.join(" "))
 }
 
 /// A share as per cent.
@@ -143,7 +103,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// What a score is called in tables, and a column for each of it.
+/// Headings of the columns that [`score_cells`] fills.
 const SCORE_HEADINGS: [&str; 7] =
     ["accuracy", "within 1 %", "regret", "p99", "max", "over Shared by 2 %", "at most by"];
 

@@ -23,7 +23,7 @@ use serde::Serialize;
 use ssdtune_experiment::{
     AddressFit, Experiment, ExperimentError, Observer, Recorder, RecorderOptions, RunOptions,
 };
-use ssdtune_keeper::allocator::{AllocatorObserver, Decision};
+use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
 use ssdtune_predict::firmware::fit::FirmwareModel;
 use ssdtune_sim::{Ending, Report, Slowdown};

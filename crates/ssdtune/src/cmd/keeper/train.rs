@@ -1,15 +1,17 @@
 //! `keeper train`: networks from labels, and how they come to be (Table III, Fig. 4).
 
-use super::{SCORE_HEADINGS, command_line, read_labels, score_cells};
+use super::{SCORE_HEADINGS, read_labels, score_cells};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use crate::program::command_line;
 use crate::table;
 use anyhow::Context as _;
 use serde::Serialize;
-use ssdtune_keeper::eval::{Score, score};
-use ssdtune_keeper::labels::Row;
-use ssdtune_keeper::policy::Policy;
-use ssdtune_keeper::train::{RECIPES, Recipe, Schedule, TrainError, Trained, divide, train};
+use ssdtune_keeper::Score;
+use ssdtune_keeper::evaluation::{score, score_network};
+use ssdtune_keeper::train::{
+    RECIPES, TrainError, TrainedPolicy, TrainingRecipe, TrainingSchedule, divide, train,
+};
 use ssdtune_learn::mlp::Curves;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -20,17 +22,20 @@ pub(crate) struct Args {
     /// Labels of `keeper label`.
     labels: PathBuf,
 
-    /// How to train: a row of Table III (sgd, sgd-momentum, adam-relu, adam-logistic), `ranker` or `parts`, which
-    /// predict latencies of strategies or of their parts instead of the best strategy, or `all` to compare; the last one that is named is written.
+    /// How to train: a row of Table III (sgd, sgd-momentum, adam-relu, adam-logistic); `ranker` or
+    /// `parts`, which predict latencies of strategies or of their parts instead of the best
+    /// strategy; or `all` to compare them, of which the last one is written.
     #[arg(long, value_name = "NAME", default_value = "parts")]
     recipe: String,
 
-    /// Times that every mix is seen.
-    #[arg(long, value_name = "N", default_value_t = Schedule::default().epochs as u32, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// How many times every mix is seen.
+    #[arg(long, value_name = "N", default_value_t = TrainingSchedule::default().epochs as u32)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     epochs: u32,
 
-    /// Mixes, or with `parts` examples of parts, for each step.
-    #[arg(long, value_name = "N", default_value_t = Schedule::default().batch as u32, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Mixes in each step; with `parts`, examples of parts.
+    #[arg(long, value_name = "N", default_value_t = TrainingSchedule::default().batch as u32)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     batch: u32,
 
     /// File for the network.
@@ -56,7 +61,7 @@ struct Line {
 /// Trains, writes, prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let labels = read_labels(&args.labels)?;
-    let recipes: Vec<Recipe> = (RECIPES.iter().copied())
+    let recipes: Vec<TrainingRecipe> = (RECIPES.iter().copied())
         .filter(|recipe| args.recipe == "all" || args.recipe == recipe.name)
         .collect();
     if recipes.is_empty() {
@@ -65,40 +70,35 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         return Err(Failure::usage(anyhow::anyhow!("--recipe {given}: one of {legal}, all")));
     }
     let seed = context.seed().unwrap_or(0);
-    let schedule = Schedule { epochs: args.epochs as usize, batch: args.batch as usize, seed };
-    let [rows, test] = divide(&labels, seed).map_err(Failure::input)?;
+    let (epochs, batch) = (args.epochs as usize, args.batch as usize);
+    let schedule = TrainingSchedule { epochs, batch, seed };
+    let [mixes, test] = divide(&labels, seed).map_err(Failure::input)?;
     let mut lines = Vec::new();
     for recipe in recipes {
         let start = Instant::now();
-        let Trained { policy, curves, epoch } =
-            train(&labels, &rows, recipe, schedule, command_line()).map_err(failure)?;
+        let TrainedPolicy { policy, curves, epoch } =
+            train(&labels, &mixes, recipe, schedule, command_line()).map_err(failure)?;
         let seconds = start.elapsed().as_secs_f64();
         if let Some(path) = &args.out {
             let text = serde_json::to_string(&policy)? + "\n";
             std::fs::write(path, text)
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
-        let plain: Vec<&Row> = test.iter().copied().filter(|row| !row.mix.is_bursty()).collect();
-        let (abstain, risk, burst_max) = (f64::MIN, f64::MAX, f64::MAX);
-        let bold = Policy { abstain, risk, burst_max, ..policy.clone() };
-        let network = score(&bold, &plain);
-        let (score, mixes) = (score(&policy, &test), rows.len());
-        let loss = curves.train_loss.get(epoch).copied().unwrap_or(f64::NAN);
         lines.push(Line {
             recipe: recipe.name,
-            mixes,
+            mixes: mixes.len(),
             epoch,
             seconds,
-            loss,
-            network,
-            score,
+            loss: curves.train_loss.get(epoch).copied().unwrap_or(f64::NAN),
+            network: score_network(&policy, &test),
+            score: score(&policy, &test),
             curves,
         });
     }
     if context.json() {
         return context.document(&lines);
     }
-    context.line(format_args!("{} mixes to train, {} to test", rows.len(), test.len()))?;
+    context.line(format_args!("{} mixes to train, {} to test", mixes.len(), test.len()))?;
     context.line(table_of(&lines))
 }
 

@@ -1,9 +1,9 @@
 //! `--allocator`: who shares the channels out to the tenants while the drive runs.
 
+use crate::keeper::{milliseconds, read_policy};
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
-use ssdtune_keeper::allocator::Repeat;
-use ssdtune_keeper::policy::Policy;
+use ssdtune_keeper::{Policy, Repeat};
 use ssdtune_model::Nanos;
 use std::path::PathBuf;
 
@@ -35,12 +35,6 @@ pub(crate) struct Keeper {
     pub(crate) repeat: Repeat,
 }
 
-/// A period in milliseconds.
-pub(crate) fn milliseconds(text: &str) -> Result<Nanos, String> {
-    let ms = text.parse().ok().filter(|ms: &f64| (0.001..=1e9).contains(ms));
-    ms.map(|ms| Nanos((ms * 1e6) as u64)).ok_or_else(|| "write milliseconds, 0.001 to 1e9".into())
-}
-
 /// `keeper:MODEL`.
 #[derive(Clone, Debug)]
 struct AllocatorArg(PathBuf);
@@ -67,7 +61,7 @@ impl AllocatorArgs {
                 return Err(Failure::usage(anyhow!("--repeat {given}: a share from 0 to 1")));
             }
         };
-        let policy = Policy::read(path).map_err(Failure::input)?;
+        let policy = read_policy(path)?;
         let collect = self.collect_ms.unwrap_or(Nanos(policy.collect_ns));
         Ok(Some(Keeper { policy, collect, repeat }))
     }

@@ -2,9 +2,9 @@
 
 use super::Args;
 use super::allocator::Keeper;
-use crate::cmd::keeper::note_other_drive;
 use crate::context::Context;
 use crate::device::{self, Override};
+use crate::keeper::note_other_drive;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;

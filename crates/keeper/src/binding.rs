@@ -1,0 +1,33 @@
+//! From a strategy to what the drive is told: which channels each tenant may write to.
+
+use crate::strategy::Strategy;
+use ssdtune_experiment::Binding;
+use ssdtune_model::Geometry;
+use ssdtune_sim::{Places, SimError, Simulator};
+
+/// The places of each tenant under a strategy; `writers` says for each tenant whether it mostly
+/// writes.
+pub(crate) fn bindings(strategy: &Strategy, geometry: &Geometry, writers: &[bool]) -> Vec<Binding> {
+    let sets = strategy.channels(geometry.channels, writers).into_iter();
+    let binding = |(channels, &writer): (Vec<u32>, &bool)| Binding {
+        places: Places { channels, ..Places::all(geometry) },
+        writer,
+    };
+    sets.zip(writers).map(binding).collect()
+}
+
+/// Binds the tenants of a drive as a strategy says.
+///
+/// # Errors
+/// The drive does not have the strategy's channels.
+pub(crate) fn bind(
+    drive: &mut Simulator,
+    strategy: &Strategy,
+    writers: &[bool],
+) -> Result<(), SimError> {
+    let geometry = drive.config().geometry();
+    for (tenant, binding) in bindings(strategy, &geometry, writers).iter().enumerate() {
+        drive.bind(tenant, &binding.places, binding.writer)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Requests of several workloads as one mix: in order of time, at the speed asked for.
+
+use super::plans::total_pages;
+use crate::vector::{Intensity, LEVELS};
+use ssdtune_model::Nanos;
+use ssdtune_trace::{Request, TenantId};
+
+/// How workloads become a mix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MergeOptions {
+    /// Whether each tenant's speed is first changed so that all end together.
+    pub even: bool,
+    /// How many requests are kept: the first in order of time.
+    pub requests_max: usize,
+    /// The intensity level that the mix is to have in the mean, 1 to 20; `None` keeps its speed.
+    pub level: Option<u8>,
+    /// How intensity levels are measured.
+    pub intensity: Intensity,
+    /// Sectors of a flash page.
+    pub page_sectors: u32,
+}
+
+/// The requests have no speed that could be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the mix has no reads and writes over some time")]
+pub struct MergeError;
+
+/// Merges the requests of each tenant, given in order of time, into one mix that begins at time 0.
+///
+/// # Errors
+/// There are no reads and writes, or all requests come at one time.
+pub fn merge(
+    workloads: Vec<Vec<Request>>,
+    options: &MergeOptions,
+) -> Result<Vec<Request>, MergeError> {
+    let end = |requests: &[Request]| requests.last().map_or(0, |request| request.at.0);
+    let longest = workloads.iter().map(|requests| end(requests)).max().unwrap_or(0);
+    let mut mix: Vec<Request> = Vec::new();
+    for (tenant, requests) in workloads.into_iter().enumerate() {
+        let own = end(&requests).max(1);
+        let factor = if options.even { longest as f64 / own as f64 } else { 1.0 };
+        let tenant = TenantId(tenant as u16);
+        mix.extend(requests.into_iter().map(|request| Request {
+            tenant,
+            at: Nanos((request.at.0 as f64 * factor) as u64),
+            ..request
+        }));
+    }
+    mix.sort_by_key(|request| (request.at, request.tenant.0));
+    mix.truncate(options.requests_max);
+    let first = mix.first().map_or(0, |request| request.at.0);
+    let last = end(&mix);
+    let pages = total_pages(&mix, options.page_sectors);
+    if pages == 0 || last == first {
+        return Err(MergeError);
+    }
+    let factor = options.level.map_or(1.0, |level| {
+        let rate_max = options.intensity.requests_per_s_max;
+        let wanted = (f64::from(level) - 0.5) / f64::from(LEVELS) * rate_max;
+        pages as f64 * 1e9 / (last - first) as f64 / wanted
+    });
+    for request in &mut mix {
+        request.at = Nanos(((request.at.0 - first) as f64 * factor) as u64);
+    }
+    Ok(mix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdtune_model::Sectors;
+    use ssdtune_trace::Op;
+
+    /// Reads of one page of 8 sectors at these times, in milliseconds.
+    fn reads(at_ms: &[u64]) -> Vec<Request> {
+        let read = |&ms: &u64| Request {
+            at: Nanos::from_ms(ms),
+            lba: Sectors(8 * ms),
+            sectors: 8,
+            tenant: TenantId(9),
+            op: Op::Read,
+        };
+        at_ms.iter().map(read).collect()
+    }
+
+    const OPTIONS: MergeOptions = MergeOptions {
+        even: false,
+        requests_max: 100,
+        level: None,
+        intensity: Intensity { requests_per_s_max: 1_000.0 },
+        page_sectors: 8,
+    };
+
+    fn merged(options: &MergeOptions) -> Vec<(u64, u16)> {
+        let workloads = vec![reads(&[10, 20, 30]), reads(&[5, 15])];
+        let mix = merge(workloads, options).unwrap();
+        mix.iter().map(|request| (request.at.0 / 1_000, request.tenant.0)).collect()
+    }
+
+    #[test]
+    fn requests_are_in_order_of_time_at_the_speed_asked_for() {
+        let plain = [(0, 1), (5_000, 0), (10_000, 1), (15_000, 0), (25_000, 0)];
+        assert_eq!(merged(&OPTIONS), plain);
+        // The second workload ends at 30 ms too; the mix begins with its first request at 10 ms.
+        let even = MergeOptions { even: true, requests_max: 4, ..OPTIONS };
+        assert_eq!(merged(&even), [(0, 0), (0, 1), (10_000, 0), (20_000, 0)]);
+        // Five pages in 25 ms are 200 a second; level 10 of 1,000 a second is 475.
+        let level = MergeOptions { level: Some(10), ..OPTIONS };
+        assert_eq!(merged(&level).last(), Some(&(10_526, 0)));
+    }
+
+    #[test]
+    fn a_mix_without_duration_or_pages_has_no_speed() {
+        let at_once = vec![reads(&[7]), reads(&[7])];
+        assert_eq!(merge(at_once, &OPTIONS), Err(MergeError));
+        let trims = reads(&[1, 2]).into_iter().map(|read| Request { op: Op::Trim, ..read });
+        assert_eq!(merge(vec![trims.collect()], &OPTIONS), Err(MergeError));
+    }
+}

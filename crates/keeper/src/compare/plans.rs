@@ -1,0 +1,143 @@
+//! Which plans are compared on a mix, and what is told of each (Table V, Fig. 5).
+
+use super::{CompareError, Plan, PlanOutcome, PlanRunner};
+use crate::allocator::{AllocatorError, Decision, Repeat};
+use crate::features::pages_of;
+use crate::policy::Policy;
+use crate::simulation::MeanLatencies;
+use crate::strategy::Strategy;
+use rayon::prelude::*;
+use serde::Serialize;
+use ssdtune_model::Nanos;
+use ssdtune_sim::{Report, Slowdown};
+use ssdtune_trace::{Op, Request};
+
+/// How the allocator is compared with fixed strategies.
+#[derive(Clone, Copy, Debug)]
+pub struct CompareOptions<'a> {
+    /// The policy that the allocator asks.
+    pub policy: &'a Policy,
+    /// The period T.
+    pub collect: Nanos,
+    /// The hysteresis of an allocator that decides again after every period; `None` leaves that
+    /// plan out.
+    pub repeat: Option<f64>,
+}
+
+/// What the plans did to a mix.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The intensity level of the whole run, 0 to 19.
+    pub level: u8,
+    /// For each tenant, whether it mostly writes.
+    pub writers: Vec<bool>,
+    /// The plans: `Shared`, `Isolated`, the allocator's, and the best of all strategies.
+    pub lines: Vec<PlanLine>,
+    /// What the allocator that decides once decided.
+    pub decisions: Vec<Decision>,
+}
+
+/// What one plan did.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanLine {
+    /// Name of the plan.
+    pub plan: String,
+    /// The strategy in place at the end.
+    pub strategy: String,
+    /// Mean latencies over all tenants.
+    #[serde(flatten)]
+    pub means: MeanLatencies,
+    /// Mean read plus mean write latency, in nanoseconds.
+    pub total_ns: f64,
+    /// That total divided by the one under `Shared`.
+    pub over_shared: f64,
+    /// How much slower each tenant is than alone on the drive.
+    pub slowdown: Slowdown,
+}
+
+/// A plan with its name, and whether the drive has hybrid page allocation under it.
+type NamedPlan<'a> = (String, Plan<'a>, bool);
+
+impl PlanRunner<'_> {
+    /// Runs the allocator's plans and every fixed strategy.
+    ///
+    /// # Errors
+    /// The drive cannot be simulated, has no room, does not fit the policy, or the caller stopped
+    /// it.
+    pub fn compare(&self, options: CompareOptions) -> Result<Comparison, CompareError> {
+        let CompareOptions { policy, collect, repeat } = options;
+        let (trained, found) = (policy.channels, self.device.geometry().channels);
+        if trained != found {
+            return Err(AllocatorError::Channels { trained, found }.into());
+        }
+        let writers = self.writers();
+        let strategies: Vec<Strategy> = (Strategy::all(found, self.tenants).into_iter())
+            .filter(|strategy| strategy.is_distinct(&writers))
+            .collect();
+        let keeper = |repeat| Plan::Keeper { policy, collect, repeat };
+        let mut plans: Vec<NamedPlan> = vec![
+            ("SSDKeeper".to_owned(), keeper(Repeat::Once), false),
+            ("SSDKeeper + hybrid".to_owned(), keeper(Repeat::Once), true),
+        ];
+        if let Some(gain) = repeat {
+            let repeat = Repeat::Always { hysteresis: gain.max(0.0) };
+            plans.push(("SSDKeeper, repeated".to_owned(), keeper(repeat), false));
+        }
+        let fixed = plans.len();
+        plans.extend(strategies.iter().map(|strategy| {
+            (strategy.to_string(), Plan::Fixed { strategy, writers: &writers }, false)
+        }));
+        let alone = self.each_alone(&writers)?;
+        let outcomes: Vec<PlanOutcome> = (plans.par_iter())
+            .map(|(_, plan, hybrid)| self.run(*plan, *hybrid, None))
+            .collect::<Result<_, _>>()?;
+        // `Shared` is the first of all strategies.
+        let shared_ns = outcomes[fixed].means.total_ns();
+        let total_ns = |place: usize| outcomes[place].means.total_ns();
+        let line = |plan: &str, place: usize| {
+            let last = outcomes[place].decisions.last().map(|last| last.strategy.to_string());
+            PlanLine {
+                plan: plan.to_owned(),
+                strategy: last.unwrap_or_else(|| plans[place].0.clone()),
+                means: outcomes[place].means,
+                total_ns: total_ns(place),
+                over_shared: total_ns(place) / shared_ns,
+                slowdown: Slowdown::of(&outcomes[place].report, &alone),
+            }
+        };
+        let best = (fixed..plans.len())
+            .min_by(|&a, &b| total_ns(a).total_cmp(&total_ns(b)))
+            .unwrap_or(fixed);
+        let mut lines = vec![line("Shared", fixed)];
+        if let Some(isolated) = strategies.iter().position(|s| *s == Strategy::Isolated) {
+            lines.push(line("Isolated", fixed + isolated));
+        }
+        lines.extend((0..fixed).map(|place| line(&plans[place].0, place)));
+        lines.push(line(&format!("best of {}", strategies.len()), best));
+        let level = policy.intensity.level(self.page_rate());
+        let decisions = outcomes[0].decisions.clone();
+        Ok(Comparison { level, writers, lines, decisions })
+    }
+
+    /// The report of each tenant alone on the drive, with all channels.
+    fn each_alone(&self, writers: &[bool]) -> Result<Vec<Report>, CompareError> {
+        let alone = |tenant: usize| {
+            let plan = Plan::Fixed { strategy: &Strategy::Shared, writers };
+            self.run(plan, false, Some(tenant as u16)).map(|outcome| outcome.report)
+        };
+        (0..self.tenants).into_par_iter().map(alone).collect()
+    }
+
+    /// Flash pages a second that the requests ask for, from time 0 to the last request.
+    fn page_rate(&self) -> f64 {
+        let page_sectors = self.device.geometry().sectors_per_page();
+        let last = self.requests.last().map_or(1, |request| request.at.0.max(1));
+        total_pages(self.requests, page_sectors) as f64 * 1e9 / last as f64
+    }
+}
+
+/// Flash pages that the reads and writes among requests touch.
+pub(super) fn total_pages(requests: &[Request], page_sectors: u32) -> u64 {
+    let is_data = |request: &&Request| matches!(request.op, Op::Read | Op::Write);
+    requests.iter().filter(is_data).map(|request| pages_of(request, page_sectors)).sum()
+}

@@ -1,0 +1,210 @@
+//! How good a policy is on labelled mixes that it has not learned from.
+//!
+//! The paper counts how often the chosen strategy is the label. Where several strategies are
+//! equally good that says little. So beside it stand the share of mixes whose choice is within
+//! [`TIE`] of the best, and what a user pays: the *regret*, which is the total latency of the
+//! chosen strategy divided by that of the best one, less 1. For a strategy that was given up in
+//! its race the ratio is that at which it was given up.
+
+use crate::features::ObservedMix;
+use crate::labels::LabelledMix;
+use crate::mix::{Mix, MixTenant};
+use crate::policy::Policy;
+use crate::strategy::Strategy;
+use crate::vector::LEVELS;
+use serde::Serialize;
+use ssdtune_model::Nanos;
+use std::hint::black_box;
+use std::time::Instant;
+
+/// A regret up to this counts as good as the best.
+pub const TIE: f64 = 0.01;
+
+/// A choice may be worse than leaving everything shared by this part, and still counts as harmless.
+pub const HARMLESS: f64 = 0.02;
+
+/// How good the choices for some mixes are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// How many mixes were judged.
+    pub mixes: usize,
+    /// The share of mixes whose choice is the label, 0 to 1.
+    pub accuracy: f64,
+    /// The share of mixes whose regret is at most [`TIE`], 0 to 1.
+    pub tie_accuracy: f64,
+    /// Mean regret.
+    pub regret_mean: f64,
+    /// The regret that 99 % of the mixes do not exceed.
+    pub regret_p99: f64,
+    /// The largest regret.
+    pub regret_max: f64,
+    /// Mean regret of leaving everything shared.
+    pub shared_regret_mean: f64,
+    /// The most by which a choice is worse than leaving everything shared, as a part of that.
+    pub above_shared_max: f64,
+    /// The share of mixes whose choice is worse than leaving everything shared by more than
+    /// [`HARMLESS`], 0 to 1.
+    pub above_shared_share: f64,
+    /// By how much choices are worse than that, in the mean over all mixes.
+    pub harm_mean: f64,
+    /// The share of mixes for which everything is left shared, 0 to 1.
+    pub shared_share: f64,
+}
+
+/// Judges the choices of a policy.
+pub fn score(policy: &Policy, mixes: &[&LabelledMix]) -> Score {
+    let mut memory = policy.memory();
+    let choose = |mix: &&LabelledMix| {
+        let observed = ObservedMix::new(&mix.seen, policy.intensity);
+        policy.choose(&observed, &mut memory).strategy
+    };
+    let chosen: Vec<Strategy> = mixes.iter().map(choose).collect();
+    score_choices(mixes, &chosen)
+}
+
+/// Judges a network alone, as the paper does: on plain mixes, and never abstaining.
+pub fn score_network(policy: &Policy, mixes: &[&LabelledMix]) -> Score {
+    let (abstain, risk, burst_max) = (f64::MIN, f64::MAX, f64::MAX);
+    let bold = Policy { abstain, risk, burst_max, ..policy.clone() };
+    let is_plain = |mix: &&LabelledMix| !mix.mix.is_bursty();
+    let plain: Vec<&LabelledMix> = mixes.iter().copied().filter(is_plain).collect();
+    score(&bold, &plain)
+}
+
+/// Judges one choice for each mix.
+pub fn score_choices(mixes: &[&LabelledMix], chosen: &[Strategy]) -> Score {
+    let count = mixes.len().max(1) as f64;
+    let ratio =
+        |mix: &LabelledMix, strategy: &Strategy| mix.ratio(strategy).unwrap_or(f64::INFINITY);
+    let pairs = || mixes.iter().zip(chosen);
+    let share = |hits: usize| hits as f64 / count;
+    let mut regrets: Vec<f64> = pairs().map(|(mix, strategy)| ratio(mix, strategy) - 1.0).collect();
+    let shared: Vec<f64> = mixes.iter().map(|mix| ratio(mix, &Strategy::Shared)).collect();
+    let above: Vec<f64> =
+        regrets.iter().zip(&shared).map(|(own, shared)| (1.0 + own) / shared - 1.0).collect();
+    let score = Score {
+        mixes: mixes.len(),
+        accuracy: share(pairs().filter(|(mix, s)| mix.best().strategy == **s).count()),
+        tie_accuracy: share(regrets.iter().filter(|regret| **regret <= TIE).count()),
+        regret_mean: regrets.iter().sum::<f64>() / count,
+        regret_p99: 0.0,
+        regret_max: regrets.iter().copied().fold(0.0, f64::max),
+        shared_regret_mean: shared.iter().sum::<f64>() / count - 1.0,
+        above_shared_max: above.iter().copied().fold(0.0, f64::max),
+        above_shared_share: share(above.iter().filter(|above| **above > HARMLESS).count()),
+        harm_mean: above.iter().map(|above| (above - HARMLESS).max(0.0)).sum::<f64>() / count,
+        shared_share: share(chosen.iter().filter(|s| **s == Strategy::Shared).count()),
+    };
+    regrets.sort_by(f64::total_cmp);
+    // The 99th percentile by the nearest rank.
+    let rank = ((0.99 * count).ceil() as usize).clamp(1, regrets.len().max(1)) - 1;
+    Score { regret_p99: regrets.get(rank).copied().unwrap_or(0.0), ..score }
+}
+
+/// A policy beside the two simplest rules, on the same mixes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// The policy.
+    pub model: Score,
+    /// The policy on the plain mixes alone; `None` if all mixes are of one kind.
+    pub plain: Option<Score>,
+    /// The policy on the mixes that come in bursts; `None` if all mixes are of one kind.
+    pub bursty: Option<Score>,
+    /// Leaving all channels shared.
+    pub shared: Score,
+    /// Giving each tenant an equal part.
+    pub isolated: Score,
+}
+
+/// Judges a policy and compares it with `Shared` and `Isolated`.
+pub fn evaluate(policy: &Policy, mixes: &[&LabelledMix]) -> Evaluation {
+    let fixed = |strategy: Strategy| score_choices(mixes, &vec![strategy; mixes.len()]);
+    let of_kind = |is_bursty: bool| {
+        let is_so = |mix: &&LabelledMix| mix.mix.is_bursty() == is_bursty;
+        let some: Vec<&LabelledMix> = mixes.iter().copied().filter(is_so).collect();
+        (!some.is_empty() && some.len() < mixes.len()).then(|| score(policy, &some))
+    };
+    Evaluation {
+        model: score(policy, mixes),
+        plain: of_kind(false),
+        bursty: of_kind(true),
+        shared: fixed(Strategy::Shared),
+        isolated: fixed(Strategy::Isolated),
+    }
+}
+
+/// What the decisions of a policy cost (section IV-D).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DecisionCost {
+    /// Weights and biases of the network.
+    pub parameters: usize,
+    /// Bytes of these in single precision.
+    pub bytes: usize,
+    /// Bytes as the paper counts them, 16 for each neuron.
+    pub paper_bytes: usize,
+    /// Multiplications of one prediction of the network.
+    pub multiplications: usize,
+    /// Time of a decision on this machine, in nanoseconds.
+    pub predict_ns: f64,
+}
+
+/// Measures what decisions about these mixes cost, in about 20,000 rounds of 16 decisions.
+pub fn decision_cost(policy: &Policy, mixes: &[&LabelledMix]) -> DecisionCost {
+    let observe = |mix: &&LabelledMix| ObservedMix::new(&mix.seen, policy.intensity);
+    let observed: Vec<ObservedMix> = mixes.iter().map(observe).collect();
+    let mut memory = policy.memory();
+    let mut fastest = f64::INFINITY;
+    // The least of many short rounds: others use the machine too.
+    for round in (0..2000).flat_map(|_| observed.chunks(16)).take(20_000) {
+        let start = Instant::now();
+        for one in round {
+            black_box(policy.choose(black_box(one), &mut memory));
+        }
+        fastest = fastest.min(start.elapsed().as_nanos() as f64 / round.len() as f64);
+    }
+    DecisionCost {
+        parameters: policy.network.parameters(),
+        bytes: policy.bytes(),
+        paper_bytes: policy.paper_bytes(),
+        multiplications: policy.multiplications(),
+        predict_ns: fastest,
+    }
+}
+
+/// The strategy that a policy chooses at one point of the feature space.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MapPoint {
+    /// The intensity level, 0 to 19.
+    pub level: u8,
+    /// The writers' share of the flash pages asked for, 0 to 1.
+    pub write_share: f64,
+    /// The strategy.
+    pub strategy: Strategy,
+}
+
+/// What a policy chooses for half writers and half readers at every intensity level, with write
+/// shares of 90 % down to 10 % (Fig. 6). Writers have equal shares, and so have readers. Share by
+/// share, the levels in their order.
+pub fn choice_map(policy: &Policy, tenants: usize) -> Vec<MapPoint> {
+    let writers = tenants / 2;
+    let readers = tenants - writers;
+    let collect = Nanos(policy.collect_ns);
+    let rate_max = policy.intensity.requests_per_s_max;
+    let mut memory = policy.memory();
+    let mut points = Vec::new();
+    for tenth in (1..=9).rev() {
+        let write_share = f64::from(tenth) / 10.0;
+        let group = |writes: bool, share: f64, count: usize| {
+            vec![MixTenant::plain(writes, share / count as f64); count]
+        };
+        let tenants =
+            [group(true, write_share, writers), group(false, 1.0 - write_share, readers)].concat();
+        for level in 1..=LEVELS {
+            let mix = Mix { level, tenants: tenants.clone() };
+            let observed = ObservedMix::of_mix(&mix, rate_max, collect);
+            let strategy = policy.choose(&observed, &mut memory).strategy;
+            points.push(MapPoint { level: level - 1, write_share, strategy });
+        }
+    }
+    points
+}

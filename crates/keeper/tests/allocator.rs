@@ -1,0 +1,96 @@
+//! The allocator at work: it decides at T, obeys its policy and follows a change of phase.
+
+use crate::scenes::{config, fast, policy, settings};
+use ssdtune_experiment::{Blank, Nothing, Preparation};
+use ssdtune_keeper::{
+    Allocator, AllocatorError, DataPlacement, Mix, MixSimulator, MixTenant, Plan, PlanRunner,
+    Policy, Repeat, Strategy,
+};
+use ssdtune_model::config::Allocation;
+use ssdtune_model::{CheckedConfig, Nanos, presets};
+use ssdtune_sim::{Observe, Tenant};
+use ssdtune_trace::Request;
+use std::sync::atomic::AtomicBool;
+
+#[test]
+fn the_allocator_decides_at_t_and_obeys_its_policy() {
+    let (config, stop) = (config(Allocation::Hybrid), AtomicBool::new(false));
+    let simulator = MixSimulator::new(&config, settings(), &stop);
+    let tenants = [(true, 0.4), (false, 0.3), (false, 0.2), (true, 0.1)]
+        .map(|(writes, share)| MixTenant::plain(writes, share));
+    let mix = Mix { level: 10, tenants: tenants.into() };
+    let requests: Vec<Request> = mix.requests(simulator.request_options(0)).collect();
+    let plans =
+        PlanRunner::new(&config, DataPlacement::FirstTouch, 4, &requests, &stop).expect("legal");
+    assert_eq!(plans.writers(), mix.writers());
+    let policy = policy("4:1:2:1");
+    let collect = Nanos::from_ms(20);
+    let plan = |repeat| Plan::Keeper { policy: &policy, collect, repeat };
+    let once = plans.run(plan(Repeat::Once), true, None).expect("a run");
+    let [decision] = &once.decisions[..] else { panic!("{:?}", once.decisions) };
+    assert_eq!(decision.at_ns, collect.0);
+    assert_eq!(decision.reads, [false, true, true, false]);
+    // Ordered are the writers 0 and 3, then the readers 1 and 2.
+    assert_eq!(decision.strategy.to_string(), "4:2:1:1");
+    let again = plans.run(plan(Repeat::Always { hysteresis: 0.1 }), true, None).expect("a run");
+    assert!(again.decisions.len() > 3, "{:?}", again.decisions);
+    assert!(again.decisions.iter().all(|d| d.strategy.to_string() == "4:2:1:1"));
+    assert_eq!(again.means, once.means, "nothing changed, so nothing was switched");
+    // Nor does one divide channels that bursts want, if it has learned of none.
+    let calm = Policy { burst_max: -20.0, ..policy.clone() };
+    let plan_calm = Plan::Keeper { policy: &calm, collect, repeat: Repeat::Once };
+    let calm = plans.run(plan_calm, true, None).expect("a run");
+    assert_eq!(calm.decisions[0].strategy, Strategy::Shared);
+    // A policy that wants nothing leaves the run as it is under static allocation.
+    let idle = self::policy("nothing");
+    let plan = Plan::Keeper { policy: &idle, collect, repeat: Repeat::Once };
+    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &[false; 4] };
+    let [idle, shared] = [plan, shared].map(|plan| plans.run(plan, false, None).expect("a run"));
+    assert_eq!(idle.means, shared.means);
+}
+
+#[test]
+fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
+    let ((config, settings), stop) = (fast(Allocation::Static), AtomicBool::new(false));
+    let simulator = MixSimulator::new(&config, settings, &stop);
+    // The tenants change roles in the middle.
+    let half = |first: bool| {
+        let tenants = [first, !first].map(|writes| MixTenant::plain(writes, 0.5));
+        let mix = Mix { level: 10, tenants: tenants.into() };
+        mix.requests(simulator.request_options(0)).collect::<Vec<_>>()
+    };
+    let mut requests = half(true);
+    let middle = requests[requests.len() - 1].at;
+    requests.extend(half(false).into_iter().map(|r| Request { at: r.at + middle, ..r }));
+    let mut policy = policy("5:3");
+    policy.intensity.requests_per_s_max = settings.rate_max_pages;
+    let plans =
+        PlanRunner::new(&config, DataPlacement::FirstTouch, 2, &requests, &stop).expect("legal");
+    let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
+    let always = plans.run(plan(Repeat::Always { hysteresis: 0.01 }), false, None).expect("a run");
+    let once = plans.run(plan(Repeat::Once), false, None).expect("a run");
+    assert_eq!(once.decisions.len(), 1);
+    let kinds: Vec<&[bool]> = always.decisions.iter().map(|d| &d.reads[..]).collect();
+    assert_eq!((kinds[0], kinds[kinds.len() - 1]), (&[false, true][..], &[true, false][..]));
+    assert!(always.means.total_ns() < once.means.total_ns(), "{:?} {:?}", always.means, once.means);
+}
+
+#[test]
+fn a_policy_for_other_drives_is_refused() {
+    let policy = policy("Shared");
+    let new = |config: &CheckedConfig, tenants: usize| {
+        let tenants = vec![Tenant::sole(config); tenants];
+        let blank = Blank::new(config, &tenants, Observe::default());
+        let stop = AtomicBool::new(false);
+        let drive = blank.prepare(&Preparation::default(), &Nothing, &stop).expect("a drive");
+        Allocator::new(&policy, Nanos::from_ms(1), Repeat::Once, &drive).map(|_| ())
+    };
+    let fits = config(Allocation::Hybrid);
+    let mut other = presets::load("ssdkeeper").expect("a preset");
+    (other.bus.channels, other.flash.blocks_per_plane) = (4, 128);
+    let other = other.check().expect("legal");
+    assert!(new(&fits, 4).is_ok() && new(&fits, 2).is_ok());
+    assert!(matches!(new(&fits, 1), Err(AllocatorError::Tenants { found: 1 })));
+    assert!(matches!(new(&fits, 5), Err(AllocatorError::Tenants { found: 5 })));
+    assert!(matches!(new(&other, 4), Err(AllocatorError::Channels { trained: 8, found: 4 })));
+}

@@ -1,0 +1,7 @@
+//! Tests of SSDKeeper from outside: one binary, a file for each thing that holds.
+
+mod allocator;
+mod labels;
+mod policies;
+mod scenes;
+mod shipped;

@@ -1,0 +1,116 @@
+//! The network that is shipped in `configs/keeper/ssdkeeper.json`: it is read, decides as it did
+//! when it was recorded, and its decisions make sense in a simulation.
+
+use crate::scenes::read;
+use ssdtune_keeper::evaluation::choice_map;
+use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES};
+use ssdtune_keeper::policy::NetworkKind;
+use ssdtune_keeper::{
+    MeanLatencies, Mix, MixSimulator, MixTenant, Policy, SimulationSettings, Strategy,
+};
+use ssdtune_model::config::Allocation;
+use ssdtune_model::presets;
+use ssdtune_trace::Request;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/keeper/ssdkeeper.json")
+}
+
+fn shipped() -> Policy {
+    Policy::read(&path()).expect("the shipped network")
+}
+
+#[test]
+fn it_is_for_the_preset_of_its_name() {
+    let policy = shipped();
+    assert_eq!((policy.kind, policy.channels), (NetworkKind::Parts, 8));
+    assert_eq!(policy.strategies, Strategy::all(8, 4));
+    let mut device = presets::load(&policy.device).expect("a preset");
+    assert!(policy.is_for(&device));
+    device.mapping.allocation = Allocation::Hybrid;
+    assert!(policy.is_for(&device), "hybrid allocation comes on top");
+    device.bus.rate_mts += 1;
+    assert!(!policy.is_for(&device));
+}
+
+/// Tenants, intensity level from 0, the writers' share in tenths, and what was chosen.
+const RECORDED: [(usize, u8, u32, &str); 12] = [
+    (4, 0, 5, "Shared"),
+    (4, 10, 4, "3:5"),
+    (4, 7, 3, "3:5"),
+    (4, 12, 2, "2:6"),
+    (4, 16, 1, "1:7"),
+    (4, 19, 9, "Shared"),
+    (2, 0, 5, "Shared"),
+    (2, 3, 6, "Isolated"),
+    (2, 18, 5, "Isolated"),
+    (2, 9, 3, "3:5"),
+    (2, 15, 2, "2:6"),
+    (2, 19, 1, "1:7"),
+];
+
+#[test]
+fn it_decides_as_it_was_recorded() {
+    let policy = shipped();
+    for (tenants, level, tenths, expected) in RECORDED {
+        let share = f64::from(tenths) / 10.0;
+        let map = choice_map(&policy, tenants);
+        let point = map.iter().find(|point| point.level == level && point.write_share == share);
+        let found = point.expect("every level and share").strategy.to_string();
+        assert_eq!(found, expected, "{tenants} tenants, level {level}, {tenths}0 % writes");
+    }
+}
+
+/// Wherever a recorded decision divides the channels, readers and writers wait less in a simulation
+/// than on shared channels.
+#[test]
+fn what_it_divides_is_faster_than_shared() {
+    let policy = shipped();
+    let mut device = presets::load(&policy.device).unwrap();
+    device.mapping.allocation = Allocation::Static;
+    let device = device.check().unwrap();
+    let settings = SimulationSettings {
+        rate_max_pages: policy.intensity.requests_per_s_max,
+        requests: 10_000,
+        working_set_pages: 16_384,
+        minority: MINORITY,
+        request_pages: REQUEST_PAGES,
+        bursty: 0.0,
+        collect_ns: policy.collect_ns,
+        seed: 3,
+        eliminate: false,
+    };
+    let stop = AtomicBool::new(false);
+    let simulator = MixSimulator::new(&device, settings, &stop);
+    for (tenants, level, tenths, chosen) in RECORDED.into_iter().filter(|one| one.3 != "Shared") {
+        let of_kind = |writes: bool, tenths: u32| {
+            let share = f64::from(tenths) / 10.0 / (tenants / 2) as f64;
+            vec![MixTenant::plain(writes, share); tenants / 2]
+        };
+        let tenants = [of_kind(true, tenths), of_kind(false, 10 - tenths)].concat();
+        let mix = Mix { level: level + 1, tenants };
+        let requests: Vec<Request> = mix.requests(simulator.request_options(0)).collect();
+        let run = |name: &str| -> MeanLatencies {
+            simulator.run(&name.parse().unwrap(), &mix.writers(), &requests).unwrap()
+        };
+        let (divided, shared) = (run(chosen).total_ns(), run("Shared").total_ns());
+        assert!(divided < shared, "{mix:?}: {chosen} takes {divided} ns, Shared {shared} ns");
+    }
+}
+
+#[test]
+fn a_network_with_a_field_missing_is_refused_with_what_to_do() {
+    let text = std::fs::read_to_string(path()).unwrap();
+    let whole: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+    assert!(whole.len() >= 14);
+    for field in whole.keys() {
+        let mut part = whole.clone();
+        part.remove(field);
+        let error = read(&serde_json::to_string(&part).unwrap()).unwrap_err();
+        assert!(error.contains(&format!("missing field `{field}`")), "{error}");
+        assert!(error.ends_with("; `ssdtune keeper train` writes one"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
