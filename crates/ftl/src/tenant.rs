@@ -6,8 +6,8 @@
 
 use crate::error::FtlError;
 use serde::{Deserialize, Serialize};
+use ssdtune_model::PlaneAddr;
 use ssdtune_model::config::PlaneOrder;
-use ssdtune_model::geometry::PlaneAddr;
 use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, PlaneId};
 
 /// The part of the drive that a tenant may use: every plane whose channel, chip, die and plane id

@@ -10,14 +10,15 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident($repr:ty)) => {
         $(#[$doc])*
         #[derive(
-            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash,
+            Serialize, Deserialize,
         )]
         #[serde(transparent)]
         #[repr(transparent)]
         pub struct $name(pub $repr);
 
         impl $name {
-            /// As an index into a table.
+            /// The number as an index into a table.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -27,60 +28,60 @@ macro_rules! id {
 }
 
 id!(
-    /// A logical page: the host address divided by the page size.
+    /// The number of a logical page: the host address divided by the page size.
     Lpn(u64)
 );
 id!(
-    /// A physical page, numbered over the whole drive.
+    /// The number of a physical page in the whole drive.
     Ppn(u64)
 );
 id!(
-    /// A channel of the drive.
+    /// The number of a channel in the drive.
     ChannelId(u32)
 );
 id!(
-    /// A chip on its channel.
+    /// The number of a chip on its channel.
     ChipId(u32)
 );
 id!(
-    /// A die in its chip.
+    /// The number of a die in its chip.
     DieId(u32)
 );
 id!(
-    /// A plane, numbered over the whole drive (channel-major, as the packing order).
+    /// The number of a plane in the whole drive. Planes of one channel have neighbouring numbers.
     PlaneId(u32)
 );
 id!(
-    /// A block in its plane.
+    /// The number of a block in its plane.
     BlockId(u32)
 );
 id!(
-    /// A page in its block.
+    /// The number of a page in its block.
     PageId(u32)
 );
 
-/// One erase block.
+/// The address of an erase block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockAddr {
-    /// The plane it belongs to.
+    /// The plane that the block lies in.
     pub plane: PlaneId,
-    /// Its number in that plane.
+    /// The number of the block in that plane.
     pub block: BlockId,
 }
 
-/// One physical page, unpacked.
+/// The address of a physical page. [`Ppn`] is the same page as one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageAddr {
-    /// The plane it belongs to.
+    /// The plane that the page lies in.
     pub plane: PlaneId,
-    /// The block in that plane.
+    /// The number of the block in that plane.
     pub block: BlockId,
-    /// The page in that block.
+    /// The number of the page in that block.
     pub page: PageId,
 }
 
 impl PageAddr {
-    /// The block this page lies in.
+    /// The address of the block that the page lies in.
     pub const fn block_addr(self) -> BlockAddr {
         BlockAddr { plane: self.plane, block: self.block }
     }

@@ -15,90 +15,91 @@ mod flash;
 mod ftl;
 mod host;
 mod markdown;
-mod value;
 
+pub use crate::value::{Candidates, Field, Kind, Legal, Unit, Value};
 pub use markdown::markdown;
-pub use value::{Candidates, Field, Kind, Legal, Unit, Value};
 
 use crate::config::DeviceConfig;
 use crate::fault::{Fault, Faults, Problem};
 use crate::nearest::closest_name;
 
-/// Where MQSim's XML holds a parameter.
+/// The element of MQSim's XML that holds a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// `Host_Parameter_Set`.
     Host,
     /// `Device_Parameter_Set`.
     Device,
-    /// `Flash_Parameter_Set`, inside the device's.
+    /// `Flash_Parameter_Set`, inside `Device_Parameter_Set`.
     Flash,
 }
 
-/// A parameter in MQSim's XML.
+/// How MQSim's XML writes a parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Mqsim {
-    /// The element that holds it.
+    /// The element that holds the tag.
     pub group: Group,
-    /// The tags that are written; more than one where published versions disagree on the spelling.
+    /// The tags that are written: more than one if published versions disagree on the spelling.
     pub tags: &'static [&'static str],
-    /// Further spellings found in the wild, read but not written.
+    /// Further spellings in files of users. They are read but not written.
     pub also: &'static [&'static str],
-    /// What MQSim takes when the tag is absent, where that is not ssdtune's default.
+    /// What MQSim takes if the tag is absent; `None` if that is ssdtune's default.
     pub absent: Option<Value>,
 }
 
 /// Whether a setting can change a result.
 #[derive(Clone, Copy)]
 pub enum Effect {
-    /// It can.
+    /// It can change a result.
     Yes,
-    /// It cannot, for this reason.
+    /// It cannot change a result, for this reason.
     Never(&'static str),
-    /// It cannot when the function gives a reason.
+    /// It cannot change a result in a configuration for which the function gives a reason.
     Unless(fn(&DeviceConfig) -> Option<&'static str>),
 }
 
-/// One row.
+/// A parameter: one row of the catalogue.
 #[derive(Clone, Copy)]
 pub struct Parameter {
-    /// Its path in the TOML file, unit last.
+    /// Its path in a TOML file, as in `gc.threshold`. The unit comes last in the name.
     pub key: &'static str,
-    /// One sentence on what it does.
+    /// What it does, in one sentence.
     pub meaning: &'static str,
     /// How a search may vary it.
     pub kind: Kind,
-    /// What its number counts.
+    /// The unit of its value.
     pub unit: Unit,
     /// Every value it may take.
     pub legal: Legal,
-    /// What drives on the market have.
+    /// The values that drives on the market have.
     pub commodity: Candidates,
-    /// What a what-if search may try besides.
+    /// The values that a what-if search may try.
     pub what_if: Candidates,
-    /// Whether it can have an effect.
+    /// Whether it can change a result.
     pub effect: Effect,
-    /// Its place in MQSim's XML, if it has one.
+    /// How MQSim's XML writes it; `None` if it does not.
     pub mqsim: Option<Mqsim>,
-    /// The drive without it is the drive with its default, so a canonical text leaves the default
-    /// out: adding the row has left every earlier text as it was.
+    /// Whether the row was added after results had been stored. The canonical text of a
+    /// configuration leaves such a row out while it has its default, so that earlier keys stay what
+    /// they were.
     pub is_later: bool,
     get: fn(&DeviceConfig) -> Value,
     set: fn(&mut DeviceConfig, Value) -> bool,
 }
 
-/// The rows of one part of the drive: one table of the TOML file.
+/// The parameters of one part of the drive: one table of a TOML file.
 #[derive(Clone, Copy)]
 pub struct Section {
-    /// Its name.
+    /// The name of the table.
     pub name: &'static str,
-    /// What it describes.
+    /// What it describes. Files that are written hold it, and stored digests are made of them: it
+    /// may not change.
     pub title: &'static str,
-    /// Its rows.
+    /// The parameters, in the order in which files list them.
     pub rows: &'static [Parameter],
 }
 
-/// All sections, in the order files list them.
+/// All sections, in the order in which files list them.
 pub const SECTIONS: &[Section] = &[
     host::RUN,
     host::HOST,
@@ -115,20 +116,20 @@ pub const SECTIONS: &[Section] = &[
     compat::COMPAT,
 ];
 
-/// All parameters, in the order files list them.
+/// All parameters, in the order in which files list them.
 pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
     SECTIONS.iter().flat_map(|section| section.rows)
 }
 
-/// The parameter of that key, or of that MQSim tag.
+/// The parameter with this key or MQSim tag.
 pub fn find(key: &str) -> Option<&'static Parameter> {
     parameters()
         .find(|row| row.key == key)
         .or_else(|| parameters().find(|row| row.aliases().any(|alias| alias == key)))
 }
 
-/// The key that resembles `key` most, if any resembles it at all. A bare last part ("page_bytes")
-/// names the key that ends in it.
+/// The key or MQSim tag that `key` was probably meant to be. The last part of a key alone
+/// (`page_bytes`) stands for the whole key.
 pub fn nearest(key: &str) -> Option<&'static str> {
     let last = parameters().find(|row| row.key.rsplit('.').next() == Some(key));
     let names = || parameters().flat_map(|row| std::iter::once(row.key).chain(row.aliases()));
@@ -139,7 +140,7 @@ pub fn nearest(key: &str) -> Option<&'static str> {
 /// or an MQSim tag; sizes and times may carry a suffix (`256MiB`, `75us`).
 ///
 /// # Errors
-/// The one fault: the key, the value, what is legal and the nearest legal name. Nothing is changed.
+/// The key or the value is wrong; the fault says what is legal. Nothing is changed.
 pub fn set(config: &mut DeviceConfig, key: &str, text: &str) -> Result<(), Faults> {
     let wrong = |problem| Faults::from(Fault::new(key, problem).with_value(text));
     let Some(row) = find(key) else {
@@ -149,15 +150,15 @@ pub fn set(config: &mut DeviceConfig, key: &str, text: &str) -> Result<(), Fault
 }
 
 impl Parameter {
-    /// The value in `config`.
+    /// The parameter's value in `config`.
     pub fn get(&self, config: &DeviceConfig) -> Value {
         (self.get)(config)
     }
 
-    /// Sets the value in `config`, if it is legal.
+    /// Sets the parameter in `config`.
     ///
     /// # Errors
-    /// What is wrong with the value; `config` is unchanged then.
+    /// The value is illegal; `config` is unchanged.
     pub fn set(&self, config: &mut DeviceConfig, value: Value) -> Result<(), Problem> {
         match self.legal.allows(value) && (self.set)(config, value) {
             true => Ok(()),
@@ -168,12 +169,12 @@ impl Parameter {
     /// Reads a value from text.
     ///
     /// # Errors
-    /// The text is no value of this parameter's type.
+    /// The text is not a value of the parameter's type.
     pub fn parse(&self, text: &str) -> Result<Value, Problem> {
         self.legal.parse(text, self.unit).ok_or_else(|| self.illegal(text))
     }
 
-    /// The complaint that `text` is no legal value of this parameter.
+    /// The problem that `text` is not a legal value of this parameter.
     pub fn illegal(&self, text: &str) -> Problem {
         let nearest = closest_name(text, self.legal.names()).map(str::to_owned);
         let unit = self.unit.sign();
@@ -184,18 +185,18 @@ impl Parameter {
         Problem::Illegal { expected: self.legal.type_name(), legal, nearest }
     }
 
-    /// The value in the default drive.
+    /// The parameter's value in the default drive.
     pub fn default_value(&self) -> Value {
         self.get(&DeviceConfig::default())
     }
 
-    /// Names it goes by elsewhere: the spellings of MQSim's tag.
+    /// The parameter's tags in MQSim's XML, in every spelling.
     pub fn aliases(&self) -> impl Iterator<Item = &'static str> {
         let (tags, also) = self.mqsim.map_or((&[][..], &[][..]), |mqsim| (mqsim.tags, mqsim.also));
         tags.iter().chain(also).copied()
     }
 
-    /// Why the setting has no effect in `config`; `None` where it has one.
+    /// Why the parameter has no effect in `config`; `None` if it has one.
     pub fn inert(&self, config: &DeviceConfig) -> Option<&'static str> {
         match self.effect {
             Effect::Yes => None,
@@ -204,18 +205,18 @@ impl Parameter {
         }
     }
 
-    /// Whether there is only one legal value, so that files need not state it.
+    /// Whether there is only one legal value. Files leave such a parameter out.
     pub fn is_constant(&self) -> bool {
         matches!(self.legal, Legal::Names([_]))
     }
 
-    /// The table it stands in and its name there.
+    /// The table of a TOML file that holds the parameter, and its name there.
     pub fn path(&self) -> (&'static str, &'static str) {
         self.key.split_once('.').unwrap_or(("", self.key))
     }
 }
 
-/// Rows are written as chains: `row(key, get, set).ints(1, 64).says("…")`.
+/// Rows are written as chains: `row!("bus.channels", bus.channels).ints(1, 1_024).says("…")`.
 impl Parameter {
     const fn new(
         key: &'static str,
@@ -288,7 +289,7 @@ impl Parameter {
         self
     }
 
-    /// A duration below a quarter of an hour, so that sums of many stay far from the 64-bit range.
+    /// A duration below 1,000 seconds, so that sums of many stay within the 64-bit range.
     const fn nanos(self) -> Self {
         self.ints(0, 999_999_999_999).continuous().unit(Unit::Nanos)
     }
@@ -349,7 +350,7 @@ macro_rules! row {
     };
 }
 
-/// A row for what MQSim lets one choose and ssdtune models in one way only.
+/// A row for a choice of MQSim of which ssdtune models one value only.
 macro_rules! only {
     ($key:literal, $own:literal, $mqsim:literal) => {
         crate::catalogue::Parameter::new(

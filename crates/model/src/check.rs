@@ -1,22 +1,23 @@
 //! From a [`DeviceConfig`], which may be nonsense, to a [`CheckedConfig`], which a simulator may
 //! trust.
 //!
-//! The ranges of single values come from the catalogue; here stands what several values must keep
-//! together. Products are bounded so that no address, time or energy computed from a checked
-//! configuration leaves its 64-bit range.
+//! The ranges of single values come from the catalogue; here are the rules between several values.
+//! Products are bounded so that no address, time or energy computed from a checked configuration
+//! leaves its 64-bit range. A check walks the catalogue
+//! once.
 
 use crate::catalogue::{self, Value};
-use crate::config::{CacheMode, DeviceConfig, FlashTechnology, Frontiers, HostInterface};
+use crate::config::{CacheMode, DeviceConfig, Frontiers, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::Ledger;
 use serde::Serialize;
 use std::ops::Deref;
 
-/// Physical pages a drive may have: 1 EiB of 4 KiB pages, and room in a `u64` for any arithmetic on
-/// them.
+/// Most flash pages that a drive may have: 1 EiB of 4 KiB pages, which leaves room in a `u64` for
+/// any arithmetic on them.
 pub const MAX_PAGES: u64 = 1 << 48;
-/// Planes a drive may have: far beyond any drive, and an index that fits 32 bits with bits to
-/// spare.
+/// Most planes that a drive may have: far more than any drive, and an index fits 32 bits with bits
+/// to spare.
 pub const MAX_PLANES: u64 = 1 << 20;
 
 /// A configuration that has passed [`DeviceConfig::check`].
@@ -24,7 +25,7 @@ pub const MAX_PLANES: u64 = 1 << 20;
 pub struct CheckedConfig(DeviceConfig);
 
 impl CheckedConfig {
-    /// The configuration itself, to be changed and checked again.
+    /// The configuration, to be changed and checked again.
     pub fn into_inner(self) -> DeviceConfig {
         self.0
     }
@@ -38,30 +39,20 @@ impl Deref for CheckedConfig {
     }
 }
 
-/// Something legal that its author may not have meant.
+/// A hint about a setting that is legal but may not be what its author meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advice {
-    /// The key.
+    /// The key of the setting.
     pub key: &'static str,
-    /// What to know about it.
+    /// What its author should know about it.
     pub message: String,
 }
 
-/// The page types that cells of a technology have: indices into the latency arrays.
-pub const fn page_types(technology: FlashTechnology) -> &'static [usize] {
-    match technology {
-        FlashTechnology::Slc => &[0],
-        FlashTechnology::Mlc => &[0, 2],
-        FlashTechnology::Tlc => &[0, 1, 2],
-        FlashTechnology::Qlc => &[0, 1, 2, 3],
-    }
-}
-
 impl DeviceConfig {
-    /// Checks every value and what they must keep together.
+    /// Checks every value for itself, and then the rules between values.
     ///
     /// # Errors
-    /// Every fault there is, not only the first.
+    /// Every fault, not only the first.
     pub fn check(&self) -> Result<CheckedConfig, Faults> {
         let mut faults = Faults::default();
         for row in catalogue::parameters() {
@@ -71,7 +62,7 @@ impl DeviceConfig {
                 faults.push(Fault::new(row.key, row.illegal(&text)).with_value(text));
             }
         }
-        // Combinations of values that are illegal each for itself would only repeat the complaint.
+        // Rules between values that are illegal for themselves would only repeat the complaint.
         if faults.0.is_empty() {
             self.check_size(&mut faults);
         }
@@ -84,6 +75,7 @@ impl DeviceConfig {
         faults.or_ok(()).map(|()| CheckedConfig(self.clone()))
     }
 
+    /// Checks that the number of planes and pages fits the arithmetic.
     fn check_size(&self, faults: &mut Faults) {
         let at = self.geometry();
         // Single counts are bounded by the catalogue such that these products cannot wrap: 2^10 *
@@ -104,13 +96,14 @@ impl DeviceConfig {
         }
     }
 
+    /// Checks that a full drive has blocks to collect garbage with.
     fn check_space(&self, faults: &mut Faults) {
         let ledger = Ledger::of(self);
         let blocks = self.flash.blocks_per_plane;
         if ledger.spare_blocks_per_plane < 2.0 {
             let reason = format!(
-                "leaves {:.2} spare blocks of {blocks} per plane; a full drive needs 2 to collect garbage \
-                 with: raise it or flash.blocks_per_plane",
+                "leaves {:.2} spare blocks of {blocks} per plane; a full drive needs 2 to collect \
+                 garbage with: raise it or flash.blocks_per_plane",
                 ledger.spare_blocks_per_plane
             );
             let fault = Fault::new("mapping.overprovisioning", Problem::Conflict { reason });
@@ -127,6 +120,7 @@ impl DeviceConfig {
         }
     }
 
+    /// Checks that a placement policy with more frontiers is not combined with MQSim's three.
     fn check_placement(&self, faults: &mut Faults) {
         let Frontiers { host, moved } = self.placement.frontiers();
         if host == 1 && moved == 1 {
@@ -144,6 +138,7 @@ impl DeviceConfig {
         }
     }
 
+    /// Checks that no flash operation that the cells know takes no time.
     fn check_latencies(&self, faults: &mut Faults) {
         let zero = |key: &str| {
             let technology = self.flash.technology;
@@ -151,7 +146,7 @@ impl DeviceConfig {
             Fault::new(key, Problem::Conflict { reason }).with_value("0")
         };
         const NAMES: [&str; 4] = ["lsb", "csb", "msb", "tsb"];
-        for &index in page_types(self.flash.technology) {
+        for &index in self.flash.technology.page_types() {
             if self.flash.read_latency[index].0 == 0 {
                 faults.push(zero(&format!("flash.page_read_latency_{}_ns", NAMES[index])));
             }
@@ -166,6 +161,7 @@ impl DeviceConfig {
         }
     }
 
+    /// Checks that the cache can hold a page, and a DRAM row a transfer.
     fn check_dram(&self, faults: &mut Faults) {
         let cache = &self.cache;
         if cache.dram_burst_bytes > cache.dram_row_bytes {
@@ -177,14 +173,15 @@ impl DeviceConfig {
         let page = u64::from(self.flash.page_bytes);
         if cache.mode != CacheMode::Off && cache.capacity.0 < page {
             let reason = format!(
-                "less than one page of {page} bytes (flash.page_bytes); for no cache set cache.mode = \"off\""
+                "less than one page of {page} bytes (flash.page_bytes); for no cache set \
+                 cache.mode = \"off\""
             );
             let fault = Fault::new("cache.capacity_bytes", Problem::Conflict { reason });
             faults.push(fault.with_value(cache.capacity.0.to_string()));
         }
     }
 
-    /// Settings out of `keys` that can change no result, each with the reason.
+    /// The settings among `keys` that cannot change any result, each with the reason.
     pub fn inert<'a>(&self, keys: impl IntoIterator<Item = &'a str>) -> Vec<Advice> {
         let rows = keys.into_iter().filter_map(catalogue::find);
         rows.filter_map(|row| {
@@ -194,7 +191,7 @@ impl DeviceConfig {
         .collect()
     }
 
-    /// Legal values that their author may not have meant.
+    /// Hints about values that are legal but may not be what their author meant.
     pub fn advice(&self) -> Vec<Advice> {
         let mut advice = Vec::new();
         let mut say = |key, message| advice.push(Advice { key, message });
@@ -203,8 +200,8 @@ impl DeviceConfig {
             say(
                 "mapping.overprovisioning",
                 format!(
-                    "{:.1} spare blocks per plane, but frontiers and the collection threshold ask for {:.0}: \
-                     a full drive collects without pause",
+                    "{:.1} spare blocks per plane, but frontiers and the collection threshold ask \
+                     for {:.0}: a full drive collects without pause",
                     ledger.spare_blocks_per_plane,
                     ledger.needed_blocks_per_plane()
                 ),

@@ -1,8 +1,7 @@
-//! What a drive must keep to, whatever a search would like: capacity, interface, flash type, power,
-//! DRAM.
+//! Limits that a drive must keep: capacity, interface, flash type, power, DRAM, chips.
 //!
 //! Power is measured by simulation and judged by [`Constraints::power_violation`]; everything else
-//! can be told from the configuration alone.
+//! follows from the configuration alone.
 
 use crate::config::{DeviceConfig, FlashTechnology, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
@@ -12,33 +11,33 @@ use crate::units::Bytes;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Limits on a drive; what is `None` is free.
+/// Limits that a drive must keep. `None` is no limit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constraints {
-    /// Raw flash capacity to have.
+    /// Raw flash capacity that the drive must have.
     pub capacity: Option<Bytes>,
-    /// How far the capacity may be off, as a share of it: below and above.
+    /// How far the raw capacity may be below or above `capacity`, as a share of it (0.1 is 10 %).
     pub capacity_tolerance: f64,
-    /// The link to have.
+    /// The host interface that the drive must have.
     pub interface: Option<HostInterface>,
-    /// The flash to have.
+    /// The flash technology that the drive must have.
     pub flash_type: Option<FlashTechnology>,
-    /// Average power not to be exceeded, in watt.
+    /// Largest average power, in watt.
     pub power_budget_watts: Option<f64>,
-    /// DRAM (data cache and mapping table) not to be exceeded.
+    /// Largest DRAM, for data cache and mapping entries together.
     pub dram_budget: Option<Bytes>,
-    /// Chips not to be exceeded.
+    /// Largest number of flash chips.
     pub max_chips: Option<u64>,
-    /// Over-provisioning not to be undercut.
+    /// Smallest over-provisioning, as a share of the raw capacity (0 to 0.95).
     pub min_overprovisioning: Option<f64>,
 }
 
-/// One limit that a configuration does not keep.
+/// A limit that a configuration breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The limit's name in a constraints file.
+    /// The name of the limit in a constraints file.
     pub limit: &'static str,
-    /// What the drive has and what it should have.
+    /// What the drive has, and what the limit asks for.
     pub explanation: String,
 }
 
@@ -53,8 +52,8 @@ impl std::fmt::Display for Violation {
 const DEFAULT_TOLERANCE: f64 = 0.1;
 
 impl Constraints {
-    /// The paper's `set_cons(capacity, interface, flash_type, power_budget)`: the four limits of
-    /// AutoBlox, power in watt. The capacity may be a tenth off.
+    /// The four limits of AutoBlox, as its `set_cons(capacity, interface, flash_type,
+    /// power_budget)` sets them. Power is in watt; the capacity may be a tenth below or above.
     pub fn set_cons(
         capacity: Bytes,
         interface: HostInterface,
@@ -71,7 +70,7 @@ impl Constraints {
         }
     }
 
-    /// Every limit that the configuration alone already breaks; empty where it keeps all.
+    /// The limits that a configuration breaks, power aside.
     pub fn violations(&self, config: &DeviceConfig) -> Vec<Violation> {
         let mut violations = Vec::new();
         let mut broken = |limit, explanation| violations.push(Violation { limit, explanation });
@@ -110,14 +109,16 @@ impl Constraints {
         violations
     }
 
-    /// Whether a measured average power breaks the budget.
+    /// The violation of the power budget by a measured average power, if there is one.
     pub fn power_violation(&self, average_watts: f64) -> Option<Violation> {
         let most = self.power_budget_watts.filter(|most| average_watts > *most)?;
         let explanation = format!("{average_watts:.3} W on average, at most {most} W");
         Some(Violation { limit: "power_budget_watts", explanation })
     }
 
-    /// Reads a constraints file: TOML with the names below and nothing else.
+    /// Reads a constraints file: TOML whose keys are `capacity_bytes`, `capacity_tolerance` (0.1 if
+    /// absent), `interface`, `flash_type`, `power_budget_watts`, `dram_budget_bytes`, `max_chips`
+    /// and `min_overprovisioning`. All are optional; other keys are faults.
     ///
     /// # Errors
     /// Every fault, with its line.
@@ -125,8 +126,9 @@ impl Constraints {
         Self::parse_with(text, &[], |_, _| None)
     }
 
-    /// Likewise, with `extra` asked first about every name: `None` leaves it to the limits here.
-    /// `names` are those it knows, for hints.
+    /// Reads a constraints file with further keys. `extra` is asked first about each key and its
+    /// value; it returns `None` for a key that it does not know. `names` are the keys that it
+    /// knows, for hints.
     ///
     /// # Errors
     /// Every fault, with its line.
@@ -189,7 +191,7 @@ impl Constraints {
     }
 }
 
-/// The limits a file may state.
+/// The keys of a constraints file.
 const NAMES: [&str; 8] = [
     "capacity_bytes",
     "capacity_tolerance",

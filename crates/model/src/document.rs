@@ -8,29 +8,29 @@
 //! policy = "cost-benefit"
 //! ```
 //!
-//! Without `base`, what is not said is the catalogue's default. Reading reports every fault at
-//! once; a [`Document`] keeps the text, so that setting a value leaves comments and order alone.
+//! Without `base`, what is not said has the catalogue's default. Reading reports every fault at
+//! once. A [`Document`] keeps the text, so that setting a value leaves comments and order as they
+//! are. Files are untrusted: size, faults and hints are bounded.
 
 use crate::catalogue::{self, Legal, Parameter, SECTIONS, Value};
 use crate::config::DeviceConfig;
 use crate::fault::{Fault, Faults, Problem};
 use crate::nearest::closest_name;
-use crate::presets;
+use crate::shipped;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The catalogue written out with comments is a tenth of this.
+/// Longest text that is read. The whole catalogue with comments is a tenth of it.
 const MAX_BYTES: usize = 256 << 10;
-/// A file with more faults than this is not a configuration; looking for the rest would only take
-/// time.
+/// Most faults that are looked for. A file with more is not a configuration.
 const MAX_FAULTS: usize = 100;
-/// A file with more unknown keys than this holds no typing errors but something else; a hint costs
-/// a comparison with every name.
+/// Most unknown keys for which the nearest name is looked for, since each costs a comparison with
+/// every name. A file with more unknown keys is not a configuration with typing errors.
 const MAX_HINTS: usize = 10;
 
-/// A configuration file, read.
+/// A configuration file that was read.
 #[derive(Clone, Debug)]
 pub struct Document {
     text: String,
@@ -39,7 +39,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads the text of a configuration file and checks the configuration.
+    /// Reads the text of a configuration file, and checks the configuration.
     ///
     /// # Errors
     /// Every fault of syntax, key, value and combination, each with its line.
@@ -76,20 +76,21 @@ impl Document {
         &self.config
     }
 
-    /// The keys that the file states, with their lines.
+    /// The keys that the file states, each with its line.
     pub fn stated(&self) -> &BTreeMap<&'static str, usize> {
         &self.lines
     }
 
-    /// The text.
+    /// The text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The document with one value set; every comment and the order of the rest stay.
+    /// A copy of the document with one value set. Comments and the order of the rest stay. `key` is
+    /// a key of the catalogue or an MQSim tag.
     ///
     /// # Errors
-    /// The key or the value is wrong, or does not go together with the others.
+    /// The key or the value is wrong, or the value contradicts others.
     pub fn with(&self, key: &str, text: &str) -> Result<Self, Faults> {
         let mut config = self.config.clone();
         catalogue::set(&mut config, key, text)?;
@@ -113,13 +114,18 @@ impl Document {
     }
 }
 
-/// A configuration as a new file, every key stated except those with one legal value.
+/// A configuration as the text of a new file. Every key is stated, except those with one legal
+/// value.
+///
+/// Digests of stored results are made of this text: it may not change.
 pub fn write(config: &DeviceConfig) -> String {
     write_rows(config, |row| !row.is_constant())
 }
 
-/// A configuration without its name as the text that stands for it: like [`write()`], but rows that
-/// later versions added are left out while they have their default.
+/// A configuration without its name as canonical text, for the keys of stored evaluations.
+///
+/// It is the text of [`write()`] without those rows that later versions of the catalogue have added
+/// and that have their default. So a new row leaves the keys of earlier results as they are.
 pub fn canonical(config: &DeviceConfig) -> String {
     let config = DeviceConfig { name: String::new(), ..config.clone() };
     write_rows(&config, |row| {
@@ -150,9 +156,11 @@ fn toml_text(value: Value) -> String {
     }
 }
 
+/// A configuration file while it is read.
 struct Reader<'a> {
     text: &'a str,
     config: DeviceConfig,
+    /// The line of each key that was read.
     lines: BTreeMap<&'static str, usize>,
     faults: Faults,
     unknown_keys: usize,
@@ -172,8 +180,8 @@ impl Reader<'_> {
         self.faults.push(fault);
     }
 
-    /// The line above `line` in which a key or a table of that name stands; it is searched for
-    /// upwards, since another table may have a key of the same name.
+    /// The nearest line above `line` with a key or a table called `name`. The search goes upwards,
+    /// since another table may have a key of that name.
     fn first_line(&self, name: &str, line: usize) -> usize {
         let above = self.text.lines().take(line.saturating_sub(1)).map(str::trim_start);
         let names = |text: &str, start: &str| {
@@ -226,15 +234,15 @@ impl Reader<'_> {
         let DeValue::String(name) = value.get_ref() else {
             return self.wrong_type("base", at, "a string", value.get_ref());
         };
-        match presets::text(name).filter(|text| !text.contains("\nbase")) {
+        match shipped::text(name).filter(|text| !text.contains("\nbase")) {
             // Presets state no base of their own (a test sees to it), so this ends.
             Some(text) => match Self::parse_preset(text) {
                 Ok(config) => self.config = DeviceConfig { name: name.to_string(), ..config },
                 Err(faults) => self.faults.0.extend(faults.0),
             },
             None => {
-                let nearest = closest_name(name, presets::names()).map(str::to_owned);
-                let legal = presets::names().collect::<Vec<_>>().join(", ");
+                let nearest = closest_name(name, shipped::names()).map(str::to_owned);
+                let legal = shipped::names().collect::<Vec<_>>().join(", ");
                 let problem = Problem::Illegal { expected: "the name of a preset", legal, nearest };
                 self.fault("base".to_owned(), at, problem, Some(name.to_string()));
             }
@@ -266,7 +274,7 @@ impl Reader<'_> {
             (DeValue::Integer(int), Legal::Ints { .. }) => {
                 u64::from_str_radix(int.as_str(), int.radix()).ok().map(Value::Int)
             }
-            // 1 where 1.0 is meant.
+            // A whole number where a real one is meant, as in `threshold = 1`.
             (DeValue::Integer(int), Legal::Reals { .. }) if int.radix() == 10 => {
                 int.as_str().parse().ok().map(Value::Real)
             }

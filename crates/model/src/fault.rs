@@ -1,28 +1,31 @@
-//! What is wrong with a configuration, in full: where, which key, which value, what would be right.
+//! What is wrong with a configuration: in which place, which key, which value, and what would be
+//! right.
+//!
+//! Readers collect every fault instead of stopping at the first one.
 
 use serde::Serialize;
 use std::fmt;
 
-/// One thing that is wrong.
+/// One thing that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// The file, where the configuration came from one.
+    /// The file, if the configuration came from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The line in it, from 1.
+    /// The line in the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// The key or XML path; empty where a whole file is meant.
+    /// The key or XML tag; empty if the fault concerns the whole file.
     pub key: String,
     /// The value as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// What is wrong with it.
+    /// What is wrong with the key, the value or the file.
     #[serde(flatten)]
     pub problem: Problem,
 }
 
-/// What is wrong.
+/// The kinds of faults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "problem", rename_all = "kebab-case")]
 pub enum Problem {
@@ -31,36 +34,36 @@ pub enum Problem {
         /// What the parser says.
         message: String,
     },
-    /// No such key, tag or name.
+    /// There is no key or tag of that name.
     UnknownKey {
-        /// The one that was probably meant.
+        /// The name that was probably meant.
         nearest: Option<String>,
     },
-    /// The key stands twice.
+    /// The key stands twice in the file.
     Duplicate {
-        /// Line of the first.
+        /// The line of its first occurrence.
         first_line: usize,
     },
-    /// The value is not of the right type or not in range.
+    /// The value has the wrong type or is out of range.
     Illegal {
-        /// The type.
+        /// The right type, as in "a whole number".
         expected: &'static str,
-        /// What is legal.
+        /// The legal values.
         legal: String,
         /// The legal name that was probably meant.
         nearest: Option<String>,
     },
-    /// Something that must be there is not.
+    /// Something that must be there is absent.
     Missing {
         /// What to add.
         remedy: String,
     },
-    /// Values that are legal each for itself but not together.
+    /// Values that are legal each for itself contradict each other.
     Conflict {
         /// Why, and what to change.
         reason: String,
     },
-    /// Legal elsewhere, but not modelled or not allowed here.
+    /// Something that other programs know is not modelled or not allowed here.
     Unsupported {
         /// Why, and what to do instead.
         reason: String,
@@ -68,12 +71,12 @@ pub enum Problem {
 }
 
 impl Fault {
-    /// A fault of a key, its place not yet known.
+    /// A fault of a key. Its file, line and value are not known yet.
     pub fn new(key: impl Into<String>, problem: Problem) -> Self {
         Self { file: None, line: None, key: key.into(), value: None, problem }
     }
 
-    /// The same with the value as written.
+    /// Adds the value as written, cut after 80 characters.
     pub fn with_value(mut self, value: impl Into<String>) -> Self {
         // A hostile value may be megabytes long; nobody reads more than a line of it.
         const SHOWN: usize = 80;
@@ -86,7 +89,7 @@ impl Fault {
         self
     }
 
-    /// The same with its line.
+    /// Adds the line, from 1.
     pub fn at_line(mut self, line: usize) -> Self {
         self.line = Some(line);
         self
@@ -140,26 +143,28 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Fault {}
 
-/// Everything that is wrong with one configuration; never empty when it is an error.
+impl std::error::Error for Problem {}
+
+/// Everything that is wrong with one configuration. As an error it holds at least one fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// `value` if nothing is wrong.
+    /// Returns `value` if nothing is wrong.
     ///
     /// # Errors
-    /// These faults, if there are any.
+    /// There are faults.
     pub fn or_ok<T>(self, value: T) -> Result<T, Self> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 
-    /// Notes one more.
+    /// Adds a fault.
     pub fn push(&mut self, fault: Fault) {
         self.0.push(fault);
     }
 
-    /// The same with the file's name on each.
+    /// Puts the name of the file on each fault.
     pub fn in_file(mut self, file: &str) -> Self {
         for fault in &mut self.0 {
             fault.file = Some(file.to_owned());

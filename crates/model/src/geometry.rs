@@ -1,12 +1,15 @@
 //! The shape of the flash array and the arithmetic of its addresses.
+//!
+//! Counts are plain numbers. A few divisions for each conversion; nothing is stored.
 
 use crate::address::{BlockId, ChannelId, ChipId, DieId, PageAddr, PageId, PlaneId, Ppn};
 use crate::units::{Bytes, SECTOR_BYTES};
 
-/// How many of each level a drive has. All counts are at least one (see `DeviceConfig` validation).
+/// How many channels, chips, dies, planes, blocks and pages a drive has. In a checked configuration
+/// every count is at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
-    /// Flash channels.
+    /// Flash channels of the drive.
     pub channels: u32,
     /// Chips that share one channel.
     pub chips_per_channel: u32,
@@ -22,56 +25,56 @@ pub struct Geometry {
     pub page_bytes: u32,
 }
 
-/// The place of a plane, level by level.
+/// The place of a plane: channel, chip, die, and plane within the die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlaneAddr {
-    /// Channel.
+    /// The channel.
     pub channel: ChannelId,
-    /// Chip on the channel.
+    /// The chip on that channel.
     pub chip: ChipId,
-    /// Die in the chip.
+    /// The die in that chip.
     pub die: DieId,
-    /// Plane in the die (not drive-wide).
+    /// The number of the plane in that die. [`PlaneId`] numbers planes over the whole drive.
     pub plane: u32,
 }
 
 impl Geometry {
-    /// Chips of the drive.
+    /// Number of chips in the drive.
     pub const fn chips(&self) -> u64 {
         self.channels as u64 * self.chips_per_channel as u64
     }
 
-    /// Dies of the drive.
+    /// Number of dies in the drive.
     pub const fn dies(&self) -> u64 {
         self.chips() * self.dies_per_chip as u64
     }
 
-    /// Planes of the drive.
+    /// Number of planes in the drive.
     pub const fn planes(&self) -> u64 {
         self.dies() * self.planes_per_die as u64
     }
 
-    /// Erase blocks of the drive.
+    /// Number of erase blocks in the drive.
     pub const fn blocks(&self) -> u64 {
         self.planes() * self.blocks_per_plane as u64
     }
 
-    /// Pages of one plane.
+    /// Number of pages in one plane.
     pub const fn pages_per_plane(&self) -> u64 {
         self.blocks_per_plane as u64 * self.pages_per_block as u64
     }
 
-    /// Pages of the drive.
+    /// Number of pages in the drive.
     pub const fn pages(&self) -> u64 {
         self.planes() * self.pages_per_plane()
     }
 
-    /// Host sectors in one page.
+    /// 512-byte sectors in one page.
     pub const fn sectors_per_page(&self) -> u32 {
         self.page_bytes / SECTOR_BYTES as u32
     }
 
-    /// All data bytes of the flash, over-provisioning included.
+    /// Data bytes of the whole flash, over-provisioning included.
     pub const fn raw_capacity(&self) -> Bytes {
         Bytes(self.pages() * self.page_bytes as u64)
     }
@@ -81,14 +84,14 @@ impl Geometry {
         Bytes(self.pages_per_block as u64 * self.page_bytes as u64)
     }
 
-    /// The drive-wide number of a plane.
+    /// The number of a plane in the whole drive.
     pub const fn plane_id(&self, at: PlaneAddr) -> PlaneId {
         let chip = at.channel.0 * self.chips_per_channel + at.chip.0;
         let die = chip * self.dies_per_chip + at.die.0;
         PlaneId(die * self.planes_per_die + at.plane)
     }
 
-    /// The place of a plane; the inverse of [`plane_id`](Self::plane_id).
+    /// The place of a plane, from its number in the whole drive.
     pub const fn plane_addr(&self, id: PlaneId) -> PlaneAddr {
         let die = id.0 / self.planes_per_die;
         let chip = die / self.dies_per_chip;
@@ -100,13 +103,13 @@ impl Geometry {
         }
     }
 
-    /// Packs a page address into one number.
+    /// The number of a page in the whole drive.
     pub const fn pack(&self, at: PageAddr) -> Ppn {
         let block = at.plane.0 as u64 * self.blocks_per_plane as u64 + at.block.0 as u64;
         Ppn(block * self.pages_per_block as u64 + at.page.0 as u64)
     }
 
-    /// The inverse of [`pack`](Self::pack).
+    /// The address of a page, from its number in the whole drive.
     pub const fn unpack(&self, ppn: Ppn) -> PageAddr {
         let block = ppn.0 / self.pages_per_block as u64;
         PageAddr {

@@ -1,78 +1,81 @@
-//! Where a drive's capacity goes, and how much memory it asks for: the drive's own DRAM and the
-//! simulator's.
+//! Where the capacity of a drive goes, and how much memory it needs: DRAM on the drive, and memory
+//! of the simulator.
+//!
+//! Arithmetic on a configuration; nothing is measured.
 
 use crate::config::{DeviceConfig, Frontiers};
 use crate::units::Bytes;
 use serde::Serialize;
 
-/// Blocks of each plane that stand open for writing: host data, moved data, translation pages.
-pub fn frontiers(config: &DeviceConfig) -> u32 {
-    let Frontiers { host, moved } = config.placement.frontiers();
-    host + moved + 1
-}
-
-/// Bytes of one mapping entry in the drive's DRAM (MQSim's figure as well).
+/// Bytes of one mapping entry in the drive's DRAM; MQSim has the same figure.
 const MAPPING_ENTRY_BYTES: u64 = 8;
 /// The simulator's memory for one block, whether written or not.
 const SIM_BLOCK_BYTES: u64 = 32;
 /// The simulator's memory for one written page: a place, a reverse entry and a valid bit.
 const SIM_PAGE_BYTES: u64 = 17;
 
-/// Where the raw capacity goes.
+/// Where the raw capacity of a drive goes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ledger {
-    /// All flash pages.
+    /// Data bytes of all flash pages.
     pub raw_bytes: Bytes,
-    /// What the host sees.
+    /// Bytes that the host can address.
     pub visible_bytes: Bytes,
-    /// The rest.
+    /// Bytes that the host cannot address.
     pub overprovisioned_bytes: Bytes,
-    /// The part of the rest that collection keeps free.
+    /// The part of the over-provisioned bytes that garbage collection keeps free.
     pub gc_reserve_bytes: Bytes,
-    /// The part of the rest in open blocks.
+    /// The part of the over-provisioned bytes in write frontiers (open blocks).
     pub frontier_bytes: Bytes,
-    /// Blocks of a plane.
+    /// Blocks in each plane.
     pub blocks_per_plane: u32,
-    /// Blocks of a plane that the host's data never fill.
+    /// Blocks of each plane that the host's data never fill.
     pub spare_blocks_per_plane: f64,
-    /// Free blocks of a plane below which it collects.
+    /// A plane collects garbage when it has fewer free blocks than this.
     pub gc_reserve_blocks_per_plane: u32,
-    /// Blocks of a plane that stand open for writing.
+    /// Write frontiers (open blocks) of each plane: host data, moved data, translation pages.
     pub frontiers_per_plane: u32,
-    /// Channels, chips, dies, planes, blocks and pages in all.
+    /// The number of chips, dies, planes, blocks and pages.
     pub totals: Totals,
 }
 
-/// How many of each level a drive has.
+/// How many chips, dies, planes, blocks and pages a drive has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// Chips.
+    /// Flash chips of the drive.
     pub chips: u64,
-    /// Dies.
+    /// Dies of the drive.
     pub dies: u64,
-    /// Planes.
+    /// Planes of the drive.
     pub planes: u64,
-    /// Erase blocks.
+    /// Erase blocks of the drive.
     pub blocks: u64,
-    /// Pages.
+    /// Flash pages of the drive.
     pub pages: u64,
 }
 
 /// Memory that a drive and its simulation need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// DRAM on the drive: data cache and mapping table.
+    /// DRAM on the drive, for the data cache and for mapping entries.
     pub drive_dram_bytes: Bytes,
-    /// The whole mapping table, 8 bytes for each visible page.
+    /// Size of the whole mapping table: 8 bytes for each visible page.
     pub mapping_table_bytes: Bytes,
-    /// Simulating the drive empty: an estimate.
+    /// Estimate of the memory that a simulation of the empty drive takes.
     pub simulation_empty_bytes: Bytes,
-    /// Simulating it with every visible page written by the workload: an estimate.
+    /// Estimate of the memory that a simulation takes when the workload has written every visible
+    /// page.
     pub simulation_full_bytes: Bytes,
 }
 
+/// Write frontiers (open blocks) of each plane: host data, moved data, translation pages.
+fn frontiers(config: &DeviceConfig) -> u32 {
+    let Frontiers { host, moved } = config.placement.frontiers();
+    host + moved + 1
+}
+
 impl Ledger {
-    /// The ledger of a configuration whose single values are legal.
+    /// Computes the ledger of a configuration. Each value must be legal for itself.
     pub fn of(config: &DeviceConfig) -> Self {
         let at = config.geometry();
         let blocks = at.blocks_per_plane;
@@ -105,14 +108,15 @@ impl Ledger {
         }
     }
 
-    /// Spare blocks a plane needs to keep its reserve and its frontiers while the drive is full.
+    /// Spare blocks that each plane needs to keep its reserve and its frontiers while the drive is
+    /// full.
     pub fn needed_blocks_per_plane(&self) -> f64 {
         f64::from(self.gc_reserve_blocks_per_plane + self.frontiers_per_plane)
     }
 }
 
 impl Memory {
-    /// The estimate for a configuration whose single values are legal.
+    /// Computes the needs of a configuration. Each value must be legal for itself.
     pub fn of(config: &DeviceConfig) -> Self {
         let ledger = Ledger::of(config);
         let visible_pages = ledger.visible_bytes.0 / u64::from(config.flash.page_bytes.max(1));

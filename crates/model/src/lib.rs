@@ -1,36 +1,67 @@
-//! The words every other crate speaks: units, geometry, addresses, and the configuration of a
-//! drive.
+//! The vocabulary of a flash drive: units, geometry, addresses, and a drive's configuration with
+//! its parameter catalogue.
 //!
-//! Nothing here simulates, reads a clock or knows a workload. A quantity has a newtype ([`Nanos`],
-//! [`Bytes`], [`Sectors`], [`Lpn`], [`Ppn`]) so that a latency cannot be passed where a size is
-//! meant; a choice is an enum; a drive is one [`DeviceConfig`].
+//! Everything else of ssdtune speaks these words; so can other tools that describe, check or vary
+//! drives. Nothing here simulates, reads a clock or knows a workload.
+//!
+//! - A quantity has a type of its own ([`Nanos`], [`Bytes`], [`Sectors`], [`Lpn`], [`Ppn`]), so
+//!   that a latency cannot be passed where a size is meant.
+//! - A drive is one [`DeviceConfig`]: plain data. [`DeviceConfig::check`] turns it into a
+//!   [`CheckedConfig`] that a simulator may trust, or names every fault at once ([`Faults`]).
+//! - Every tunable of a drive is a row of the [`catalogue`]: its key, unit, legal values, and the
+//!   values that a search may try. Files, overrides and documentation are generated from the rows.
+//! - Drives come from [`presets`], from TOML files ([`document`]), or by either name from
+//!   [`source`].
+//! - [`ledger`] says where the capacity goes; [`Constraints`] are limits that a drive must keep.
+//!
+//! ```
+//! use ssdtune_model::ledger::Ledger;
+//! use ssdtune_model::{Bytes, catalogue, presets, set};
+//!
+//! // A drive of the market, with twice its channels.
+//! let mut drive = presets::load("samsung-850-pro")?;
+//! set(&mut drive, "bus.channels", "16")?;
+//! let checked = drive.check()?;
+//! assert_eq!(Ledger::of(&checked).raw_bytes, Bytes::from_gib(512));
+//!
+//! // Wrong values are named with what would be right.
+//! let faults = set(&mut drive, "gc.policy", "gredy").unwrap_err();
+//! assert!(faults.to_string().ends_with("did you mean greedy?"));
+//!
+//! // What could a search try for the cache?
+//! let row = catalogue::find("cache.capacity_bytes").expect("a parameter");
+//! assert_eq!(row.commodity.values(&row.legal).len(), 15);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-pub mod address;
+mod address;
 pub mod catalogue;
-pub mod check;
+mod check;
 pub mod config;
-pub mod constraint;
+mod constraint;
 pub mod document;
-pub mod fault;
-pub mod geometry;
+mod fault;
+mod geometry;
 pub mod ledger;
 mod mix;
 mod nearest;
 pub mod presets;
+mod shipped;
 pub mod source;
 #[doc(hidden)]
 pub mod testing;
-pub mod units;
+mod units;
+mod value;
 
 pub use address::{
     BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn,
 };
 pub use catalogue::set;
-pub use check::CheckedConfig;
+pub use check::{Advice, CheckedConfig, MAX_PAGES, MAX_PLANES};
 pub use config::DeviceConfig;
-pub use constraint::Constraints;
+pub use constraint::{Constraints, Violation};
 pub use fault::{Fault, Faults, Problem};
-pub use geometry::Geometry;
+pub use geometry::{Geometry, PlaneAddr};
 pub use mix::{GOLDEN_STEP, scramble, split_mix};
 pub use nearest::closest_name;
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

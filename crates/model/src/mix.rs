@@ -5,12 +5,12 @@
 //! Pseudorandom Number Generators", OOPSLA 2014): two multiplications, about 2 ns. Neither is
 //! cryptographic. Stored seeds and recorded results depend on every bit of them.
 
-/// 2^64 divided by the golden ratio, rounded to an odd number: a step that visits all 64-bit numbers
-/// and keeps neighbours far apart.
+/// 2^64 divided by the golden ratio, rounded to an odd number: a step that visits all 64-bit
+/// numbers and keeps neighbours far apart.
 pub const GOLDEN_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A permutation of the 64-bit numbers in which every input bit reaches every output bit. Zero stays
-/// zero.
+/// A permutation of the 64-bit numbers in which every input bit reaches every output bit. Zero
+/// stays zero.
 #[inline]
 pub const fn scramble(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,29 +1,25 @@
-//! The drives that come with ssdtune: `configs/devices/*.toml`, built into the library.
+//! The drives that come with ssdtune, by name.
+//!
+//! They are the files in `configs/devices/`, built into the library: a stand-in for a drive on the
+//! market or for the drive of a paper each, every value with its source.
 
 use crate::config::DeviceConfig;
 use crate::document::Document;
 use crate::nearest::closest_name;
+pub use crate::shipped::{names, text};
 use thiserror::Error;
-
-macro_rules! presets {
-    ($($name:literal)+) => {
-        const PRESETS: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../../configs/devices/", $name, ".toml"))),)+
-        ];
-    };
-}
-
-presets! {
-    "intel-750" "samsung-850-pro" "z-ssd" "ssdkeeper" "haml" "lpm-znand" "lpm-nand" "mqsim-default"
-}
 
 /// There is no preset of that name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("no preset is called {name}{}; there are {}", hint(.nearest), names().collect::<Vec<_>>().join(", "))]
+#[error(
+    "no preset is called {name}{}; there are {}",
+    hint(.nearest),
+    names().collect::<Vec<_>>().join(", ")
+)]
 pub struct UnknownPreset {
     /// The name asked for.
     pub name: String,
-    /// The one that was probably meant.
+    /// The preset that was probably meant.
     pub nearest: Option<&'static str>,
 }
 
@@ -31,17 +27,7 @@ fn hint(nearest: &Option<&'static str>) -> String {
     nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
-/// The names of all presets.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    PRESETS.iter().map(|(name, _)| *name)
-}
-
-/// The text of a preset's file.
-pub fn text(name: &str) -> Option<&'static str> {
-    PRESETS.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
-}
-
-/// A preset's configuration.
+/// The configuration of a preset.
 ///
 /// # Errors
 /// There is no preset of that name.

@@ -17,7 +17,7 @@ use thiserror::Error;
 /// Largest file that is read.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// How a configuration was written.
+/// Where a configuration came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A preset of the library.
@@ -48,7 +48,7 @@ pub struct ForeignDrive {
 pub struct Loaded {
     /// The configuration; it has passed its check.
     pub config: DeviceConfig,
-    /// How it was written.
+    /// Where it came from.
     pub format: Format,
     /// The text of the preset or file.
     pub text: String,
@@ -58,13 +58,17 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
-/// A drive could not be had.
+/// Why a drive cannot be loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// There is neither a preset nor a file of that name.
-    #[error("{name} is neither a file nor a preset{}; presets: {}", hint(*.nearest), presets::names().collect::<Vec<_>>().join(", "))]
+    #[error(
+        "{name} is neither a file nor a preset{}; presets: {}",
+        hint(*.nearest),
+        presets::names().collect::<Vec<_>>().join(", ")
+    )]
     Unknown {
-        /// The name.
+        /// The name that was given.
         name: String,
         /// The preset that was probably meant.
         nearest: Option<&'static str>,
@@ -74,10 +78,10 @@ pub enum LoadError {
     Unreadable {
         /// The file.
         path: String,
-        /// Why.
+        /// Why it cannot be read.
         source: io::Error,
     },
-    /// The file is not what it should be.
+    /// The file or an override has faults.
     #[error("{0}")]
     Faulty(Faults),
 }
@@ -95,7 +99,8 @@ pub fn load(name: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadEr
     load_with(name, overrides, |_| None)
 }
 
-/// Loads a drive as [`load`] does, from files of a foreign format too.
+/// Loads a preset by name or a file by path, in TOML or in the format that `foreign` reads. A
+/// preset goes before a file of the same name. `overrides` are `(key, value)` pairs, set in order.
 ///
 /// # Errors
 /// There is no such drive, it cannot be read, or it or an override is faulty.
@@ -152,7 +157,7 @@ fn parse(text: String, format: Format, name: &str) -> Result<Loaded, LoadError> 
     })
 }
 
-/// Reads a text file of bounded size.
+/// Reads a text file of at most 8 MiB.
 ///
 /// # Errors
 /// It cannot be read, is too large or is not UTF-8.

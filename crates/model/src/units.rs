@@ -11,31 +11,32 @@ macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(
-            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash,
+            Serialize, Deserialize,
         )]
         #[serde(transparent)]
         #[repr(transparent)]
         pub struct $name(pub u64);
 
         impl $name {
-            /// Nothing of it.
+            /// The quantity zero.
             pub const ZERO: Self = Self(0);
-            /// More than any run reaches.
+            /// The largest quantity, more than any run reaches.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// The bare number.
+            /// The quantity as a plain number.
             #[inline]
             pub const fn get(self) -> u64 {
                 self.0
             }
 
-            /// The difference, or zero where `other` is larger.
+            /// The difference, or zero if `other` is larger.
             #[inline]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
 
-            /// The sum, or `None` past the 64-bit range.
+            /// The sum; `None` if it leaves the 64-bit range.
             #[inline]
             pub const fn checked_add(self, other: Self) -> Option<Self> {
                 match self.0.checked_add(other.0) {
@@ -112,46 +113,46 @@ quantity!(
 );
 
 impl Nanos {
-    /// A duration of whole microseconds.
+    /// A duration given in microseconds.
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000)
     }
 
-    /// A duration of whole milliseconds.
+    /// A duration given in milliseconds.
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// As floating-point seconds, for rates.
+    /// The duration in seconds, for rates.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 }
 
 impl Bytes {
-    /// `n` binary kilobytes.
+    /// A size given in KiB (1,024 bytes).
     pub const fn from_kib(n: u64) -> Self {
         Self(n << 10)
     }
 
-    /// `n` binary megabytes.
+    /// A size given in MiB (1,048,576 bytes).
     pub const fn from_mib(n: u64) -> Self {
         Self(n << 20)
     }
 
-    /// `n` binary gigabytes.
+    /// A size given in GiB (1,073,741,824 bytes).
     pub const fn from_gib(n: u64) -> Self {
         Self(n << 30)
     }
 
-    /// Whole sectors that fit.
+    /// The number of whole sectors in this size.
     pub const fn sectors_floor(self) -> Sectors {
         Sectors(self.0 / SECTOR_BYTES)
     }
 }
 
 impl Sectors {
-    /// The same length in bytes.
+    /// The size in bytes.
     pub const fn bytes(self) -> Bytes {
         Bytes(self.0 * SECTOR_BYTES)
     }

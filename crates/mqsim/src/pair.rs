@@ -5,10 +5,10 @@
 //! directory; in each place also with `.xz`, `.gz` or `.zst` behind its name.
 //!
 //! A synthetic flow replays what MQSim's generator produced, because MQSim's random numbers are its
-//! own. The recording is called `traces/STEM.dump.trace`, or `traces/STEM_fK.dump.trace` if there are
-//! several flows (STEM is the name of the workload file, K the number of the flow from 0). Requests
-//! come at the recorded times if bandwidth sets the pace, and in a closed loop if the queue depth
-//! does.
+//! own. The recording is called `traces/STEM.dump.trace`, or `traces/STEM_fK.dump.trace` if there
+//! are several flows (STEM is the name of the workload file, K the number of the flow from 0).
+//! Requests come at the recorded times if bandwidth sets the pace, and in a closed loop if the
+//! queue depth does.
 
 use crate::format::{Noted, is_xml};
 use crate::scenario::{Flow, Pace, Scenario, Source, TimeUnit, TraceSource};

@@ -2,7 +2,7 @@
 
 use ssdtune_experiment::PrepareError;
 use ssdtune_ftl::FtlError;
-use ssdtune_model::fault::Faults;
+use ssdtune_model::Faults;
 use ssdtune_model::presets::UnknownPreset;
 use ssdtune_trace::TraceError;
 use std::error::Error;

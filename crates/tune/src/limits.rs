@@ -18,7 +18,7 @@ pub use complete::Feasible;
 pub use inequality::Inequality;
 
 use serde::Serialize;
-use ssdtune_model::constraint::Violation;
+use ssdtune_model::Violation;
 use ssdtune_model::ledger::{Ledger, Memory};
 use ssdtune_model::{
     Bytes, CheckedConfig, Constraints, DeviceConfig, Fault, Faults, Problem, catalogue,

@@ -15,15 +15,13 @@ pub(super) const AGEING: Section = Section {
     title: "Read retry, and latencies that change with wear",
     rows: &[
         row!("ageing.retry_probability", ageing.retry_probability).reals(0.0, 1.0).says(
-            "Probability that an attempt to read a page of a fresh block must be repeated; each page and each time \
+            "Probability that an attempt to read a page of a fresh block must be repeated; each \
+             page and each time \
              it is written has its own number of attempts, decided by run.seed.",
         ),
-        row!(
-            "ageing.retry_probability_per_1000_cycles",
-            ageing.retry_probability_per_1000_cycles
-        )
-        .reals(0.0, 1000.0)
-        .says("What 1,000 erases of the block add to ageing.retry_probability."),
+        row!("ageing.retry_probability_per_1000_cycles", ageing.retry_probability_per_1000_cycles)
+            .reals(0.0, 1000.0)
+            .says("What 1,000 erases of the block add to ageing.retry_probability."),
         row!("ageing.retries_max", ageing.retries_max)
             .ints(0, 255)
             .unless(needs_retries)
@@ -34,7 +32,8 @@ pub(super) const AGEING: Section = Section {
         row!("ageing.program_growth_per_1000_cycles", ageing.program_growth_per_1000_cycles)
             .reals(-1.0, 1000.0)
             .says(
-                "Share of the program time that 1,000 erases of the block add to it; worn cells are programmed \
+                "Share of the program time that 1,000 erases of the block add to it; worn cells \
+                 are programmed \
                  faster, so it may be negative (no less than a tenth of the time remains).",
             ),
         row!("ageing.erase_growth_per_1000_cycles", ageing.erase_growth_per_1000_cycles)

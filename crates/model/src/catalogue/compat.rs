@@ -28,7 +28,8 @@ pub(super) const COMPAT: Section = Section {
         row!("compat.cmt_private_copies", compat.cmt_private_copies)
             .says("Tenants that share the mapping cache have a full-sized one each."),
         row!("compat.read_fill_by_flash_owner", compat.read_fill_by_flash_owner).says(
-            "A page read into the data cache is found by the owner stored in flash: none if never programmed.",
+            "A page read into the data cache is found by the owner stored in flash: none if never \
+             programmed.",
         ),
         row!("compat.unaligned_tenants", compat.unaligned_tenants)
             .says("A tenant's space begins right behind the one before, even within a page."),
@@ -37,16 +38,20 @@ pub(super) const COMPAT: Section = Section {
         row!("compat.destage_forgets_all", compat.destage_forgets_all)
             .says("The destage set forgets the write that clears it as well."),
         row!("compat.destage_drops_sectors", compat.destage_drops_sectors).says(
-            "A cached page written back carries only the sectors of its last write; older ones vanish.",
+            "A cached page written back carries only the sectors of its last write; older ones \
+             vanish.",
         ),
         row!("compat.evict_to_evictor", compat.evict_to_evictor).says(
-            "A dirty page that another tenant pushes out of a shared cache is written to that tenant's space.",
+            "A dirty page that another tenant pushes out of a shared cache is written to that \
+             tenant's space.",
         ),
         row!("compat.single_plane_erases", compat.single_plane_erases)
             .says("An erase command erases one block, never one in each of several planes."),
         row!("compat.wrap_request_size", compat.wrap_request_size)
             .says("Request sizes wrap at 65,536 sectors."),
-        row!("compat.analytic_start", compat.analytic_start)
-            .says("A steady start has a pool of half the threshold, and its oldest blocks are the fullest."),
+        row!("compat.analytic_start", compat.analytic_start).says(
+            "A steady start has a pool of half the threshold, and its oldest blocks are the \
+                 fullest.",
+        ),
     ],
 };

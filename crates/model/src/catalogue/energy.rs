@@ -21,49 +21,57 @@ pub(super) const ENERGY: Section = Section {
         constant(
             row!("energy.flash_read_lsb_nj_per_bit", energy.flash_read_nj_per_bit[0]),
             NJ_PER_BIT,
-            "Reading one bit of a page of least significant bits, or of SLC (0.15: AutoBlox's flash model, \
+            "Reading one bit of a page of least significant bits, or of SLC (0.15: AutoBlox's \
+             flash model, \
              after Grupp et al. 2009, has one figure for all pages).",
         ),
         constant(
             row!("energy.flash_read_csb_nj_per_bit", energy.flash_read_nj_per_bit[1]),
             NJ_PER_BIT,
-            "Reading one bit of a page of central significant bits (0.15: likewise).",
+            "Reading one bit of a page of central significant bits (0.15: AutoBlox's flash model, \
+             which has one figure for all pages).",
         )
         .unless(needs_middle_page),
         constant(
             row!("energy.flash_read_msb_nj_per_bit", energy.flash_read_nj_per_bit[2]),
             NJ_PER_BIT,
-            "Reading one bit of a page of most significant bits (0.15: likewise).",
+            "Reading one bit of a page of most significant bits (0.15: AutoBlox's flash model, \
+             which has one figure for all pages).",
         )
         .unless(needs_slc_not),
         constant(
             row!("energy.flash_read_tsb_nj_per_bit", energy.flash_read_nj_per_bit[3]),
             NJ_PER_BIT,
-            "Reading one bit of a page of the fourth (top) bits (0.15: likewise).",
+            "Reading one bit of a page of the fourth (top) bits (0.15: AutoBlox's flash model, \
+             which has one figure for all pages).",
         )
         .unless(needs_top_page),
         constant(
             row!("energy.flash_program_lsb_nj_per_bit", energy.flash_program_nj_per_bit[0]),
             NJ_PER_BIT,
-            "Programming one bit of a page of least significant bits, or of SLC (3.31: AutoBlox's flash model, \
+            "Programming one bit of a page of least significant bits, or of SLC (3.31: AutoBlox's \
+             flash model, \
              which has one figure for all pages; scale it where page types differ in time).",
         ),
         constant(
             row!("energy.flash_program_csb_nj_per_bit", energy.flash_program_nj_per_bit[1]),
             NJ_PER_BIT,
-            "Programming one bit of a page of central significant bits (3.31: likewise).",
+            "Programming one bit of a page of central significant bits (3.31: AutoBlox's flash \
+             model, which has one figure for all pages).",
         )
         .unless(needs_middle_page),
         constant(
             row!("energy.flash_program_msb_nj_per_bit", energy.flash_program_nj_per_bit[2]),
             NJ_PER_BIT,
-            "Programming one bit of a page of most significant bits (3.31: likewise).",
+            "Programming one bit of a page of most significant bits (3.31: AutoBlox's flash \
+             model, which has one figure for all pages).",
         )
         .unless(needs_slc_not),
         constant(
             row!("energy.flash_program_tsb_nj_per_bit", energy.flash_program_nj_per_bit[3]),
             NJ_PER_BIT,
-            "Programming one bit of a page of the fourth (top) bits (3.31: likewise).",
+            "Programming one bit of a page of the fourth (top) bits (3.31: AutoBlox's flash \
+             model, which has one figure for all pages).",
         )
         .unless(needs_top_page),
         constant(
@@ -74,13 +82,15 @@ pub(super) const ENERGY: Section = Section {
         constant(
             row!("energy.channel_nj_per_byte", energy.channel_nj_per_byte),
             NJ_PER_BYTE,
-            "Moving one byte over a channel (0.5: an assumption, 6 transitions of lines and strobe on 50 pF at \
+            "Moving one byte over a channel (0.5: an assumption, 6 transitions of lines and \
+             strobe on 50 pF at \
              1.8 V; for a channel one byte wide).",
         ),
         constant(
             row!("energy.flash_idle_mw", energy.flash_idle_mw),
             MW,
-            "Power of one idle chip (12.7: AutoBlox's flash model, which names no unit; mW is the consistent reading).",
+            "Power of one idle chip (12.7: AutoBlox's flash model, which names no unit; mW is the \
+             consistent reading).",
         ),
         constant(
             row!("energy.dram_background_mw_per_gib", energy.dram_background_mw_per_gib),
@@ -90,7 +100,8 @@ pub(super) const ENERGY: Section = Section {
         constant(
             row!("energy.dram_activate_nj", energy.dram_activate_nj),
             NJ,
-            "One DRAM row activation with its precharge (3: an assumption of the order of DDR4 data sheets).",
+            "One DRAM row activation with its precharge (3: an assumption of the order of DDR4 \
+             data sheets).",
         )
         .unless(needs_cache),
         constant(
@@ -108,17 +119,20 @@ pub(super) const ENERGY: Section = Section {
         constant(
             row!("energy.controller_idle_mw", energy.controller_idle_mw),
             MW,
-            "The controller at rest (500: an assumption; AutoBlox takes a constant 2000 for its processor at work).",
+            "The controller at rest (500: an assumption; AutoBlox takes a constant 2000 for its \
+             processor at work).",
         ),
         constant(
             row!("energy.controller_nj_per_request", energy.controller_nj_per_request),
             NJ,
-            "The controller's work for one request of the host (1000: an assumption, a microsecond of a core at 1 W).",
+            "The controller's work for one request of the host (1000: an assumption, a \
+             microsecond of a core at 1 W).",
         ),
         constant(
             row!("energy.controller_nj_per_transaction", energy.controller_nj_per_transaction),
             NJ,
-            "The controller's work for one page transaction (500: an assumption, half a microsecond of a core at 1 W).",
+            "The controller's work for one page transaction (500: an assumption, half a \
+             microsecond of a core at 1 W).",
         ),
     ],
 };

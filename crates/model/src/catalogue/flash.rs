@@ -222,17 +222,21 @@ pub(super) const FLASH: Section = Section {
             .candidates(Steps { from: 10_000, to: 50_000, by: 10_000 }, Fixed)
             .mqsim(Group::Flash, &["Block_PE_Cycles_Limit"])
             .also(&["Block_PR_Cycles_Limit"])
-            .says("Erases a block is rated for. Reports state endurance against it (`endurance`); no time depends on it."),
+            .says(
+                "Erases a block is rated for. Reports state endurance against it (`endurance`); \
+                 no time depends on it.",
+            ),
         row!("flash.cache_read", flash.cache_read).unless(needs_cache_reads).says(
-            "Cache read: a die reads its next page while the last one's data leave the cache register.",
+            "Cache read: a die reads its next page while the last one's data leave the cache \
+             register.",
         ),
-        row!("flash.cache_program", flash.cache_program).unless(needs_single_dies).says(
-            "Cache program: a die takes the data of its next page while it programs.",
+        row!("flash.cache_program", flash.cache_program)
+            .unless(needs_single_dies)
+            .says("Cache program: a die takes the data of its next page while it programs."),
+        row!("flash.cache_busy_ns", flash.cache_busy).nanos().unless(needs_cache_commands).says(
+            "By how much the array operation behind a cache command starts later, to move a \
+                 page between registers.",
         ),
-        row!("flash.cache_busy_ns", flash.cache_busy)
-            .nanos()
-            .unless(needs_cache_commands)
-            .says("By how much the array operation behind a cache command starts later, to move a page between registers."),
         row!("flash.dies_per_chip", flash.dies_per_chip)
             .ints(1, 256)
             .candidates(Steps { from: 1, to: 16, by: 1 }, Steps { from: 1, to: 16, by: 1 })

@@ -44,14 +44,23 @@ pub(super) const MAPPING: Section = Section {
             .names(PlaneOrder::NAMES)
             .all()
             .mqsim(Group::Device, &["Plane_Allocation_Scheme"])
-            .says("Levels (channel, way, die, plane) that consecutive logical pages walk through, fastest first."),
+            .says(
+                "Levels (channel, way, die, plane) that consecutive logical pages walk through, \
+                 fastest first.",
+            ),
         row!("mapping.allocation", mapping.allocation)
             .names(Allocation::NAMES)
             .candidates(Fixed, super::Candidates::All)
-            .says("Who chooses the plane of a written page: its number, the load, or one of both per tenant."),
+            .says(
+                "Who chooses the plane of a written page: its number, the load, or one of both \
+                 per tenant.",
+            ),
         row!("mapping.overprovisioning", mapping.overprovisioning)
             .reals(0.0, 0.95)
-            .candidates(Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]), Reals(&[0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4]))
+            .candidates(
+                Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]),
+                Reals(&[0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4]),
+            )
             .mqsim(Group::Device, &["Overprovisioning_Ratio"])
             .says("Share of the raw capacity that the host does not see."),
     ],
@@ -111,10 +120,10 @@ pub(super) const PLACEMENT: Section = Section {
             .unless(needs_haml)
             .later()
             .says("Cluster by update interval as well as by update frequency."),
-        row!("placement.wear_rules", placement.wear_rules)
-            .unless(needs_haml)
-            .later()
-            .says("Hot data take the least erased free block, cold data the most erased, and both are exchanged after each training."),
+        row!("placement.wear_rules", placement.wear_rules).unless(needs_haml).later().says(
+            "Hot data take the least erased free block, cold data the most erased, and both \
+                 are exchanged after each training.",
+        ),
     ],
 };
 
@@ -148,7 +157,10 @@ pub(super) const GC: Section = Section {
             .says("Which block is collected."),
         row!("gc.threshold", gc.threshold)
             .between(0.0, 1.0)
-            .candidates(Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]), Reals(&[0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]))
+            .candidates(
+                Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]),
+                Reals(&[0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]),
+            )
             .mqsim(Group::Device, &["GC_Exec_Threshold"])
             .says("A plane collects when fewer than this share of its blocks are free."),
         row!("gc.hard_threshold", gc.hard_threshold)
@@ -156,7 +168,10 @@ pub(super) const GC: Section = Section {
             .candidates(Reals(&[0.1, 0.15, 0.2, 0.25, 0.3]), Reals(&[0.005, 0.01, 0.02, 0.05, 0.1]))
             .mqsim(Group::Device, &["GC_Hard_Threshold"])
             .unless(needs_preemption)
-            .says("Below this share of free blocks collection goes before the host even when it is pre-emptible."),
+            .says(
+                "Below this share of free blocks collection goes before the host even when it is \
+                 pre-emptible.",
+            ),
         row!("gc.preemptible", gc.preemptible)
             .all()
             .mqsim(Group::Device, &["Preemptible_GC_Enabled"])
@@ -171,12 +186,18 @@ pub(super) const GC: Section = Section {
             .ints(0, 1 << 20)
             .candidates(Fixed, Ints(&[2, 4, 8, 16, 32]))
             .unless(needs_d_choices)
-            .says("Blocks the d-choices policy draws; 0 takes the binary logarithm of the blocks per plane."),
+            .says(
+                "Blocks the d-choices policy draws; 0 takes the binary logarithm of the blocks \
+                 per plane.",
+            ),
         row!("gc.window", gc.window)
             .ints(0, 1 << 20)
             .candidates(Fixed, Ints(&[8, 16, 32, 64, 128]))
             .unless(needs_window)
-            .says("Oldest blocks the windowed greedy policy looks at; 0 takes an eighth of the blocks per plane."),
+            .says(
+                "Oldest blocks the windowed greedy policy looks at; 0 takes an eighth of the \
+                 blocks per plane.",
+            ),
     ],
 };
 

@@ -61,7 +61,10 @@ pub(super) const HOST: Section = Section {
             .candidates(Reals(&[0.5, 1.0, 2.0, 4.0, 8.0]), Reals(&[0.5, 1.0, 2.0, 4.0, 8.0, 16.0]))
             .mqsim(Group::Host, &["PCIe_Lane_Bandwidth"])
             .absent(Value::Real(0.4))
-            .says("Bandwidth of one PCIe lane in each direction; PCIe 3 gives 1, each generation doubles it."),
+            .says(
+                "Bandwidth of one PCIe lane in each direction; PCIe 3 gives 1, each generation \
+                 doubles it.",
+            ),
         row!("host.pcie_lanes", host.pcie_lanes)
             .ints(1, 64)
             .candidates(Ints(&[1, 2, 4, 8, 16]), Ints(&[1, 2, 4, 8, 16, 32]))
@@ -71,7 +74,10 @@ pub(super) const HOST: Section = Section {
             .ints(2, 65_536)
             .candidates(Ints(&[4, 8, 16, 32, 64, 128, 256]), Ints(&[4, 16, 64, 256, 1_024, 65_535]))
             .mqsim(Group::Device, &["IO_Queue_Depth"])
-            .says("Entries of each submission and completion queue (NVMe) or of the command queue (SATA)."),
+            .says(
+                "Entries of each submission and completion queue (NVMe) or of the command queue \
+                 (SATA).",
+            ),
         row!("host.queue_fetch_size", host.queue_fetch_size)
             .ints(1, 65_536)
             .candidates(Ints(&[4, 8, 16, 32, 64, 128, 256]), Ints(&[4, 16, 64, 256, 1_024]))

@@ -1,26 +1,28 @@
-//! Constants of the cells and the circuits: how they age, and what they consume.
+//! Constants of the cells and the circuits: how they age, and how much energy they take.
 
 use serde::{Deserialize, Serialize};
 
-/// Read retry, and latencies that change with wear. All of it is off in a default drive.
+/// Read retry, and latencies that change with wear. All of it is off in the default drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ageing {
-    /// Probability that an attempt to read a page of a fresh block must be repeated.
+    /// Probability, 0 to 1, that an attempt to read a page of a block without erases must be
+    /// repeated.
     pub retry_probability: f64,
-    /// What 1,000 erases of its block add to that.
+    /// How much 1,000 erases of the block add to the probability of a repeated read.
     pub retry_probability_per_1000_cycles: f64,
-    /// Repetitions of one read at most.
+    /// Most repetitions of one read.
     pub retries_max: u32,
     /// Share of the read latency that 1,000 erases of the block add to it.
     pub read_growth_per_1000_cycles: f64,
-    /// Likewise of the program latency; negative where worn cells are programmed faster.
+    /// Share of the program latency that 1,000 erases of the block add to it; negative if worn
+    /// cells are programmed faster.
     pub program_growth_per_1000_cycles: f64,
-    /// Likewise of the erase latency.
+    /// Share of the erase latency that 1,000 erases of the block add to it.
     pub erase_growth_per_1000_cycles: f64,
 }
 
 impl Ageing {
-    /// Whether a read may have to be repeated.
+    /// Whether any read may have to be repeated.
     pub fn has_retries(&self) -> bool {
         self.retries_max > 0
             && (self.retry_probability > 0.0 || self.retry_probability_per_1000_cycles > 0.0)
@@ -40,33 +42,34 @@ impl Default for Ageing {
     }
 }
 
-/// Energy constants. Their sources stand in the catalogue and in `docs/energy.md`.
+/// Energy constants. The catalogue and `docs/energy.md` name their sources.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Reading one bit of the flash array, in nanojoule, by page type as in
-    /// [`super::Flash::read_latency`].
+    /// Energy to read one bit of the flash array, in nanojoule, by page type as in
+    /// [`Flash::read_latency`](super::Flash::read_latency).
     pub flash_read_nj_per_bit: [f64; 4],
-    /// Programming one bit, likewise.
+    /// Energy to program one bit of the flash array, in nanojoule, by page type as in
+    /// [`Flash::read_latency`](super::Flash::read_latency).
     pub flash_program_nj_per_bit: [f64; 4],
-    /// Erasing one bit.
+    /// Energy to erase one bit of the flash array, in nanojoule.
     pub flash_erase_nj_per_bit: f64,
-    /// Moving one byte over a channel, in nanojoule.
+    /// Energy to move one byte over a channel, in nanojoule.
     pub channel_nj_per_byte: f64,
-    /// One chip whose dies are idle, in milliwatt.
+    /// Power of one chip whose dies are idle, in milliwatt.
     pub flash_idle_mw: f64,
-    /// DRAM background (refresh, clocks), in milliwatt for each gibibyte.
+    /// Power of the DRAM at rest (refresh, clocks), in milliwatt for each gibibyte.
     pub dram_background_mw_per_gib: f64,
-    /// One DRAM row activation and precharge, in nanojoule.
+    /// Energy of one DRAM row activation with its precharge, in nanojoule.
     pub dram_activate_nj: f64,
-    /// Reading one byte of DRAM, in nanojoule.
+    /// Energy to read one byte of DRAM, in nanojoule.
     pub dram_read_nj_per_byte: f64,
-    /// Writing one byte of DRAM, in nanojoule.
+    /// Energy to write one byte of DRAM, in nanojoule.
     pub dram_write_nj_per_byte: f64,
-    /// The controller at rest, in milliwatt.
+    /// Power of the controller at rest, in milliwatt.
     pub controller_idle_mw: f64,
-    /// The controller's work for one request of the host, in nanojoule.
+    /// Energy of the controller's work for one request of the host, in nanojoule.
     pub controller_nj_per_request: f64,
-    /// The controller's work for one page transaction, in nanojoule.
+    /// Energy of the controller's work for one page transaction, in nanojoule.
     pub controller_nj_per_transaction: f64,
 }
 

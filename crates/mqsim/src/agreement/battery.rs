@@ -241,8 +241,8 @@ mod tests {
                          \"p999\": 1, \"max\": 1}}";
         format!(
             "{{\"id\": \"a\", \"group\": \"g\", \"tier\": \"{tier}\", \"ssd\": \"ssd/a.xml\", \
-             \"workload\": \"workload/a.xml\", \"traces\": [\"{trace}\"], \"replay\": \"{replay}\", \
-             \"metrics\": {{\"generated\": 1, \"served\": {{\"all\": 1}}, \"bytes\": {{}}, \
+             \"workload\": \"workload/a.xml\", \"traces\": [\"{trace}\"], \
+             \"replay\": \"{replay}\", \"metrics\": {{\"generated\": 1, \"served\": {{\"all\": 1}}, \"bytes\": {{}}, \
              \"sim_seconds\": 1.0, \"iops\": {{}}, \"bandwidth_Bps\": {{}}, \
              \"device_response_ns\": {latencies}, \"end_to_end_ns\": {latencies}}}}}"
         )

@@ -125,8 +125,8 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     format!("an invariant of the simulator broke: {}", text.unwrap_or("no message"))
 }
 
-/// A case as an experiment: its drive and its scenario, with the case's traces instead of those that
-/// the workload file names.
+/// A case as an experiment: its drive and its scenario, with the case's traces instead of those
+/// that the workload file names.
 fn experiment(battery: &Battery, case: &Case) -> Result<Experiment, FileError> {
     let ssd = battery.file(&case.ssd);
     // A file of the battery is never taken for the name of a preset.

@@ -6,7 +6,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::workload_source::{SourceArgs, SourceName};
 use anyhow::{Context as _, anyhow};
 use serde::Serialize;
-use ssdtune_model::constraint::Constraints;
+use ssdtune_model::Constraints;
 use ssdtune_model::document::Document;
 use ssdtune_model::source::read_text;
 use ssdtune_tune::cluster::{Categories, Classification, Threshold};

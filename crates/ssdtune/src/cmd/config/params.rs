@@ -5,7 +5,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::table;
 use serde::Serialize;
 use ssdtune_model::catalogue::{self, Effect, Kind, Parameter, SECTIONS, Value};
-use ssdtune_model::fault::{Fault, Problem};
+use ssdtune_model::{Fault, Problem};
 
 /// Arguments of `ssdtune config params`.
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,6 @@
 //! Values of parameters, their kinds and units, and what is legal.
+//!
+//! These types know no parameter and no drive; the catalogue puts them together.
 
 use crate::units::{Bytes, Nanos};
 use serde::{Serialize, Serializer};
@@ -11,9 +13,9 @@ pub enum Value {
     Int(u64),
     /// A real number, never NaN in a checked configuration.
     Real(f64),
-    /// A switch.
+    /// A switch: true or false.
     Bool(bool),
-    /// One of a list of names.
+    /// A name from a fixed list.
     Name(&'static str),
 }
 
@@ -44,13 +46,13 @@ impl Serialize for Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A range that may be divided at will: sizes, times, ratios.
+    /// Any value in a range makes sense: sizes, times, ratios.
     Continuous,
-    /// Values that industry makes: counts, rates, widths.
+    /// Only certain numbers are built: counts, rates, widths.
     Discrete,
-    /// A switch.
+    /// True or false.
     Boolean,
-    /// A name without an order.
+    /// Names that have no order.
     Categorical,
 }
 
@@ -65,21 +67,21 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A count or a name.
+    /// No unit: a count, a ratio or a name.
     None,
-    /// Nanoseconds; text may also say `us`, `ms` or `s`.
+    /// Nanoseconds. Text may carry the suffixes `ns`, `us`, `ms` and `s`.
     Nanos,
-    /// Bytes; text may also say `KiB`, `MiB`, `GiB` or `TiB`.
+    /// Bytes. Text may carry the suffixes `B`, `KiB`, `MiB`, `GiB` and `TiB`.
     Bytes,
-    /// Any other, by its usual sign.
+    /// Another unit, by its sign, as in `GB/s`.
     Other(&'static str),
 }
 
 impl Unit {
-    /// The usual sign; empty for a count.
+    /// The sign of the unit; empty if there is no unit.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::None => "",
@@ -89,7 +91,7 @@ impl Unit {
         }
     }
 
-    /// Suffixes that a value on the command line may carry, with their factors.
+    /// The suffixes that text may carry, with their factors.
     const fn suffixes(self) -> &'static [(&'static str, u64)] {
         match self {
             Self::Nanos => &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)],
@@ -100,7 +102,8 @@ impl Unit {
         }
     }
 
-    /// Reads a whole number, underscores and the unit's suffixes allowed.
+    /// Reads a whole number. Underscores and a suffix of the unit are allowed; `None` if the text
+    /// is something else.
     pub fn parse_int(self, text: &str) -> Option<u64> {
         let text = text.trim();
         for &(suffix, factor) in self.suffixes() {
@@ -128,30 +131,30 @@ fn digits(text: &str) -> Option<u64> {
 pub enum Legal {
     /// Whole numbers from `min` to `max`, multiples of `step`.
     Ints {
-        /// Smallest.
+        /// The smallest.
         min: u64,
-        /// Largest.
+        /// The largest.
         max: u64,
-        /// Divisor of all.
+        /// What all of them are a multiple of.
         step: u64,
     },
     /// Real numbers from `min` to `max`.
     Reals {
-        /// Smallest.
+        /// The smallest.
         min: f64,
-        /// Largest.
+        /// The largest.
         max: f64,
-        /// Whether both ends are excluded.
+        /// Whether `min` and `max` themselves are excluded.
         open: bool,
     },
     /// True and false.
     Bools,
-    /// Names, each with MQSim's (empty where MQSim has none).
+    /// Names, each with MQSim's name for it (empty if MQSim has none).
     Names(&'static [(&'static str, &'static str)]),
 }
 
 impl Legal {
-    /// Whether `value` is of the right type and in range.
+    /// Whether `value` has the right type and is in range.
     pub fn allows(&self, value: Value) -> bool {
         match (*self, value) {
             (Self::Ints { min, max, step }, Value::Int(int)) => {
@@ -167,7 +170,7 @@ impl Legal {
         }
     }
 
-    /// The type, as an error message says it.
+    /// The type in words, as in "a whole number".
     pub const fn type_name(&self) -> &'static str {
         match self {
             Self::Ints { .. } => "a whole number",
@@ -177,8 +180,8 @@ impl Legal {
         }
     }
 
-    /// Reads a value of this type from text; `None` where the text is not one. Range is not looked
-    /// at, except that a name must be one of the legal ones.
+    /// Reads a value of this type from text; `None` if the text is something else. A name must be a
+    /// legal one; the range of numbers is not checked.
     pub fn parse(&self, text: &str, unit: Unit) -> Option<Value> {
         match self {
             Self::Ints { .. } => unit.parse_int(text).map(Value::Int),
@@ -193,7 +196,7 @@ impl Legal {
         }
     }
 
-    /// The names, where names are legal.
+    /// The legal names; none if numbers or switches are legal.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let names: &[(&str, &str)] = match self {
             Self::Names(names) => names,
@@ -221,30 +224,30 @@ impl fmt::Display for Legal {
     }
 }
 
-/// The values a search tries, out of the legal ones.
+/// The values among the legal ones that a search tries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Candidates {
-    /// None: a search leaves the parameter as it is.
+    /// No value: a search leaves the parameter as it is.
     Fixed,
-    /// These.
+    /// A list of whole numbers.
     Ints(&'static [u64]),
-    /// These.
+    /// A list of real numbers.
     Reals(&'static [f64]),
-    /// From the first to the last by steps.
+    /// Whole numbers at equal distances.
     Steps {
-        /// First.
+        /// The first number.
         from: u64,
-        /// Last.
+        /// The limit, which is included if a step reaches it.
         to: u64,
-        /// Distance.
+        /// The distance between two numbers.
         by: u64,
     },
-    /// Every legal switch position or name.
+    /// Every legal name, or both positions of a switch.
     All,
 }
 
 impl Candidates {
-    /// The values one by one; empty for [`Fixed`](Self::Fixed).
+    /// The values as a list. `legal` says which names there are, for [`All`](Self::All).
     pub fn values(&self, legal: &Legal) -> Vec<Value> {
         match *self {
             Self::Fixed => Vec::new(),
@@ -279,12 +282,12 @@ impl fmt::Display for Candidates {
     }
 }
 
-/// A field of the configuration that a [`Value`] can be read from and written to.
+/// A type of a configuration's field, which converts from and to a [`Value`].
 pub trait Field {
-    /// The value.
+    /// The field's value.
     fn value(&self) -> Value;
 
-    /// Takes `value`; `false` where it does not fit the field's type.
+    /// Sets the field and returns true, or returns false if `value` does not fit its type.
     fn assign(&mut self, value: Value) -> bool;
 }
 

@@ -1,0 +1,24 @@
+//! The files in `configs/devices/`, built into the library. [`crate::presets`] is the door to them;
+//! the reader of files needs them too, for `base = "…"`.
+
+macro_rules! shipped {
+    ($($name:literal)+) => {
+        const SHIPPED: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../configs/devices/", $name, ".toml"))),)+
+        ];
+    };
+}
+
+shipped! {
+    "intel-750" "samsung-850-pro" "z-ssd" "ssdkeeper" "haml" "lpm-znand" "lpm-nand" "mqsim-default"
+}
+
+/// The names of all presets.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| *name)
+}
+
+/// The text of a preset's file; `None` if there is no preset of that name.
+pub fn text(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
+}
