@@ -5,11 +5,10 @@ use crate::outcome::{Failure, Outcome};
 use crate::units;
 use clap::{Args, ValueEnum};
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
-use ssdtune_trace::ColumnSpec;
-use ssdtune_trace::binary::{MappedTrace, is_ssdt};
-use ssdtune_trace::merge::{blktrace_files, open_blktrace};
-use ssdtune_trace::{Devices, Event, ReadOptions, ReadStats, Source, TimeUnit};
-use ssdtune_trace::{Format, TraceError, TraceReader, open, read_from};
+use ssdtune_trace::{
+    ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, TimeUnit, TraceError,
+    bytes_to_read, open_path, read_from,
+};
 use std::path::Path;
 
 /// How to read.
@@ -116,54 +115,23 @@ impl ReadArgs {
     }
 }
 
-/// Opens a trace: a file, or a directory of blktrace's per-CPU files.
-pub(crate) fn open_path(path: &Path, options: &ReadOptions) -> Outcome<Box<dyn Source>> {
-    Ok(open_known(path, options)?.0)
-}
-
-/// The same, and the format it is read as.
-pub(crate) fn open_known(path: &Path, options: &ReadOptions) -> Outcome<(Box<dyn Source>, Format)> {
-    let opened: Result<(Box<dyn Source>, Format), TraceError> = if is_standard_input(path) {
-        read_from(std::io::stdin(), "standard input", options).map(with_format)
-    } else if path.is_dir() {
-        blktrace_files(path)
-            .and_then(|files| open_blktrace(&files, options))
-            .map(|source| (Box::new(source) as Box<dyn Source>, Format::Blktrace))
-    } else if options.devices == Devices::Tenants
-        && options.capacity.is_none()
-        && path.is_file()
-        && is_ssdt(path)
-    {
-        MappedTrace::open(path).map(|source| (Box::new(source) as Box<dyn Source>, Format::Ssdt))
-    } else {
-        open(path, options).map(with_format)
-    };
-    opened.map_err(Failure::input)
-}
-
-fn with_format(source: TraceReader) -> (Box<dyn Source>, Format) {
-    let format = source.format();
-    (Box::new(source), format)
+/// Opens a trace by its path; - is standard input.
+pub(crate) fn open_input(path: &Path, options: &ReadOptions) -> Result<Opened, TraceError> {
+    if !is_standard_input(path) {
+        return open_path(path, options);
+    }
+    let reader = read_from(std::io::stdin(), "standard input", options)?;
+    let format = reader.format();
+    Ok(Opened { source: Box::new(reader), format })
 }
 
 fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// How many bytes there are to read; `None` of a pipe, which cannot be read twice either.
+/// How many bytes there are to read; `None` for a pipe, which cannot be read twice either.
 pub(crate) fn input_bytes(path: &Path) -> Option<u64> {
-    if is_standard_input(path) {
-        return None;
-    }
-    match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => {
-            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-            Some(entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum())
-        }
-        Ok(meta) if !meta.is_file() => None,
-        // What is not there says so when it is opened.
-        found => Some(found.map_or(0, |meta| meta.len())),
-    }
+    if is_standard_input(path) { None } else { bytes_to_read(path) }
 }
 
 /// Says what was skipped, if anything was.

@@ -2,12 +2,12 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, open_path};
+use crate::read_args::{ReadArgs, open_input};
 use anyhow::anyhow;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 use ssdtune_trace::{Request, Source};
 use ssdtune_tune::cluster::WINDOW_REQUESTS;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Windows that a model is asked for, unless said otherwise.
 const MODEL_WINDOWS: usize = 40;
@@ -103,7 +103,9 @@ impl SourceName {
     }
 
     fn read_file(&self, args: &SourceArgs) -> Outcome<Vec<Request>> {
-        let mut source = open_path(&PathBuf::from(&self.source), &args.read.options()?)?;
+        let mut source = open_input(Path::new(&self.source), &args.read.options()?)
+            .map_err(Failure::input)?
+            .source;
         let most = args.windows.map_or(TRACE_WINDOWS_MAX, |windows| windows as usize);
         let mut requests = Vec::new();
         while requests.len() < most * WINDOW_REQUESTS {

@@ -2,6 +2,7 @@
 
 pub mod binary;
 pub mod compress;
+mod conversion;
 mod decode;
 pub mod describe;
 mod detect;
@@ -10,6 +11,7 @@ mod format;
 mod formats;
 mod input;
 pub mod merge;
+mod open;
 mod options;
 mod order;
 mod reader;
@@ -20,8 +22,10 @@ pub mod transform;
 pub mod workload;
 pub mod writer;
 
+pub use conversion::{Conversion, ConversionError, Converted, DenseSize, Join, Remap};
 pub use error::TraceError;
 pub use format::{Format, FormatInfo, TimeUnit};
+pub use open::{Opened, bytes_to_read, open_path};
 pub use options::{ColumnSpec, Devices, Event, ReadOptions};
 pub use reader::{TraceReader, open, read_from};
 pub use request::{Op, Request, TenantId};

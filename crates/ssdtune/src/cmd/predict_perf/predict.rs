@@ -3,7 +3,7 @@
 use super::read_model;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, open_path, warn_of_skipped};
+use crate::read_args::{ReadArgs, open_input, warn_of_skipped};
 use crate::table;
 use anyhow::anyhow;
 use ssdtune_predict::blackbox::features::Characteristics;
@@ -140,7 +140,7 @@ pub(super) fn read(
     how: &ReadArgs,
     context: &Context,
 ) -> Outcome<Vec<ssdtune_trace::Request>> {
-    let mut source = open_path(path, &how.options()?)?;
+    let mut source = open_input(path, &how.options()?).map_err(Failure::input)?.source;
     let mut requests = Vec::new();
     while source.fill(&mut requests).map_err(Failure::input)? > 0 {}
     warn_of_skipped(&source.read_stats(), context);

@@ -4,19 +4,17 @@ use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
-use crate::read_args::{ReadArgs, input_bytes, open_path, warn_of_skipped};
+use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of_skipped};
 use crate::units;
 use clap::ValueEnum;
 use serde_json::json;
 use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
-use ssdtune_trace::merge::{Concat, Merge, Tenants};
-use ssdtune_trace::transform::Chain;
-use ssdtune_trace::transform::SplitPlan;
-use ssdtune_trace::transform::{ClipGaps, ScaleTime};
-use ssdtune_trace::transform::{Cut, Deduplicate, Filter};
-use ssdtune_trace::transform::{Dense, DenseOptions, DensePlan, Modulo};
+use ssdtune_trace::transform::{Cut, Filter};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter, WriteSummary};
-use ssdtune_trace::{Op, Request, Source, TenantId};
+use ssdtune_trace::{
+    self as trace, Conversion, ConversionError, Converted, Op, ReadOptions, Request, Source,
+    TenantId, TraceError,
+};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `trace convert`. Changes are made in the order of their headings below.
@@ -25,7 +23,8 @@ pub(crate) struct Args {
     /// The traces; a directory stands for the per-CPU files of one blktrace, - for standard input.
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// The trace to write: .ssdt, .csv or .trace (MQSim); text also with .gz, .zst, .xz, .bz2 after it.
+    /// The trace to write: .ssdt, .csv or .trace (MQSim); text also with .gz, .zst, .xz, .bz2 after
+    /// it.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Format to write, where the name does not say it.
@@ -37,7 +36,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW", help_heading = "1. Joining")]
     join: Option<Join>,
     /// Pause between concatenated traces.
-    #[arg(long, value_name = "TIME", default_value = "0ns", value_parser = units::duration, help_heading = "1. Joining")]
+    #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "1. Joining")]
+    #[arg(value_parser = units::duration)]
     pause: Nanos,
     #[command(flatten)]
     select: SelectArgs,
@@ -47,16 +47,19 @@ pub(crate) struct Args {
     /// Multiply all times by this: 0.5 doubles the load.
     #[arg(long, value_name = "FACTOR", help_heading = "3. Time")]
     scale_time: Option<f64>,
-    /// Put the addresses onto a drive: `dense` closes the holes (reads the trace twice), `modulo` folds.
+    /// Put the addresses onto a drive: `dense` closes the holes (reads the trace twice), `modulo`
+    /// folds.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "4. Addresses")]
     remap: Option<Remap>,
     /// Unit in which `dense` closes holes.
-    #[arg(long, value_name = "SIZE", default_value = "16KiB", value_parser = units::size, help_heading = "4. Addresses")]
+    #[arg(long, value_name = "SIZE", default_value = "16KiB", help_heading = "4. Addresses")]
+    #[arg(value_parser = units::size)]
     chunk: Bytes,
     /// Size of the drive: where `modulo` folds, and what `dense` must fit.
     #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "4. Addresses")]
     capacity: Option<Bytes>,
-    /// Write parts by time, such as 70/20/10, as OUT with -1, -2, ... before the ending (reads the trace twice).
+    /// Write parts by time, such as 70/20/10, as OUT with -1, -2, ... before the ending (reads the
+    /// trace twice).
     #[arg(long, value_name = "SHARES", help_heading = "5. Splitting")]
     split: Option<String>,
 }
@@ -92,10 +95,10 @@ struct SelectArgs {
     /// End before this time of the trace.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     end: Option<Nanos>,
-    /// Pass over so many requests.
+    /// Pass over the first N requests.
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
-    /// Keep at most so many requests.
+    /// Keep at most N requests.
     #[arg(long, value_name = "N")]
     count: Option<u64>,
 }
@@ -142,9 +145,8 @@ impl From<OpArg> for Op {
     }
 }
 
-type Stream = Chain<Box<dyn Source>>;
-
 impl SelectArgs {
+    /// The conditions on requests, if there are any.
     fn filter(&self) -> Option<Filter> {
         let sectors = |bytes: Bytes| bytes.0.div_ceil(SECTOR_BYTES);
         let filter = Filter {
@@ -161,13 +163,12 @@ impl SelectArgs {
             tenants: (!self.tenants.is_empty())
                 .then(|| self.tenants.iter().map(|&t| TenantId(t)).collect()),
         };
-        let any = filter.ops.is_some()
-            || filter.sectors.is_some()
-            || filter.addresses.is_some()
-            || filter.tenants.is_some();
+        let Filter { ops, sectors, addresses, tenants } = &filter;
+        let any = ops.is_some() || sectors.is_some() || addresses.is_some() || tenants.is_some();
         any.then_some(filter)
     }
 
+    /// The stretch of the trace, if it is not all of it.
     fn cut(&self) -> Option<Cut> {
         let any =
             self.start.is_some() || self.end.is_some() || self.skip > 0 || self.count.is_some();
@@ -179,28 +180,46 @@ impl SelectArgs {
 }
 
 impl Args {
-    /// The joined inputs.
-    fn source(&self) -> Outcome<Box<dyn Source>> {
-        let options = self.read.options()?;
-        let sources: Vec<_> =
-            self.inputs.iter().map(|path| open_path(path, &options)).collect::<Outcome<_>>()?;
-        let joined: Result<Box<dyn Source>, _> = match (self.join, sources.len()) {
-            (None, 1) => return Ok(sources.into_iter().next().expect("one")),
-            (None, _) => {
-                let problem = "several traces: say --join merge (side by side, each a tenant) or \
-                               --join concat (one after the other)";
-                return Err(Failure::usage(anyhow::anyhow!(problem)));
+    fn conversion(&self) -> Outcome<Conversion> {
+        let remap = match (self.remap, self.capacity) {
+            (None, _) => None,
+            (Some(Remap::Dense), capacity) => {
+                Some(trace::Remap::Dense { chunk: self.chunk.sectors_floor(), capacity })
             }
-            (Some(Join::Merge), _) => {
-                Merge::new(sources, Tenants::PerSource).map(|s| Box::new(s) as Box<dyn Source>)
+            (Some(Remap::Modulo), Some(capacity)) => {
+                Some(trace::Remap::Modulo { capacity: capacity.sectors_floor() })
             }
-            (Some(Join::Concat), _) => Concat::new(sources, Tenants::ByName, self.pause)
-                .map(|s| Box::new(s) as Box<dyn Source>),
+            (Some(Remap::Modulo), None) => {
+                return Err(Failure::usage(anyhow::anyhow!("--remap modulo needs --capacity")));
+            }
         };
-        joined.map_err(Failure::usage)
+        // What is no number is no share either, and refused as 0 is.
+        let shares = |text: &String| {
+            text.split('/').map(|share| share.trim().parse().unwrap_or(0)).collect()
+        };
+        Ok(Conversion {
+            dedupe: self.select.dedupe,
+            filter: self.select.filter(),
+            cut: self.select.cut(),
+            clip_gaps: self.clip_gaps,
+            time_scale: self.scale_time,
+            remap,
+            split: self.split.as_ref().map(shares),
+        })
     }
 
-    /// How often the traces are read, and the progress of that.
+    /// Opens the traces for the first or the next pass.
+    fn traces(&self, options: &ReadOptions) -> Result<Box<dyn Source>, ConversionError> {
+        let open = |path: &PathBuf| Ok(open_input(path, options)?.source);
+        let sources: Result<Vec<_>, TraceError> = self.inputs.iter().map(open).collect();
+        let how = self.join.map(|join| match join {
+            Join::Merge => trace::Join::Merge,
+            Join::Concat => trace::Join::Concat { pause: self.pause },
+        });
+        trace::Join::sources(how, sources?)
+    }
+
+    /// The progress of reading the traces as often as the conversion does.
     fn reading(&self, context: &Context) -> Outcome<Reading> {
         let twice = [
             (self.remap == Some(Remap::Dense), "--remap dense"),
@@ -223,58 +242,20 @@ impl Args {
         Ok(Reading::new(bytes, context.level() > Level::Quiet))
     }
 
-    /// Everything but the remapping of addresses.
-    fn stream(&self, reading: &Reading) -> Outcome<Stream> {
-        let scale = self.scale_time.map(ScaleTime::new).transpose().map_err(Failure::usage)?;
-        let watched: Box<dyn Source> = Box::new(reading.watch(self.source()?));
-        Ok(Chain::new(watched)
-            .then_if(self.select.dedupe.map(Deduplicate::new))
-            .then_if(self.select.filter())
-            .then_if(self.select.cut())
-            .then_if(self.clip_gaps.map(ClipGaps::new))
-            .then_if(scale))
-    }
-
-    /// Adds the remapping, after a pass of its own where it needs one.
-    fn remapped(&self, reading: &mut Reading, context: &Context) -> Outcome<Stream> {
-        match self.remap {
-            None => self.stream(reading),
-            Some(Remap::Modulo) => {
-                let Some(capacity) = self.capacity else {
-                    return Err(Failure::usage(anyhow::anyhow!("--remap modulo needs --capacity")));
-                };
-                let fold = Modulo::new(capacity.sectors_floor()).map_err(Failure::usage)?;
-                Ok(self.stream(reading)?.then(fold))
-            }
-            Some(Remap::Dense) => {
-                let chunk = self.chunk.sectors_floor();
-                let options = DenseOptions { chunk, ..DenseOptions::default() };
-                let mut first = self.stream(reading)?;
-                let plan = DensePlan::of(&mut first, options).map_err(Failure::input)?;
-                reading.next_pass();
-                let (dense, bitmap) = (plan.sectors().bytes(), Bytes(plan.bitmap_bytes()));
-                reading.aside(|| {
-                    context.note(format!("dense address space {dense}, bitmap of chunks {bitmap}"));
-                });
-                if self.capacity.is_some_and(|capacity| dense > capacity) {
-                    let capacity = self.capacity.unwrap_or_default();
-                    let error = anyhow::anyhow!(
-                        "the trace touches {dense}, the drive has {capacity}: take a larger drive, a part of the \
-                         trace, or --remap modulo"
-                    );
-                    return Err(Failure::input(error));
-                }
-                Ok(self.stream(reading)?.then(Dense(plan)))
-            }
-        }
-    }
-
     fn output_format(&self) -> Outcome<OutputFormat> {
         match self.to {
             Some(To::Ssdt) => Ok(OutputFormat::Ssdt),
             Some(To::Csv) => Ok(OutputFormat::Csv),
             Some(To::Mqsim) => Ok(OutputFormat::Mqsim),
             None => OutputFormat::of_name(&self.output).map_err(Failure::usage),
+        }
+    }
+
+    /// The files to write, one for each part.
+    fn outputs(&self, converted: &Converted) -> Vec<PathBuf> {
+        match &converted.split {
+            None => vec![self.output.clone()],
+            Some(plan) => (1..=plan.parts()).map(|part| part_path(&self.output, part)).collect(),
         }
     }
 }
@@ -289,22 +270,76 @@ fn part_path(path: &Path, part: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{part}{ending}"))
 }
 
-/// Reads `source` to its end into `write`.
-fn pump(source: &mut Stream, mut write: impl FnMut(&[Request]) -> Outcome) -> Outcome {
+fn failure(error: ConversionError) -> Failure {
+    match error.is_usage() {
+        true => Failure::usage(error),
+        false => Failure::input(error),
+    }
+}
+
+fn work(error: TraceError) -> Failure {
+    Failure::Work(error.into())
+}
+
+/// Converts, and says what was written.
+pub(super) fn run(args: &Args, context: &Context) -> Outcome {
+    let format = args.output_format()?;
+    let mut reading = args.reading(context)?;
+    let (conversion, options) = (args.conversion()?, args.read.options()?);
+    let mut converted = conversion
+        .open(|| {
+            reading.next_pass();
+            Ok(Box::new(reading.watch(args.traces(&options)?)))
+        })
+        .map_err(failure)?;
+    if let Some(dense) = converted.dense {
+        let (space, table) = (dense.space, dense.table);
+        reading.aside(|| {
+            context.note(format!("dense address space {space}, bitmap of chunks {table}"));
+        });
+    }
+    let paths = args.outputs(&converted);
+    let mut writers = paths
+        .iter()
+        .map(|path| TraceWriter::create(path, format).map_err(work))
+        .collect::<Outcome<Vec<_>>>()?;
+    let pumped = pump(&mut converted, &mut writers);
+    reading.finish();
+    pumped?;
+    let source = &converted.source;
+    warn_of_skipped(&source.read_stats(), context);
+    let (origin_ns, names) = (source.origin_ns(), source.tenant_names());
+    let finished = paths
+        .iter()
+        .zip(writers)
+        .map(|(path, writer)| Ok((path, writer.finish(origin_ns, &names).map_err(work)?)))
+        .collect::<Outcome<Vec<_>>>()?;
+    report(&finished, context)
+}
+
+/// Reads the requests to their end and writes each into the file of its part.
+fn pump(converted: &mut Converted, writers: &mut [TraceWriter]) -> Outcome {
     let interrupt = Deferred::new();
-    let mut batch = Vec::new();
+    let Converted { source, split, .. } = converted;
+    let mut batch: Vec<Request> = Vec::new();
     loop {
         interrupt.check()?;
         batch.clear();
         if source.fill(&mut batch).map_err(Failure::input)? == 0 {
             return Ok(());
         }
-        write(&batch)?;
+        let Some(plan) = split else {
+            writers[0].write(&batch).map_err(work)?;
+            continue;
+        };
+        let mut outcome = Ok(());
+        plan.cut(&batch, |part, requests| {
+            if outcome.is_ok() {
+                outcome = writers[part].write(&requests).map_err(work);
+            }
+        });
+        outcome?;
     }
-}
-
-fn work(error: ssdtune_trace::TraceError) -> Failure {
-    Failure::Work(error.into())
 }
 
 fn report(written: &[(&PathBuf, WriteSummary)], context: &Context) -> Outcome {
@@ -326,47 +361,4 @@ fn report(written: &[(&PathBuf, WriteSummary)], context: &Context) -> Outcome {
         context.line(format!("{}: {requests} requests, {}", path.display(), Bytes(*bytes)))?;
     }
     Ok(())
-}
-
-pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let format = args.output_format()?;
-    let mut reading = args.reading(context)?;
-    let mut source = args.remapped(&mut reading, context)?;
-    let (paths, plan) = match &args.split {
-        None => (vec![args.output.clone()], None),
-        Some(shares) => {
-            let shares = shares.split('/').map(|share| share.trim().parse().unwrap_or(0));
-            let shares: Vec<u32> = shares.collect();
-            SplitPlan::new(Nanos::ZERO, &shares).map_err(Failure::usage)?;
-            let mut first = args.stream(&reading)?;
-            let plan = SplitPlan::of(&mut first, &shares).map_err(Failure::input)?;
-            reading.next_pass();
-            let paths = (1..=plan.parts()).map(|part| part_path(&args.output, part)).collect();
-            (paths, Some(plan))
-        }
-    };
-    let mut writers = paths
-        .iter()
-        .map(|path| TraceWriter::create(path, format).map_err(work))
-        .collect::<Outcome<Vec<_>>>()?;
-    let pumped = pump(&mut source, |batch| {
-        let Some(plan) = &plan else { return writers[0].write(batch).map_err(work) };
-        let mut outcome = Ok(());
-        plan.cut(batch, |part, requests| {
-            if outcome.is_ok() {
-                outcome = writers[part].write(&requests).map_err(work);
-            }
-        });
-        outcome
-    });
-    reading.finish();
-    pumped?;
-    warn_of_skipped(&source.read_stats(), context);
-    let (origin_ns, names) = (source.origin_ns(), source.tenant_names());
-    let finished = paths
-        .iter()
-        .zip(writers)
-        .map(|(path, writer)| Ok((path, writer.finish(origin_ns, &names).map_err(work)?)))
-        .collect::<Outcome<Vec<_>>>()?;
-    report(&finished, context)
 }

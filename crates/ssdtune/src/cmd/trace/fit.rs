@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, open_path, warn_of_skipped};
+use crate::read_args::{ReadArgs, open_input, warn_of_skipped};
 use serde::Serialize;
 use ssdtune_trace::workload::Distance;
 use ssdtune_trace::workload::{Model, distance_to, fit};
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
-    let mut source = open_path(&args.file, &args.read.options()?)?;
+    let mut source = open_input(&args.file, &args.read.options()?).map_err(Failure::input)?.source;
     let mut requests = Vec::new();
     while source.fill(&mut requests).map_err(Failure::input)? > 0 {
         if requests.len() > REQUESTS_MAX {

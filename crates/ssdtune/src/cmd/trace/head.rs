@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, open_path, warn_of_skipped};
+use crate::read_args::{ReadArgs, open_input, warn_of_skipped};
 use crate::table;
 use ssdtune_trace::Source;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let mut source = open_path(&args.path, &args.read.options()?)?;
+    let mut source = open_input(&args.path, &args.read.options()?).map_err(Failure::input)?.source;
     let mut requests = Vec::new();
     while requests.len() < args.count && source.fill(&mut requests).map_err(Failure::input)? > 0 {}
     requests.truncate(args.count);

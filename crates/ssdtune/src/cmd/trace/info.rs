@@ -3,10 +3,10 @@
 use crate::context::{Context, Level};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
-use crate::read_args::{ReadArgs, input_bytes, open_known, warn_of_skipped};
+use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of_skipped};
 use serde::Serialize;
-use ssdtune_trace::Source;
 use ssdtune_trace::describe::{Describer, Description};
+use ssdtune_trace::{Opened, Source};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `ssdtune trace info`.
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
-    let (source, format) = open_known(path, &read.options()?)?;
+    let Opened { source, format } = open_input(path, &read.options()?).map_err(Failure::input)?;
     let bytes = input_bytes(path).unwrap_or(0);
     let reading = Reading::new(bytes, context.level() > Level::Quiet);
     let mut source = reading.watch(source);

@@ -1,0 +1,310 @@
+//! From traces to another trace: joined, selected, changed in time, put onto a drive, split.
+//!
+//! The steps are taken in this order, whatever the order in which they are asked for. Two of them
+//! must know the whole trace before its first request can go out, dense addresses and splitting;
+//! each reads the traces once more. Memory is that of the steps, see [`crate::transform`].
+
+use crate::error::TraceError;
+use crate::merge::{Concat, Merge, Tenants};
+use crate::source::Source;
+use crate::transform::{
+    Chain, ClipGaps, Cut, Deduplicate, Dense, DenseOptions, DensePlan, Filter, Modulo, ScaleTime,
+    SplitPlan,
+};
+use ssdtune_model::{Bytes, Nanos, Sectors};
+use thiserror::Error;
+
+/// How several traces become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// Side by side in time; each trace is a tenant.
+    Merge,
+    /// One after the other; devices of the same name are the same tenant.
+    Concat {
+        /// Time between the last request of a trace and the start of the next.
+        pause: Nanos,
+    },
+}
+
+impl Join {
+    /// One source of several. A single trace needs no `how` and stays as it is without it.
+    ///
+    /// # Errors
+    /// There are several traces and nobody said how to join them, or more than tenants can be.
+    pub fn sources(
+        how: Option<Self>,
+        mut sources: Vec<Box<dyn Source>>,
+    ) -> Result<Box<dyn Source>, ConversionError> {
+        match how {
+            None if sources.len() == 1 => Ok(sources.remove(0)),
+            None => Err(ConversionError::NotJoined),
+            Some(Self::Merge) => Ok(Box::new(Merge::new(sources, Tenants::PerSource)?)),
+            Some(Self::Concat { pause }) => {
+                Ok(Box::new(Concat::new(sources, Tenants::ByName, pause)?))
+            }
+        }
+    }
+}
+
+/// How addresses are put onto a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remap {
+    /// Numbers the chunks that the trace touches without gaps.
+    Dense {
+        /// Size of a chunk.
+        chunk: Sectors,
+        /// What the chunks must fit into.
+        capacity: Option<Bytes>,
+    },
+    /// Takes addresses modulo the size of the drive.
+    Modulo {
+        /// The size of the drive, 1 GiB or more.
+        capacity: Sectors,
+    },
+}
+
+/// The steps of a conversion; those that are `None` are left out.
+#[derive(Clone, Debug, Default)]
+pub struct Conversion {
+    /// Drops repeats of a request within this time.
+    pub dedupe: Option<Nanos>,
+    /// Keeps only some requests.
+    pub filter: Option<Filter>,
+    /// Keeps a stretch of the trace.
+    pub cut: Option<Cut>,
+    /// Shortens every silence to this at most.
+    pub clip_gaps: Option<Nanos>,
+    /// Multiplies all times.
+    pub time_scale: Option<f64>,
+    /// Moves addresses.
+    pub remap: Option<Remap>,
+    /// Shares of the parts by time, two or more.
+    pub split: Option<Vec<u32>>,
+}
+
+/// Why traces cannot be converted so.
+#[derive(Debug, Error)]
+pub enum ConversionError {
+    /// A trace cannot be read, or an option is wrong.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Several traces without a way to join them.
+    #[error(
+        "several traces: say --join merge (side by side, each a tenant) or --join concat (one \
+         after the other)"
+    )]
+    NotJoined,
+    /// The drive is too small for what the trace touches.
+    #[error(
+        "the trace touches {needed}, the drive has {capacity}: take a larger drive, a part of the \
+         trace, or --remap modulo"
+    )]
+    TooLarge {
+        /// Size of the dense address space.
+        needed: Bytes,
+        /// Size of the drive.
+        capacity: Bytes,
+    },
+}
+
+impl ConversionError {
+    /// Whether what was asked for is wrong, rather than a trace.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::NotJoined | Self::Trace(TraceError::Option { .. }))
+    }
+}
+
+/// A conversion that is ready for its last pass.
+pub struct Converted {
+    /// The requests.
+    pub source: Chain<Box<dyn Source>>,
+    /// Where the parts end, if the trace is split.
+    pub split: Option<SplitPlan>,
+    /// What dense addresses take.
+    pub dense: Option<DenseSize>,
+}
+
+/// What dense addresses take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DenseSize {
+    /// Size of the address space.
+    pub space: Bytes,
+    /// Memory for the numbers of the chunks.
+    pub table: Bytes,
+}
+
+impl Conversion {
+    /// Opens the traces once for each pass, makes the passes that come before the last, and gives
+    /// the requests of the last.
+    ///
+    /// # Errors
+    /// A step is impossible, the traces cannot be opened or read, or they do not fit the drive.
+    pub fn open(
+        &self,
+        mut traces: impl FnMut() -> Result<Box<dyn Source>, ConversionError>,
+    ) -> Result<Converted, ConversionError> {
+        self.check()?;
+        let plan = match self.remap {
+            Some(Remap::Dense { chunk, capacity }) => {
+                Some(self.number(traces()?, chunk, capacity)?)
+            }
+            _ => None,
+        };
+        let split = match &self.split {
+            Some(shares) => Some(SplitPlan::of(&mut self.select(traces()?)?, shares)?),
+            None => None,
+        };
+        let dense = plan.as_ref().map(|plan| DenseSize {
+            space: plan.sectors().bytes(),
+            table: Bytes(plan.bitmap_bytes()),
+        });
+        let folded = match self.remap {
+            Some(Remap::Modulo { capacity }) => Some(Modulo::new(capacity)?),
+            _ => None,
+        };
+        let source = self.select(traces()?)?.then_if(plan.map(Dense)).then_if(folded);
+        Ok(Converted { source, split, dense })
+    }
+
+    /// Finds wrong options before anything is read.
+    fn check(&self) -> Result<(), TraceError> {
+        if let Some(factor) = self.time_scale {
+            ScaleTime::new(factor)?;
+        }
+        if let Some(Remap::Modulo { capacity }) = self.remap {
+            Modulo::new(capacity)?;
+        }
+        if let Some(shares) = &self.split {
+            SplitPlan::new(Nanos::ZERO, shares)?;
+        }
+        Ok(())
+    }
+
+    /// Every step but those on addresses and the split.
+    fn select(&self, traces: Box<dyn Source>) -> Result<Chain<Box<dyn Source>>, TraceError> {
+        let scale = self.time_scale.map(ScaleTime::new).transpose()?;
+        Ok(Chain::new(traces)
+            .then_if(self.dedupe.map(Deduplicate::new))
+            .then_if(self.filter.clone())
+            .then_if(self.cut.clone())
+            .then_if(self.clip_gaps.map(ClipGaps::new))
+            .then_if(scale))
+    }
+
+    /// Numbers the chunks that the traces touch.
+    fn number(
+        &self,
+        traces: Box<dyn Source>,
+        chunk: Sectors,
+        capacity: Option<Bytes>,
+    ) -> Result<DensePlan, ConversionError> {
+        let options = DenseOptions { chunk, ..DenseOptions::default() };
+        let plan = DensePlan::of(&mut self.select(traces)?, options)?;
+        let needed = plan.sectors().bytes();
+        match capacity.filter(|&capacity| needed > capacity) {
+            Some(capacity) => Err(ConversionError::TooLarge { needed, capacity }),
+            None => Ok(plan),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Requests;
+    use crate::request::{Op, Request, TenantId};
+
+    /// Requests in memory, handed out at once.
+    struct Memory(Vec<Request>);
+
+    impl Source for Memory {
+        fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+            let count = self.0.len();
+            out.append(&mut self.0);
+            Ok(count)
+        }
+    }
+
+    /// Ten reads of 16 KiB, a second apart, each a gibibyte after the last.
+    fn trace() -> Box<dyn Source> {
+        let request = |n: u64| Request {
+            at: Nanos(n * 1_000_000_000),
+            lba: Sectors(n << 21),
+            sectors: 32,
+            tenant: TenantId(0),
+            op: Op::Read,
+        };
+        Box::new(Memory((0..10).map(request).collect()))
+    }
+
+    fn convert(conversion: &Conversion) -> (Vec<Request>, Converted, u32) {
+        let mut passes = 0;
+        let mut converted = conversion
+            .open(|| {
+                passes += 1;
+                Ok(trace())
+            })
+            .unwrap();
+        let mut requests = Vec::new();
+        while converted.source.fill(&mut requests).unwrap() > 0 {}
+        (requests, converted, passes)
+    }
+
+    #[test]
+    fn addresses_come_last_so_that_only_selected_requests_are_numbered() {
+        let conversion = Conversion {
+            cut: Some(Cut::new(Nanos(4_000_000_000)..Nanos::MAX, 1, 3)),
+            time_scale: Some(0.5),
+            remap: Some(Remap::Dense { chunk: Sectors(32), capacity: Some(Bytes(48 << 10)) }),
+            split: Some(vec![2, 1]),
+            ..Conversion::default()
+        };
+        let (requests, converted, passes) = convert(&conversion);
+        let found: Vec<(u64, u64)> =
+            requests.iter().map(|request| (request.at.0 / 1_000_000, request.lba.0)).collect();
+        assert_eq!(found, [(500, 0), (1_000, 32), (1_500, 64)]);
+        assert_eq!(passes, 3);
+        assert_eq!(converted.dense.map(|dense| dense.space), Some(Bytes(48 << 10)));
+        assert_eq!(converted.split.map(|split| split.parts()), Some(2));
+    }
+
+    #[test]
+    fn one_pass_is_enough_without_plans() {
+        let remap = Some(Remap::Modulo { capacity: Sectors(3 << 21) });
+        let (requests, converted, passes) = convert(&Conversion { remap, ..Conversion::default() });
+        assert_eq!(passes, 1);
+        assert!(converted.dense.is_none() && converted.split.is_none());
+        assert!(requests.iter().zip(0u64..).all(|(request, n)| request.lba.0 == n % 3 << 21));
+    }
+
+    #[test]
+    fn what_is_wrong_is_found_before_anything_is_read() {
+        let unread = || -> Result<Box<dyn Source>, ConversionError> { panic!("nothing is read") };
+        let plain = Conversion::default;
+        for wrong in [
+            Conversion { time_scale: Some(-1.0), ..plain() },
+            Conversion { split: Some(vec![1, 0]), ..plain() },
+            Conversion { remap: Some(Remap::Modulo { capacity: Sectors(9) }), ..plain() },
+        ] {
+            let error = wrong.open(unread).err().expect("refused");
+            assert!(error.is_usage(), "{error}");
+        }
+        let small = Remap::Dense { chunk: Sectors(32), capacity: Some(Bytes(159 << 10)) };
+        let error = Conversion { remap: Some(small), ..plain() }.open(|| Ok(trace()));
+        let error = error.err().expect("160 KiB do not fit");
+        assert!(!error.is_usage() && error.to_string().contains("159 KiB"), "{error}");
+    }
+
+    #[test]
+    fn several_traces_must_be_joined() {
+        let join = |how| Join::sources(how, vec![trace(), trace()]);
+        assert!(matches!(join(None), Err(ConversionError::NotJoined)));
+        let all = |how| Requests::new(join(Some(how)).unwrap()).collect::<Result<Vec<_>, _>>();
+        let merged = all(Join::Merge).unwrap();
+        assert_eq!(merged.len(), 20);
+        assert_eq!((merged[0].tenant, merged[1].tenant), (TenantId(0), TenantId(1)));
+        let after = all(Join::Concat { pause: Nanos(500_000_000) }).unwrap();
+        assert_eq!(after[10].at, Nanos(9_500_000_000));
+        assert!(Join::sources(None, vec![trace()]).is_ok());
+    }
+}
