@@ -211,8 +211,8 @@ impl Conversion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Requests;
     use crate::request::{Op, Request, TenantId};
+    use crate::source::Requests;
 
     /// Requests in memory, handed out at once.
     struct Memory(Vec<Request>);
