@@ -1,4 +1,5 @@
-//! `ssdtune predict-perf ftl` from end to end: profiles, a fit, a simulation with firmware time, wrong input.
+//! `ssdtune predict-perf ftl` from end to end: profiles, a fit, a simulation with firmware time,
+//! wrong input.
 //!
 //! Where valgrind is not installed, what needs it says so and is skipped; likewise qemu-x86_64.
 

@@ -1,4 +1,5 @@
-//! Files that an earlier version wrote: each is read, or refused with a sentence that says what to do.
+//! Files that an earlier version wrote: each is read, or refused with a sentence that says what to
+//! do.
 //!
 //! `tests/fixtures/former` holds them, and says which commands made them.
 

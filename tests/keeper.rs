@@ -1,4 +1,5 @@
-//! `ssdtune keeper` and `simulate --allocator` from end to end: label, resume, eval, map, compare, wrong input.
+//! `ssdtune keeper` and `simulate --allocator` from end to end: label, resume, eval, map, compare,
+//! wrong input.
 
 use crate::support::{document, ssdtune};
 use predicates::prelude::*;

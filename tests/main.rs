@@ -1,6 +1,7 @@
 //! End-to-end tests of the `ssdtune` command, a file for each subcommand or group of them.
 //!
-//! They are tests of the package `ssdtune`, so cargo builds the binary for them once, with the same features.
+//! They are tests of the package `ssdtune`, so cargo builds the binary for them once, with the same
+//! features.
 
 mod command_line;
 mod compare;

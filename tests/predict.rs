@@ -1,4 +1,5 @@
-//! `ssdtune predict-perf` from end to end: sweep, resume, fit, predict, fio in and out, wrong input.
+//! `ssdtune predict-perf` from end to end: sweep, resume, fit, predict, fio in and out, wrong
+//! input.
 
 use crate::support::{parse, ssdtune};
 use predicates::prelude::*;
@@ -167,7 +168,8 @@ fn fio_jobs_are_written_and_its_output_is_read() {
     import().assert().code(3).stderr(predicate::str::contains("no output of fio"));
 }
 
-/// fio itself, on a file, through the page cache: a native job, a mixed one, a strided one and a replayed log.
+/// fio itself, on a file, through the page cache: a native job, a mixed one, a strided one and a
+/// replayed log.
 #[test]
 fn fio_runs_the_jobs_and_its_output_is_read() {
     let Ok(version) = std::process::Command::new("fio").arg("--version").output() else {

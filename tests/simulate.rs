@@ -1,4 +1,5 @@
-//! `ssdtune simulate` from end to end: results, sweeps, files, wrong input, exit codes, determinism.
+//! `ssdtune simulate` from end to end: results, sweeps, files, wrong input, exit codes,
+//! determinism.
 
 use crate::support::{binary, document, root, ssdtune};
 use predicates::prelude::*;

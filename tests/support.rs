@@ -22,8 +22,8 @@ pub fn ssdtune() -> Command {
     command
 }
 
-/// The path of the `ssdtune` binary that cargo has built for these tests. `SSDTUNE_BIN` names another one, an
-/// installed one say.
+/// The path of the `ssdtune` binary that cargo has built for these tests. `SSDTUNE_BIN` names
+/// another one, an installed one say.
 pub fn binary() -> &'static Path {
     static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
         std::env::var_os("SSDTUNE_BIN").map_or(env!("CARGO_BIN_EXE_ssdtune").into(), PathBuf::from)

@@ -29,7 +29,8 @@ fn generated_traces_survive_conversion() {
 
     let mut from = generated;
     let mut described = Vec::new();
-    // Through a text and a compressed format and back; times count from the first request from the first reading on.
+    // Through a text and a compressed format and back; times count from the first request from the
+    // first reading on.
     for name in ["a.csv.zst", "b.trace.gz", "c.csv.xz", "d.ssdt"] {
         let to = path(name);
         let written = json(&["convert", text(&from), "-o", text(&to)]);

@@ -1,5 +1,5 @@
-//! `ssdtune search`, `prune`, `whatif` and `ablate` from end to end: results, resumption, determinism, wrong
-//! input, exit codes.
+//! `ssdtune search`, `prune`, `whatif` and `ablate` from end to end: results, resumption,
+//! determinism, wrong input, exit codes.
 
 use crate::support::{self, binary, ssdtune};
 use predicates::prelude::*;

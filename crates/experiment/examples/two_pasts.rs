@@ -1,6 +1,8 @@
-//! The same writes on a new drive and on one that has been in use: `cargo run -p ssdtune-experiment --example two_pasts`
+//! The same writes on a new drive and on one that has been in use: `cargo run -p ssdtune-experiment
+//! --example two_pasts`
 //!
-//! Prints the mean latency of the writes and how many pages the flash programmed for each page of the host.
+//! Prints the mean latency of the writes and how many pages the flash programmed for each page of
+//! the host.
 
 use ssdtune_experiment::{AddressFit, Experiment, Preparation, RequestSource, RunOptions, Start};
 use ssdtune_model::presets;

@@ -109,7 +109,8 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// Whether the work failed (a full disk, a drive that is out of free blocks) rather than an input being wrong.
+    /// Whether the work failed (a full disk, a drive that is out of free blocks) rather than an
+    /// input being wrong.
     pub fn is_failed_work(&self) -> bool {
         match self {
             Self::Prepare(PrepareError::Drive(SimError::Ftl(FtlError::OutOfSpace { .. })))

@@ -1,5 +1,5 @@
-//! An experiment: a drive, what it has been through, and the flows of requests it serves; run to its end or to an
-//! interruption.
+//! An experiment: a drive, what it has been through, and the flows of requests it serves; run to
+//! its end or to an interruption.
 
 use crate::error::{ExperimentError, SourceError};
 use crate::preparation::Preparation;
@@ -47,7 +47,8 @@ pub struct Experiment {
 pub struct RunOptions<'a> {
     /// Ends the run early when it is set; the report then says so.
     pub stop: &'a AtomicBool,
-    /// Told the share of the requests that were read, 0 to 1, and how many were completed since the last time.
+    /// Told the share of the requests that were read, 0 to 1, and how many were completed since the
+    /// last time.
     pub progress: &'a (dyn Fn(f64, u64) + Sync),
     /// Keeps every latency (16 bytes each), so that percentiles are exact instead of within 0.1 %.
     pub exact_percentiles: bool,
@@ -107,7 +108,8 @@ impl Experiment {
         Ok(report)
     }
 
-    /// Writes the prepared drive to its file. A drive whose ageing was cut short is not the one asked for.
+    /// Writes the prepared drive to its file. A drive whose ageing was cut short is not the one
+    /// asked for.
     fn keep(&self, drive: &Simulator, stop: &AtomicBool) -> Result<(), ExperimentError> {
         let Some(path) = self.save.as_ref().filter(|_| !stop.load(Ordering::Relaxed)) else {
             return Ok(());

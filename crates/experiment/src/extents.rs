@@ -1,13 +1,14 @@
 //! The sectors that requests touch, as few runs as possible, and the writes that put data there.
 //!
-//! Reading a page that was never written costs no flash read and flatters every drive alike; so a drive that is
-//! to be judged by a trace first gets data wherever the trace looks. Cost: one sort of the requests, and 16 bytes
-//! for each run of sectors.
+//! Reading a page that was never written costs no flash read and flatters every drive alike; so a
+//! drive that is to be judged by a trace first gets data wherever the trace looks. Cost: one sort
+//! of the requests, and 16 bytes for each run of sectors.
 
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// Ends of runs are rounded to this many sectors (4 KiB), the smallest flash page of the drives searched.
+/// Ends of runs are rounded to this many sectors (4 KiB), the smallest flash page of the drives
+/// searched.
 const GRAIN: u64 = 8;
 /// Sectors of one write that puts data in place: 1 MiB.
 const WRITE_SECTORS: u64 = 2_048;
@@ -23,7 +24,8 @@ pub struct Extent {
     pub end: u64,
 }
 
-/// The runs of sectors that requests touch: in rising order, by tenant and address, with gaps between them.
+/// The runs of sectors that requests touch: in rising order, by tenant and address, with gaps
+/// between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extents(Vec<Extent>);
 
@@ -59,7 +61,8 @@ impl Extents {
         self.0.iter().map(|extent| extent.end - extent.first).sum()
     }
 
-    /// Writes of at most 1 MiB each that put data everywhere, in the order of tenants and addresses.
+    /// Writes of at most 1 MiB each that put data everywhere, in the order of tenants and
+    /// addresses.
     pub fn writes(&self) -> impl Iterator<Item = Request> + '_ {
         self.0.iter().flat_map(|extent| {
             let starts = (extent.first..extent.end).step_by(WRITE_SECTORS as usize);

@@ -1,6 +1,7 @@
 //! One way to run an experiment on a simulated drive: prepare it, serve requests, watch, report.
 //!
-//! Whoever wants to know what a drive does with a workload needs four things, and each is one type here:
+//! Whoever wants to know what a drive does with a workload needs four things, and each is one type
+//! here:
 //!
 //! | type | what it says |
 //! |---|---|
@@ -9,9 +10,10 @@
 //! | [`Experiment`] | the drive, its tenants, its flows of requests; [`Experiment::run`] gives the simulator's report |
 //! | [`Observer`] | somebody who follows the run: [`Recorder`] writes files, [`KeepCompletions`] keeps every completion |
 //!
-//! Tools that make requests while the drive runs, or serve several streams one after the other, take the two
-//! halves one by one: [`Blank::prepare`] makes the drive, [`serve`] serves streams on it, and a [`Tally`] sums
-//! up what was completed. No other crate makes a simulator to serve requests on.
+//! Tools that make requests while the drive runs, or serve several streams one after the other,
+//! take the two halves one by one: [`Blank::prepare`] makes the drive, [`serve`] serves streams on
+//! it, and a [`Tally`] sums up what was completed. No other crate makes a simulator to serve
+//! requests on.
 //!
 //! This crate knows no command line, no tuner and no other simulator's files.
 //!

@@ -1,20 +1,21 @@
 //! What a drive holds and has been through before its run, as one value.
 //!
-//! A preparation has three parts: what the drive holds at the start ([`Start`]), what was done with it
-//! afterwards ([`Age`], any number of steps in order), and how worn its blocks are. The words that
-//! [`Start`] and [`Age`] are read from and printed as are the words of every command
-//! (`--start sequential:0.5 --age random:2`).
+//! A preparation has three parts: what the drive holds at the start ([`Start`]), what was done with
+//! it afterwards ([`Age`], any number of steps in order), and how worn its blocks are. The words
+//! that [`Start`] and [`Age`] are read from and printed as are the words of every command (`--start
+//! sequential:0.5 --age random:2`).
 //!
-//! A `sequential` or `steady` start is *defined*: the simulator computes where data lie when it first looks,
-//! so it takes no time and memory only for what the run touches. A `footprint` start and every step of ageing
-//! are *written*: each page goes through the translation layer, without simulated time.
+//! A `sequential` or `steady` start is *defined*: the simulator computes where data lie when it
+//! first looks, so it takes no time and memory only for what the run touches. A `footprint` start
+//! and every step of ageing are *written*: each page goes through the translation layer, without
+//! simulated time.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// How many times `--age random` overwrites the data unless told otherwise. After five times, collection under
-/// random writes costs as much as it ever will.
+/// How many times `--age random` overwrites the data unless told otherwise. After five times,
+/// collection under random writes costs as much as it ever will.
 pub const OVERWRITES: u32 = 5;
 
 /// The largest number of times that an [`Age`] may be repeated.
@@ -27,8 +28,8 @@ pub struct Preparation {
     pub start: Start,
     /// What was then done with it, in this order.
     pub ages: Vec<Age>,
-    /// How often each block was erased before; only for a defined start (`sequential` or `steady` without
-    /// random ageing).
+    /// How often each block was erased before; only for a defined start (`sequential` or `steady`
+    /// without random ageing).
     pub erases: u32,
     /// Decides where the pages of a defined start lie and which pages random ageing overwrites.
     pub seed: u64,
@@ -42,9 +43,11 @@ pub enum Start {
     Empty,
     /// Everything that the run reads or writes, written once in the order of addresses.
     Footprint,
-    /// Data written once in the order of addresses. Pages that the run touches come first, then the lowest others.
+    /// Data written once in the order of addresses. Pages that the run touches come first, then the
+    /// lowest others.
     Sequential(Shares),
-    /// The same pages as [`Start::Sequential`], in the state that endless random overwrites lead to.
+    /// The same pages as [`Start::Sequential`], in the state that endless random overwrites lead
+    /// to.
     Steady(Shares),
     /// The drive that a file from [`crate::Experiment::save`] holds.
     Restored(PathBuf),
@@ -53,8 +56,8 @@ pub enum Start {
 /// One step of ageing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
-    /// Pages are overwritten at random, as many as hold data, this many times. The data of a `sequential` start
-    /// are then written in earnest, even with 0 times.
+    /// Pages are overwritten at random, as many as hold data, this many times. The data of a
+    /// `sequential` start are then written in earnest, even with 0 times.
     Random {
         /// Overwrites of each page in the mean, 0 to 100.
         times: u32,
@@ -66,7 +69,8 @@ pub enum Age {
     },
 }
 
-/// How much of each tenant's address space holds data; the last entry also stands for all further tenants.
+/// How much of each tenant's address space holds data; the last entry also stands for all further
+/// tenants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares(pub Vec<Share>);
 
@@ -165,7 +169,8 @@ impl Start {
         Self::Sequential(Shares::all(share))
     }
 
-    /// Every tenant's pages hold data, as far as the share (0 to 1) goes, overwritten at random for ever.
+    /// Every tenant's pages hold data, as far as the share (0 to 1) goes, overwritten at random for
+    /// ever.
     pub fn steady(share: f64) -> Self {
         Self::Steady(Shares::all(share))
     }
@@ -207,7 +212,8 @@ impl fmt::Display for Start {
 impl FromStr for Start {
     type Err = PreparationError;
 
-    /// `empty`, `footprint`, `sequential[:SHARE]` or `steady[:SHARE]`, with SHARE from 0 to 1 (1 unless given).
+    /// `empty`, `footprint`, `sequential[:SHARE]` or `steady[:SHARE]`, with SHARE from 0 to 1 (1
+    /// unless given).
     fn from_str(text: &str) -> Result<Self, PreparationError> {
         let (word, share) = match text.split_once(':') {
             Some((word, share)) => (word, Some(share)),
@@ -241,7 +247,8 @@ impl fmt::Display for Age {
 impl FromStr for Age {
     type Err = PreparationError;
 
-    /// `random[:TIMES]` (0 to 100, [`OVERWRITES`] unless given) or `trace[:TIMES]` (1 to 100, once unless given).
+    /// `random[:TIMES]` (0 to 100, [`OVERWRITES`] unless given) or `trace[:TIMES]` (1 to 100, once
+    /// unless given).
     fn from_str(text: &str) -> Result<Self, PreparationError> {
         let (word, times) = match text.split_once(':') {
             Some((word, times)) => (word, Some(times)),

@@ -23,7 +23,8 @@ pub trait Upcoming {
     /// They cannot be opened.
     fn open<'a>(&'a self, drive: &Simulator) -> Result<FallibleRequests<'a>, SourceError>;
 
-    /// The sectors they touch. Types that know them already say so here and save a pass over the requests.
+    /// The sectors they touch. Types that know them already say so here and save a pass over the
+    /// requests.
     ///
     /// # Errors
     /// They cannot be read.
@@ -65,7 +66,8 @@ pub struct Blank<'a> {
     pub device: &'a CheckedConfig,
     /// Its tenants, which decide the sizes of their address spaces.
     pub tenants: &'a [Tenant],
-    /// Where each tenant's data go, set before any data are in place; empty leaves the tenants' own places.
+    /// Where each tenant's data go, set before any data are in place; empty leaves the tenants' own
+    /// places.
     pub bindings: &'a [Binding],
     /// What the simulator keeps for the caller.
     pub observe: Observe,
@@ -86,8 +88,8 @@ impl<'a> Blank<'a> {
         Ok(address_spaces(&drive, self.tenants.len()))
     }
 
-    /// Makes the drive and puts it into the state asked for. When `stop` is set, ageing ends early and the drive
-    /// is of no use.
+    /// Makes the drive and puts it into the state asked for. When `stop` is set, ageing ends early
+    /// and the drive is of no use.
     ///
     /// # Errors
     /// The drive cannot be simulated, has no room for the data, or the requests cannot be read.

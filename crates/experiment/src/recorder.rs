@@ -1,5 +1,6 @@
-//! Files written while a drive runs: a line for each request and a line for each interval, as CSV, compressed when
-//! the name asks for it. Each is written beside its place and moved there when it is complete.
+//! Files written while a drive runs: a line for each request and a line for each interval, as CSV,
+//! compressed when the name asks for it. Each is written beside its place and moved there when it
+//! is complete.
 
 use crate::serve::{Observer, ObserverError};
 use crate::tally::Tally;
@@ -16,7 +17,8 @@ use std::path::{Path, PathBuf};
 pub const LOG_COLUMNS: &str = "tenant,number,op,lba,sectors,arrival_ns,enqueue_ns,\
      completion_ns,device_latency_ns,total_latency_ns";
 
-/// Columns of the time series. `in_flight` is at the end of the interval; everything else is of the interval.
+/// Columns of the time series. `in_flight` is at the end of the interval; everything else is of the
+/// interval.
 pub const SERIES_COLUMNS: &str = "start_ns,end_ns,reads,writes,read_bytes,write_bytes,iops,\
      bandwidth_bytes_per_s,device_latency_mean_ns,device_latency_p99_ns,device_latency_max_ns,\
      in_flight,pages_read,pages_programmed_host,pages_programmed_moved,pages_programmed_mapping,\
@@ -118,7 +120,8 @@ struct Series {
     device_latencies_ns: Vec<u64>,
     /// The drive's counts at the start of the interval.
     flash: FlashCommands,
-    /// Energy in joule until the start of the interval, and the seconds over which that was consumed.
+    /// Energy in joule until the start of the interval, and the seconds over which that was
+    /// consumed.
     energy: (f64, f64),
 }
 
@@ -174,7 +177,8 @@ impl Series {
     }
 }
 
-/// The files of one run. Files of a run that fails are left unfinished, with `.partial` behind their names.
+/// The files of one run. Files of a run that fails are left unfinished, with `.partial` behind
+/// their names.
 pub struct Recorder {
     log: Option<CsvFile>,
     series: Option<Series>,

@@ -23,9 +23,10 @@ pub enum Served {
 
 /// Serves streams to their ends on a drive.
 ///
-/// `watch` sees the drive every few thousand events, at the end of every `interval` of simulated time (if one is
-/// given) and once more when all is over, each time with the completions since the last time (none unless
-/// the drive was told to keep them). Serving ends early when it answers `false` or `stop` is set.
+/// `watch` sees the drive every few thousand events, at the end of every `interval` of simulated
+/// time (if one is given) and once more when all is over, each time with the completions since the
+/// last time (none unless the drive was told to keep them). Serving ends early when it answers
+/// `false` or `stop` is set.
 pub fn serve(
     drive: &mut Simulator,
     streams: Vec<Stream<'_>>,
@@ -53,9 +54,11 @@ pub fn serve(
 /// What an observer may fail with.
 pub type ObserverError = Box<dyn Error + Send + Sync>;
 
-/// Somebody who follows a run: records it, adds something to it, or changes the drive between two events.
+/// Somebody who follows a run: records it, adds something to it, or changes the drive between two
+/// events.
 pub trait Observer {
-    /// Whether the simulator is to keep completions for it. They cost 56 bytes each until the next look.
+    /// Whether the simulator is to keep completions for it. They cost 56 bytes each until the next
+    /// look.
     fn wants_completions(&self) -> bool {
         false
     }
@@ -68,14 +71,14 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The simulated time between two looks at exact times, if it needs any; asked after [`Observer::begin`]. The
-    /// first observer that names one decides for all.
+    /// The simulated time between two looks at exact times, if it needs any; asked after
+    /// [`Observer::begin`]. The first observer that names one decides for all.
     fn interval(&self) -> Option<Nanos> {
         None
     }
 
-    /// Called every few thousand events, at the end of every interval, and when all is over, with the
-    /// completions since the last call.
+    /// Called every few thousand events, at the end of every interval, and when all is over, with
+    /// the completions since the last call.
     ///
     /// # Errors
     /// The run cannot go on.

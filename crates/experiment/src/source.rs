@@ -1,9 +1,10 @@
-//! Where a drive's requests come from: a trace file, a workload model, or requests in memory; cut, scaled and
-//! fitted onto the drive on the way.
+//! Where a drive's requests come from: a trace file, a workload model, or requests in memory; cut,
+//! scaled and fitted onto the drive on the way.
 //!
-//! A [`RequestSource`] is a description: it is cheap to copy, and every [`RequestSource::open`] begins anew. Files
-//! are streamed, so memory does not grow with the trace. Reading can fail at any request; what opening gives is
-//! therefore an iterator of results, and a run that meets an error has no report.
+//! A [`RequestSource`] is a description: it is cheap to copy, and every [`RequestSource::open`]
+//! begins anew. Files are streamed, so memory does not grow with the trace. Reading can fail at any
+//! request; what opening gives is therefore an iterator of results, and a run that meets an error
+//! has no report.
 
 use crate::error::SourceError;
 use crate::fit::{AddressFit, Fitted};

@@ -1,8 +1,8 @@
 //! Counts, bytes and latencies of completed requests, by tenant and by what they asked for.
 //!
-//! Latency is from the arrival at the host to the completion, in whatever queue the request waits; a report of the
-//! simulator also has the drive's own part. Cost: three additions for each completion, 32 bytes for each tenant
-//! and kind of request.
+//! Latency is from the arrival at the host to the completion, in whatever queue the request waits;
+//! a report of the simulator also has the drive's own part. Cost: three additions for each
+//! completion, 32 bytes for each tenant and kind of request.
 
 use ssdtune_model::{Nanos, SECTOR_BYTES};
 use ssdtune_sim::Completion;

@@ -111,7 +111,8 @@ pub struct MixSimulator<'a> {
 
 impl<'a> MixSimulator<'a> {
     /// Measures on this drive until `stop` is set. Give it static page allocation, as the drives of
-    /// all labels have: with hybrid allocation, where a page goes depends on more than the strategy.
+    /// all labels have: with hybrid allocation, where a page goes depends on more than the
+    /// strategy.
     pub fn new(device: &CheckedConfig, settings: SimulationSettings, stop: &'a AtomicBool) -> Self {
         Self { device: with_fewer_blocks(device, &settings), settings, stop }
     }

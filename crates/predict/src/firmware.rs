@@ -1,11 +1,12 @@
-//! The learned firmware-time model: how long a drive's firmware would take on its own CPU, told from what it
-//! does on this one.
+//! The learned firmware-time model: how long a drive's firmware would take on its own CPU, told
+//! from what it does on this one.
 //!
-//! After Lee et al., "Learned Performance Model for SSD" (IEEE Computer Architecture Letters, 2021). The flash
-//! translation layer of `ssdtune-ftl` is the firmware. It is executed directly, without a simulator, over
-//! groups of 1,000 requests ([`drive`], [`run`]); of each group the hardware events and the run time on this
-//! machine are recorded ([`profile`]), and the run time on the target, which is a board or a stand-in for one.
-//! A model then tells the target's time from the others ([`fit`](mod@fit)).
+//! After Lee et al., "Learned Performance Model for SSD" (IEEE Computer Architecture Letters,
+//! 2021). The flash translation layer of `ssdtune-ftl` is the firmware. It is executed directly,
+//! without a simulator, over groups of 1,000 requests ([`drive`], [`run`]); of each group the
+//! hardware events and the run time on this machine are recorded ([`profile`]), and the run time on
+//! the target, which is a board or a stand-in for one. A model then tells the target's time from
+//! the others ([`fit`](mod@fit)).
 //!
 //! | module | what |
 //! |---|---|
@@ -23,7 +24,8 @@
 //! | [`regress`] | the learners |
 //! | [`fit`](mod@fit) | leave-one-workload-out, figures, the model file |
 //!
-//! Left out: the paper's firmware has several threads, this one has one; no NAND driver, no host protocol.
+//! Left out: the paper's firmware has several threads, this one has one; no NAND driver, no host
+//! protocol.
 
 pub mod callgrind;
 pub mod cortex_a53;

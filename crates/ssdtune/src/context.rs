@@ -1,8 +1,8 @@
 //! What every subcommand is given: the global flags, settled, and the two output streams.
 //!
-//! Results go to standard output (text, or one JSON document with `--json`), everything about the run to
-//! standard error, so that a pipe carries only results. Nothing prints with `println!`, which panics when
-//! the reader has gone.
+//! Results go to standard output (text, or one JSON document with `--json`), everything about the
+//! run to standard error, so that a pipe carries only results. Nothing prints with `println!`,
+//! which panics when the reader has gone.
 
 use crate::global::{Color, Global};
 use crate::outcome::Outcome;

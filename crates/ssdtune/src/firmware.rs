@@ -1,9 +1,9 @@
 //! Firmware time added to simulated latencies (`simulate --ftl-time`).
 //!
-//! The simulator's FTL takes no time. For each group of about 1,000 completed requests a model of firmware time
-//! is told what the drive did meanwhile (requests, pages, collection) and gives the group's time, which
-//! is shared among its requests. It is added afterwards: queues do not grow by it. Collection counts for the group
-//! in which its commands ended.
+//! The simulator's FTL takes no time. For each group of about 1,000 completed requests a model of
+//! firmware time is told what the drive did meanwhile (requests, pages, collection) and gives the
+//! group's time, which is shared among its requests. It is added afterwards: queues do not grow by
+//! it. Collection counts for the group in which its commands ended.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;

@@ -1,7 +1,9 @@
-//! Ctrl-C (and a termination signal): at once where nothing would be lost, deferred where a command asks.
+//! Ctrl-C (and a termination signal): at once where nothing would be lost, deferred where a command
+//! asks.
 //!
-//! Work that has results to keep takes a [`Deferred`]: from then on the first signal sets a flag that the
-//! work polls (libraries take it as a plain `&AtomicBool`), and a second one ends the process anyway.
+//! Work that has results to keep takes a [`Deferred`]: from then on the first signal sets a flag
+//! that the work polls (libraries take it as a plain `&AtomicBool`), and a second one ends the
+//! process anyway.
 
 use crate::outcome::{Failure, Outcome};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

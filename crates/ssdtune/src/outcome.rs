@@ -1,8 +1,8 @@
 //! How a run ends: the exit codes, and the error type that maps to them.
 //!
-//! A subcommand returns [`Outcome`]. Library errors become a [`Failure`] where the command knows what they
-//! mean: [`Failure::input`] for a file that is not what it should be, [`Failure::usage`] for arguments that
-//! clap cannot judge, `?` (by `From`) for everything that went wrong on the way.
+//! A subcommand returns [`Outcome`]. Library errors become a [`Failure`] where the command knows
+//! what they mean: [`Failure::input`] for a file that is not what it should be, [`Failure::usage`]
+//! for arguments that clap cannot judge, `?` (by `From`) for everything that went wrong on the way.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
@@ -103,7 +103,8 @@ pub(crate) fn report(outcome: Outcome) -> ExitCode {
     ExitCode::from(failure.code())
 }
 
-/// An error and its causes, each on a line of its own; a cause that the line before already says is left out.
+/// An error and its causes, each on a line of its own; a cause that the line before already says is
+/// left out.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,8 +1,9 @@
 //! Reading speed on one core, in requests per second, from inputs made in memory.
 //!
-//! Targets: MSR CSV 4 million lines/s, MQSim text 15 million lines/s, binary 50 million requests/s. The whole path is
-//! timed (buffering, parsing, ordering, counting time from the first request), not the parser alone. As a measure of
-//! quality each bench first checks that what comes out is what went in. Processor time, not wall time.
+//! Targets: MSR CSV 4 million lines/s, MQSim text 15 million lines/s, binary 50 million requests/s.
+//! The whole path is timed (buffering, parsing, ordering, counting time from the first request),
+//! not the parser alone. As a measure of quality each bench first checks that what comes out is
+//! what went in. Processor time, not wall time.
 
 #[path = "shared/cpu_time.rs"]
 mod cpu_time;

@@ -12,7 +12,8 @@ use std::hint::black_box;
 
 const REQUESTS: u64 = 100_000;
 
-/// An OLTP-like mix that takes every branch: two operations, a size histogram, Zipf, runs, repeats, bursts.
+/// An OLTP-like mix that takes every branch: two operations, a size histogram, Zipf, runs, repeats,
+/// bursts.
 const OLTP: &str = r#"
 name = "bench"
 requests = 1

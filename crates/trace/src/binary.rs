@@ -8,9 +8,10 @@
 //! | blocks | each at most 4,096 requests: header of 24 bytes (`BLCK`, requests u32, payload bytes u32, CRC-32 of the payload and the other header fields u32, time of the last request before the block u64), payload |
 //! | names | `NAME`, count u32, then length u16 and bytes of each tenant's device; CRC-32 of all this |
 //!
-//! A payload is groups of at most 256 requests, each a header of widths and bases and then five columns of
-//! bit-packed integers: gaps of time, addresses, sizes, tenants, operations (`pack`). The header is written last,
-//! so a file whose writer died is recognised ([`TraceError::Truncated`]). Times never go back, by construction.
+//! A payload is groups of at most 256 requests, each a header of widths and bases and then five
+//! columns of bit-packed integers: gaps of time, addresses, sizes, tenants, operations (`pack`).
+//! The header is written last, so a file whose writer died is recognised
+//! ([`TraceError::Truncated`]). Times never go back, by construction.
 
 mod mapped;
 mod pack;
@@ -23,7 +24,8 @@ use std::path::Path;
 pub use mapped::{MappedTrace, is_ssdt};
 pub use write::SsdtWriter;
 
-/// First bytes: not text (bit 7), and damaged by a transfer that changes line ends or stops at Ctrl-Z.
+/// First bytes: not text (bit 7), and damaged by a transfer that changes line ends or stops at
+/// Ctrl-Z.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SSDT\r\n\x1a";
 /// Version written and read.
 pub(crate) const VERSION: u32 = 1;

@@ -1,7 +1,8 @@
-//! Decompression on the fly: gzip, zstd, xz and bzip2, told by their first bytes, never by the file's name.
+//! Decompression on the fly: gzip, zstd, xz and bzip2, told by their first bytes, never by the
+//! file's name.
 //!
-//! What a hostile file could do is bounded: the decoders' own windows (xz 80 MiB, zstd 64 MiB), and the
-//! expansion as a whole ([`Limits::max_expansion`]).
+//! What a hostile file could do is bounded: the decoders' own windows (xz 80 MiB, zstd 64 MiB), and
+//! the expansion as a whole ([`Limits::max_expansion`]).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -56,7 +57,8 @@ pub struct Limits {
     pub max_expansion: u64,
 }
 
-/// What every stream may grow to before the expansion is looked at: short repetitive traces are harmless.
+/// What every stream may grow to before the expansion is looked at: short repetitive traces are
+/// harmless.
 const EXPANSION_FREE_BYTES: u64 = 256 << 20;
 const XZ_MEMORY_BYTES: u64 = 80 << 20;
 const ZSTD_WINDOW_LOG: u32 = 26;

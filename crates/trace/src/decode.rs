@@ -1,7 +1,7 @@
 //! From bytes to requests: what every parser shares (devices, ranges, the rules for faulty lines).
 //!
-//! A parser sees one line or record and answers with a request in absolute nanoseconds, with nothing, or with a
-//! fault. Whether a fault stops the run is decided here, once for all formats.
+//! A parser sees one line or record and answers with a request in absolute nanoseconds, with
+//! nothing, or with a fault. Whether a fault stops the run is decided here, once for all formats.
 
 mod devices;
 mod lines;
@@ -19,7 +19,8 @@ use std::path::Path;
 use devices::DeviceTable;
 pub(crate) use lines::TextDecoder;
 
-/// What a parser makes of one line: a request, nothing (an event not asked for, a device not picked), or a fault.
+/// What a parser makes of one line: a request, nothing (an event not asked for, a device not
+/// picked), or a fault.
 pub(crate) type Parsed = Result<Option<Request>, Fault>;
 
 /// One text format.
@@ -30,15 +31,17 @@ pub(crate) trait LineParser: Send {
     /// Whether [`quick`](Self::quick) is worth trying.
     const QUICK: bool = false;
 
-    /// Reads the line at the start of `text` in one go if it is of the plainest form, and says how many bytes it takes
-    /// with its line ending. `None`, with nothing changed, of any other line: [`parse`](Self::parse) then judges it.
+    /// Reads the line at the start of `text` in one go if it is of the plainest form, and says how
+    /// many bytes it takes with its line ending. `None`, with nothing changed, of any other line:
+    /// [`parse`](Self::parse) then judges it.
     #[inline(always)]
     fn quick(&mut self, text: &[u8], context: &Context) -> Option<(Request, usize)> {
         let _ = (text, context);
         None
     }
 
-    /// Whether `line`, which did not parse and comes before the first request, belongs to the format's preamble.
+    /// Whether `line`, which did not parse and comes before the first request, belongs to the
+    /// format's preamble.
     fn is_header(&mut self, line: &[u8]) -> bool {
         let _ = line;
         false
@@ -105,8 +108,8 @@ impl Context {
         }
     }
 
-    /// A request in sectors of a device seen lately, its name of `length` (at most seven) bytes in the low bytes of
-    /// `name`; `None` if anything about it wants a closer look.
+    /// A request in sectors of a device seen lately, its name of `length` (at most seven) bytes in
+    /// the low bytes of `name`; `None` if anything about it wants a closer look.
     #[inline(always)]
     pub(crate) fn quick_request(
         &self,
@@ -239,8 +242,8 @@ impl Context {
         Ok(())
     }
 
-    /// Counts the fault of the record at byte `offset` and goes on, or stops; `found` are the bytes at
-    /// fault.
+    /// Counts the fault of the record at byte `offset` and goes on, or stops; `found` are the bytes
+    /// at fault.
     #[cold]
     pub(crate) fn bad_record(
         &mut self,

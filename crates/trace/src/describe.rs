@@ -1,9 +1,9 @@
 //! What a trace is like, in one pass and bounded memory.
 //!
-//! Pages are 4 KiB and belong to a tenant: two tenants never share one. Times must not run backwards (the readers
-//! see to that). Memory: three fixed histograms, a SHARDS sample of at most 32,768 pages (about 3 MB) and the
-//! footprint in roaring bitmaps, whose size the result states; a dense footprint costs about
-//! 1 bit a page, a scattered one 2 bytes and up.
+//! Pages are 4 KiB and belong to a tenant: two tenants never share one. Times must not run
+//! backwards (the readers see to that). Memory: three fixed histograms, a SHARDS sample of at most
+//! 32,768 pages (about 3 MB) and the footprint in roaring bitmaps, whose size the result states; a
+//! dense footprint costs about 1 bit a page, a scattered one 2 bytes and up.
 //!
 //! Reuse distance and skew come from the sample, exact while the footprint fits into it; see
 //! [`shards`] for the error bound. A request counts for its first 65,536 pages (256 MiB) there.
@@ -135,7 +135,8 @@ pub struct FootprintDescription {
     pub write_pages: u64,
     /// `pages` in bytes.
     pub bytes: u64,
-    /// The end of the highest request: the device must be this large, unless addresses are compacted.
+    /// The end of the highest request: the device must be this large, unless addresses are
+    /// compacted.
     pub address_end_bytes: u64,
     /// What the bitmaps take.
     pub bitmap_bytes: u64,

@@ -1,8 +1,9 @@
 //! Which format a trace is in, from its first 64 KiB.
 //!
-//! Binary formats and things that are no traces are told by magic numbers. Text is tried as every format: the share
-//! of lines that parse is the confidence. Formats that fit equally well and would give different requests are
-//! reported, not guessed; where a rule of plausibility decides between them it stands in `prefer`.
+//! Binary formats and things that are no traces are told by magic numbers. Text is tried as every
+//! format: the share of lines that parse is the confidence. Formats that fit equally well and would
+//! give different requests are reported, not guessed; where a rule of plausibility decides between
+//! them it stands in `prefer`.
 
 use crate::error::{TraceError, printable};
 use crate::format::Format;
@@ -96,8 +97,8 @@ fn sample(first: &[u8], whole: bool) -> Vec<&[u8]> {
 ///
 /// - SSDSim's meaning of a line is MQSim's, so MQSim stands for both.
 /// - DiskSim and Heimdall print milliseconds with a fraction, MQSim whole nanoseconds.
-/// - Heimdall's addresses and sizes are bytes, multiples of 512; eight DiskSim rows of nothing but multiples of
-///   256 KiB would be a strange trace.
+/// - Heimdall's addresses and sizes are bytes, multiples of 512; eight DiskSim rows of nothing but
+///   multiples of 256 KiB would be a strange trace.
 /// - Whole-number times with types other than 0 and 1 may be MQSim's or DiskSim's flags: left open.
 fn prefer(candidates: &mut Vec<(Format, u32)>, lines: &[&[u8]]) {
     let has = |candidates: &[(Format, u32)], format| candidates.iter().any(|c| c.0 == format);
@@ -155,8 +156,9 @@ fn not_a_trace(path: &Path, first: &[u8]) -> Result<(), TraceError> {
         [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             ("compressed twice", "decompress it once")
         }
-        // A stray tar header before text (one sample of FIU's has one) is junk lines; a whole archive has its
-        // magic at byte 257 and blocks of zeros, so it has no text in the first block's tail either.
+        // A stray tar header before text (one sample of FIU's has one) is junk lines; a whole
+        // archive has its magic at byte 257 and blocks of zeros, so it has no text in the first
+        // block's tail either.
         _ if first.get(257..262) == Some(b"ustar") && first.get(512..520) != Some(b"30 atime") => {
             ("a tar archive", unpack)
         }

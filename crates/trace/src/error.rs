@@ -1,4 +1,5 @@
-//! What can be wrong with a trace: each fault names the file, the line (or byte), what was expected and what to do.
+//! What can be wrong with a trace: each fault names the file, the line (or byte), what was expected
+//! and what to do.
 
 use std::fmt;
 use std::io;

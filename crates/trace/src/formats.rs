@@ -1,8 +1,8 @@
 //! Every trace format that can be read: one file per format, one row each in [`Format::info`].
 //!
-//! A parser turns one line or record into a request in absolute nanoseconds. It keeps no other state than its
-//! format asks for, and leaves the rules for faulty lines, devices and ordering to `decode` and
-//! [`crate::reader`].
+//! A parser turns one line or record into a request in absolute nanoseconds. It keeps no other
+//! state than its format asks for, and leaves the rules for faulty lines, devices and ordering to
+//! `decode` and [`crate::reader`].
 
 pub(crate) mod alibaba;
 pub(crate) mod blkparse;
@@ -123,7 +123,8 @@ macro_rules! with_parser {
     }};
 }
 
-/// The decoder of `format`; `first` is the beginning of the trace, which decides what event is taken by default.
+/// The decoder of `format`; `first` is the beginning of the trace, which decides what event is
+/// taken by default.
 pub(crate) fn decoder(
     format: Format,
     options: &ReadOptions,
@@ -191,7 +192,8 @@ pub(crate) struct Fit {
     pub(crate) requests: u32,
 }
 
-/// Tries `lines` as `format`; stops early where fewer than `share_min` percent of them can still fit.
+/// Tries `lines` as `format`; stops early where fewer than `share_min` percent of them can still
+/// fit.
 pub(crate) fn fit(format: Format, lines: &[&[u8]], share_min: usize) -> Fit {
     // Names of devices do not matter here, so none are kept.
     let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
@@ -227,7 +229,8 @@ fn fit_with<P: LineParser>(
             Ok(None) => fit.good += 1,
             Err(_) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
             Err(_) if fit.good == 0 && parser.is_header(line) => {}
-            // Of the right form, with a value no drive could take: that is for the reader to say, with its line.
+            // Of the right form, with a value no drive could take: that is for the reader to say,
+            // with its line.
             Err(fault)
                 if matches!(fault.problem, Problem::ZeroLength | Problem::BeyondCapacity) => {}
             Err(_) => fit.bad += 1,

@@ -122,7 +122,8 @@ impl Input {
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) requests: Vec<Request>,
-    /// (index of a request, its position): request `i` after it stands `i - index` lines further on.
+    /// (index of a request, its position): request `i` after it stands `i - index` lines further
+    /// on.
     marks: Vec<(usize, u64)>,
     by_line: bool,
 }

@@ -246,8 +246,8 @@ pub fn blktrace_files(dir: &Path) -> Result<Vec<PathBuf>, TraceError> {
     Ok(files)
 }
 
-/// Opens the per-CPU files of one blktrace and merges them. Their clocks are one, so times are taken as they are
-/// and counted from the first request of all.
+/// Opens the per-CPU files of one blktrace and merges them. Their clocks are one, so times are
+/// taken as they are and counted from the first request of all.
 pub fn open_blktrace(
     paths: &[PathBuf],
     options: &ReadOptions,

@@ -1,10 +1,11 @@
 //! Puts requests in order of time within a bounded window, and counts time from the first of them.
 //!
-//! At most `2 x window` requests (24 bytes each) and two batches are held. A request may stand up to `window` places
-//! after its turn; one that comes later still is an error (or skipped). Equal times keep the order of the file.
+//! At most `2 x window` requests (24 bytes each) and two batches are held. A request may stand up
+//! to `window` places after its turn; one that comes later still is an error (or skipped). Equal
+//! times keep the order of the file.
 //!
-//! Batches wait as they came. Of a trace that is in order they are handed on whole, without a copy; only where a
-//! request is late are those that wait joined and sorted.
+//! Batches wait as they came. Of a trace that is in order they are handed on whole, without a copy;
+//! only where a request is late are those that wait joined and sorted.
 
 use crate::error::Problem;
 use crate::request::Request;
@@ -30,7 +31,8 @@ pub(crate) struct Orderer {
 
 /// Smaller batches are joined, so that a short input buffer does not mean thousands of them.
 const JOINED_MAX: usize = 4096;
-/// Larger rooms, which sorting makes, are not kept: many of them would wait at a time, each with few requests in it.
+/// Larger rooms, which sorting makes, are not kept: many of them would wait at a time, each with
+/// few requests in it.
 const SPARE_MAX: usize = 32 << 10;
 
 impl Orderer {
@@ -54,8 +56,8 @@ impl Orderer {
         self.origin.unwrap_or(0)
     }
 
-    /// Looks at the requests of a batch before they are pushed; stops at the first that cannot be ordered, with its
-    /// index and the reason.
+    /// Looks at the requests of a batch before they are pushed; stops at the first that cannot be
+    /// ordered, with its index and the reason.
     pub(crate) fn check(&mut self, batch: &[Request]) -> Result<(), (usize, Problem)> {
         let Some(first) = batch.first() else { return Ok(()) };
         if !self.started {
@@ -95,8 +97,8 @@ impl Orderer {
         }
     }
 
-    /// Appends to `out` some of what can no longer be overtaken; at the `end`, of all. Returns how many: 0 when there
-    /// is nothing (yet). `spare` gets the room of a batch that is done with.
+    /// Appends to `out` some of what can no longer be overtaken; at the `end`, of all. Returns how
+    /// many: 0 when there is nothing (yet). `spare` gets the room of a batch that is done with.
     pub(crate) fn release(
         &mut self,
         end: bool,
@@ -188,8 +190,9 @@ mod tests {
             steps in proptest::collection::vec((0u64..50, 0u64..100), 1..300),
             batch in 1usize..40,
         ) {
-            // Each time lags its sorted place by less than 100 ns; with at least one request per 0 ns the number of
-            // places is bounded by the whole trace, so a window as long as the trace must always do.
+            // Each time lags its sorted place by less than 100 ns; with at least one request per 0
+            // ns the number of places is bounded by the whole trace, so a window as long as the
+            // trace must always do.
             let mut now = 1_000;
             let times: Vec<u64> = steps.iter().map(|(step, lag)| { now += step; now - lag }).collect();
             let sorted = run(&times, times.len(), batch).expect("fits");

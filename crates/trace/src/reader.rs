@@ -13,8 +13,9 @@
 //! # }
 //! ```
 //!
-//! Memory does not grow with the trace: a buffer of input (256 KiB), two reorder windows (3 MiB by default), the
-//! decoder's window where the file is compressed, and the names of at most 65,536 devices.
+//! Memory does not grow with the trace: a buffer of input (256 KiB), two reorder windows (3 MiB by
+//! default), the decoder's window where the file is compressed, and the names of at most 65,536
+//! devices.
 
 use crate::compress::{Limits, Stream};
 use crate::decode::{Context, Decoder};
@@ -57,7 +58,8 @@ pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<TraceReader
     TraceReader::new(stream, path, options)
 }
 
-/// Reads a trace from `bytes`, which stands anywhere (a pipe, memory); `name` stands for a path in messages.
+/// Reads a trace from `bytes`, which stands anywhere (a pipe, memory); `name` stands for a path in
+/// messages.
 pub fn read_from(
     bytes: impl Read + Send + 'static,
     name: &str,

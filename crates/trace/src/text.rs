@@ -1,7 +1,8 @@
 //! Fields of a text line as bytes: numbers, decimal times, tokens.
 //!
-//! No string is built and no UTF-8 is checked: a line is read once, from left to right. Numbers are taken eight
-//! digits at a time, so that a field of unknown length costs one unpredictable branch, not one per digit.
+//! No string is built and no UTF-8 is checked: a line is read once, from left to right. Numbers are
+//! taken eight digits at a time, so that a field of unknown length costs one unpredictable branch,
+//! not one per digit.
 
 use crate::error::Problem;
 
@@ -44,8 +45,8 @@ const POW10: [u64; 9] = {
     table
 };
 
-/// How many of the eight bytes, from the first, are digits. A carry of the addition starts at a byte that is
-/// no digit, so it can only disturb bytes after the first such.
+/// How many of the eight bytes, from the first, are digits. A carry of the addition starts at a
+/// byte that is no digit, so it can only disturb bytes after the first such.
 #[inline(always)]
 fn leading_digits(word: u64) -> usize {
     let digits = word ^ 0x3030_3030_3030_3030;
@@ -86,8 +87,9 @@ pub(crate) fn scan_u64(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, bytes.len() - rest.len()))
 }
 
-/// A cursor over lines of the plainest form, numbers with one blank between: each step gives `None` of anything else,
-/// and near the end of the text, without saying why. Eight bytes are loaded at a time.
+/// A cursor over lines of the plainest form, numbers with one blank between: each step gives `None`
+/// of anything else, and near the end of the text, without saying why. Eight bytes are loaded at a
+/// time.
 pub(crate) struct Plain<'a> {
     text: &'a [u8],
     at: usize,
@@ -147,8 +149,8 @@ impl<'a> Plain<'a> {
         Some(value)
     }
 
-    /// A number of at most seven digits and the blank after it, as a name: its bytes from the lowest up, with others
-    /// above them, and how many are its own.
+    /// A number of at most seven digits and the blank after it, as a name: its bytes from the
+    /// lowest up, with others above them, and how many are its own.
     #[inline(always)]
     pub(crate) fn short_name(&mut self) -> Option<(u64, usize)> {
         let word = self.word()?;
@@ -214,7 +216,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The decimal number here times `unit_ns`, in nanoseconds; what is below one nanosecond is cut off.
+    /// The decimal number here times `unit_ns`, in nanoseconds; what is below one nanosecond is cut
+    /// off.
     #[inline(always)]
     pub(crate) fn time(&mut self, unit_ns: u64, expected: &'static str) -> Result<Field, Fault> {
         let before = *self;
@@ -237,7 +240,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The digits here as a fraction of `unit_ns`. Nine digits are enough: no unit is longer than 1e9 ns.
+    /// The digits here as a fraction of `unit_ns`. Nine digits are enough: no unit is longer than
+    /// 1e9 ns.
     #[inline(always)]
     fn fraction(&mut self, unit_ns: u64) -> u64 {
         let digits = self.rest.iter().take_while(|b| b.is_ascii_digit()).count();

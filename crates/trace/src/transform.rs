@@ -1,8 +1,9 @@
 //! Changes to a stream of requests, in bounded memory.
 //!
-//! A [`Transform`] changes one batch after the other and keeps the order of time. A [`Chain`] is a source with
-//! transforms behind it. Transforms that must know the whole trace first (dense remapping, splitting) take a plan
-//! that a first pass over the same source has made: see [`DensePlan`] and [`SplitPlan`].
+//! A [`Transform`] changes one batch after the other and keeps the order of time. A [`Chain`] is a
+//! source with transforms behind it. Transforms that must know the whole trace first (dense
+//! remapping, splitting) take a plan that a first pass over the same source has made: see
+//! [`DensePlan`] and [`SplitPlan`].
 
 mod remap;
 mod select;

@@ -1,17 +1,18 @@
 //! Workload models: a short TOML text in place of a trace that cannot be had.
 //!
-//! A [`Model`] states what a stream of requests looks like (operation mix, sizes, arrivals with bursts,
-//! skew, runs, reuse, phases, tenants); a [`Generator`] turns it into an endless, deterministic iterator
-//! of [`Request`](crate::Request)s. The text form is read by [`parse`], whose errors list every fault with
-//! its line; `bundled` finds the models that ship with the crate; [`fit()`] makes a model from a trace, and
-//! [`distance`](mod@distance) says how far the two are apart. The keys are documented in
-//! `docs/workload-models.md`.
+//! A [`Model`] states what a stream of requests looks like (operation mix, sizes, arrivals with
+//! bursts, skew, runs, reuse, phases, tenants); a [`Generator`] turns it into an endless,
+//! deterministic iterator of [`Request`](crate::Request)s. The text form is read by [`parse`],
+//! whose errors list every fault with its line; `bundled` finds the models that ship with the
+//! crate; [`fit()`] makes a model from a trace, and [`distance`](mod@distance) says how far the two
+//! are apart. The keys are documented in `docs/workload-models.md`.
 //!
 //! Addresses are bytes in a compact space that starts at zero, times are nanoseconds from the first
-//! request. Generation costs about 50 ns and no allocation per request; a model's state is its reuse
-//! windows plus about 30 KB per skewed access pattern.
+//! request. Generation costs about 50 ns and no allocation per request; a model's state is its
+//! reuse windows plus about 30 KB per skewed access pattern.
 //!
-//! Left out: dependencies between requests (streams are open-loop) and correlation of size with time.
+//! Left out: dependencies between requests (streams are open-loop) and correlation of size with
+//! time.
 
 mod address;
 mod arrival;

@@ -1,8 +1,9 @@
 //! Writes traces: ssdtune's binary format, its CSV, and MQSim's ASCII.
 //!
-//! A trace is written beside its final place and moved there when it is complete, so that an interrupted
-//! conversion never leaves half a trace under the name asked for; only what exists and is no regular file (a pipe, a
-//! device) is written to in place. Text is compressed as the name ends (.gz, .zst, .xz, .bz2).
+//! A trace is written beside its final place and moved there when it is complete, so that an
+//! interrupted conversion never leaves half a trace under the name asked for; only what exists and
+//! is no regular file (a pipe, a device) is written to in place. Text is compressed as the name
+//! ends (.gz, .zst, .xz, .bz2).
 
 use crate::binary::SsdtWriter;
 use crate::compress::{Compression, Compressor};
@@ -25,8 +26,8 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// What the name of an output file asks for: .ssdt, .csv, .trace or .txt (MQSim), before the ending of a
-    /// compression.
+    /// What the name of an output file asks for: .ssdt, .csv, .trace or .txt (MQSim), before the
+    /// ending of a compression.
     pub fn of_name(path: &Path) -> Result<Self, TraceError> {
         let stem = match Compression::of_name(path) {
             Compression::None => path.to_path_buf(),
@@ -147,7 +148,8 @@ impl TraceWriter {
         written.map_err(|e| self.io_error(e))
     }
 
-    /// Completes the file. `origin_ns` and the names of the tenants' devices go into formats that keep them.
+    /// Completes the file. `origin_ns` and the names of the tenants' devices go into formats that
+    /// keep them.
     pub fn finish(mut self, origin_ns: u64, names: &[String]) -> Result<WriteSummary, TraceError> {
         let finished = match self.sink.take() {
             None => return Ok(self.summary),

@@ -1,4 +1,5 @@
-//! Input that is wrong in every way a user's file has been: each a typed error that says where and what to do.
+//! Input that is wrong in every way a user's file has been: each a typed error that says where and
+//! what to do.
 
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Devices;

@@ -1,5 +1,5 @@
-//! Replays the inputs that fuzzing has found: each is read, strictly and leniently, without a panic.
-//! The hand-written seed of each format must also give the requests that it describes.
+//! Replays the inputs that fuzzing has found: each is read, strictly and leniently, without a
+//! panic. The hand-written seed of each format must also give the requests that it describes.
 
 use ssdtune_trace::Op::{self, Flush, Read, Trim, Write};
 use ssdtune_trace::{ColumnSpec, Format, ReadOptions, Request, open, read_from};

@@ -1,4 +1,5 @@
-//! Every real sample parses to the figures its table gives. Needs the folder of shared traces; skips without it.
+//! Every real sample parses to the figures its table gives. Needs the folder of shared traces;
+//! skips without it.
 
 // One overwrite factor of the table is 3.14.
 #![allow(clippy::approx_constant)]
@@ -92,7 +93,8 @@ fn pages_in_several_ranges_count_once() {
     assert_eq!(union(vec![(0, 0, 10), (0, 2, 3), (0, 4, 11)]), 11);
 }
 
-/// Whether `value` is `expected` within one unit of the last decimal: the table rounds up here and down there.
+/// Whether `value` is `expected` within one unit of the last decimal: the table rounds up here and
+/// down there.
 fn near(value: f64, expected: f64, decimals: i32) -> bool {
     let tolerance = if decimals == 0 { 0.5 } else { 10f64.powi(-decimals) };
     (value - expected).abs() <= tolerance + 1e-9

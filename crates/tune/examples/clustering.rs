@@ -1,10 +1,12 @@
-//! The figures of docs/results/clustering.md: how well categories of workloads recognise what they have not seen.
+//! The figures of docs/results/clustering.md: how well categories of workloads recognise what they
+//! have not seen.
 //!
 //!     cargo run --release -p ssdtune-tune --example clustering -- [--develop] [DIRECTORY OF REAL TRACES]
 //!
-//! Models: learned from training seeds, judged on held-out ones. Real traces: learned from the first 70 % of each,
-//! judged on the rest. `--develop` judges on what choices were made with instead: validation seeds, and the windows
-//! between 50 % and 70 % of each trace, learned from the first half.
+//! Models: learned from training seeds, judged on held-out ones. Real traces: learned from the
+//! first 70 % of each, judged on the rest. `--develop` judges on what choices were made with
+//! instead: validation seeds, and the windows between 50 % and 70 % of each trace, learned from the
+//! first half.
 
 use ndarray::Array2;
 use ssdtune_learn::kmeans::{Init, KMeansParams};
@@ -120,7 +122,8 @@ fn learn(features: FeatureSet, learned: &[Labelled]) -> Outcome<Categories> {
 struct Judged {
     name: String,
     variance: Option<f64>,
-    /// Of each stream: windows in their own category, windows, and the centre's distance if there is one.
+    /// Of each stream: windows in their own category, windows, and the centre's distance if there
+    /// is one.
     rows: Vec<(usize, usize, Option<f64>)>,
     least: Option<f64>,
 }

@@ -1,13 +1,15 @@
 //! The one door to measuring: `(configuration, trace) -> Measurement`.
 //!
-//! A measurement is two runs from the same initial state. **Latency** comes from an open loop: requests at
-//! their own times, the mean of the drive's response times (submission queue to completion, MQSim's
-//! `Device_Response_Time`). **Throughput** comes from a closed loop at the workload's depth, because an open
-//! loop can only show the arrival rate. In the closed loop the drive's queues hold at least that depth.
+//! A measurement is two runs from the same initial state. **Latency** comes from an open loop:
+//! requests at their own times, the mean of the drive's response times (submission queue to
+//! completion, MQSim's `Device_Response_Time`). **Throughput** comes from a closed loop at the
+//! workload's depth, because an open loop can only show the arrival rate. In the closed loop the
+//! drive's queues hold at least that depth.
 //!
-//! An [`Evaluator`] makes measurements: [`InProcess`] simulates here, [`External`] runs any other simulator.
-//! A [`CachedEvaluator`] is an evaluator with a memory and threads: it measures many pairs at once, none of them twice,
-//! stores each result when it is known, and answers in the order of the questions whatever ran first.
+//! An [`Evaluator`] makes measurements: [`InProcess`] simulates here, [`External`] runs any other
+//! simulator. A [`CachedEvaluator`] is an evaluator with a memory and threads: it measures many
+//! pairs at once, none of them twice, stores each result when it is known, and answers in the order
+//! of the questions whatever ran first.
 
 mod cached;
 mod external;
@@ -23,8 +25,8 @@ use ssdtune_experiment::{Age, Preparation, Share, Start};
 use ssdtune_model::CheckedConfig;
 use std::sync::atomic::AtomicBool;
 
-/// What a preparation is called in keys of stored evaluations and in recommendations. Its seed is not part of it: a
-/// drive is prepared with the seed of its own configuration.
+/// What a preparation is called in keys of stored evaluations and in recommendations. Its seed is
+/// not part of it: a drive is prepared with the seed of its own configuration.
 pub(crate) fn described(preparation: &Preparation) -> String {
     if let Some((share, times)) = filled_and_overwritten(preparation) {
         return format!("{} % filled, overwritten {times}x", share * 100.0);
@@ -50,7 +52,8 @@ pub(crate) fn described(preparation: &Preparation) -> String {
     words.join(", ")
 }
 
-/// The share that was written and how often it was overwritten, of a preparation that is this and nothing else.
+/// The share that was written and how often it was overwritten, of a preparation that is this and
+/// nothing else.
 pub(crate) fn filled_and_overwritten(preparation: &Preparation) -> Option<(f64, u32)> {
     let (Start::Sequential(shares), [Age::Random { times }]) =
         (&preparation.start, preparation.ages.as_slice())
@@ -93,7 +96,8 @@ pub trait Evaluator: Sync {
     /// Everything about it that decides a result, for the key of one.
     fn identity(&self) -> String;
 
-    /// What a drive holds and has been through before each run; each drive has its own seed instead of this one.
+    /// What a drive holds and has been through before each run; each drive has its own seed instead
+    /// of this one.
     fn preparation(&self) -> Preparation;
 
     /// Measures. `stop` is polled.

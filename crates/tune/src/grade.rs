@@ -1,8 +1,9 @@
-//! Formulas 1 and 2 of the paper: one number for latency and throughput, one for a target and all others.
+//! Formulas 1 and 2 of the paper: one number for latency and throughput, one for a target and all
+//! others.
 //!
-//! Both are logarithms of ratios to a reference drive, so that 0 is the reference itself, twice as fast and
-//! half as fast are equally far from it, and the geometric mean over the traces of a category is the mean of
-//! their logarithms. With α = β = 0.5, 1.1x is 0.095.
+//! Both are logarithms of ratios to a reference drive, so that 0 is the reference itself, twice as
+//! fast and half as fast are equally far from it, and the geometric mean over the traces of a
+//! category is the mean of their logarithms. With α = β = 0.5, 1.1x is 0.095.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,8 +71,8 @@ impl Weights {
         (1.0 - self.alpha) * speedup.latency.ln() + self.alpha * speedup.throughput.ln()
     }
 
-    /// Formula 2, from the performances of the target and of each other category. Without others the target
-    /// is all there is.
+    /// Formula 2, from the performances of the target and of each other category. Without others
+    /// the target is all there is.
     pub fn grade(&self, target: f64, others: &[f64]) -> f64 {
         if others.is_empty() {
             return target;

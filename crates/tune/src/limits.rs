@@ -1,13 +1,14 @@
 //! What a proposed drive must keep to, and how a proposal is completed so that it does.
 //!
-//! [`Limits`] are the model's [`Constraints`] (capacity, interface, flash type, power, DRAM, chips) and three
-//! more: a price, computed from the user's own price list; inequalities over names of the catalogue; and the
-//! checks of the configuration itself. Power is known after a simulation only
+//! [`Limits`] are the model's [`Constraints`] (capacity, interface, flash type, power, DRAM, chips)
+//! and three more: a price, computed from the user's own price list; inequalities over names of the
+//! catalogue; and the checks of the configuration itself. Power is known after a simulation only
 //! ([`Constraints::power_violation`]); everything else is checked before one.
 //!
-//! A change of one layout parameter breaks the capacity. [`Limits::complete`] then moves up to two others
-//! until the product fits again, nearest changes first (the paper adjusts them "with linear regression"; its
-//! artifact enumerates pairs, and so does this). A change of one DRAM size takes from the other.
+//! A change of one layout parameter breaks the capacity. [`Limits::complete`] then moves up to two
+//! others until the product fits again, nearest changes first (the paper adjusts them "with linear
+//! regression"; its artifact enumerates pairs, and so does this). A change of one DRAM size takes
+//! from the other.
 //!
 //! Checking a configuration costs some microseconds, completing one some hundred.
 
@@ -96,8 +97,8 @@ impl Prices {
     }
 }
 
-/// AutoBlox's artifact lets chips grow from 60 to 80, planes from 480 to 1,024 and planes of a chip from 8
-/// to 16: the same factors around any baseline.
+/// AutoBlox's artifact lets chips grow from 60 to 80, planes from 480 to 1,024 and planes of a chip
+/// from 8 to 16: the same factors around any baseline.
 const CHIPS_FACTOR: f64 = 80.0 / 60.0;
 const PLANES_FACTOR: f64 = 1024.0 / 480.0;
 const CHIP_PLANES_FACTOR: f64 = 2.0;
@@ -106,8 +107,8 @@ const CHIP_PLANES_FACTOR: f64 = 2.0;
 const NAMES: [&str; 3] = ["prices", "max_price", "inequalities"];
 
 impl Limits {
-    /// Limits around a baseline: its capacity (a tenth more or less), interface, flash type and DRAM, and as
-    /// much growth of chips and planes as AutoBlox's artifact allows.
+    /// Limits around a baseline: its capacity (a tenth more or less), interface, flash type and
+    /// DRAM, and as much growth of chips and planes as AutoBlox's artifact allows.
     pub fn around(base: &DeviceConfig) -> Self {
         let mut limits = Self::default();
         limits.complete_from(base);
@@ -136,8 +137,8 @@ impl Limits {
         }
     }
 
-    /// Takes from the baseline only what makes drives comparable (capacity, interface, flash type): what-if
-    /// analysis asks beyond the rest.
+    /// Takes from the baseline only what makes drives comparable (capacity, interface, flash type):
+    /// what-if analysis asks beyond the rest.
     pub fn complete_widely_from(&mut self, base: &DeviceConfig) {
         let own = &mut self.constraints;
         if own.capacity.is_none() {
@@ -148,7 +149,8 @@ impl Limits {
         own.flash_type.get_or_insert(base.flash.technology);
     }
 
-    /// Reads a constraints file: the names of [`Constraints`], and `prices`, `max_price`, `inequalities`.
+    /// Reads a constraints file: the names of [`Constraints`], and `prices`, `max_price`,
+    /// `inequalities`.
     ///
     /// # Errors
     /// Every fault, with its line.

@@ -1,14 +1,15 @@
-//! Learning-based pruning (AutoBlox, section 3.3): which parameters matter for a workload, in which order.
+//! Learning-based pruning (AutoBlox, section 3.3): which parameters matter for a workload, in which
+//! order.
 //!
-//! **Coarse.** Every numeric parameter goes from its baseline to 16 times that, the others staying, limits
-//! ignored; what never moves the performance is insensitive. Insensitive ones are then moved in pairs, in
-//! case two hide each other. **Fine.** Configurations drawn within the limits are measured, and Ridge
-//! regression of the performance on their encoded values gives each parameter a coefficient: below 0.001 it
-//! is dropped, the rest are tuned in the order of absolute values.
+//! **Coarse.** Every numeric parameter goes from its baseline to 16 times that, the others staying,
+//! limits ignored; what never moves the performance is insensitive. Insensitive ones are then moved
+//! in pairs, in case two hide each other. **Fine.** Configurations drawn within the limits are
+//! measured, and Ridge regression of the performance on their encoded values gives each parameter a
+//! coefficient: below 0.001 it is dropped, the rest are tuned in the order of absolute values.
 //!
-//! A parameter whose mechanism the runs never used (no garbage collected, no mapping missed) is *not
-//! exercised*: nothing is known about it, which is not the same as insensitive. One that the catalogue calls
-//! without effect in this drive is reported so, and not run.
+//! A parameter whose mechanism the runs never used (no garbage collected, no mapping missed) is
+//! *not exercised*: nothing is known about it, which is not the same as insensitive. One that the
+//! catalogue calls without effect in this drive is reported so, and not run.
 //!
 //! Cost: five runs for each parameter, one for each pair, and the drawn samples, all on the target.
 
@@ -41,8 +42,8 @@ pub struct PruneSettings {
 }
 
 impl Default for PruneSettings {
-    /// The paper's threshold of 0.001; the artifact's penalty of 1; a performance within half a percent is
-    /// flat.
+    /// The paper's threshold of 0.001; the artifact's penalty of 1; a performance within half a
+    /// percent is flat.
     fn default() -> Self {
         Self { flat: 0.005, pairs: true, samples: 100, penalty: 1.0, threshold: 0.001, seed: 0 }
     }

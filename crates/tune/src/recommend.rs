@@ -1,12 +1,14 @@
-//! What a search found, as evidence: speedups beside the paper's SpeedupTable 1, parameters beside its SpeedupTable 5, why
-//! each parameter is as it is, energy, and the choice between performance and power.
+//! What a search found, as evidence: speedups beside the paper's SpeedupTable 1, parameters beside
+//! its SpeedupTable 5, why each parameter is as it is, energy, and the choice between performance
+//! and power.
 //!
-//! After a search a few more evaluations are made. Every changed parameter is put back to the baseline
-//! alone (layout parameters and the two DRAM sizes as groups, since one alone would break the limits); what
-//! the target loses is the parameter's importance. Changes that bring nothing are then taken back together,
-//! if the grade stays: a recommendation should not change what does not matter. The configuration that is
-//! best for the target alone is run on the other workloads too, for the three rows of SpeedupTable 1 that ignore
-//! them. Held-out traces, which no decision has seen, judge the result last.
+//! After a search a few more evaluations are made. Every changed parameter is put back to the
+//! baseline alone (layout parameters and the two DRAM sizes as groups, since one alone would break
+//! the limits); what the target loses is the parameter's importance. Changes that bring nothing are
+//! then taken back together, if the grade stays: a recommendation should not change what does not
+//! matter. The configuration that is best for the target alone is run on the other workloads too,
+//! for the three rows of SpeedupTable 1 that ignore them. Held-out traces, which no decision has
+//! seen, judge the result last.
 
 mod build;
 mod html;
@@ -163,8 +165,8 @@ pub struct DriveResult {
 pub struct Importance {
     /// The parameter, or the members of the group.
     pub keys: Vec<&'static str>,
-    /// Formula 1 of the target with the change, less that without it. `None` where the drive without it
-    /// breaks the limits or cannot serve.
+    /// Formula 1 of the target with the change, less that without it. `None` where the drive
+    /// without it breaks the limits or cannot serve.
     pub loss: Option<f64>,
     /// Speedup of the target without the change.
     pub without: Option<Speedup>,

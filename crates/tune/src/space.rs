@@ -1,12 +1,12 @@
 //! The search space (AutoBlox, section 3.2): which parameters a search varies, and their values.
 //!
-//! An [`Axis`] is a row of the parameter catalogue with the values to try, a [`Point`] one value of each,
-//! by its rank. Everything that is not an axis stays as it is in the baseline. For the Gaussian process a
-//! point becomes a row of numbers in [0, 1]: a continuous axis by its value, a discrete one by its rank, a
-//! switch 0 or 1, a category one column for each choice.
+//! An [`Axis`] is a row of the parameter catalogue with the values to try, a [`Point`] one value of
+//! each, by its rank. Everything that is not an axis stays as it is in the baseline. For the
+//! Gaussian process a point becomes a row of numbers in [0, 1]: a continuous axis by its value, a
+//! discrete one by its rank, a switch 0 or 1, a category one column for each choice.
 //!
-//! Spaces are TOML files (`configs/spaces`, whose first one explains the layout). Encoding or decoding a
-//! point costs some microseconds; decoding clones the baseline.
+//! Spaces are TOML files (`configs/spaces`, whose first one explains the layout). Encoding or
+//! decoding a point costs some microseconds; decoding clones the baseline.
 
 mod changes;
 mod file;
@@ -165,9 +165,9 @@ impl Space {
         Self { name, axes, encoder }
     }
 
-    /// The same space around a baseline: its values join the axes that lack them, and axes that cannot have
-    /// an effect on any drive are dropped. So are lanes and their speed on a SATA drive, whose cable the
-    /// standard settles.
+    /// The same space around a baseline: its values join the axes that lack them, and axes that
+    /// cannot have an effect on any drive are dropped. So are lanes and their speed on a SATA
+    /// drive, whose cable the standard settles.
     #[must_use]
     pub fn around(&self, base: &DeviceConfig) -> Self {
         let settled =
@@ -223,8 +223,8 @@ impl Space {
         config
     }
 
-    /// The point with every setting that has no effect there as it is in `at_rest`, so that points that are
-    /// the same drive are the same point.
+    /// The point with every setting that has no effect there as it is in `at_rest`, so that points
+    /// that are the same drive are the same point.
     #[must_use]
     pub fn canonical(&self, base: &DeviceConfig, point: &Point, at_rest: &Point) -> Point {
         let config = self.config(base, point);
@@ -262,7 +262,8 @@ impl Space {
         })
     }
 
-    /// Steps between two points: the difference of ranks on ordered axes, one for another name or switch.
+    /// Steps between two points: the difference of ranks on ordered axes, one for another name or
+    /// switch.
     pub fn manhattan(&self, a: &Point, b: &Point) -> u32 {
         let parts = self.axes.iter().zip(a.0.iter().zip(&b.0));
         parts

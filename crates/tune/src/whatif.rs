@@ -1,11 +1,11 @@
 //! What-if analysis (AutoBlox, section 4.5): what it takes to be so many times faster.
 //!
-//! First a search for nothing but the wanted figure (latency alone or throughput alone) in a space wider than
-//! the market's. Then the cheapest way: beginning at the cheapest trial that meets the goal, changes are
-//! taken back, wholly or half of the way, each time the one that saves most, as long as the goal is met. The
-//! cost of a drive is its price where prices are given; without them it is the distance from the baseline,
-//! each parameter's steps over the length of its axis. Where nothing meets the goal, the nearest trial is the
-//! answer.
+//! First a search for nothing but the wanted figure (latency alone or throughput alone) in a space
+//! wider than the market's. Then the cheapest way: beginning at the cheapest trial that meets the
+//! goal, changes are taken back, wholly or half of the way, each time the one that saves most, as
+//! long as the goal is met. The cost of a drive is its price where prices are given; without them
+//! it is the distance from the baseline, each parameter's steps over the length of its axis. Where
+//! nothing meets the goal, the nearest trial is the answer.
 
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};

@@ -1,9 +1,9 @@
 //! What drives are judged by: workloads, each a name, the depth of its closed loop, and recorded or
 //! generated requests in memory.
 //!
-//! A trace also knows its footprint, the merged extents it touches, so that a drive can hold them before the
-//! run: reading pages that were never written costs no flash read and would flatter every drive alike. The
-//! footprint costs a sort of the requests once; requests take 24 bytes each.
+//! A trace also knows its footprint, the merged extents it touches, so that a drive can hold them
+//! before the run: reading pages that were never written costs no flash read and would flatter
+//! every drive alike. The footprint costs a sort of the requests once; requests take 24 bytes each.
 
 mod characteristics;
 mod published;

@@ -111,8 +111,8 @@ fn kills_lose_no_acknowledged_record() {
     for round in 0..rounds {
         let mut victim = start(&path, round);
         let mut lines = BufReader::new(victim.0.stdout.take().expect("piped")).lines();
-        // Some die while they open. Most die when a number of records is acknowledged, so that a busy
-        // machine does not make it too few, and then at times that are no multiple of a flush.
+        // Some die while they open. Most die when a number of records is acknowledged, so that a
+        // busy machine does not make it too few, and then at times that are no multiple of a flush.
         let mut numbers = Vec::new();
         if !round.is_multiple_of(10) {
             let written = lines.by_ref().map(|line| line.expect("text")).filter_map(number_of);

@@ -1,11 +1,12 @@
 //! What a model sees of a workload.
 //!
-//! [`Characteristics`] are the paper's, of a point or of a trace's window. [`Features`] makes a model's columns
-//! of them: Eq. 2 as it is, Eq. 4 as it is, or more columns computed from Eq. 4. None of them needs to know
-//! anything of the device; page sizes in them are the usual ones, not its own.
+//! [`Characteristics`] are the paper's, of a point or of a trace's window. [`Features`] makes a
+//! model's columns of them: Eq. 2 as it is, Eq. 4 as it is, or more columns computed from Eq. 4.
+//! None of them needs to know anything of the device; page sizes in them are the usual ones, not
+//! its own.
 //!
-//! Sizes are mean bytes. A stride is the gap between the end of a request and the start of the next, so that
-//! sequential is a stride of 0; a direction without requests has zeros.
+//! Sizes are mean bytes. A stride is the gap between the end of a request and the start of the
+//! next, so that sequential is a stride of 0; a direction without requests has zeros.
 
 use super::equations::{Basic, Extended};
 use super::point::{Access, Load, Pattern, Point};
@@ -268,8 +269,8 @@ const WRITE_WORK: f64 = 10.0;
 const PAGE_BYTES: f64 = 4096.0;
 
 impl Side {
-    /// The largest power of two that divides the way from one start to the next: what lies that far apart is
-    /// striped over so many units, and a large divisor meets few of them.
+    /// The largest power of two that divides the way from one start to the next: what lies that far
+    /// apart is striped over so many units, and a large divisor meets few of them.
     fn step_divisor(&self) -> f64 {
         let step = (self.bytes + self.gap) as u64;
         if step == 0 { 0.0 } else { (1u64 << step.trailing_zeros().min(40)) as f64 }
@@ -280,15 +281,16 @@ impl Side {
         if self.bytes <= 0.0 {
             return (0.0, 0.0);
         }
-        // Random places are multiples of the request's size; strided ones come round to every multiple of
-        // the divisor of their step.
+        // Random places are multiples of the request's size; strided ones come round to every
+        // multiple of the divisor of their step.
         let strided = self.gap > 0.0 && self.random <= 0.0;
         let grain = if strided { self.step_divisor().max(512.0) } else { self.bytes };
         touched(self.bytes, PAGE_BYTES, grain.min(PAGE_BYTES))
     }
 }
 
-/// Mean pages touched, and touched in part, by requests that start at multiples of `grain` within a page.
+/// Mean pages touched, and touched in part, by requests that start at multiples of `grain` within a
+/// page.
 fn touched(bytes: f64, page: f64, grain: f64) -> (f64, f64) {
     let starts = (page / grain).round().clamp(1.0, 64.0);
     let (mut pages, mut partial) = (0.0, 0.0);

@@ -1,12 +1,13 @@
 //! Real devices: job files for fio that run a grid's points, and fio's JSON output as results.
 //!
-//! A job is named after its point, which is how its result finds back. Most points are one fio job with
-//! fio's own options: `rw`, `bs`, `rwmixwrite`, `percentage_random`, and `rw=write:16k` for strides. fio has
-//! one stride for both directions, so a mixed point with a strided direction replays a log of the very requests that
-//! are simulated (`read_iolog`, version 2); its depth is fio's `iodepth` too.
+//! A job is named after its point, which is how its result finds back. Most points are one fio job
+//! with fio's own options: `rw`, `bs`, `rwmixwrite`, `percentage_random`, and `rw=write:16k` for
+//! strides. fio has one stride for both directions, so a mixed point with a strided direction
+//! replays a log of the very requests that are simulated (`read_iolog`, version 2); its depth is
+//! fio's `iodepth` too.
 //!
-//! Read is what `--output-format=json` or `json+` writes (fio 3.0 or later), notes before the document
-//! included: mean total latency (`lat_ns`), IOPS and bytes a second of both directions.
+//! Read is what `--output-format=json` or `json+` writes (fio 3.0 or later), notes before the
+//! document included: mean total latency (`lat_ns`), IOPS and bytes a second of both directions.
 //!
 //! Left out: open loops, several threads, verification, latencies by percentile.
 

@@ -1,12 +1,14 @@
 //! From measured points to a model and a report of how good it is.
 //!
-//! A random part of the points is learned from, the rest only tests. Everything that is chosen (scale, size of
-//! leaves) is chosen by cross-validation inside the training part, on latency, and holds for all three targets.
+//! A random part of the points is learned from, the rest only tests. Everything that is chosen
+//! (scale, size of leaves) is chosen by cross-validation inside the training part, on latency, and
+//! holds for all three targets.
 //!
-//! The report has the paper's two tables (least squares on Eq. 2 and on Eq. 4), the extended tree whose
-//! scale was chosen, bagged trees, a Gaussian process, and the stronger model, their blend; each target learned by itself, and IOPS and bandwidth computed
-//! from the predicted latency: in a closed loop IOPS = depth / latency, bandwidth = IOPS x mean size.
-//! In an open loop IOPS are what is offered, so only latency is of interest.
+//! The report has the paper's two tables (least squares on Eq. 2 and on Eq. 4), the extended tree
+//! whose scale was chosen, bagged trees, a Gaussian process, and the stronger model, their blend;
+//! each target learned by itself, and IOPS and bandwidth computed from the predicted latency: in a
+//! closed loop IOPS = depth / latency, bandwidth = IOPS x mean size. In an open loop IOPS are what
+//! is offered, so only latency is of interest.
 
 use super::features::{Characteristics, Features};
 use super::model::{Banded, Both, Model, Provenance, Range, Target};
@@ -37,8 +39,8 @@ pub struct FitOptions {
 /// One line of the report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// `basic`, `extended` (both as in the paper), `extended tree`, `bagged trees`, `Gaussian process`, and
-    /// `stronger`, a blend of the last two or the better of them.
+    /// `basic`, `extended` (both as in the paper), `extended tree`, `bagged trees`, `Gaussian
+    /// process`, and `stronger`, a blend of the last two or the better of them.
     pub model: &'static str,
     /// What is predicted.
     pub target: Target,
@@ -274,8 +276,8 @@ impl Family {
     }
 }
 
-/// Trees and process, weighted as is best for latency on rows that neither has seen; one of them where the other does
-/// not help.
+/// Trees and process, weighted as is best for latency on rows that neither has seen; one of them
+/// where the other does not help.
 fn stronger(bags: Family, processes: Family, latency: &[f64]) -> Result<Family, FitError> {
     let mut best = (f64::INFINITY, 0);
     for bag_percent in BAG_PERCENTS {

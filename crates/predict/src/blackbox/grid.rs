@@ -1,10 +1,11 @@
 //! Grids: lists of points.
 //!
-//! The paper's (section III): writes 0, 25, 50, 75, 100 %; sizes 1 to 256 KiB and depths 1 to 64 in steps of
-//! four times; randomness 0, 50, 100 %; strides of 1 to 256 KiB. It says "12,000 requests" and not which: here
-//! a direction is sequential, half random, random, or has one of the five strides; of two mixed directions one
-//! at most is strided, which leaves 9 + 30 = 39 pairs. With 3 shares, 25 pairs of sizes and 4 depths these are
-//! 11,700 mixed points, and with 2 directions, 5 sizes, 4 depths and 8 patterns 320 pure ones: 12,020.
+//! The paper's (section III): writes 0, 25, 50, 75, 100 %; sizes 1 to 256 KiB and depths 1 to 64 in
+//! steps of four times; randomness 0, 50, 100 %; strides of 1 to 256 KiB. It says "12,000 requests"
+//! and not which: here a direction is sequential, half random, random, or has one of the five
+//! strides; of two mixed directions one at most is strided, which leaves 9 + 30 = 39 pairs. With 3
+//! shares, 25 pairs of sizes and 4 depths these are 11,700 mixed points, and with 2 directions, 5
+//! sizes, 4 depths and 8 patterns 320 pure ones: 12,020.
 //!
 //! A file lists one name in a line; `#` begins a comment.
 
@@ -118,8 +119,8 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Point>, GridError> {
     if points.is_empty() { Err(GridError::Empty { file: file.to_owned() }) } else { Ok(points) }
 }
 
-/// About so many of the points, in their order: families (points that differ in their load only) are drawn at
-/// random until there are enough.
+/// About so many of the points, in their order: families (points that differ in their load only)
+/// are drawn at random until there are enough.
 pub fn sample(points: &[Point], count: usize, seed: u64) -> Vec<Point> {
     let family = |point: &Point| point.with_load(Load::Depth(1));
     let mut families: Vec<Point> = points.iter().map(family).collect();

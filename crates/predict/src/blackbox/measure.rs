@@ -1,15 +1,17 @@
 //! What a simulated drive does with the requests of a point.
 //!
-//! Points that differ in nothing but their load (depths, or offered rates) are a family. A family has a drive
-//! of its own, born with data in every page ([`State`]), and its points are measured on it one after the
-//! other, in their order, by one stream of requests that goes on: so no family inherits what another left
-//! behind, and of one another its points inherit no more than a few thousand pages' writes. (A drive of a
-//! million blocks takes 50 ms to make, as long as four points.)
+//! Points that differ in nothing but their load (depths, or offered rates) are a family. A family
+//! has a drive of its own, born with data in every page ([`State`]), and its points are measured on
+//! it one after the other, in their order, by one stream of requests that goes on: so no family
+//! inherits what another left behind, and of one another its points inherit no more than a few
+//! thousand pages' writes. (A drive of a million blocks takes 50 ms to make, as long as four
+//! points.)
 //!
-//! The first requests of a point are not counted: they fill the queues and the write buffer. In a closed loop
-//! the counted ones are the next to complete, and as many follow them as keep the queues full; in an open loop
-//! they are the next to arrive, and all of them are waited for. An open family first runs its workload with
-//! [`CALIBRATION_DEPTH`] outstanding: its loads are parts of that rate.
+//! The first requests of a point are not counted: they fill the queues and the write buffer. In a
+//! closed loop the counted ones are the next to complete, and as many follow them as keep the
+//! queues full; in an open loop they are the next to arrive, and all of them are waited for. An
+//! open family first runs its workload with [`CALIBRATION_DEPTH`] outstanding: its loads are parts
+//! of that rate.
 //!
 //! Latency is from the arrival at the host to the completion, whatever queue the request waits in.
 //!
@@ -52,7 +54,8 @@ pub struct Effort {
     pub requests_max: u64,
     /// and at least so many,
     pub requests_min: u64,
-    /// and so many for each one outstanding: fewer rounds of a deep queue are a sample of its beginning.
+    /// and so many for each one outstanding: fewer rounds of a deep queue are a sample of its
+    /// beginning.
     pub rounds: u64,
     /// Requests before those that are counted, in percent of them.
     pub lead_in_percent: u64,
@@ -164,8 +167,8 @@ impl Bench<'_> {
         points.iter().map(measure).collect()
     }
 
-    /// Measures requests made for a drive of so many sectors, so many outstanding or at their own times, the
-    /// first `before` not counted.
+    /// Measures requests made for a drive of so many sectors, so many outstanding or at their own
+    /// times, the first `before` not counted.
     ///
     /// # Errors
     /// As [`Bench::family`].

@@ -1,10 +1,11 @@
-//! A model of a drive: latency, IOPS and bandwidth of any workload, with an interval, a warning outside what
-//! was trained on, and the way through the tree.
+//! A model of a drive: latency, IOPS and bandwidth of any workload, with an interval, a warning
+//! outside what was trained on, and the way through the tree.
 //!
-//! Two regressors for each target: the extended tree (Eq. 4, linear leaves), which can be read, and the
-//! stronger one. The interval comes from the residuals of the tree's leaf: each training row was predicted by
-//! models that had not seen it (cross-validation), the ratios of truth to prediction are gathered leaf by
-//! leaf, and the middle 90 % of a leaf's ratios are its band. A leaf of fewer than 20 rows has the band of all.
+//! Two regressors for each target: the extended tree (Eq. 4, linear leaves), which can be read, and
+//! the stronger one. The interval comes from the residuals of the tree's leaf: each training row
+//! was predicted by models that had not seen it (cross-validation), the ratios of truth to
+//! prediction are gathered leaf by leaf, and the middle 90 % of a leaf's ratios are its band. A
+//! leaf of fewer than 20 rows has the band of all.
 //!
 //! On disk: one JSON document, versioned, with where it comes from.
 

@@ -1,10 +1,10 @@
 //! One workload of a grid. Its name says everything about it, and a list of names is a grid.
 //!
-//! `w50-q16-W64k.r100-R4k.s16k`: 50 % writes, 16 requests outstanding; writes of 64 KiB, all of them random;
-//! reads of 4 KiB with 16 KiB left out between one and the next. `r0` is sequential, `r50` jumps at every
-//! other request on average. Pure reads and writes name only their own part: `w0-q1-R4k.r0`. An open loop
-//! has `l70` instead of `q16`: requests arrive at random at 70 % of the rate that the drive reaches with
-//! [`CALIBRATION_DEPTH`] of them outstanding.
+//! `w50-q16-W64k.r100-R4k.s16k`: 50 % writes, 16 requests outstanding; writes of 64 KiB, all of
+//! them random; reads of 4 KiB with 16 KiB left out between one and the next. `r0` is sequential,
+//! `r50` jumps at every other request on average. Pure reads and writes name only their own part:
+//! `w0-q1-R4k.r0`. An open loop has `l70` instead of `q16`: requests arrive at random at 70 % of
+//! the rate that the drive reaches with [`CALIBRATION_DEPTH`] of them outstanding.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -76,7 +76,8 @@ impl Point {
     /// A point, if its parts go together.
     ///
     /// # Errors
-    /// A number is out of its range, or a direction without requests (or with them) has (or lacks) a part.
+    /// A number is out of its range, or a direction without requests (or with them) has (or lacks)
+    /// a part.
     pub fn new(
         write_percent: u32,
         load: Load,

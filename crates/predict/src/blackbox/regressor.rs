@@ -1,8 +1,8 @@
-//! One target (latency, IOPS or bandwidth) as a function of a workload: which columns, on which scale, by
-//! which learner ([`Recipe`]), and the fitted function ([`Regressor`]).
+//! One target (latency, IOPS or bandwidth) as a function of a workload: which columns, on which
+//! scale, by which learner ([`Recipe`]), and the fitted function ([`Regressor`]).
 //!
-//! A prediction costs the columns (50 ns; 300 ns for the derived ones) and a walk through each tree, or for a
-//! Gaussian process one kernel for each row it learned from.
+//! A prediction costs the columns (50 ns; 300 ns for the derived ones) and a walk through each
+//! tree, or for a Gaussian process one kernel for each row it learned from.
 
 use super::features::{COLUMNS_MAX, Characteristics, Features};
 use ndarray::{Array1, Array2, Axis};
@@ -190,8 +190,8 @@ fn geometric(share: f64, bag: f64, process: f64) -> f64 {
     (share * bag.ln() + (1.0 - share) * process.ln()).exp()
 }
 
-/// Tuning costs the cube of its rows for each of some fifty steps, conditioning the cube of all rows once: a few
-/// hundred rows say as much of lengths and variances as all.
+/// Tuning costs the cube of its rows for each of some fifty steps, conditioning the cube of all
+/// rows once: a few hundred rows say as much of lengths and variances as all.
 fn process(
     x: &Array2<f64>,
     y: &Array1<f64>,
@@ -330,8 +330,9 @@ impl Regressor {
         &self.recipe
     }
 
-    /// What each row that it was learned from is predicted by models that have not seen it. A Gaussian process leaves
-    /// out row by row and keeps its lengths and variances, which no single row moves much; others are fitted again.
+    /// What each row that it was learned from is predicted by models that have not seen it. A
+    /// Gaussian process leaves out row by row and keeps its lengths and variances, which no single
+    /// row moves much; others are fitted again.
     ///
     /// # Errors
     /// As [`Recipe::out_of_fold`].
@@ -369,7 +370,8 @@ impl Regressor {
             Fitted::Process(process) => process.predict_one(row),
             Fitted::Blend(_) => return f64::NAN,
         };
-        // A row that is no number is predicted nothing; characteristics from files are checked before.
+        // A row that is no number is predicted nothing; characteristics from files are checked
+        // before.
         let value = self.recipe.scale.back(found.unwrap_or(f64::NAN));
         value.clamp(0.5 * self.range.0, 1.5 * self.range.1)
     }

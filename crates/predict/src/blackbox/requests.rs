@@ -1,9 +1,10 @@
 //! The requests of a point, as many as are wanted.
 //!
-//! Random places are multiples of the request's size, uniform over the drive. Reads begin at the start of the
-//! drive and writes in its middle; a direction that comes to the end goes on at the start. Which requests are
-//! writes, which jump, where to and when they arrive are drawn from streams of their own that all points of a
-//! seed share: two points differ by their characteristics and not by their luck (common random numbers).
+//! Random places are multiples of the request's size, uniform over the drive. Reads begin at the
+//! start of the drive and writes in its middle; a direction that comes to the end goes on at the
+//! start. Which requests are writes, which jump, where to and when they arrive are drawn from
+//! streams of their own that all points of a seed share: two points differ by their characteristics
+//! and not by their luck (common random numbers).
 
 use super::point::{Access, Pattern, Point};
 use rand::{RngExt, SeedableRng};
@@ -87,7 +88,8 @@ fn draws(seed: u64, stream: u64) -> Pcg64 {
 
 impl Walk {
     fn step(&mut self) -> Sectors {
-        // Both draws are made for every request, so that request n has the same ones in every point.
+        // Both draws are made for every request, so that request n has the same ones in every
+        // point.
         let (jump, place): (f64, f64) = (self.rng.random(), self.rng.random());
         match self.access.pattern {
             Pattern::Random { percent } if jump * 100.0 < f64::from(percent) => {
@@ -165,7 +167,8 @@ mod tests {
         assert!(requests.iter().all(|request| request.end() <= end));
     }
 
-    /// The request of one number jumps in both points or in none, and to the same part of the drive.
+    /// The request of one number jumps in both points or in none, and to the same part of the
+    /// drive.
     #[test]
     fn points_share_their_luck() {
         let (a, b) = (some("w50-q1-W4k.r100-R4k.r0", 500), some("w50-q9-W64k.r100-R1k.r50", 500));

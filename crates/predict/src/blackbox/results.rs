@@ -1,9 +1,10 @@
 //! What was measured at the points of a grid, as a file of JSON lines.
 //!
-//! The first line says what was measured and how ([`Source`]); every other line is a point with its figures.
-//! Rows are appended as soon as they are known, each by one write, so a run that is killed loses the points
-//! under way and leaves half a line at most; half a line at the end is cut off when the file is opened again.
-//! A row carries a key of everything that decides it: the source's digest and the point.
+//! The first line says what was measured and how ([`Source`]); every other line is a point with its
+//! figures. Rows are appended as soon as they are known, each by one write, so a run that is killed
+//! loses the points under way and leaves half a line at most; half a line at the end is cut off
+//! when the file is opened again. A row carries a key of everything that decides it: the source's
+//! digest and the point.
 
 use super::measure::{Figures, Settings};
 use super::point::Point;
@@ -304,8 +305,8 @@ impl Store {
         Ok(())
     }
 
-    /// Puts the points of the file into this order, so that it does not tell in which order they ended;
-    /// others come after them. The file is replaced as a whole.
+    /// Puts the points of the file into this order, so that it does not tell in which order they
+    /// ended; others come after them. The file is replaced as a whole.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -353,7 +354,8 @@ mod tests {
         store.append(&[(a, figures(5.5))]).unwrap();
         store.append(&[(b, figures(6.25))]).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
-        // Wherever the writer was killed, what stands before is kept and the rest can be appended again.
+        // Wherever the writer was killed, what stands before is kept and the rest can be appended
+        // again.
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let mut store = Store::open(&path, source(0)).unwrap();

@@ -1,9 +1,9 @@
 //! Measuring a drive at every point of a grid, on all threads, with every result kept at once.
 //!
-//! Families of points are measured in any order and kept in the order in which they end; when all are known
-//! the file is put into the grid's order. What a point gives depends on nothing but its family, the drive and
-//! the settings (a file remembers the grid it was begun with), so the finished file is the same for any
-//! number of threads and any number of interruptions.
+//! Families of points are measured in any order and kept in the order in which they end; when all
+//! are known the file is put into the grid's order. What a point gives depends on nothing but its
+//! family, the drive and the settings (a file remembers the grid it was begun with), so the
+//! finished file is the same for any number of threads and any number of interruptions.
 
 use super::measure::{Bench, MeasureError};
 use super::point::{Load, Point};
@@ -41,8 +41,8 @@ fn families(points: &[Point]) -> Vec<Vec<Point>> {
     families
 }
 
-/// Measures the points that the store does not hold, tells how many more are done, and gives them all, in the
-/// order of the points.
+/// Measures the points that the store does not hold, tells how many more are done, and gives them
+/// all, in the order of the points.
 ///
 /// # Errors
 /// A point cannot be measured or kept, or the bench's caller stopped it.
@@ -55,13 +55,15 @@ pub fn run(
     let known: BTreeSet<Point> = store.results().rows.iter().map(|row| row.point).collect();
     let is_open = |family: &Vec<Point>| family.iter().any(|point| !known.contains(point));
     let mut open: Vec<Vec<Point>> = families(points).into_iter().filter(is_open).collect();
-    // In no order of the grid's: what an interrupted sweep leaves is a random part of it, fit to learn from.
+    // In no order of the grid's: what an interrupted sweep leaves is a random part of it, fit to
+    // learn from.
     let mut rng = Pcg64::seed_from_u64(bench.settings.seed);
     for last in (1..open.len()).rev() {
         open.swap(last, rng.random_range(0..=last));
     }
     let store = Mutex::new(store);
-    // The longest families take a hundred times the shortest: small shares keep all threads at work.
+    // The longest families take a hundred times the shortest: small shares keep all threads at
+    // work.
     open.par_iter().with_max_len(1).try_for_each(|family| -> Result<(), SweepError> {
         let figures = bench.family(family)?;
         let new: Vec<_> = (family.iter().copied().zip(figures))

@@ -1,8 +1,8 @@
 //! Real traces, cut into windows: what the simulator measures of each and what a model says of it.
 //!
-//! A window is replayed on a drive of its own, in the state the model's points were measured in, with so many
-//! requests outstanding (closed), or at its own times (open). Its first third is not counted. Addresses
-//! beyond the drive's end are folded back; trims and flushes are left out.
+//! A window is replayed on a drive of its own, in the state the model's points were measured in,
+//! with so many requests outstanding (closed), or at its own times (open). Its first third is not
+//! counted. Addresses beyond the drive's end are folded back; trims and flushes are left out.
 
 use super::features::Characteristics;
 use super::measure::{Bench, Figures, MeasureError};
@@ -22,7 +22,8 @@ pub fn cut(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
     kept.chunks_exact(length.max(3)).map(<[Request]>::to_vec).collect()
 }
 
-/// A window's characteristics, with so many outstanding or, open, at its own rate; none if it has no duration.
+/// A window's characteristics, with so many outstanding or, open, at its own rate; none if it has
+/// no duration.
 pub fn characteristics(window: &[Request], depth: Option<u32>) -> Option<Characteristics> {
     match depth {
         Some(depth) => Some(Characteristics::of_requests(window, f64::from(depth), None)),

@@ -1,8 +1,9 @@
-//! Valgrind's callgrind as the source of events: the command line, and the reader of what it writes.
+//! Valgrind's callgrind as the source of events: the command line, and the reader of what it
+//! writes.
 //!
-//! The program's marker functions cut its output into groups: events are collected inside one, and another makes
-//! callgrind write down and begin again. So no client request is compiled in. The file holds a part for each
-//! group, of which only the list of events and the totals matter here.
+//! The program's marker functions cut its output into groups: events are collected inside one, and
+//! another makes callgrind write down and begin again. So no client request is compiled in. The
+//! file holds a part for each group, of which only the list of events and the totals matter here.
 
 use super::run::{DONE, MEASURED};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,8 @@ use std::path::Path;
 pub enum Caches {
     /// Those of the machine that valgrind runs on: the first level and the last.
     Host,
-    /// A Cortex-A53's: 32 KiB in two ways for instructions and in four for data, 256 KiB in sixteen behind them.
+    /// A Cortex-A53's: 32 KiB in two ways for instructions and in four for data, 256 KiB in sixteen
+    /// behind them.
     CortexA53,
 }
 
@@ -45,7 +47,8 @@ pub fn arguments(out: &Path, caches: Caches, begin_idle: bool) -> Vec<String> {
         "--quiet",
         "--cache-sim=yes",
         "--branch-sim=yes",
-        // Every CPU in question fetches ahead in streams; without this a sequential read misses as a random one.
+        // Every CPU in question fetches ahead in streams; without this a sequential read misses as
+        // a random one.
         "--simulate-hwpref=yes",
         "--combine-dumps=yes",
         "--dump-line=no",

@@ -1,7 +1,8 @@
 //! A timing model of the paper's target core, over callgrind's events with its caches.
 //!
-//! A Cortex-A53 at 1.2 GHz: in order, two instructions a cycle at best, 32 KiB of first-level caches, 256 KiB
-//! behind them, DDR4 behind that, no third level (Table 3). In order means that latencies add up:
+//! A Cortex-A53 at 1.2 GHz: in order, two instructions a cycle at best, 32 KiB of first-level
+//! caches, 256 KiB behind them, DDR4 behind that, no third level (Table 3). In order means that
+//! latencies add up:
 //!
 //! | cost | cycles | from |
 //! |---|---|---|
@@ -11,9 +12,9 @@
 //! | a last-level miss | 120 | 100 ns of DDR4-2400 behind an AXI interconnect |
 //! | a mispredicted branch | 8 | an eight-stage pipeline |
 //!
-//! Instructions are x86-64's: AArch64's count differs by some 10 %. **This is a function of events by
-//! construction**, so a model learned from such events recovers it, and that proves little. It stands in where
-//! there is no board.
+//! Instructions are x86-64's: AArch64's count differs by some 10 %. **This is a function of events
+//! by construction**, so a model learned from such events recovers it, and that proves little. It
+//! stands in where there is no board.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! Linux performance counters around a group: user mode, this thread.
 //!
-//! A CPU has four or so counters for Table 5's eleven events, and a group is too short to share them in turns,
-//! so each pass over the workload counts another [`SETS`] of events. Virtual machines often have none.
+//! A CPU has four or so counters for Table 5's eleven events, and a group is too short to share
+//! them in turns, so each pass over the workload counts another [`SETS`] of events. Virtual
+//! machines often have none.
 
 use std::collections::BTreeMap;
 use std::io;

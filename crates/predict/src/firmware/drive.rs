@@ -1,15 +1,16 @@
 //! The firmware: the main loop of a drive around `ssdtune-ftl`, executed directly.
 //!
-//! §4.1 of the paper: page mapping, the whole table in DRAM, greedy collection that begins in a plane when
-//! fewer than 10 % of its blocks are free and goes on until 15 % are, 1 TiB of logical capacity and a quarter
-//! more of flash; 4 channels, 4 ways, 2 dies, pages of 16 KiB (Fig. 1).
+//! §4.1 of the paper: page mapping, the whole table in DRAM, greedy collection that begins in a
+//! plane when fewer than 10 % of its blocks are free and goes on until 15 % are, 1 TiB of logical
+//! capacity and a quarter more of flash; 4 channels, 4 ways, 2 dies, pages of 16 KiB (Fig. 1).
 //!
-//! A plane that collects is given a turn, one victim, after every 16 pages (a sixteenth of a block) that the host
-//! writes to it: the paper says when collection runs, not how its thread shares the CPU. The drive is born steady,
-//! with its planes spread evenly over the cycle between the two marks, so that collection acts from the first
-//! group.
+//! A plane that collects is given a turn, one victim, after every 16 pages (a sixteenth of a block)
+//! that the host writes to it: the paper says when collection runs, not how its thread shares the
+//! CPU. The drive is born steady, with its planes spread evenly over the cycle between the two
+//! marks, so that collection acts from the first group.
 //!
-//! Left out: flash operations end at once, so nothing is ever in flight when the next request comes; threads.
+//! Left out: flash operations end at once, so nothing is ever in flight when the next request
+//! comes; threads.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{
@@ -24,10 +25,11 @@ use std::hint::black_box;
 pub const COLLECT_BELOW: f64 = 0.10;
 /// Share of free blocks at which it stops.
 pub const COLLECT_UNTIL: f64 = 0.15;
-/// Of a block's pages, those that the host writes to a collecting plane between two victims: one in so many.
+/// Of a block's pages, those that the host writes to a collecting plane between two victims: one in
+/// so many.
 const TURN_SHARE: u32 = 16;
-/// Share of a cycle in which a plane collects. A victim gives some 46 of 256 pages in steady state, so the way
-/// up takes 16 host pages for each 30 gained.
+/// Share of a cycle in which a plane collects. A victim gives some 46 of 256 pages in steady state,
+/// so the way up takes 16 host pages for each 30 gained.
 const COLLECTING_SHARE: f64 = 0.35;
 
 /// What the firmware did, in numbers that a simulator knows too.
@@ -192,8 +194,8 @@ impl Drive {
         self.victims.take().unwrap_or_default()
     }
 
-    /// Stores what is only defined of blocks and of the pages that requests name, as it would lie in the memory
-    /// of a drive that was filled.
+    /// Stores what is only defined of blocks and of the pages that requests name, as it would lie
+    /// in the memory of a drive that was filled.
     pub fn store(&mut self, blocks: &[BlockRef], requests: &[Request]) {
         for &block in blocks {
             self.ftl.store_block(block);
@@ -319,8 +321,8 @@ impl Drive {
     }
 }
 
-/// Where in its cycle a plane is born: its share of free blocks, and whether it collects. Neighbours of the
-/// striping order are far apart in the cycle.
+/// Where in its cycle a plane is born: its share of free blocks, and whether it collects.
+/// Neighbours of the striping order are far apart in the cycle.
 fn phase(plane: usize) -> (f64, bool) {
     let width = COLLECT_UNTIL - COLLECT_BELOW;
     let at = ((plane as f64 + 0.5) * 0.618_033_988_749_895).fract();

@@ -1,11 +1,11 @@
 //! Learners judged on workloads they have not seen, the best kept.
 //!
-//! Every learner is trained fifteen times, each time without one workload, and predicts that one (§3 of the
-//! paper). The network's shape is searched before that on a tenth of the records, on three folds of whole
-//! workloads, which saves nine tenths of the paper's exhaustive search. As there, the search has seen every workload
-//! when one is left out, so a searched shape is judged a little too well; the paper's shape is not.
-//! The model file holds the learner with the least error of the average, and that from a simulator's counts,
-//! both trained on all records.
+//! Every learner is trained fifteen times, each time without one workload, and predicts that one
+//! (§3 of the paper). The network's shape is searched before that on a tenth of the records, on
+//! three folds of whole workloads, which saves nine tenths of the paper's exhaustive search. As
+//! there, the search has seen every workload when one is left out, so a searched shape is judged a
+//! little too well; the paper's shape is not. The model file holds the learner with the least error
+//! of the average, and that from a simulator's counts, both trained on all records.
 
 mod judge;
 mod model;
@@ -187,8 +187,8 @@ fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
     Ok(predictions)
 }
 
-/// The shapes of Table 2 that predict a tenth of the records best, from rates: by the mean relative error, and by
-/// its 99th percentile.
+/// The shapes of Table 2 that predict a tenth of the records best, from rates: by the mean relative
+/// error, and by its 99th percentile.
 fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError> {
     let step = (records.rows.len() / SEARCH_MIN).clamp(1, TENTH);
     let tenth: Vec<&Record> = records.rows.iter().step_by(step).collect();
@@ -215,7 +215,8 @@ fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError
     Ok([shapes[found.best], shapes[by_tail]])
 }
 
-/// Folds that keep the records of a workload together: what a shape is for is a workload it has not seen.
+/// Folds that keep the records of a workload together: what a shape is for is a workload it has not
+/// seen.
 fn workload_folds(rows: &[&Record], seed: u64) -> Result<Vec<selection::Split>, SplitError> {
     let mut labels: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
     labels.sort_unstable();

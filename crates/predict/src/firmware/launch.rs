@@ -1,9 +1,9 @@
 //! Runs of the firmware as child processes: plain, under an emulator, under valgrind.
 //!
-//! The child is the program itself, `predict-perf ftl run`. It prints one [`Message`] a line. Valgrind sees a
-//! child that waits when it has rehearsed, and is told to look only then: a rehearsal costs more instructions
-//! than the groups do. It looks on while the drive is made, so that the groups meet warm caches as they do without it,
-//! and collects in the groups alone.
+//! The child is the program itself, `predict-perf ftl run`. It prints one [`Message`] a line.
+//! Valgrind sees a child that waits when it has rehearsed, and is told to look only then: a
+//! rehearsal costs more instructions than the groups do. It looks on while the drive is made, so
+//! that the groups meet warm caches as they do without it, and collects in the groups alone.
 
 use super::callgrind::{self, Caches, CallgrindError};
 use super::run::{Group, Plan, Task};
@@ -177,7 +177,8 @@ impl Launcher {
         let program = words[0].clone();
         let mut child = Command::new(&words[0])
             .args(&words[1..])
-            // The C library is to keep what a pass frees for the next, so that no pass pays for fresh pages.
+            // The C library is to keep what a pass frees for the next, so that no pass pays for
+            // fresh pages.
             .env("MALLOC_MMAP_MAX_", "0")
             .env("MALLOC_TRIM_THRESHOLD_", "1099511627776")
             .env("MALLOC_TOP_PAD_", "67108864")

@@ -46,8 +46,9 @@ pub enum Form {
 /// The instructions among the inputs of a form of rates.
 pub(super) const INSTR: &str = "INSTR";
 
-/// Logarithms of inputs an instruction (of one more than each, so that none is an event that never came). A
-/// group that does more of the same has the same rates: what is learned of small groups holds for large ones.
+/// Logarithms of inputs an instruction (of one more than each, so that none is an event that never
+/// came). A group that does more of the same has the same rates: what is learned of small groups
+/// holds for large ones.
 pub(super) fn rates(columns: &[f64], instructions: f64) -> Vec<f64> {
     let base = instructions.max(0.0).ln_1p();
     columns.iter().map(|&value| value.max(0.0).ln_1p() - base).collect()

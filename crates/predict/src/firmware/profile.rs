@@ -1,8 +1,8 @@
-//! The file of groups: JSON lines. The first line says how they were measured ([`Source`]), each other is a
-//! group ([`Row`]).
+//! The file of groups: JSON lines. The first line says how they were measured ([`Source`]), each
+//! other is a group ([`Row`]).
 //!
-//! The groups of a workload are written together, when all of it is measured; a file that was begun is gone on
-//! with, workload by workload.
+//! The groups of a workload are written together, when all of it is measured; a file that was begun
+//! is gone on with, workload by workload.
 
 use super::drive::{Counts, Size};
 use super::events::EventSource;
@@ -195,8 +195,8 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// Reads files that one machine measured at different times: the times of a group are put together, and its
-    /// events are those of the first file that has any.
+    /// Reads files that one machine measured at different times: the times of a group are put
+    /// together, and its events are those of the first file that has any.
     ///
     /// # Errors
     /// One cannot be read, or they do not measure the same.

@@ -14,7 +14,8 @@ pub struct Record {
     pub workload: String,
     /// What the firmware did.
     pub counts: Counts,
-    /// What a model may be told, by name: counts, events, and the run time on the host as `HOST_NS`.
+    /// What a model may be told, by name: counts, events, and the run time on the host as
+    /// `HOST_NS`.
     pub inputs: BTreeMap<String, f64>,
     /// The target's time.
     pub target_ns: f64,
@@ -30,13 +31,13 @@ pub struct Records {
     pub rows: Vec<Record>,
     /// Events that every group has, in the order of Table 5.
     pub events: Vec<String>,
-    /// Mean relative distance of one of the target's times of a group from the median of all; 0 where
-    /// there is only one. Nobody can predict a single run better.
+    /// Mean relative distance of one of the target's times of a group from the median of all; 0
+    /// where there is only one. Nobody can predict a single run better.
     pub target_noise: f64,
     /// Likewise of the host's.
     pub host_noise: f64,
-    /// Mean relative standard error of the target's medians: what remains in them, and an error that no model can
-    /// go below.
+    /// Mean relative standard error of the target's medians: what remains in them, and an error
+    /// that no model can go below.
     pub target_floor: f64,
 }
 
@@ -179,8 +180,8 @@ fn noise(times: &[u64]) -> f64 {
     }
 }
 
-/// Standard error of a median over it: 1.2533 times that of a mean, with the deviation taken from the distances
-/// between quartiles (1.349 deviations), which outliers do not move.
+/// Standard error of a median over it: 1.2533 times that of a mean, with the deviation taken from
+/// the distances between quartiles (1.349 deviations), which outliers do not move.
 fn standard_error(times: &[u64]) -> f64 {
     let (Some(median), true) = (super::profile::median(times), times.len() > 2) else { return 0.0 };
     let mut sorted = times.to_vec();

@@ -111,7 +111,8 @@ impl Learner {
             Self::ScaledHost => return inputs,
             Self::Counts => return of(&Counts::SIMULATED),
             Self::Costs => {
-                // Callgrind's finer events double the error on unseen workloads: too many ways to share a cost.
+                // Callgrind's finer events double the error on unseen workloads: too many ways to
+                // share a cost.
                 inputs.extend(records.events.clone());
                 inputs.extend(of(&Counts::NAMES));
             }
@@ -244,8 +245,8 @@ fn costs(x: &Array2<f64>, y: &Array1<f64>) -> Vec<f64> {
     least_squares(x, y, &y.mapv(|time| 1.0 / time.max(1.0)))
 }
 
-/// Least squares of weighted errors with no coefficient below 0: coordinate descent on the normal equations,
-/// which are convex, so it ends at the optimum.
+/// Least squares of weighted errors with no coefficient below 0: coordinate descent on the normal
+/// equations, which are convex, so it ends at the optimum.
 fn least_squares(x: &Array2<f64>, y: &Array1<f64>, weights: &Array1<f64>) -> Vec<f64> {
     let mut rows = x.clone();
     for (mut row, weight) in rows.rows_mut().into_iter().zip(weights) {

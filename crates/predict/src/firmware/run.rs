@@ -1,10 +1,10 @@
 //! One workload over the firmware, in groups of 1,000 requests: rehearsed, prepared, measured.
 //!
-//! The drive's past is defined, not stored, and computed where it is first looked at: a cost of the simulator
-//! that no firmware has. So the workload is rehearsed once to learn which blocks collection takes, and the drive
-//! that is measured has these blocks, and the entries of all pages that requests name, stored beforehand. All
-//! requests are made before the first group. A measured group is one call of `measured_group`, and nothing
-//! else runs in it.
+//! The drive's past is defined, not stored, and computed where it is first looked at: a cost of the
+//! simulator that no firmware has. So the workload is rehearsed once to learn which blocks
+//! collection takes, and the drive that is measured has these blocks, and the entries of all pages
+//! that requests name, stored beforehand. All requests are made before the first group. A measured
+//! group is one call of `measured_group`, and nothing else runs in it.
 //!
 //! Time is the CPU time of the thread, so that other programs cost only the cache lines they take.
 

@@ -14,7 +14,8 @@ use ssdtune_tune::{Speedup, Task, Weights};
 /// Arguments of `ssdtune ablate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The weight to vary: `alpha` (throughput against latency) or `beta` (others against the target).
+    /// The weight to vary: `alpha` (throughput against latency) or `beta` (others against the
+    /// target).
     #[arg(value_enum)]
     weight: Weight,
 

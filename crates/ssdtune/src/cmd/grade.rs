@@ -1,5 +1,5 @@
-//! `ssdtune grade`: what drives are worth on a target and others, without searching. With `--points` it
-//! answers an optimiser from elsewhere, a line for a line.
+//! `ssdtune grade`: what drives are worth on a target and others, without searching. With
+//! `--points` it answers an optimiser from elsewhere, a line for a line.
 
 use crate::context::Context;
 use crate::interrupt::Deferred;
@@ -26,7 +26,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     tune: TuneArgs,
 
-    /// Drives to grade: presets, TOML files, or MQSim's ssdconfig.xml. They need not keep to the space.
+    /// Drives to grade: presets, TOML files, or MQSim's ssdconfig.xml. They need not keep to the
+    /// space.
     #[arg(value_name = "DRIVE", required_unless_present_any = ["points", "axes"])]
     drives: Vec<String>,
 
@@ -34,11 +35,13 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "drives")]
     points: bool,
 
-    /// Move a point that breaks the limits to the nearest one that keeps them, instead of refusing it.
+    /// Move a point that breaks the limits to the nearest one that keeps them, instead of refusing
+    /// it.
     #[arg(long, requires = "points", conflicts_with = "drives")]
     repair: bool,
 
-    /// Grade on the models' held-out seeds, which no search sees, instead of the ones that searches use.
+    /// Grade on the models' held-out seeds, which no search sees, instead of the ones that searches
+    /// use.
     #[arg(long)]
     held_out: bool,
 

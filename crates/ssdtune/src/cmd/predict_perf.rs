@@ -1,5 +1,5 @@
-//! `ssdtune predict-perf …`: black-box performance models of drives, simulated or real, and the time of their
-//! firmware.
+//! `ssdtune predict-perf …`: black-box performance models of drives, simulated or real, and the
+//! time of their firmware.
 //!
 //! `docs/predict-perf.md` and `docs/firmware-time.md` are the tours.
 

@@ -14,7 +14,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     tune: TuneArgs,
 
-    /// A parameter that moves latency and throughput together by less than this share is insensitive.
+    /// A parameter that moves latency and throughput together by less than this share is
+    /// insensitive.
     #[arg(long, value_name = "SHARE", default_value_t = 0.005)]
     flat: f64,
 

@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     constraints: Option<PathBuf>,
 
-    /// How near the trace must be to a category's centre to belong to it: a distance, or derived, which
-    /// is the least distance between two categories.
+    /// How near the trace must be to a category's centre to belong to it: a distance, or derived,
+    /// which is the least distance between two categories.
     #[arg(long, value_name = "DISTANCE", default_value_t = Threshold::default())]
     threshold: Threshold,
 
@@ -99,7 +99,8 @@ fn read_constraints(path: &Path) -> Outcome<Constraints> {
     Constraints::parse(&text).map_err(|faults| Failure::input(faults.in_file(&shown)))
 }
 
-/// The stored configuration of the highest grade that keeps to the limits; of equal ones the first by key.
+/// The stored configuration of the highest grade that keeps to the limits; of equal ones the first
+/// by key.
 fn best(
     db: &AutoDb,
     verdict: &Classification,

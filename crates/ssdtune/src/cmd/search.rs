@@ -22,8 +22,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     tune: TuneArgs,
 
-    /// Who proposes: `bayes` (screening, then batches by expected improvement), `autoblox` (the paper's), or
-    /// `random`.
+    /// Who proposes: `bayes` (screening, then batches by expected improvement), `autoblox` (the
+    /// paper's), or `random`.
     #[arg(long, value_name = "NAME", default_value = "bayes", value_parser = algorithm)]
     algorithm: Algorithm,
 
@@ -39,7 +39,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     top: u32,
 
-    /// Parameters that differ between a proposal and the nearest learned configuration at most (autoblox).
+    /// Parameters that differ between a proposal and the nearest learned configuration at most
+    /// (autoblox).
     #[arg(long, value_name = "N", default_value_t = 5)]
     manhattan: u32,
 
@@ -67,14 +68,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     prefix: u32,
 
-    /// Go on with the search that these very options began: what it measured is not run again, and its answer
-    /// is the one it would have had without the interruption.
+    /// Go on with the search that these very options began: what it measured is not run again, and
+    /// its answer is the one it would have had without the interruption.
     #[arg(long, conflicts_with = "no_db")]
     resume: bool,
 
-    /// Discard proposals that are predicted to be hopeless before they are simulated. Learned from what AutoDB
-    /// knows of such drives when the search begins; where that is too little, nothing is discarded. Of autoblox
-    /// nothing ever is: it proposes in order to learn.
+    /// Discard proposals that are predicted to be hopeless before they are simulated. Learned from
+    /// what AutoDB knows of such drives when the search begins; where that is too little, nothing
+    /// is discarded. Of autoblox nothing ever is: it proposes in order to learn.
     #[arg(long, conflicts_with = "no_db")]
     screen: bool,
 
@@ -86,7 +87,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "ignore_pruning")]
     ignore_order: bool,
 
-    /// Directory for the result: recommended.toml, recommended.xml, result.json, report.html, report.md.
+    /// Directory for the result: recommended.toml, recommended.xml, result.json, report.html,
+    /// report.md.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! `ssdtune simulate`: what a drive does with a workload.
 //!
-//! Every combination of a workload and a point of the sweep is a cell, a simulation of its own; cells run
-//! on all threads and are printed in their order. `docs/simulate.md` is the tour,
+//! Every combination of a workload and a point of the sweep is a cell, a simulation of its own;
+//! cells run on all threads and are printed in their order. `docs/simulate.md` is the tour,
 //! `docs/results-schema.md` the JSON.
 
 pub(crate) mod allocator;
@@ -35,7 +35,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "workload", "mqsim"])))]
 pub(crate) struct Args {
-    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim ssdconfig.xml.
+    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim
+    /// ssdconfig.xml.
     #[arg(
         long,
         value_name = "DEVICE",
@@ -83,7 +84,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     allocator: allocator::AllocatorArgs,
 
-    /// Also run each tenant alone on the same drive, and say how much sharing slows each down and how fair that is.
+    /// Also run each tenant alone on the same drive, and say how much sharing slows each down and
+    /// how fair that is.
     #[arg(long)]
     slowdown: bool,
 
@@ -109,7 +111,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     former: former::FormerArgs,
 
-    /// Keep the drive as --start and --age leave it, before the run, in a file for --restore. One drive only.
+    /// Keep the drive as --start and --age leave it, before the run, in a file for --restore. One
+    /// drive only.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
@@ -129,7 +132,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 100.0)]
     interval: f64,
 
-    /// Add the time of the drive's firmware, as a model predicts it that `predict-perf ftl fit` made.
+    /// Add the time of the drive's firmware, as a model predicts it that `predict-perf ftl fit`
+    /// made.
     #[arg(long, value_name = "MODEL")]
     ftl_time: Option<PathBuf>,
 

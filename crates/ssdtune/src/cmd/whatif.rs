@@ -70,7 +70,8 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
         true => context.document(&answer)?,
         false => show(&answer, &job.task.target.name, context)?,
     }
-    // A goal that cannot be met is a finding, not a failure of the work; scripts tell it by the code.
+    // A goal that cannot be met is a finding, not a failure of the work; scripts tell it by the
+    // code.
     if answer.met { Ok(()) } else { Err(Failure::Reported(1)) }
 }
 

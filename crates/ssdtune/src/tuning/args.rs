@@ -24,13 +24,13 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("start", |start| start.default_value("footprint")))]
 pub(crate) struct TuneArgs {
-    /// The workload to serve: a bundled model (`ssdtune trace models`), a model file (.toml), a trace file, or
-    /// NAME=FILE+FILE for a category of several traces.
+    /// The workload to serve: a bundled model (`ssdtune trace models`), a model file (.toml), a
+    /// trace file, or NAME=FILE+FILE for a category of several traces.
     #[arg(long, value_name = "WORKLOAD")]
     pub(crate) target: String,
 
-    /// The workloads not to hurt, separated by commas, named likewise; `none` for none. Default: the rest of
-    /// AutoBlox's seven.
+    /// The workloads not to hurt, separated by commas, named likewise; `none` for none. Default:
+    /// the rest of AutoBlox's seven.
     #[arg(long, value_name = "A,B,C")]
     pub(crate) others: Vec<String>,
 
@@ -54,12 +54,13 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) search_seed: Option<u64>,
 
-    /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space file.
+    /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space
+    /// file.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) space: Option<String>,
 
-    /// What the result must keep to (TOML: capacity, interface, flash type, power, DRAM, prices, inequalities).
-    /// What it does not say is taken from the baseline.
+    /// What the result must keep to (TOML: capacity, interface, flash type, power, DRAM, prices,
+    /// inequalities). What it does not say is taken from the baseline.
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) constraints: Option<PathBuf>,
 
@@ -87,8 +88,8 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "B", default_value_t = 0.1, value_parser = share)]
     pub(crate) beta: f64,
 
-    /// Requests outstanding in a workload's closed loop, as in websearch=256; may be given often. Default:
-    /// what AutoBlox's artifact says, or 16.
+    /// Requests outstanding in a workload's closed loop, as in websearch=256; may be given often.
+    /// Default: what AutoBlox's artifact says, or 16.
     #[arg(long, value_name = "WORKLOAD=N")]
     pub(crate) depth: Vec<String>,
 
@@ -100,8 +101,8 @@ pub(crate) struct TuneArgs {
     #[arg(conflicts_with_all = ["start", "age"])]
     pub(crate) initial_state: Option<Former>,
 
-    /// Measure with another simulator: a program that takes MQSim's two files, as in "sim {config.xml}
-    /// {workload.xml}", or `mqsim:PATH` for MQSim itself.
+    /// Measure with another simulator: a program that takes MQSim's two files, as in "sim
+    /// {config.xml} {workload.xml}", or `mqsim:PATH` for MQSim itself.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) evaluator: Option<String>,
 
@@ -369,7 +370,8 @@ pub(crate) fn load_space(name: &str) -> Outcome<Space> {
     }
 }
 
-/// Sectors that the smallest drive within the limits shows the host, so that a trace means the same on all.
+/// Sectors that the smallest drive within the limits shows the host, so that a trace means the same
+/// on all.
 fn smallest_space(base: &CheckedConfig, limits: &Limits) -> Sectors {
     /// The most over-provisioning of any space.
     const HIDDEN: f64 = 0.4;

@@ -1,4 +1,5 @@
-//! Progress of a search on standard error: a bar on a terminal, a line at each improvement elsewhere.
+//! Progress of a search on standard error: a bar on a terminal, a line at each improvement
+//! elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdtune_tune::search::Progress;

@@ -32,7 +32,8 @@ pub(crate) fn split(list: &[String]) -> Vec<String> {
 }
 
 impl Named {
-    /// `NAME` of a bundled model, `FILE.toml`, a trace file, or `NAME=FILE+FILE` for a category of several.
+    /// `NAME` of a bundled model, `FILE.toml`, a trace file, or `NAME=FILE+FILE` for a category of
+    /// several.
     pub(crate) fn parse(text: &str) -> Outcome<Self> {
         if let Some((name, files)) = text.split_once('=') {
             let files = files.split('+').map(str::to_owned).collect();
@@ -90,7 +91,8 @@ impl Named {
     }
 }
 
-/// The first requests of a trace file. Addresses beyond the drive have the gaps between them closed.
+/// The first requests of a trace file. Addresses beyond the drive have the gaps between them
+/// closed.
 fn trace(file: &str, requests: usize, space: Sectors) -> Result<Trace, TraceError> {
     let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
     let mut all = ssdtune_experiment::read_all(Path::new(file), &options)?;

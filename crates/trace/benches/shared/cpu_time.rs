@@ -1,5 +1,6 @@
-//! Criterion's measurement of processor time: of the thread that runs the benchmark, so that other work on the machine
-//! disturbs it little (through shared caches and execution units, not by taking turns).
+//! Criterion's measurement of processor time: of the thread that runs the benchmark, so that other
+//! work on the machine disturbs it little (through shared caches and execution units, not by taking
+//! turns).
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use rustix::time::{ClockId, clock_gettime};

@@ -1,5 +1,6 @@
-//! The `ssdt` reader under arbitrary bytes, and under the same with checksums that hold: those are no defence against
-//! somebody who writes a file on purpose, and without them nothing would get past the header.
+//! The `ssdt` reader under arbitrary bytes, and under the same with checksums that hold: those are
+//! no defence against somebody who writes a file on purpose, and without them nothing would get
+//! past the header.
 #![no_main]
 use ssdtune_trace::Format;
 
@@ -10,8 +11,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// `data` with the magic numbers, the version and the checksums of its header and of every block put right, and with
-/// payloads that end within it.
+/// `data` with the magic numbers, the version and the checksums of its header and of every block
+/// put right, and with payloads that end within it.
 fn signed(data: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = data.to_vec();
     let (header, mut rest) = bytes.split_at_mut_checked(64)?;

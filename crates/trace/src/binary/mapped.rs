@@ -1,5 +1,6 @@
-//! Reads `.ssdt` through a memory map: no copy between the page cache and the decoder. What has been read is unmapped
-//! in steps of 16 MiB, so that the process does not seem to grow with the file.
+//! Reads `.ssdt` through a memory map: no copy between the page cache and the decoder. What has
+//! been read is unmapped in steps of 16 MiB, so that the process does not seem to grow with the
+//! file.
 
 use super::pack::read_u32;
 use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header, MAGIC, NAMES_MAGIC};
@@ -41,9 +42,10 @@ impl MappedTrace {
         let path = path.as_ref();
         let io = |doing, source| TraceError::Io { path: path.to_path_buf(), doing, source };
         let file = File::open(path).map_err(|e| io("opening", e))?;
-        // SAFETY: the map is only read, as bytes, which are valid whatever they are. Another process that rewrites
-        // the file changes what is decoded, and every block is checked before use; one that truncates it ends this
-        // process with SIGBUS, as with any mapped file. Measured gain over read(): see docs/results/trace-parsing.md.
+        // SAFETY: the map is only read, as bytes, which are valid whatever they are. Another
+        // process that rewrites the file changes what is decoded, and every block is checked before
+        // use; one that truncates it ends this process with SIGBUS, as with any mapped file.
+        // Measured gain over read(): see docs/results/trace-parsing.md.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| io("mapping", e))?;
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Sequential);
@@ -73,8 +75,9 @@ impl MappedTrace {
         if behind < RELEASE_BYTES {
             return;
         }
-        // SAFETY: the map is of a file, shared and never written through, so a page let go is read from the file again
-        // where it is touched again, with the same bytes. Measured gain: see docs/results/trace-parsing.md.
+        // SAFETY: the map is of a file, shared and never written through, so a page let go is read
+        // from the file again where it is touched again, with the same bytes. Measured gain: see
+        // docs/results/trace-parsing.md.
         #[cfg(unix)]
         let _ = unsafe {
             self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, self.released, behind)

@@ -1,10 +1,11 @@
 //! Columns of bit-packed integers.
 //!
-//! A group holds at most 256 requests. Its header: four widths in bits (u8: gaps, addresses, sizes, tenants), the
-//! address mode (u8), 3 zero bytes, base address u64, base size u32, base tenant u16, 2 zero bytes: 24 bytes. Then
-//! the columns, each padded to whole bytes; a width above 56 is stored as 64. Operations take 2 bits.
-//! Addresses are offsets from the smallest of the group (mode 0), or zigzag distances from the end of the request
-//! before (mode 1, for sequential streams), whichever is narrower.
+//! A group holds at most 256 requests. Its header: four widths in bits (u8: gaps, addresses, sizes,
+//! tenants), the address mode (u8), 3 zero bytes, base address u64, base size u32, base tenant u16,
+//! 2 zero bytes: 24 bytes. Then the columns, each padded to whole bytes; a width above 56 is stored
+//! as 64. Operations take 2 bits. Addresses are offsets from the smallest of the group (mode 0), or
+//! zigzag distances from the end of the request before (mode 1, for sequential streams), whichever
+//! is narrower.
 //!
 //! A value is one unaligned 8-byte load, a shift and a mask, so payloads end in 8 spare bytes.
 
@@ -51,7 +52,8 @@ fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads `values.len()` values of `width` bits from `bytes`, which must extend 8 bytes past the last.
+/// Reads `values.len()` values of `width` bits from `bytes`, which must extend 8 bytes past the
+/// last.
 #[inline(always)]
 fn unpack(bytes: &[u8], width: u32, values: &mut [u64]) {
     if width == 0 {
@@ -144,7 +146,8 @@ struct Columns {
 
 /// Appends the `count` requests of `payload`.
 ///
-/// The payload has passed its checksum, so what is wrong here was written wrong: it is refused, not trusted.
+/// The payload has passed its checksum, so what is wrong here was written wrong: it is refused, not
+/// trusted.
 pub(crate) fn decode(
     payload: &[u8],
     count: usize,

@@ -11,7 +11,8 @@ pub(crate) struct DeviceTable {
     pub(super) policy: Devices,
     tenants: HashMap<Vec<u8>, Option<TenantId>>,
     names: Vec<String>,
-    /// Short names seen lately, packed into a word: a trace of thirteen devices must not hash per line.
+    /// Short names seen lately, packed into a word: a trace of thirteen devices must not hash per
+    /// line.
     recent: Vec<(u64, Option<TenantId>)>,
 }
 
@@ -59,8 +60,8 @@ impl DeviceTable {
         (word.wrapping_mul(GOLDEN_STEP) >> 56) as usize
     }
 
-    /// What is known of a name of at most seven bytes, packed: the first byte lowest, one more than the length
-    /// in the highest.
+    /// What is known of a name of at most seven bytes, packed: the first byte lowest, one more than
+    /// the length in the highest.
     #[inline(always)]
     pub(super) fn seen_lately(&self, word: u64) -> Option<Option<TenantId>> {
         let &(known, tenant) = self.recent.get(Self::slot(word))?;

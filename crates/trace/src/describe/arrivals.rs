@@ -1,7 +1,8 @@
 //! Rates and burstiness.
 //!
-//! Burstiness is the index of dispersion: variance over mean of the number of arrivals in windows of a
-//! given length. A Poisson stream has 1 at every length; growth with the length means bursts of bursts.
+//! Burstiness is the index of dispersion: variance over mean of the number of arrivals in windows
+//! of a given length. A Poisson stream has 1 at every length; growth with the length means bursts
+//! of bursts.
 
 use super::histogram;
 use hdrhistogram::Histogram;

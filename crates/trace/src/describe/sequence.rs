@@ -5,7 +5,8 @@ use serde::Serialize;
 
 /// How many earlier ends of a tenant a request may continue and still count as near-sequential.
 const ENDS: usize = 32;
-/// Strides counted at once; a Misra-Gries summary of 64 finds every stride with over 1/65 of the repeats.
+/// Strides counted at once; a Misra-Gries summary of 64 finds every stride with over 1/65 of the
+/// repeats.
 const STRIDES: usize = 64;
 
 /// Runs and strides.
@@ -17,7 +18,8 @@ pub struct SequenceDescription {
     pub near_sequential_share: f64,
     /// Mean continuations in a near-sequential run, over runs of one or more.
     pub mean_run: f64,
-    /// Requests at the same distance from the one before as that one from its own, sequential ones aside.
+    /// Requests at the same distance from the one before as that one from its own, sequential ones
+    /// aside.
     pub stride_share: f64,
     /// The most frequent of those distances, at most five.
     pub strides: Vec<StrideCount>,

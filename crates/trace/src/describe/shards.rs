@@ -1,16 +1,19 @@
 //! Reuse distances and popularity from a spatial sample: SHARDS with a fixed sample size.
 //!
-//! Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015, section 3.2: a page
-//! is sampled when its hash is below a threshold, the threshold falls so that at most a fixed number of
-//! pages stays sampled, distances are scaled by 1 / rate and each reference counts 1 / rate.
+//! Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015,
+//! section 3.2: a page is sampled when its hash is below a threshold, the threshold falls so that
+//! at most a fixed number of pages stays sampled, distances are scaled by 1 / rate and each
+//! reference counts 1 / rate.
 //!
-//! The reuse distance of a reference is the number of distinct pages touched since the last one to the
-//! same page. The error: while every page is sampled (rate 1), none. Below that, the share of references beyond any
-//! distance is estimated from n sampled pages as clusters; for pages of equal popularity its 95 % half-width is at most
-//! 0.98 / sqrt(n). With skew it is larger by sqrt(1 + v^2), v being the coefficient of variation of the
-//! references per sampled page, and that is what is reported.
+//! The reuse distance of a reference is the number of distinct pages touched since the last one to
+//! the same page. The error: while every page is sampled (rate 1), none. Below that, the share of
+//! references beyond any distance is estimated from n sampled pages as clusters; for pages of equal
+//! popularity its 95 % half-width is at most 0.98 / sqrt(n). With skew it is larger by sqrt(1 +
+//! v^2), v being the coefficient of variation of the references per sampled page, and that is what
+//! is reported.
 //!
-//! A reference costs one hash; a sampled one a hash look-up and two Fenwick walks of log2(sample) steps.
+//! A reference costs one hash; a sampled one a hash look-up and two Fenwick walks of log2(sample)
+//! steps.
 
 use serde::Serialize;
 use ssdtune_model::split_mix;
@@ -164,7 +167,8 @@ impl Shards {
         }
     }
 
-    /// Renumbers the last references 0.. in their order; amortised over three times the limit of references.
+    /// Renumbers the last references 0.. in their order; amortised over three times the limit of
+    /// references.
     fn compact(&mut self) {
         let mut order: Vec<(u32, u64)> =
             self.heap.iter().map(|hash| (self.pages[hash].position, *hash)).collect();
@@ -245,7 +249,8 @@ impl Shards {
     }
 }
 
-/// The exponent under which the ranked counts are most likely: the one whose mean log-rank is theirs.
+/// The exponent under which the ranked counts are most likely: the one whose mean log-rank is
+/// theirs.
 pub(crate) fn zipf_theta(counts: &[u64]) -> f64 {
     let logs: Vec<f64> = (1..=counts.len()).map(|rank| (rank as f64).ln()).collect();
     let total: u64 = counts.iter().sum();

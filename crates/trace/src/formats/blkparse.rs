@@ -1,9 +1,10 @@
-//! The text that blkparse prints: `device cpu sequence time pid action flags sector + sectors [process]`.
+//! The text that blkparse prints: `device cpu sequence time pid action flags sector + sectors
+//! [process]`.
 //!
-//! Times in seconds, addresses and sizes in sectors of 512 bytes; a device is a pair of numbers (`8,16`). One kind
-//! of event is picked: D (issued to the driver), Q (queued) or C (completed). The flags tell reads, writes,
-//! discards and flushes; messages, other events and requests that carry no data are passed over, and so is the
-//! summary at the end.
+//! Times in seconds, addresses and sizes in sectors of 512 bytes; a device is a pair of numbers
+//! (`8,16`). One kind of event is picked: D (issued to the driver), Q (queued) or C (completed).
+//! The flags tell reads, writes, discards and flushes; messages, other events and requests that
+//! carry no data are passed over, and so is the summary at the end.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;
@@ -17,8 +18,8 @@ pub(crate) struct Blkparse {
     pub(crate) in_summary: bool,
 }
 
-/// What the flags of the kernel's `rwbs` say: an F first is a flush before the data, which is a flush alone
-/// where no data follow; then D, W or R.
+/// What the flags of the kernel's `rwbs` say: an F first is a flush before the data, which is a
+/// flush alone where no data follow; then D, W or R.
 pub(crate) fn op_of_flags(flags: &[u8], sectors: u64) -> Option<Op> {
     if !flags.iter().all(u8::is_ascii_uppercase) {
         return None;

@@ -1,7 +1,8 @@
-//! blkreplay `.load` files: a free preamble, a header line `start ; sector; length ; op ; ...`, then rows of that kind.
+//! blkreplay `.load` files: a free preamble, a header line `start ; sector; length ; op ; ...`,
+//! then rows of that kind.
 //!
-//! Times in seconds, addresses and sizes in sectors; op is R, W or RA (a read ahead). The fields after the
-//! operation (delays of a replay) are not used.
+//! Times in seconds, addresses and sizes in sectors; op is R, W or RA (a read ahead). The fields
+//! after the operation (delays of a replay) are not used.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;

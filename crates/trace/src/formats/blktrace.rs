@@ -1,9 +1,9 @@
 //! Linux's binary block traces, one file per CPU as `blktrace` leaves them.
 //!
-//! Records of 48 bytes (`magic, sequence, time ns, sector, bytes, action, pid, device, cpu, error, extra length`)
-//! followed by the extra bytes, in the byte order of the machine that traced. One kind of event is picked: D, Q or
-//! C. Notifications and commands passed through are passed over. A trace is whole only when the files of all CPUs
-//! are merged by time: see [`crate::merge`].
+//! Records of 48 bytes (`magic, sequence, time ns, sector, bytes, action, pid, device, cpu, error,
+//! extra length`) followed by the extra bytes, in the byte order of the machine that traced. One
+//! kind of event is picked: D, Q or C. Notifications and commands passed through are passed over. A
+//! trace is whole only when the files of all CPUs are merged by time: see [`crate::merge`].
 
 use crate::decode::{Context, Decoder, Parsed};
 use crate::error::{Problem, TraceError};

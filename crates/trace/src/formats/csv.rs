@@ -1,6 +1,7 @@
 //! The CSV that `ssdtune trace convert` writes: `time_ns,tenant,op,lba,sectors`.
 //!
-//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes; op is R, W, T (trim) or F (flush).
+//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes; op is R, W, T (trim) or F
+//! (flush).
 
 use crate::decode::{Context, LineParser, Parsed, last_number};
 use crate::error::Problem;

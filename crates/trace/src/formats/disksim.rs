@@ -1,7 +1,8 @@
 //! DiskSim's default ASCII traces: `time device block blocks flags`, blank-separated.
 //!
-//! Times in milliseconds with a fraction, addresses and sizes in blocks of 512 bytes; bit 0 of the flags is set for
-//! a read. The other flags (time-critical, time-limited, ...) say nothing to a drive.
+//! Times in milliseconds with a fraction, addresses and sizes in blocks of 512 bytes; bit 0 of the
+//! flags is set for a read. The other flags (time-critical, time-limited, ...) say nothing to a
+//! drive.
 
 use super::five_column::FiveColumns;
 use crate::decode::{Context, LineParser, Parsed};

@@ -1,10 +1,11 @@
 //! fio's I/O logs (`write_iolog`), versions 2 and 3, told apart by their first line.
 //!
-//! Version 2: `file action [offset length]`, without times; a `wait` moves the clock by its offset in microseconds,
-//! counted from the wait before it, and one below 100 is discarded. So fio's manual has it ("Trace file format v2");
-//! fio's replay takes the number for milliseconds since its own start, which is not followed. Version 3:
-//! `time file action [offset length]`, times in microseconds by default, no waits. Offsets and lengths in bytes; a device
-//! is a file. sync, datasync and syncfs are flushes; add, open, close and the like are nothing, and so is
+//! Version 2: `file action [offset length]`, without times; a `wait` moves the clock by its offset
+//! in microseconds, counted from the wait before it, and one below 100 is discarded. So fio's
+//! manual has it ("Trace file format v2"); fio's replay takes the number for milliseconds since its
+//! own start, which is not followed. Version 3: `time file action [offset length]`, times in
+//! microseconds by default, no waits. Offsets and lengths in bytes; a device is a file. sync,
+//! datasync and syncfs are flushes; add, open, close and the like are nothing, and so is
 //! sync_file_range, which leaves the drive's cache alone.
 
 use crate::decode::{Context, LineParser, Parsed};

@@ -1,7 +1,8 @@
-//! FIU SRCMap and I/O-deduplication traces: `time pid process lba sectors R|W major minor md5`, blank-separated.
+//! FIU SRCMap and I/O-deduplication traces: `time pid process lba sectors R|W major minor md5`,
+//! blank-separated.
 //!
-//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes. A device is a pair of numbers (`6,0`).
-//! A process name may hold blanks, so a line is split from both ends.
+//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes. A device is a pair of numbers
+//! (`6,0`). A process name may hold blanks, so a line is split from both ends.
 
 use crate::decode::{Context, LineParser, Parsed, read_write};
 use crate::error::Problem;

@@ -5,7 +5,8 @@ use crate::error::Problem;
 use crate::request::{Op, Request};
 use crate::text::{Fault, Field, Fields, Plain};
 
-/// Reads a line of whole numbers with one blank between, and says where the next begins; `None` of any other.
+/// Reads a line of whole numbers with one blank between, and says where the next begins; `None` of
+/// any other.
 #[inline(always)]
 pub(crate) fn quick(
     text: &[u8],

@@ -1,7 +1,9 @@
-//! Block requests of a phone or host caught by eBPF: `process,device,rw_flag,sector,size,timestamp`.
+//! Block requests of a phone or host caught by eBPF:
+//! `process,device,rw_flag,sector,size,timestamp`.
 //!
-//! Addresses and sizes in sectors of 512 bytes, times in seconds. The device is Linux's packed number, the flags
-//! begin with R, W, D (discard) or F (flush). A process name may hold commas, so lines are split from the right.
+//! Addresses and sizes in sectors of 512 bytes, times in seconds. The device is Linux's packed
+//! number, the flags begin with R, W, D (discard) or F (flush). A process name may hold commas, so
+//! lines are split from the right.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;

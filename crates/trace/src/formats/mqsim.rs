@@ -1,7 +1,7 @@
 //! MQSim's ASCII traces: `time device lba sectors type`, blank-separated.
 //!
-//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes. Type 0 is a write, any other a read, as
-//! MQSim's own reader takes it. The time may have a fraction where another unit is set.
+//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes. Type 0 is a write, any other
+//! a read, as MQSim's own reader takes it. The time may have a fraction where another unit is set.
 
 use super::five_column::{self, FiveColumns};
 use crate::decode::{Context, LineParser, Parsed};

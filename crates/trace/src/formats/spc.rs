@@ -1,6 +1,8 @@
-//! UMass and Storage Performance Council traces: `asu,lba,size,opcode,timestamp`, more fields ignored.
+//! UMass and Storage Performance Council traces: `asu,lba,size,opcode,timestamp`, more fields
+//! ignored.
 //!
-//! Addresses in sectors of 512 bytes, sizes in bytes, times in seconds; a device is an application storage unit.
+//! Addresses in sectors of 512 bytes, sizes in bytes, times in seconds; a device is an application
+//! storage unit.
 
 use crate::decode::{Context, LineParser, Parsed, read_write};
 use crate::error::Problem;

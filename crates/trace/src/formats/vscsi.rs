@@ -1,9 +1,11 @@
-//! CloudPhysics vSCSI traces: little-endian binary records of 32 bytes (version 1) or 40 bytes (version 2).
+//! CloudPhysics vSCSI traces: little-endian binary records of 32 bytes (version 1) or 40 bytes
+//! (version 2).
 //!
 //! Version 1: `serial u32, length u32, segments u32, command u16, version u16, lba u64, time u64`.
-//! Version 2: `command u16, version u16, serial u32, length u32, segments u32, lba u64, time u64, response u64`.
-//! Lengths in bytes, addresses in sectors of 512 bytes, times in microseconds. SCSI reads, writes, UNMAP, WRITE
-//! SAME (taken as a write) and SYNCHRONIZE CACHE are requests; other commands are passed over.
+//! Version 2: `command u16, version u16, serial u32, length u32, segments u32, lba u64, time u64,
+//! response u64`. Lengths in bytes, addresses in sectors of 512 bytes, times in microseconds. SCSI
+//! reads, writes, UNMAP, WRITE SAME (taken as a write) and SYNCHRONIZE CACHE are requests; other
+//! commands are passed over.
 
 use crate::decode::{Context, Decoder};
 use crate::error::{Malformed, Position, Problem, TraceError, printable};

@@ -1,6 +1,8 @@
-//! WiscSee's block events: `pid D|C read|write|discard offset size time latency flag`, blank-separated.
+//! WiscSee's block events: `pid D|C read|write|discard offset size time latency flag`,
+//! blank-separated.
 //!
-//! Offsets and sizes in bytes, times in seconds. D is an issue, C a completion; one of them is picked.
+//! Offsets and sizes in bytes, times in seconds. D is an issue, C a completion; one of them is
+//! picked.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;

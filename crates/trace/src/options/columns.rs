@@ -1,9 +1,10 @@
 //! Any delimited text, by a description of its columns: `time=0:s,op=2,lba=3,size=4:sectors`.
 //!
-//! Columns count from 0. `time` takes a unit (ns, us, ms, s, filetime; default ns), `lba` (default sectors) and
-//! `offset` and `size` (default bytes) take `sectors` or `bytes`. `op` takes `letters` (R, W, T or D, F; the
-//! default), `0=write` or `0=read`; without an op column `op=read` or `op=write` holds for all rows. `device` is
-//! optional. The delimiter is one byte; a blank stands for any run of spaces and tabs.
+//! Columns count from 0. `time` takes a unit (ns, us, ms, s, filetime; default ns), `lba` (default
+//! sectors) and `offset` and `size` (default bytes) take `sectors` or `bytes`. `op` takes `letters`
+//! (R, W, T or D, F; the default), `0=write` or `0=read`; without an op column `op=read` or
+//! `op=write` holds for all rows. `device` is optional. The delimiter is one byte; a blank stands
+//! for any run of spaces and tabs.
 
 use crate::error::TraceError;
 use crate::format::TimeUnit;
@@ -62,7 +63,8 @@ fn in_bytes(unit: Option<&str>, default: bool) -> Result<bool, TraceError> {
 }
 
 impl ColumnSpec {
-    /// Reads a description such as `time=0:s,op=2,lba=3,size=4:sectors`, for rows split at `delimiter`.
+    /// Reads a description such as `time=0:s,op=2,lba=3,size=4:sectors`, for rows split at
+    /// `delimiter`.
     pub fn parse(text: &str, delimiter: u8) -> Result<Self, TraceError> {
         let (mut time, mut op, mut address, mut size, mut device) = (None, None, None, None, None);
         let mut time_unit = TimeUnit::Ns;

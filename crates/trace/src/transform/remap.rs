@@ -1,10 +1,11 @@
 //! Puts the addresses of a trace onto a drive.
 //!
-//! Most traces touch little of a large address space. [`DensePlan`] keeps what a drive sees of locality and forgets
-//! the holes: the space is cut into chunks, and the chunks that the trace touches are numbered without gaps, in
-//! order of address, one tenant after the other. Requests keep their size and their offset in a chunk; a request
-//! over several chunks stays in one piece, because all of them are touched. It takes two passes; the first keeps a
-//! roaring bitmap of the chunks (2 bytes per chunk where they lie thin, 1 bit where they lie thick) up to a limit.
+//! Most traces touch little of a large address space. [`DensePlan`] keeps what a drive sees of
+//! locality and forgets the holes: the space is cut into chunks, and the chunks that the trace
+//! touches are numbered without gaps, in order of address, one tenant after the other. Requests
+//! keep their size and their offset in a chunk; a request over several chunks stays in one piece,
+//! because all of them are touched. It takes two passes; the first keeps a roaring bitmap of the
+//! chunks (2 bytes per chunk where they lie thin, 1 bit where they lie thick) up to a limit.
 //! [`Modulo`] needs one pass and folds the address space instead.
 
 use super::Transform;
@@ -112,7 +113,8 @@ impl DensePlan {
 struct Touched {
     groups: BTreeMap<GroupKey, RoaringBitmap>,
     limit_bytes: u64,
-    /// Groups at which the size is looked at next: one huge request can make thousands, of up to 8 KiB each.
+    /// Groups at which the size is looked at next: one huge request can make thousands, of up to 8
+    /// KiB each.
     next_check: usize,
 }
 
@@ -174,7 +176,8 @@ impl Transform for Dense {
 /// The longest request, of 2 TiB, then becomes 2,048 pieces at most.
 const SECTORS_MIN: u64 = 1 << 21;
 
-/// Folds addresses: each becomes its remainder by the drive's size. A request over the end is cut in two.
+/// Folds addresses: each becomes its remainder by the drive's size. A request over the end is cut
+/// in two.
 #[derive(Clone, Copy, Debug)]
 pub struct Modulo {
     capacity: u64,

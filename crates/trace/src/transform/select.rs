@@ -49,7 +49,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Keeps the requests that arrive in `time`; of those passes over `skip` and keeps at most `count`.
+    /// Keeps the requests that arrive in `time`; of those passes over `skip` and keeps at most
+    /// `count`.
     pub fn new(time: Range<Nanos>, skip: u64, count: u64) -> Self {
         Self { time, skip, left: count, done: count == 0 }
     }
@@ -79,10 +80,11 @@ impl Transform for Cut {
     }
 }
 
-/// Drops a request that repeats another (operation, address, size, tenant) seen at most a window earlier.
+/// Drops a request that repeats another (operation, address, size, tenant) seen at most a window
+/// earlier.
 ///
-/// Layered block devices and requeues make a probe see one request twice. Every sighting restarts the window, also
-/// one that is dropped. Memory: one entry per distinct request within a window.
+/// Layered block devices and requeues make a probe see one request twice. Every sighting restarts
+/// the window, also one that is dropped. Memory: one entry per distinct request within a window.
 #[derive(Debug)]
 pub struct Deduplicate {
     window: Nanos,

@@ -1,4 +1,5 @@
-//! Splits a trace by time, for training, validation and test. Two passes: the first finds the duration.
+//! Splits a trace by time, for training, validation and test. Two passes: the first finds the
+//! duration.
 
 use crate::error::TraceError;
 use crate::request::Request;
@@ -13,7 +14,8 @@ pub struct SplitPlan {
 }
 
 impl SplitPlan {
-    /// Parts in proportion to `shares` (such as 70, 20, 10) of a trace whose last request is at `duration`.
+    /// Parts in proportion to `shares` (such as 70, 20, 10) of a trace whose last request is at
+    /// `duration`.
     pub fn new(duration: Nanos, shares: &[u32]) -> Result<Self, TraceError> {
         let total: u64 = shares.iter().map(|&s| u64::from(s)).sum();
         if shares.len() < 2 || shares.contains(&0) {
@@ -24,7 +26,8 @@ impl SplitPlan {
                 legal: "two or more whole numbers above 0, such as 70/20/10".into(),
             });
         }
-        // The last request belongs to the last part, so the span is one instant longer than the duration.
+        // The last request belongs to the last part, so the span is one instant longer than the
+        // duration.
         let span = u128::from(duration.0) + 1;
         let mut sum = 0;
         let bounds = shares[..shares.len() - 1]

@@ -150,8 +150,9 @@ impl Sizes {
 
 impl Chain {
     fn new(access: &Access) -> Self {
-        // In the long run a cursor spends run.share of its steps in runs and stride.share in strides. With a
-        // chance 1/length to leave, the flow into a run must be share / length per step, taken from the fresh ones.
+        // In the long run a cursor spends run.share of its steps in runs and stride.share in
+        // strides. With a chance 1/length to leave, the flow into a run must be share / length per
+        // step, taken from the fresh ones.
         let run = access.runs.map_or((0.0, 1.0), |r| (r.share, r.mean_length));
         let stride = access.stride.map_or((0.0, 1.0), |s| (s.share, s.mean_length));
         let fresh = 1.0 - run.0 - stride.0;
@@ -268,8 +269,9 @@ impl Place {
         }
     }
 
-    /// A cell by skew or walk, as a sector offset. Which of the two it is cannot be foreseen, so both are worked out:
-    /// a branch that is guessed wrong costs more than a draw that is thrown away.
+    /// A cell by skew or walk, as a sector offset. Which of the two it is cannot be foreseen, so
+    /// both are worked out: a branch that is guessed wrong costs more than a draw that is thrown
+    /// away.
     #[inline]
     fn fresh(&mut self, rng: &mut Pcg64) -> u64 {
         let drawn = match &self.picker {
@@ -306,7 +308,8 @@ impl Place {
         select_unpredictable(rank >= self.cells, rank.wrapping_sub(self.cells), rank)
     }
 
-    /// Keeps a request inside its region: a run or stride wraps to the start, a fresh draw moves down.
+    /// Keeps a request inside its region: a run or stride wraps to the start, a fresh draw moves
+    /// down.
     #[inline]
     fn fitted(&self, wanted: u64, sectors: u32, mode: Mode) -> u64 {
         let last = self.region - u64::from(sectors);

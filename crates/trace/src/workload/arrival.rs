@@ -35,7 +35,8 @@ impl Clock {
             Arrival::Fixed(_) => Self::Fixed(mean_ns),
             Arrival::Poisson(_) => Self::Exponential(mean_ns),
             Arrival::Hyperexponential { gap_variation, .. } => {
-                // Balanced means: p / rate_1 = (1 - p) / rate_2 (Allen, Probability, Statistics and Queueing Theory).
+                // Balanced means: p / rate_1 = (1 - p) / rate_2 (Allen, Probability, Statistics and
+                // Queueing Theory).
                 let square = gap_variation * gap_variation;
                 let p = 0.5 * (1.0 + ((square - 1.0) / (square + 1.0)).sqrt());
                 let means_ns = [mean_ns / (2.0 * p), mean_ns / (2.0 * (1.0 - p))];

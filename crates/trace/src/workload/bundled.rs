@@ -91,7 +91,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     TEXTS.iter().map(|(name, _)| *name)
 }
 
-/// The bundled model of a name or alias, or one of its variants: `prxy_0`, `tpcc`, `src_1@footprint-half`.
+/// The bundled model of a name or alias, or one of its variants: `prxy_0`, `tpcc`,
+/// `src_1@footprint-half`.
 pub fn bundled(name: &str) -> Result<Model, ModelError> {
     let (base, variant) = match name.split_once('@') {
         Some((base, variant)) => (base, Some(variant)),

@@ -64,8 +64,8 @@ impl Alias {
 
     /// The index, and 32 random bits that took no part in choosing it.
     ///
-    /// Of the product of a random number and the table's length, the high half picks a slot, the next 32
-    /// bits its side, and the last 32 are free.
+    /// Of the product of a random number and the table's length, the high half picks a slot, the
+    /// next 32 bits its side, and the last 32 are free.
     #[inline]
     pub(crate) fn draw_with_rest(&self, rng: &mut Pcg64) -> (usize, u64) {
         let product = u128::from(rng.next_u64()) * self.slots.len() as u128;
@@ -81,10 +81,12 @@ const EXACT_RANKS: u64 = 256;
 /// Each later bucket spans 1 % of its rank, so that the weight varies by 1 % x theta inside it.
 const BUCKET_SPAN: f64 = 0.01;
 
-/// Ranks 0..n with probability proportional to (rank + 1)^-theta, as an alias table over rank buckets.
+/// Ranks 0..n with probability proportional to (rank + 1)^-theta, as an alias table over rank
+/// buckets.
 ///
 /// The first 256 ranks are exact; later ones share a bucket with neighbours whose weight differs by
-/// at most 1 % x theta, and the bucket's own weight is exact. About 2,000 buckets of 20 bytes at 2^31 ranks.
+/// at most 1 % x theta, and the bucket's own weight is exact. About 2,000 buckets of 20 bytes at
+/// 2^31 ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     buckets: Vec<Bucket>,
@@ -150,12 +152,14 @@ fn weight((start, len): (u64, u64), theta: f64) -> f64 {
     }
 }
 
-/// A keyed permutation of 0..n: a Feistel network of three rounds on a grid of rows of a power of two, cycle-walked.
+/// A keyed permutation of 0..n: a Feistel network of three rounds on a grid of rows of a power of
+/// two, cycle-walked.
 ///
-/// Three rounds are enough if the round function is good (Luby and Rackoff, SIAM J. Comput. 17, 1988): with a single
-/// multiplication for it, neighbours in rank stay neighbours in place several times too often. The grid
-/// has less than one row (about the root of n) more than n, so that an image outside 0..n is rare and the branch
-/// that walks on is foreseen; on the next power of two it would be taken up to every second time.
+/// Three rounds are enough if the round function is good (Luby and Rackoff, SIAM J. Comput. 17,
+/// 1988): with a single multiplication for it, neighbours in rank stay neighbours in place several
+/// times too often. The grid has less than one row (about the root of n) more than n, so that an
+/// image outside 0..n is rare and the branch that walks on is foreseen; on the next power of two it
+/// would be taken up to every second time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scramble {
     n: u64,
@@ -191,7 +195,8 @@ impl Scramble {
         }
     }
 
-    /// Row and column take turns in changing each other: the row by a sum modulo the rows, the column by xor.
+    /// Row and column take turns in changing each other: the row by a sum modulo the rows, the
+    /// column by xor.
     #[inline]
     fn rounds(&self, x: u64) -> u64 {
         let moved = |row: u64, column: u64, key: u64| {
@@ -223,7 +228,8 @@ mod tests {
         Seed::default().stream("dist", 0, purpose)
     }
 
-    /// Pearson's statistic against expected counts, in units of its standard deviation above its mean.
+    /// Pearson's statistic against expected counts, in units of its standard deviation above its
+    /// mean.
     fn chi_square_sigmas(seen: &[u64], shares: &[f64]) -> f64 {
         let total: u64 = seen.iter().sum();
         let statistic: f64 = seen
@@ -284,8 +290,9 @@ mod tests {
         }
     }
 
-    /// Over twenty keys and sizes next to and between powers of two: the hottest ranks fall on all parts of the space
-    /// alike, and neighbours in rank are no more often neighbours in place than chance has it.
+    /// Over twenty keys and sizes next to and between powers of two: the hottest ranks fall on all
+    /// parts of the space alike, and neighbours in rank are no more often neighbours in place than
+    /// chance has it.
     #[test]
     fn scrambling_is_fair_to_every_part_of_the_space() {
         const PARTS: u64 = 64;

@@ -1,10 +1,10 @@
 //! How far two streams are apart, aspect by aspect.
 //!
-//! Sizes and gaps: Kolmogorov-Smirnov, the largest difference of the two distribution functions (0 equal, 1
-//! disjoint), and for gaps also the Wasserstein distance in octaves (1: one stream's gaps are twice the
-//! other's). Reuse: Kolmogorov-Smirnov over the log-spaced distances with first references at infinity. Skew: the
-//! largest difference in the shares of the hottest 1, 10 and 20 % of the pages. Footprint, overwrite factor and
-//! burstiness: octaves, |log2 of the ratio|.
+//! Sizes and gaps: Kolmogorov-Smirnov, the largest difference of the two distribution functions (0
+//! equal, 1 disjoint), and for gaps also the Wasserstein distance in octaves (1: one stream's gaps
+//! are twice the other's). Reuse: Kolmogorov-Smirnov over the log-spaced distances with first
+//! references at infinity. Skew: the largest difference in the shares of the hottest 1, 10 and 20 %
+//! of the pages. Footprint, overwrite factor and burstiness: octaves, |log2 of the ratio|.
 
 use crate::describe::{Description, describe};
 use crate::{Op, Request};

@@ -1,13 +1,15 @@
 //! From a trace to a model of it.
 //!
-//! Measured once: the mix, sizes, gaps, runs, exact repeats. What cannot be read off is chosen by trial, by the smallest
-//! [`distance`](super::distance::distance) of a stream of the candidate: how much of the reuse comes from repeats and
-//! how much from skew (each candidate with its working sets adjusted until its footprint is the trace's; at most 200,000
-//! requests a trial), and how long the arrival process stays with a gap (at most a million). Trials draw from the
-//! validation seeds, the reported distance is that of a held-out stream.
+//! Measured once: the mix, sizes, gaps, runs, exact repeats. What cannot be read off is chosen by
+//! trial, by the smallest [`distance`](super::distance::distance) of a stream of the candidate: how
+//! much of the reuse comes from repeats and how much from skew (each candidate with its working
+//! sets adjusted until its footprint is the trace's; at most 200,000 requests a trial), and how
+//! long the arrival process stays with a gap (at most a million). Trials draw from the validation
+//! seeds, the reported distance is that of a held-out stream.
 //!
-//! The result has one tenant and one phase; tenants of the trace are laid side by side. Left out: drift, phases,
-//! flushes' order, correlation of size with place. Memory: the trace is held by the caller, about as much again here.
+//! The result has one tenant and one phase; tenants of the trace are laid side by side. Left out:
+//! drift, phases, flushes' order, correlation of size with place. Memory: the trace is held by the
+//! caller, about as much again here.
 
 mod measure;
 
@@ -27,12 +29,14 @@ const ADJUSTMENTS: usize = 4;
 
 /// A trial of an arrival process draws no more than this.
 const ARRIVAL_REQUESTS: usize = 1_000_000;
-/// Persistences tried beside that of neighbouring gaps, which sees no burst in which gaps of several lengths mix.
+/// Persistences tried beside that of neighbouring gaps, which sees no burst in which gaps of
+/// several lengths mix.
 const PERSISTENCES: [f64; 8] = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998];
 /// So many octaves of burstiness weigh as much as gap distributions that have nothing in common.
 const BURST_OCTAVES: f64 = 8.0;
 
-/// Share of the measured repeats that are kept as repeats, and the Zipf exponent of fresh draws (0: a pure walk).
+/// Share of the measured repeats that are kept as repeats, and the Zipf exponent of fresh draws (0:
+/// a pure walk).
 const CANDIDATES: [(f64, f64); 8] = [
     (1.0, 0.0),
     (1.0, 0.7),
@@ -98,8 +102,9 @@ pub fn distance_to(model: &Model, requests: &[Request]) -> Distance {
     Profile::of(requests).distance(&Profile::of(&held_out))
 }
 
-/// The arrival process whose gaps and bursts come nearest: a histogram of gaps fits any gap, with a persistence that
-/// trials find, a two-state process fits bursts of one length. Places do not depend on which.
+/// The arrival process whose gaps and bursts come nearest: a histogram of gaps fits any gap, with a
+/// persistence that trials find, a two-state process fits bursts of one length. Places do not
+/// depend on which.
 fn arrival(measured: &Measured, requests: &[Request]) -> Arrival {
     let trial = &requests[..requests.len().min(ARRIVAL_REQUESTS)];
     let wanted = Profile::of(trial);
@@ -177,7 +182,8 @@ fn build_access(
 ) -> Option<Access> {
     let seen = measured.ops[op].as_ref()?;
     let recent = kept * seen.repeat_share;
-    // Shares of runs count among the requests that are not repeats; some of those were measured as such.
+    // Shares of runs count among the requests that are not repeats; some of those were measured as
+    // such.
     let runs = (seen.run_share > 0.01).then(|| {
         let share = seen.run_share.min(0.98);
         Runs {

@@ -1,8 +1,8 @@
 //! The generator: an endless, deterministic iterator of requests.
 //!
-//! Tenants run on their own clocks and random sub-streams and are merged by time (ties: lower tenant
-//! first), so adding a tenant does not change what the others do. About 50 ns a request for one
-//! tenant; merging scans the tenants, so a hundred of them cost more.
+//! Tenants run on their own clocks and random sub-streams and are merged by time (ties: lower
+//! tenant first), so adding a tenant does not change what the others do. About 50 ns a request for
+//! one tenant; merging scans the tenants, so a hundred of them cost more.
 
 use super::address::{Place, Ring};
 use super::arrival::Clock;
@@ -154,7 +154,8 @@ impl Stage {
             Some(PhaseLength::Requests(n)) => Left::Requests(n),
             Some(PhaseLength::Seconds(s)) => Left::Nanos(s * 1e9),
         };
-        // Every access scrambles with the same key: reads and writes over one working set share their hot cells.
+        // Every access scrambles with the same key: reads and writes over one working set share
+        // their hot cells.
         let places = phase.accesses().map(|access| access.map(|a| Place::new(a, &mut key())));
         Self { length, clock: Clock::new(phase, gap_rng), ops, places }
     }

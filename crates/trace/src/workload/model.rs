@@ -82,7 +82,8 @@ pub enum Arrival {
         /// Standard deviation of a gap over its mean; 1 is Poisson.
         gap_variation: f64,
     },
-    /// A Markov-modulated Poisson process of two states, bursts and quiet; on/off when quiet is silent.
+    /// A Markov-modulated Poisson process of two states, bursts and quiet; on/off when quiet is
+    /// silent.
     Bursty {
         /// The mean over both states.
         rate: Rate,
@@ -93,8 +94,8 @@ pub enum Arrival {
         /// The mean length of a burst in seconds.
         burst_s: f64,
     },
-    /// A measured histogram of gaps with persistence: with that probability the next gap comes from the
-    /// bucket of the last (a discrete autoregressive process: the histogram stays what it is).
+    /// A measured histogram of gaps with persistence: with that probability the next gap comes from
+    /// the bucket of the last (a discrete autoregressive process: the histogram stays what it is).
     Measured {
         /// The gaps.
         gaps: Vec<GapRange>,
@@ -127,12 +128,13 @@ pub struct Access {
     pub working_set: Bytes,
     /// Starts are multiples of this.
     pub alignment: Bytes,
-    /// The unit of skew: one draw of the skew chooses one cell, and the request starts where it starts.
+    /// The unit of skew: one draw of the skew chooses one cell, and the request starts where it
+    /// starts.
     pub cell: Bytes,
     /// Which cells are hot.
     pub skew: Skew,
-    /// Share of the fresh draws that walk through the cells in a random order, each once a lap, instead
-    /// of following the skew: it sets how fast the footprint grows.
+    /// Share of the fresh draws that walk through the cells in a random order, each once a lap,
+    /// instead of following the skew: it sets how fast the footprint grows.
     pub walk_share: f64,
     /// Sequential runs.
     pub runs: Option<Runs>,
@@ -338,7 +340,8 @@ impl Tenant {
 }
 
 impl Model {
-    /// What `requests` requests of a checked model are expected to add up to (over whole phase cycles).
+    /// What `requests` requests of a checked model are expected to add up to (over whole phase
+    /// cycles).
     pub fn totals(&self, requests: u64) -> Totals {
         let rates: Vec<(f64, Vec<f64>)> = self.tenants.iter().map(Tenant::rate_and_mix).collect();
         let rate_sum: f64 = rates.iter().map(|r| r.0).sum();

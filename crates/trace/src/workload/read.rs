@@ -1,7 +1,7 @@
 //! The text form: TOML, read strictly.
 //!
-//! A key nobody reads is a fault that names its nearest relative; all faults are listed, each with its line.
-//! The keys are documented in `docs/workload-models.md`.
+//! A key nobody reads is a fault that names its nearest relative; all faults are listed, each with
+//! its line. The keys are documented in `docs/workload-models.md`.
 
 mod access;
 mod table;

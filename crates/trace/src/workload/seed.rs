@@ -1,9 +1,9 @@
 //! Seeds: three disjoint sets, and a named random sub-stream for each decision of a generator.
 //!
 //! The set chooses the increment of the PCG64 generator, and generators with different increments
-//! walk different sequences; so no training stream can ever share its random numbers with a held-out one.
-//! Each decision (gaps, operations, sizes, places) draws from its own sub-stream: a variant
-//! that changes the working set keeps the arrival times of the original.
+//! walk different sequences; so no training stream can ever share its random numbers with a
+//! held-out one. Each decision (gaps, operations, sizes, places) draws from its own sub-stream: a
+//! variant that changes the working set keeps the arrival times of the original.
 
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};

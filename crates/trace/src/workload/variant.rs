@@ -9,8 +9,8 @@ impl Model {
         let variant = self.variants.iter().find(|variant| variant.name == name)?.clone();
         let mut model = self.clone();
         model.variants.clear();
-        // The random streams hang on the model's name: a variant keeps the original's, so that the two
-        // differ by the guess and not by luck.
+        // The random streams hang on the model's name: a variant keeps the original's, so that the
+        // two differ by the guess and not by luck.
         model.description = format!("{} (variant {name})", model.description);
         for phase in model.tenants.iter_mut().flat_map(|tenant| &mut tenant.phases) {
             scale_arrival(&mut phase.arrival, variant.rate);

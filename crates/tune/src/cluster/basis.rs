@@ -20,7 +20,8 @@ pub type WindowPoint = [f64; DIMENSIONS];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureSet {
-    /// Quantiles of gaps, sizes and jumps, and shares; components in units of their deviation within categories.
+    /// Quantiles of gaps, sizes and jumps, and shares; components in units of their deviation
+    /// within categories.
     #[default]
     Profile,
     /// As published: four numbers for each of the 3,000 requests, relative to the first.
@@ -71,7 +72,8 @@ impl FromStr for FeatureSet {
 enum Scaling {
     /// Each column on its own.
     Columns(Scaler),
-    /// One mean and one deviation for each field of a request, so that the shape inside a window survives.
+    /// One mean and one deviation for each field of a request, so that the shape inside a window
+    /// survives.
     Fields(Standardiser),
 }
 
@@ -182,9 +184,9 @@ impl Basis {
     }
 }
 
-/// What makes the deviation within categories the unit of each component, so that what tells categories apart counts
-/// and what varies inside of them does not. At most doubled against the whole deviation: a component in which the
-/// learned categories hardly vary must not decide alone.
+/// What makes the deviation within categories the unit of each component, so that what tells
+/// categories apart counts and what varies inside of them does not. At most doubled against the
+/// whole deviation: a component in which the learned categories hardly vary must not decide alone.
 fn factors_within(points: &[WindowPoint], labels: &[u32], variances: &[f64]) -> WindowPoint {
     let mut squares = [0.0; DIMENSIONS];
     let categories = labels.iter().max().map_or(0, |&last| last + 1);

@@ -176,7 +176,8 @@ pub struct Categories {
 }
 
 impl Categories {
-    /// Makes the first categories: one for each category named, and one for each workload that names none.
+    /// Makes the first categories: one for each category named, and one for each workload that
+    /// names none.
     ///
     /// # Errors
     /// Names are wrong or occur twice, or there are too few windows.
@@ -230,8 +231,8 @@ impl Categories {
     /// Learns one more workload.
     ///
     /// # Errors
-    /// It is shorter than a window, its name is wrong or another workload's, or it names a category that does not
-    /// exist.
+    /// It is shorter than a window, its name is wrong or another workload's, or it names a category
+    /// that does not exist.
     pub fn learn(
         &mut self,
         material: TraceToLearn,
@@ -405,7 +406,8 @@ impl Categories {
         Ok(LearnOutcome::Seceded { from: category, category: new })
     }
 
-    /// Trains k-means again with one more cluster, which begins at `start`; `extra` are windows of no member yet.
+    /// Trains k-means again with one more cluster, which begins at `start`; `extra` are windows of
+    /// no member yet.
     fn add(
         &mut self,
         name: String,
@@ -449,8 +451,8 @@ fn train(start: &[WindowPoint], points: &[Vec<WindowPoint>]) -> Result<KMeansMod
         .fit(matrix(&all))?)
 }
 
-/// What makes the least distance between two clusters the paper's threshold; of one cluster, the distance of its
-/// farthest window.
+/// What makes the least distance between two clusters the paper's threshold; of one cluster, the
+/// distance of its farthest window.
 fn unit(kmeans: &KMeansModel, points: &[Vec<WindowPoint>]) -> f64 {
     let centres: Vec<WindowPoint> =
         kmeans.centroids().rows().into_iter().map(|row| std::array::from_fn(|i| row[i])).collect();

@@ -1,15 +1,16 @@
 //! A window as 46 numbers that do not depend on the order in which unrelated requests meet.
 //!
-//! The published vector ([`paper`](super::paper)) lists every request of a window relative to its first
-//! one. Two windows of the same workload then differ by whatever the first request happened to be, and by the order of
-//! requests that have nothing to do with each other: half of the variance is that noise. Here stand instead, in
-//! logarithms, 8 quantiles each of: the gaps between arrivals; reads' sizes and writes' (and trims') sizes; the
-//! distances between a read and the end of the read before it, and likewise of writes. Then the share of reads, and
-//! the shares of requests that begin where a request did before in the window, that go on where one of the last 16
-//! ended, and that begin at a multiple of 4, 16 and 64 KiB.
+//! The published vector ([`paper`](super::paper)) lists every request of a window relative to its
+//! first one. Two windows of the same workload then differ by whatever the first request happened
+//! to be, and by the order of requests that have nothing to do with each other: half of the
+//! variance is that noise. Here stand instead, in logarithms, 8 quantiles each of: the gaps between
+//! arrivals; reads' sizes and writes' (and trims') sizes; the distances between a read and the end
+//! of the read before it, and likewise of writes. Then the share of reads, and the shares of
+//! requests that begin where a request did before in the window, that go on where one of the last
+//! 16 ended, and that begin at a multiple of 4, 16 and 64 KiB.
 //!
-//! Groups count about alike: a share that is alone in its group weighs as much as 8 quantiles. About 150 ns for a
-//! request.
+//! Groups count about alike: a share that is alone in its group weighs as much as 8 quantiles.
+//! About 150 ns for a request.
 
 use super::paper::WINDOW_REQUESTS;
 use ssdtune_trace::{Op, Request};
@@ -74,8 +75,8 @@ fn sequential(window: &[Request]) -> usize {
     count
 }
 
-/// Logarithms of the quantiles at the middles of equal parts; zeros of nothing. Taken of the whole numbers, whose
-/// order is that of their logarithms.
+/// Logarithms of the quantiles at the middles of equal parts; zeros of nothing. Taken of the whole
+/// numbers, whose order is that of their logarithms.
 fn push_quantiles(mut values: Vec<u64>, out: &mut Vec<f64>) {
     values.sort_unstable();
     let at = |part: usize| (2 * part + 1) * values.len() / (2 * QUANTILES);
@@ -99,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_window_by_hand() {
-        // Reads of 8 sectors in a row from 0; a third of the requests are writes of 16 to one place.
+        // Reads of 8 sectors in a row from 0; a third of the requests are writes of 16 to one
+        // place.
         let window: Vec<Request> = (0..WINDOW_REQUESTS as u64)
             .map(|i| match i % 3 {
                 2 => request(i * 99, 1_000_000, 16, Op::Write),

@@ -1,4 +1,5 @@
-//! Categories in AutoDB: the model, each category, and each learned workload as a record of its own.
+//! Categories in AutoDB: the model, each category, and each learned workload as a record of its
+//! own.
 
 use super::ClusterError;
 use super::basis::Basis;

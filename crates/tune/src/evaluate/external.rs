@@ -1,15 +1,16 @@
 //! Measuring with any other simulator: `CMD {config.xml} {workload.xml}`.
 //!
 //! The drive is written as MQSim's `ssdconfig.xml`, the trace as MQSim's ASCII format beside a
-//! `workload.xml` that names it, all in a directory of the run's own, in which the command is started. It is
-//! run twice: with the trace's own times, for the latency, and with all requests at once on a drive whose
-//! queue holds the closed loop's depth, for the throughput. After each run the result is MQSim's
-//! `workload_scenario_1.xml`, if the command has left one, or else the last line of its standard output as
-//! JSON: `{"latency_ns": 81000, "throughput_bps": 3.1e9}`.
+//! `workload.xml` that names it, all in a directory of the run's own, in which the command is
+//! started. It is run twice: with the trace's own times, for the latency, and with all requests at
+//! once on a drive whose queue holds the closed loop's depth, for the throughput. After each run
+//! the result is MQSim's `workload_scenario_1.xml`, if the command has left one, or else the last
+//! line of its standard output as JSON: `{"latency_ns": 81000, "throughput_bps": 3.1e9}`.
 //!
-//! A run that takes longer than its timeout is killed; one that fails or times out is tried again, and after
-//! the last attempt the drive counts as unfit, with the end of the command's standard error as the reason. A
-//! command that cannot be started at all is an error of the evaluator, and ends the search.
+//! A run that takes longer than its timeout is killed; one that fails or times out is tried again,
+//! and after the last attempt the drive counts as unfit, with the end of the command's standard
+//! error as the reason. A command that cannot be started at all is an error of the evaluator, and
+//! ends the search.
 
 use super::{EvaluationError, Evaluator, Job, Measurement};
 use crate::grade::Figures;
@@ -76,8 +77,8 @@ struct Printed {
 }
 
 impl External {
-    /// From a command line, words separated by blanks: a program with `{config.xml}` and `{workload.xml}` among its
-    /// arguments, or `mqsim:PATH`.
+    /// From a command line, words separated by blanks: a program with `{config.xml}` and
+    /// `{workload.xml}` among its arguments, or `mqsim:PATH`.
     ///
     /// # Errors
     /// A placeholder is missing.
@@ -146,7 +147,8 @@ impl External {
         })
     }
 
-    /// Writes the files, runs the command until it succeeds or its attempts are over, reads the result.
+    /// Writes the files, runs the command until it succeeds or its attempts are over, reads the
+    /// result.
     fn run(
         &self,
         config: &DeviceConfig,
@@ -187,10 +189,11 @@ impl External {
     }
 }
 
-/// Slots of the queue and requests in service that keep a drive at a closed loop's depth while more wait.
+/// Slots of the queue and requests in service that keep a drive at a closed loop's depth while more
+/// wait.
 ///
-/// A slot is free again when a completion tells the host that its entry was fetched: a queue of two slots
-/// never has more than one request out, and one of few takes long to fill a deep drive.
+/// A slot is free again when a completion tells the host that its entry was fetched: a queue of two
+/// slots never has more than one request out, and one of few takes long to fill a deep drive.
 pub(super) fn full_queue(depth: u32) -> (u32, u32) {
     (depth / 2 + 3, depth)
 }

@@ -1,5 +1,5 @@
-//! Completing a proposal: other layout parameters follow until the capacity fits, one DRAM size gives way to
-//! the other.
+//! Completing a proposal: other layout parameters follow until the capacity fits, one DRAM size
+//! gives way to the other.
 
 use super::Limits;
 use crate::space::{DRAM, LAYOUT, Point, Space, number};
@@ -26,8 +26,9 @@ impl Limits {
         Some(Feasible { point: point.clone(), config })
     }
 
-    /// Points that keep the limits and have `axis` where `point` has it: the point itself if it does,
-    /// otherwise the nearest with up to two other axes of the same group moved. Empty where there is none.
+    /// Points that keep the limits and have `axis` where `point` has it: the point itself if it
+    /// does, otherwise the nearest with up to two other axes of the same group moved. Empty where
+    /// there is none.
     pub fn complete(
         &self,
         space: &Space,

@@ -1,8 +1,9 @@
 //! Inequalities over names of the catalogue: `bus.channels * bus.chips_per_channel <= 80`.
 //!
-//! Numbers (with `KiB`, `MiB`, `GiB`, `TiB`), keys of the catalogue that hold a number or a switch, the
-//! derived names `capacity_bytes`, `dram_bytes`, `chips`, `dies`, `planes`, the four operations, parentheses,
-//! and one of `<= < >= > == !=`. Names resolve when the text is read, so that a check is arithmetic only.
+//! Numbers (with `KiB`, `MiB`, `GiB`, `TiB`), keys of the catalogue that hold a number or a switch,
+//! the derived names `capacity_bytes`, `dram_bytes`, `chips`, `dies`, `planes`, the four
+//! operations, parentheses, and one of `<= < >= > == !=`. Names resolve when the text is read, so
+//! that a check is arithmetic only.
 
 use super::{derived, value_of};
 use ssdtune_model::catalogue::{self, Kind};

@@ -78,7 +78,8 @@ fn points() -> impl Strategy<Value = (Point, usize)> {
 }
 
 proptest! {
-    /// Whatever is proposed and completed keeps every limit, is where it says, and has the value asked for.
+    /// Whatever is proposed and completed keeps every limit, is where it says, and has the value
+    /// asked for.
     #[test]
     fn completions_keep_every_limit((wild, axis) in points()) {
         let base = intel();

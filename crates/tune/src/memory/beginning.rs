@@ -5,8 +5,8 @@ use crate::digest::Digest;
 use crate::space::TuningOrder;
 use serde::{Deserialize, Serialize};
 
-/// How a search began: the value of a record of [`RecordKind::Run`], under the digest of the search.
-/// Field names are part of the format of AutoDB.
+/// How a search began: the value of a record of [`RecordKind::Run`], under the digest of the
+/// search. Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beginning {
@@ -27,8 +27,8 @@ pub struct Beginning {
     pub identity_version: u32,
 }
 
-/// The version of search identities that this program makes. Notes of other versions are never found
-/// again: they grow stale.
+/// The version of search identities that this program makes. Notes of other versions are never
+/// found again: they grow stale.
 pub const IDENTITY_VERSION: u32 = 2;
 
 /// Whether a stored note is of a search that this program cannot resume.

@@ -1,12 +1,14 @@
 //! AutoDB: what AutoBlox remembers (section 3.4 of the paper), so that nothing is simulated twice.
 //!
-//! Records are JSON values under a [`RecordKind`] and a key, in sled 0.34 behind this module. Each carries the
-//! [`Generation`] it was written in, a number that grows with every record: a search notes the generation at its
-//! start and takes prior knowledge from records up to that one only, so that what it decides does not depend on
-//! what it stored meanwhile. Each carries the results epoch too, and a checksum that every read verifies.
+//! Records are JSON values under a [`RecordKind`] and a key, in sled 0.34 behind this module. Each
+//! carries the [`Generation`] it was written in, a number that grows with every record: a search
+//! notes the generation at its start and takes prior knowledge from records up to that one only, so
+//! that what it decides does not depend on what it stored meanwhile. Each carries the results epoch
+//! too, and a checksum that every read verifies.
 //!
-//! [`AutoDb::put`] returns when the record is on disk: kill -9 loses nothing that was acknowledged. A batch is
-//! stored whole or not at all. One process has an AutoDB open at a time; the lock dies with it.
+//! [`AutoDb::put`] returns when the record is on disk: kill -9 loses nothing that was acknowledged.
+//! A batch is stored whole or not at all. One process has an AutoDB open at a time; the lock dies
+//! with it.
 //!
 //! ```
 //! use ssdtune_tune::memory::{AutoDb, RecordKind};
@@ -19,8 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Cost: a look-up is some microseconds and a write one fsync, whatever the number of records of its batch. JSON
-//! has no NaN and no infinity; a value holding one comes back as an error, not as a number.
+//! Cost: a look-up is some microseconds and a write one fsync, whatever the number of records of
+//! its batch. JSON has no NaN and no infinity; a value holding one comes back as an error, not as a
+//! number.
 
 mod acknowledged;
 mod envelope;
@@ -107,8 +110,8 @@ impl AutoDb {
     /// Opens an AutoDB, or makes an empty one where there is nothing.
     ///
     /// # Errors
-    /// Another process has it open, the directory holds something else, its schema is newer than this program,
-    /// it has lost acknowledged records, or the file system refuses.
+    /// Another process has it open, the directory holds something else, its schema is newer than
+    /// this program, it has lost acknowledged records, or the file system refuses.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, DbError> {
         let path = path.as_ref();
         store::create(path)?;
@@ -141,8 +144,8 @@ impl AutoDb {
         *self.newest()
     }
 
-    /// Stores a value and returns when it is on disk. A value that is there already, byte for byte and from the
-    /// same epoch, stays as it is and keeps its generation, which is returned.
+    /// Stores a value and returns when it is on disk. A value that is there already, byte for byte
+    /// and from the same epoch, stays as it is and keeps its generation, which is returned.
     ///
     /// # Errors
     /// The key is empty or too long, the value is not JSON, or writing fails.
@@ -157,7 +160,8 @@ impl AutoDb {
         self.commit(&batch)
     }
 
-    /// Stores many values with one wait for the disk: all of them, or none. Returns the newest generation.
+    /// Stores many values with one wait for the disk: all of them, or none. Returns the newest
+    /// generation.
     ///
     /// # Errors
     /// As [`AutoDb::put`].
@@ -173,8 +177,8 @@ impl AutoDb {
         self.commit(&batch)
     }
 
-    /// Stores a batch: all of it, or nothing. Returns the greatest generation among its records, or the AutoDB's
-    /// if it has none.
+    /// Stores a batch: all of it, or nothing. Returns the greatest generation among its records, or
+    /// the AutoDB's if it has none.
     ///
     /// # Errors
     /// Writing fails.
@@ -270,8 +274,8 @@ impl AutoDb {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until everything up to a generation is on disk. Writers wait together: the engine flushes for all of
-    /// them at once.
+    /// Waits until everything up to a generation is on disk. Writers wait together: the engine
+    /// flushes for all of them at once.
     fn acknowledge(&self, generation: Generation) -> Result<Generation, DbError> {
         self.store.flush().map_err(self.failed("written"))?;
         let mut acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);

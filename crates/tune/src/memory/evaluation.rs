@@ -33,7 +33,8 @@ pub enum StoredAnswer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluationSubject {
-    /// The drive: the key of a record of [`RecordKind::Configuration`](super::RecordKind::Configuration).
+    /// The drive: the key of a record of
+    /// [`RecordKind::Configuration`](super::RecordKind::Configuration).
     pub configuration: Digest,
     /// The identity of the evaluator.
     pub evaluator: String,

@@ -1,8 +1,8 @@
 //! What stored evaluations teach: training examples for a learner that predicts how a drive does
 //! on a workload before either was evaluated together.
 //!
-//! A [`TrainingExample`] pairs two stored evaluations: one of a drive, and one of the baseline, both
-//! by the same evaluator, on the same requests, at the same depth. The drive differs from the
+//! A [`TrainingExample`] pairs two stored evaluations: one of a drive, and one of the baseline,
+//! both by the same evaluator, on the same requests, at the same depth. The drive differs from the
 //! baseline only on axes of the space. Its target is the speedup over the baseline, which has no
 //! unit and does not depend on the level of the workload. An evaluation without such a partner, or
 //! whose answer is that the drive is unfit, gives no example.

@@ -1,13 +1,14 @@
 //! What decides an evaluation, as one number.
 //!
-//! An evaluation is looked up before it is simulated, so its key must differ whenever its result could: the
-//! [`EvaluationKey`] is a hash (BLAKE3, 256 bit) of the canonical configuration with every row of the catalogue
-//! (those of `[compat]` and `[energy]` included), the content of the request stream, the range and the
-//! transforms, how it is replayed, what the drive has been through before, the seed, who evaluates, and
-//! [`RESULTS_EPOCH`]. A configuration's name decides nothing and is left out.
+//! An evaluation is looked up before it is simulated, so its key must differ whenever its result
+//! could: the [`EvaluationKey`] is a hash (BLAKE3, 256 bit) of the canonical configuration with
+//! every row of the catalogue (those of `[compat]` and `[energy]` included), the content of the
+//! request stream, the range and the transforms, how it is replayed, what the drive has been
+//! through before, the seed, who evaluates, and [`RESULTS_EPOCH`]. A configuration's name decides
+//! nothing and is left out.
 //!
-//! Every field goes in with its name and its length, so that no two lists of fields give the same bytes.
-//! About 30 us for a configuration, 20 ns for a request of a stream.
+//! Every field goes in with its name and its length, so that no two lists of fields give the same
+//! bytes. About 30 us for a configuration, 20 ns for a request of a stream.
 
 #[cfg(test)]
 mod tests;
@@ -19,14 +20,16 @@ use ssdtune_sim::{Filling, Replay};
 use std::fmt;
 use std::ops::Range;
 
-/// The version of what simulations answer. A test holds digests of a few small simulations against it; it grows
-/// by one exactly when they change, and every evaluation stored before is then another key.
+/// The version of what simulations answer. A test holds digests of a few small simulations against
+/// it; it grows by one exactly when they change, and every evaluation stored before is then another
+/// key.
 pub const RESULTS_EPOCH: u32 = 2;
 
 /// The built-in simulator, as [`EvaluationInputs::evaluator`].
 pub const BUILT_IN: &str = "ssdtune";
 
-/// What a drive has been through before it is measured. A preconditioned drive says so in its configuration.
+/// What a drive has been through before it is measured. A preconditioned drive says so in its
+/// configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WarmUp {
     /// It was filled.
@@ -113,8 +116,9 @@ impl fmt::Display for EvaluationKey {
     }
 }
 
-/// A configuration as text that depends on nothing but its parameters: a TOML document without a name, and without
-/// the rows that later versions of the catalogue have added as long as they have their default.
+/// A configuration as text that depends on nothing but its parameters: a TOML document without a
+/// name, and without the rows that later versions of the catalogue have added as long as they have
+/// their default.
 pub fn canonical(config: &DeviceConfig) -> String {
     document::canonical(config)
 }

@@ -23,8 +23,8 @@ pub struct WorkloadSpeedup {
 }
 
 /// A configuration that a search found for a category of workloads: the value of a record of
-/// [`RecordKind::Search`], under [`StoredRecommendation::key`]. Field names are part of the format of
-/// AutoDB.
+/// [`RecordKind::Search`], under [`StoredRecommendation::key`]. Field names are part of the format
+/// of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredRecommendation {

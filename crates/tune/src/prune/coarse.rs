@@ -10,7 +10,8 @@ use ssdtune_model::{CheckedConfig, DeviceConfig};
 /// Multiples of the baseline.
 const FACTORS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 
-/// Parts of the drive that are no hardware: the run itself, energy constants, peculiarities of MQSim.
+/// Parts of the drive that are no hardware: the run itself, energy constants, peculiarities of
+/// MQSim.
 const NO_HARDWARE: [&str; 3] = ["run.", "energy.", "compat."];
 
 /// The mechanism without which a parameter does nothing, as [`Report::never_fired`] calls it.
@@ -148,8 +149,8 @@ fn never(measured: &[&Measurement], mechanism: &str) -> bool {
     })
 }
 
-/// Whether a switch or a name belongs to a mechanism that the baseline never used. Suspension is not among
-/// them: it is the switch that sets it going.
+/// Whether a switch or a name belongs to a mechanism that the baseline never used. Suspension is
+/// not among them: it is the switch that sets it going.
 pub(super) fn unexercised(meter: &TargetMeter, key: &str) -> bool {
     let named = catalogue::find(key)
         .is_some_and(|row| matches!(row.kind, Kind::Boolean | Kind::Categorical));
@@ -158,7 +159,8 @@ pub(super) fn unexercised(meter: &TargetMeter, key: &str) -> bool {
     named && mechanism(key).filter(unused).is_some()
 }
 
-/// Moves insensitive parameters two at a time, both to their greatest value; how many pairs were tried.
+/// Moves insensitive parameters two at a time, both to their greatest value; how many pairs were
+/// tried.
 pub(super) fn pairs(
     meter: &TargetMeter,
     settings: &PruneSettings,

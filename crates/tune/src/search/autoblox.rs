@@ -1,11 +1,11 @@
 //! The algorithm of the AutoBlox paper (section 3.4).
 //!
 //! One *learning step* learns one new configuration. It begins at a root drawn from the top set and
-//! descends: of the root's neighbours, completed so that they keep the limits, the one with the best
-//! predicted grade becomes the next root. A descent ends when all neighbours are predicted to be
-//! worse, when the distance to the nearest learned configuration reaches its limit, or when it has
-//! had its steps. The configuration it ends at is measured. A learning step ends when that is better
-//! than the root, or after its iterations.
+//! descends: of the root's neighbours, completed so that they keep the limits, the one with the
+//! best predicted grade becomes the next root. A descent ends when all neighbours are predicted to
+//! be worse, when the distance to the nearest learned configuration reaches its limit, or when it
+//! has had its steps. The configuration it ends at is measured. A learning step ends when that is
+//! better than the root, or after its iterations.
 //!
 //! A neighbour differs in one parameter, by any number of values (and in what completing it takes).
 //! The distance counts the parameters that differ. Both are as in the paper's artifact: counted in
@@ -15,9 +15,9 @@
 //! mean the search is worse than chance (docs/results/search.md).
 //!
 //! Parameters come into play in tuning order, in sets: the next set joins when the search has
-//! converged on the ones before. A set ends where a coefficient falls below half the set's smallest.
-//! Layout parameters stay together, and so do the two DRAM sizes (the artifact's grouping; the paper
-//! says only "following the ranking").
+//! converged on the ones before. A set ends where a coefficient falls below half the set's
+//! smallest. Layout parameters stay together, and so do the two DRAM sizes (the artifact's
+//! grouping; the paper says only "following the ranking").
 
 use super::Ended;
 use super::state::SearchState;

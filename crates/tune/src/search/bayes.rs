@@ -2,16 +2,16 @@
 //!
 //! **Sensitivity runs.** The simulator has no noise, so one run with one parameter moved shows that
 //! parameter's effect exactly, and on a tenth of the trace it costs a tenth. Every axis is tried at
-//! its ends (names at several), in about a hundred short runs that cost ten evaluations. The effects
-//! weigh the columns of the surrogate.
+//! its ends (names at several), in about a hundred short runs that cost ten evaluations. The
+//! effects weigh the columns of the surrogate.
 //!
 //! **Combination.** Most effects are nearly independent, because they sit in different hardware. So
 //! the moves that helped are combined: the best one, the best two, four, and so on up to all.
 //!
 //! **Batches.** Candidates are single moves of the best trial to any value, and jumps of up to four
 //! axes inside a trust region around the top set. Those of the greatest expected improvement and
-//! those of the greatest expected grade are raced on the prefix. The fastest run in full if they are
-//! faster there than the best trial is. Within a batch a chosen point is taken to perform as
+//! those of the greatest expected grade are raced on the prefix. The fastest run in full if they
+//! are faster there than the best trial is. Within a batch a chosen point is taken to perform as
 //! predicted ("constant liar"), so that the next one lies elsewhere. The region widens after a
 //! success and narrows after a failure.
 //!
@@ -144,8 +144,8 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
     Ok(effects)
 }
 
-/// The ranks of an axis that the sensitivity runs try: the ends of an ordered axis (of a layout axis,
-/// half and double), a few of the names.
+/// The ranks of an axis that the sensitivity runs try: the ends of an ordered axis (of a layout
+/// axis, half and double), a few of the names.
 fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
     let own = &state.task.space.axes()[axis];
     let (here, last) = (state.base_point.0[axis], own.values().len() as u16 - 1);
@@ -268,8 +268,8 @@ fn choose(
     Ok(chosen)
 }
 
-/// Races proposals on the prefix and runs the fastest in full, if they beat the best trial there. With
-/// `anyway` the fastest one runs in full in any case.
+/// Races proposals on the prefix and runs the fastest in full, if they beat the best trial there.
+/// With `anyway` the fastest one runs in full in any case.
 fn race(state: &mut SearchState, proposals: Vec<Proposal>, anyway: bool) -> Result<(), TuneError> {
     let full = proposals.len().div_ceil(RACED_EACH);
     let bar = state.log.best().prefix_performance.unwrap_or(f64::NEG_INFINITY);
@@ -278,7 +278,8 @@ fn race(state: &mut SearchState, proposals: Vec<Proposal>, anyway: bool) -> Resu
     })
 }
 
-/// Races proposals on the prefix. `is_alive` says by rank and performance which of them run in full.
+/// Races proposals on the prefix. `is_alive` says by rank and performance which of them run in
+/// full.
 fn race_to(
     state: &mut SearchState,
     mut proposals: Vec<Proposal>,

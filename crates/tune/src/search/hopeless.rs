@@ -8,8 +8,8 @@
 //! A discarded proposal counts against the budget as if it had run, so the filter makes a search
 //! cheaper and not longer. It has no performance and no grade, and no surrogate learns from it.
 //!
-//! The forecast may be wrong where nothing was measured, so every tenth hopeless proposal is run all
-//! the same. What the search measures is learned too, from time to time. A search that knew too
+//! The forecast may be wrong where nothing was measured, so every tenth hopeless proposal is run
+//! all the same. What the search measures is learned too, from time to time. A search that knew too
 //! little when it began discards nothing.
 //!
 //! Proposals that are made in order to learn are not filtered: the sensitivity runs of the default

@@ -4,9 +4,9 @@
 //! every other workload are run in full: none on a prefix, none censored. An optimiser from
 //! elsewhere gets the very same numbers, so that it can be compared, or used.
 //!
-//! A point lists values of axes. What it does not list stays as in the baseline. Few combinations of
-//! layout values have the wanted capacity, so [`Objective::repair`] moves a point to the nearest one
-//! that keeps the limits, by steps of the axes. It lowers DRAM sizes, the cache last.
+//! A point lists values of axes. What it does not list stays as in the baseline. Few combinations
+//! of layout values have the wanted capacity, so [`Objective::repair`] moves a point to the nearest
+//! one that keeps the limits, by steps of the axes. It lowers DRAM sizes, the cache last.
 //!
 //! Cost: one evaluation for each drive and workload.
 

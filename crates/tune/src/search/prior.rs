@@ -1,10 +1,10 @@
 //! How a search begins: what earlier work knows about its task, and the note that lets it resume.
 //!
-//! A search notes the generation of AutoDB at its start and takes prior knowledge from records up to
-//! that one only. The note, with what was taken, is stored under a digest of everything that decides
-//! the search. A resumed search reads the note instead of looking again, so it decides as the
-//! interrupted one did. The evaluations it asks for are found in AutoDB up to where that one came,
-//! and it ends at the same answer.
+//! A search notes the generation of AutoDB at its start and takes prior knowledge from records up
+//! to that one only. The note, with what was taken, is stored under a digest of everything that
+//! decides the search. A resumed search reads the note instead of looking again, so it decides as
+//! the interrupted one did. The evaluations it asks for are found in AutoDB up to where that one
+//! came, and it ends at the same answer.
 
 use super::hopeless::EXAMPLES_MAX;
 use super::identity::identity;

@@ -73,8 +73,8 @@ impl Evaluator for Formula {
     }
 }
 
-/// Reads in a row, one each microsecond. Workloads must differ in their requests, not in their names
-/// alone: an evaluation is remembered by what was requested.
+/// Reads in a row, one each microsecond. Workloads must differ in their requests, not in their
+/// names alone: an evaluation is remembered by what was requested.
 pub(super) fn workload(name: &str, sectors: u32, requests: u64) -> Workload {
     let request = |number: u64| Request {
         at: Nanos(number * 1_000),

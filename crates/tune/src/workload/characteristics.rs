@@ -85,7 +85,8 @@ impl Characteristics {
         }
     }
 
-    /// The columns of a learner. What ranges over orders of magnitude goes in as a binary logarithm.
+    /// The columns of a learner. What ranges over orders of magnitude goes in as a binary
+    /// logarithm.
     pub(crate) fn columns(&self, depth: u32) -> [f64; 11] {
         let log2 = |value: f64| value.max(1.0).log2();
         let pattern = &self.pattern;

@@ -43,8 +43,8 @@ pub fn published_categories() -> [&'static str; 7] {
     names
 }
 
-/// The published closed-loop depth of a workload or of a variant of it, as in `websearch@skew-half`;
-/// [`DEFAULT_DEPTH`] for any other name.
+/// The published closed-loop depth of a workload or of a variant of it, as in
+/// `websearch@skew-half`; [`DEFAULT_DEPTH`] for any other name.
 pub fn published_depth(name: &str) -> u32 {
     let base = name.split('@').next().unwrap_or(name);
     let found = published_workloads().iter().find(|workload| workload.name == base);

@@ -28,7 +28,8 @@ impl Flash {
     }
 }
 
-/// A workload of Fig. 1: the target's firmware time over that and the flash time of the host's pages.
+/// A workload of Fig. 1: the target's firmware time over that and the flash time of the host's
+/// pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// Its label.

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 /// Arguments of `ssdtune config check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Drives: presets (intel-750), TOML files or MQSim XML files, told apart by their content; MQSim
-    /// workload files too.
+    /// Drives: presets (intel-750), TOML files or MQSim XML files, told apart by their content;
+    /// MQSim workload files too.
     #[arg(value_name = "DEVICE", required = true)]
     devices: Vec<String>,
 

@@ -1,4 +1,5 @@
-//! `ssdtune config convert`: from TOML to MQSim's XML, back, and TOML edited in place of its comments.
+//! `ssdtune config convert`: from TOML to MQSim's XML, back, and TOML edited in place of its
+//! comments.
 
 use crate::context::Context;
 use crate::device::{self, Overrides};

@@ -19,7 +19,8 @@ use std::path::Path;
 pub(crate) enum Command {
     /// Run the firmware over the workloads, group by group: events and times, into a file.
     Profile(Box<profile::Args>),
-    /// Learn the target's times from the host's events and times, and say how good that is on unseen workloads.
+    /// Learn the target's times from the host's events and times, and say how good that is on
+    /// unseen workloads.
     Fit(fit::Args),
     /// Tell the target's times of a profile by a model.
     Predict(predict::Args),

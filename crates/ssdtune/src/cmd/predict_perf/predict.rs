@@ -25,8 +25,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// Predict a workload by its characteristics, written as a point: w50-q16-W64k.r100-R4k.s16k is 50 % writes, 16
-    /// outstanding, writes of 64 KiB all random, reads of 4 KiB with 16 KiB left out between them (r0 is sequential).
+    /// Predict a workload by its characteristics, written as a point: w50-q16-W64k.r100-R4k.s16k is
+    /// 50 % writes, 16 outstanding, writes of 64 KiB all random, reads of 4 KiB with 16 KiB left
+    /// out between them (r0 is sequential).
     #[arg(long, value_name = "POINT")]
     point: Option<Point>,
 
@@ -34,7 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..=4096))]
     depth: Option<u32>,
 
-    /// Requests that arrive in a second, for a point and a model of an open loop (its l is then ignored).
+    /// Requests that arrive in a second, for a point and a model of an open loop (its l is then
+    /// ignored).
     #[arg(long, value_name = "IOPS", requires = "point", value_parser = rate)]
     rate: Option<f64>,
 

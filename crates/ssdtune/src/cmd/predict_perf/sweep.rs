@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Arguments of `predict-perf sweep`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim ssdconfig.xml.
+    /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim
+    /// ssdconfig.xml.
     #[arg(long, value_name = "DEVICE")]
     device: String,
 
@@ -38,8 +39,8 @@ pub(crate) struct Args {
 /// How points are measured.
 #[derive(Debug, clap::Args)]
 pub(super) struct HowArgs {
-    /// What the drive holds before each workload: nothing, every page written once in order, or every page and
-    /// overwritten at random for ever.
+    /// What the drive holds before each workload: nothing, every page written once in order, or
+    /// every page and overwritten at random for ever.
     #[arg(long, value_enum, value_name = "STATE", default_value = "sequential")]
     pub(super) start: StartArg,
 

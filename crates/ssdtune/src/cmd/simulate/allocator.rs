@@ -10,18 +10,19 @@ use std::path::PathBuf;
 /// Flags of the allocator.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AllocatorArgs {
-    /// Let SSDKeeper give tenants channels: all share all of them until --collect-ms have gone, then a trained
-    /// network chooses (`docs/keeper.md`).
+    /// Let SSDKeeper give tenants channels: all share all of them until --collect-ms have gone,
+    /// then a trained network chooses (`docs/keeper.md`).
     #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
     allocator: Option<AllocatorArg>,
 
-    /// Milliseconds of simulated time after which the allocator decides; the period for which the network was
-    /// trained unless given.
+    /// Milliseconds of simulated time after which the allocator decides; the period for which the
+    /// network was trained unless given.
     #[arg(long, value_name = "MS", value_parser = milliseconds, requires = "allocator")]
     collect_ms: Option<Nanos>,
 
-    /// Let it decide again after every further --collect-ms, and switch where the network promises so much over
-    /// what is in place: the logarithm of latencies, or of probabilities where the model is a classifier.
+    /// Let it decide again after every further --collect-ms, and switch where the network promises
+    /// so much over what is in place: the logarithm of latencies, or of probabilities where the
+    /// model is a classifier.
     #[arg(long, value_name = "SHARE", requires = "allocator")]
     repeat: Option<f64>,
 }

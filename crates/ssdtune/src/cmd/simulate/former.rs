@@ -1,4 +1,5 @@
-//! Flags of `simulate` that were called otherwise before: they work on, hidden, and say what to write instead.
+//! Flags of `simulate` that were called otherwise before: they work on, hidden, and say what to
+//! write instead.
 
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
@@ -30,7 +31,8 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl FormerArgs {
-    /// Changes a preparation as the former flags say, and tells what to write instead, if any was given.
+    /// Changes a preparation as the former flags say, and tells what to write instead, if any was
+    /// given.
     pub(super) fn apply(&self, preparation: &mut Preparation) -> Outcome<Option<String>> {
         if self.warm_up.is_none() && self.occupancy.is_none() {
             return Ok(None);

@@ -35,7 +35,8 @@ pub(crate) struct Args {
     #[arg(long)]
     report: bool,
 
-    /// Fit nothing, say how far this model is from the trace: a bundled one, one of its variants, or a TOML file.
+    /// Fit nothing, say how far this model is from the trace: a bundled one, one of its variants,
+    /// or a TOML file.
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["output", "name"])]
     against: Option<String>,
 }

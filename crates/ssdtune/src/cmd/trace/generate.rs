@@ -14,8 +14,8 @@ const BATCH: usize = 65_536;
 /// Arguments of `ssdtune trace generate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A bundled model (see `ssdtune trace models`), one of its variants (`prxy_0@footprint-half`), or
-    /// a TOML file.
+    /// A bundled model (see `ssdtune trace models`), one of its variants (`prxy_0@footprint-half`),
+    /// or a TOML file.
     #[arg(value_name = "MODEL")]
     model: String,
 

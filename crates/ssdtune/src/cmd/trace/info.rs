@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// Arguments of `ssdtune trace info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Traces, compressed or not; a directory stands for the per-CPU files of one blktrace, - for standard input.
+    /// Traces, compressed or not; a directory stands for the per-CPU files of one blktrace, - for
+    /// standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 

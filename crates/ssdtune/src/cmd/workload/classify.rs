@@ -16,8 +16,8 @@ pub(crate) struct Args {
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<SourceName>,
 
-    /// How near a trace must be to a category's centre to belong to it: a distance, or derived, which is
-    /// the least distance between two categories.
+    /// How near a trace must be to a category's centre to belong to it: a distance, or derived,
+    /// which is the least distance between two categories.
     #[arg(long, value_name = "DISTANCE", default_value_t = Threshold::default())]
     threshold: Threshold,
 

@@ -21,7 +21,8 @@ else adds a category. One that is said to be of a category and lies elsewhere is
 category become one of their own."
 )]
 pub(crate) struct Args {
-    /// Trace files or bundled models (`ssdtune trace models`); CATEGORY= says what a source is known to be.
+    /// Trace files or bundled models (`ssdtune trace models`); CATEGORY= says what a source is
+    /// known to be.
     #[arg(value_name = "[CATEGORY=]SOURCE", required_unless_present = "bundled")]
     sources: Vec<SourceName>,
 
@@ -29,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "sources")]
     bundled: bool,
 
-    /// How near a trace must be to a category's centre to belong to it: a distance, or derived, which is
-    /// the least distance between two categories.
+    /// How near a trace must be to a category's centre to belong to it: a distance, or derived,
+    /// which is the least distance between two categories.
     #[arg(long, value_name = "DISTANCE", default_value_t = Threshold::default())]
     threshold: Threshold,
 

@@ -117,7 +117,8 @@ fn keeper_volumes_have_the_mix_and_counts_of_table_ii() {
     }
 }
 
-/// Learned performance model, Table 4: thousands of requests, W %, R %, footprint and data in GiB, W and R.
+/// Learned performance model, Table 4: thousands of requests, W %, R %, footprint and data in GiB,
+/// W and R.
 const LPM: [(&str, [f64; 7]); 15] = [
     ("lpm-sequential-read", [10000.0, 0.0, 100.0, 0.0, 152.6, 0.0, 152.6]),
     ("lpm-sequential-write", [10000.0, 100.0, 0.0, 152.6, 0.0, 152.6, 0.0]),
@@ -165,7 +166,8 @@ fn learned_model_workloads_have_the_data_and_footprints_of_table_4() {
     }
 }
 
-/// A sample of the stream adds up to what the model says of itself, within five standard errors or 2 %.
+/// A sample of the stream adds up to what the model says of itself, within five standard errors or
+/// 2 %.
 fn generates_its_totals(name: &str) {
     let model = bundled(name).unwrap();
     let n = 200_000u64;

@@ -113,8 +113,9 @@ struct Order {
 
 /// One walk over the requests of an operation.
 ///
-/// A request that starts where the one before it ended continues a run, even if it has been there before: or else every
-/// second pass over a file would be torn to repeats. Elsewhere a repeat is a repeat, wherever some run may have ended.
+/// A request that starts where the one before it ended continues a run, even if it has been there
+/// before: or else every second pass over a file would be torn to repeats. Elsewhere a repeat is a
+/// repeat, wherever some run may have ended.
 fn order(all: &[&Request]) -> Order {
     let mut order = Order { window: 1, ..Order::default() };
     // Looked up only, never iterated.
@@ -150,7 +151,8 @@ fn order(all: &[&Request]) -> Order {
         ends[latest] = ((request.tenant.0, end), slot.is_some());
     }
     if order.repeats > 0.0 {
-        // How far back a repeat reaches is log-uniform up to the window: its mean is half of the window's octaves.
+        // How far back a repeat reaches is log-uniform up to the window: its mean is half of the
+        // window's octaves.
         let exponent = (2.0 * octaves / order.repeats).round().clamp(0.0, 20.0);
         order.window = 1 << exponent as u32;
     }
@@ -183,7 +185,8 @@ fn sizes(all: &[&Request]) -> Vec<SizeRange> {
     sizes
 }
 
-/// The gap histogram, two buckets per octave, each with the mean of what fell into it; and its persistence.
+/// The gap histogram, two buckets per octave, each with the mean of what fell into it; and its
+/// persistence.
 fn gaps(requests: &[Request]) -> (Vec<GapRange>, f64) {
     let gaps: Vec<u64> = requests.windows(2).map(|w| w[1].at.saturating_sub(w[0].at).0).collect();
     let bucket = |gap: u64| if gap == 0 { 0 } else { 1 + (2.0 * (gap as f64).log2()) as u32 };
@@ -217,11 +220,12 @@ fn gaps(requests: &[Request]) -> (Vec<GapRange>, f64) {
     (ranges, round(persistence))
 }
 
-/// Windows of the burst fit hold this many requests on average. Larger ones lose the many short bursts.
+/// Windows of the burst fit hold this many requests on average. Larger ones lose the many short
+/// bursts.
 const WINDOW_REQUESTS: f64 = 4.0;
 
-/// A two-state process read off the numbers of requests in equal windows: above the mean is a burst.
-/// `None` for a stream too short or too even.
+/// A two-state process read off the numbers of requests in equal windows: above the mean is a
+/// burst. `None` for a stream too short or too even.
 pub(super) fn bursts(requests: &[Request]) -> Option<Arrival> {
     let (first, last) = (requests.first()?.at, requests.last()?.at);
     let duration = last.saturating_sub(first).0 as f64;
@@ -246,8 +250,8 @@ pub(super) fn bursts(requests: &[Request]) -> Option<Arrival> {
     if inside == 0.0 || inside >= windows as f64 {
         return None;
     }
-    // The first and last window of a burst are partly quiet: its rate is that of the windows between, and its
-    // share of the time follows from the requests it carries.
+    // The first and last window of a burst are partly quiet: its rate is that of the windows
+    // between, and its share of the time follows from the requests it carries.
     let interior: Vec<f64> = (1..windows - 1)
         .filter(|&w| burst[w - 1] && burst[w] && burst[w + 1])
         .map(|w| counts[w])

@@ -55,8 +55,9 @@ fn a_fit_finds_what_the_stream_was_made_of() {
     assert_eq!(parse(&model.to_toml(""), "again").unwrap(), model);
 }
 
-/// What a fit to [`KNOWN`] may be off in its gaps. Six hundred bursts carry most of the requests, so the streams of
-/// the true model differ among themselves, by half of this; gaps without bursts are off by several times as much.
+/// What a fit to [`KNOWN`] may be off in its gaps. Six hundred bursts carry most of the requests,
+/// so the streams of the true model differ among themselves, by half of this; gaps without bursts
+/// are off by several times as much.
 const GAP_KS: f64 = 0.06;
 
 #[test]
@@ -76,9 +77,10 @@ fn the_bound_on_gaps_is_above_chance_and_below_what_a_wrong_model_has() {
     }
 }
 
-/// Over many streams, so that neither luck nor one key of the permutation decides: what is measured of runs is what
-/// was asked for, to a hundredth, although one request in twenty of a run meets a place that has been read before. (Fresh
-/// requests that do so count as repeats, which leaves runs a share larger by half of that hundredth.)
+/// Over many streams, so that neither luck nor one key of the permutation decides: what is measured
+/// of runs is what was asked for, to a hundredth, although one request in twenty of a run meets a
+/// place that has been read before. (Fresh requests that do so count as repeats, which leaves runs
+/// a share larger by half of that hundredth.)
 #[test]
 fn runs_are_measured_as_they_were_made() {
     let known = parse(KNOWN, "test").unwrap();

@@ -276,7 +276,8 @@ fn shown(item: &Item) -> String {
     format!("{} {text}", item.type_name())
 }
 
-/// "4096", "4 KiB", "1.5GiB". Decimal units are refused: they would be misread by a factor nobody notices.
+/// "4096", "4 KiB", "1.5GiB". Decimal units are refused: they would be misread by a factor nobody
+/// notices.
 pub(crate) fn bytes_from(text: &str) -> Option<Bytes> {
     let text = text.trim();
     let split =

@@ -1,9 +1,9 @@
 //! The newest acknowledged generation, beside the store.
 //!
-//! When sled finds damage in its log it goes back, without a word, to what it can still read. So every
-//! acknowledgement is noted in a file of its own, after the store has been flushed and without a flush of its own:
-//! the note can be older than the store (after a power failure), never newer. A store that opens with an older
-//! generation than the note has lost records.
+//! When sled finds damage in its log it goes back, without a word, to what it can still read. So
+//! every acknowledgement is noted in a file of its own, after the store has been flushed and
+//! without a flush of its own: the note can be older than the store (after a power failure), never
+//! newer. A store that opens with an older generation than the note has lost records.
 
 use super::{DbError, Generation, store};
 use std::fs::{File, OpenOptions};

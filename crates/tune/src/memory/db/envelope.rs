@@ -1,8 +1,8 @@
 //! What surrounds a value in storage: generation, epoch and checksum.
 //!
-//! `generation: u64 | epoch: u32 | checksum: 16 bytes | JSON`, little-endian. The checksum is the first half of a
-//! BLAKE3 digest of the storage key and of everything else in the envelope, so that a value that got under another
-//! key is damage too.
+//! `generation: u64 | epoch: u32 | checksum: 16 bytes | JSON`, little-endian. The checksum is the
+//! first half of a BLAKE3 digest of the storage key and of everything else in the envelope, so that
+//! a value that got under another key is damage too.
 
 use super::Generation;
 use crate::digest::Digester;

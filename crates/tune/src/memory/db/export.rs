@@ -1,8 +1,8 @@
 //! An AutoDB as JSON lines, and back, without loss.
 //!
-//! The first line says what the file is; every other is one record, with its key in hexadecimal digits and its
-//! value exactly as it is stored. Into an empty AutoDB, records come back with their generations; into another
-//! one they are new records, in the order of the generations they had.
+//! The first line says what the file is; every other is one record, with its key in hexadecimal
+//! digits and its value exactly as it is stored. Into an empty AutoDB, records come back with their
+//! generations; into another one they are new records, in the order of the generations they had.
 
 use super::{
     AutoDb, DbError, Generation, RawRecord, RecordKind, SCHEMA, check_key, envelope, kind,
@@ -70,8 +70,8 @@ pub struct Imported {
 }
 
 impl AutoDb {
-    /// Writes every sound record of these kinds as JSON lines, in the order of kinds and keys, and hands back
-    /// what is damaged and therefore missing.
+    /// Writes every sound record of these kinds as JSON lines, in the order of kinds and keys, and
+    /// hands back what is damaged and therefore missing.
     ///
     /// # Errors
     /// Reading or writing fails.
@@ -112,7 +112,8 @@ impl AutoDb {
     /// Reads what [`AutoDb::export`] wrote. Nothing is stored before every line is read and sound.
     ///
     /// # Errors
-    /// A line is wrong or, with [`OnConflict::Refuse`], contradicts what is stored; or reading or writing fails.
+    /// A line is wrong or, with [`OnConflict::Refuse`], contradicts what is stored; or reading or
+    /// writing fails.
     pub fn import(
         &self,
         input: &mut dyn BufRead,
@@ -155,7 +156,8 @@ impl AutoDb {
         Ok(first.transpose().map_err(self.failed("read"))?.is_none())
     }
 
-    /// Stores records: with the generations they had if there is a `counter` to go on from, else as new ones.
+    /// Stores records: with the generations they had if there is a `counter` to go on from, else as
+    /// new ones.
     fn take_in(
         &self,
         part: &[(LineIn, Vec<u8>)],

@@ -9,7 +9,8 @@ use std::str::FromStr;
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum RecordKind {
-    /// What one configuration gave on one workload, by [`EvaluationKey`](crate::memory::EvaluationKey).
+    /// What one configuration gave on one workload, by
+    /// [`EvaluationKey`](crate::memory::EvaluationKey).
     Evaluation = 1,
     /// A workload that was learned: where it comes from and its category, by name.
     Workload = 2,
@@ -19,7 +20,8 @@ pub enum RecordKind {
     Model = 4,
     /// Which parameters matter for a workload, and their order.
     Pruning = 5,
-    /// The best configurations a search found for a category ([`StoredRecommendation`](crate::memory::StoredRecommendation)).
+    /// The best configurations a search found for a category
+    /// ([`StoredRecommendation`](crate::memory::StoredRecommendation)).
     Search = 6,
     /// How a search began: its settings and the generation it took prior knowledge from.
     Run = 7,

@@ -1,4 +1,5 @@
-//! One process at a time: a lock on a file beside the store, which the system takes back when the process dies.
+//! One process at a time: a lock on a file beside the store, which the system takes back when the
+//! process dies.
 
 use super::DbError;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,8 +17,8 @@ pub(super) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing is not enough: a process that another thread is starting holds a copy of the file until it runs
-        // its program. If this fails, closing it later does what can be done.
+        // Closing is not enough: a process that another thread is starting holds a copy of the file
+        // until it runs its program. If this fails, closing it later does what can be done.
         let _ = self.file.unlock();
     }
 }

@@ -1,7 +1,7 @@
 //! The schema's version, migration from older ones, and the generation counter.
 //!
-//! Both stand under the storage key's first byte 0. A step of a migration is applied in one batch with the
-//! version it leads to, so that one cut short begins again where it was.
+//! Both stand under the storage key's first byte 0. A step of a migration is applied in one batch
+//! with the version it leads to, so that one cut short begins again where it was.
 
 use super::{DbError, Generation, envelope, store};
 use std::path::Path;

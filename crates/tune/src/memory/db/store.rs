@@ -1,7 +1,8 @@
 //! The directory of an AutoDB, and sled within it.
 //!
-//! `lock` is the lock, `acknowledged` the newest generation, `store` the engine's files. Upkeep writes a new store beside the old one and swaps them by
-//! two renames; opening finishes a swap that was cut short.
+//! `lock` is the lock, `acknowledged` the newest generation, `store` the engine's files. Upkeep
+//! writes a new store beside the old one and swaps them by two renames; opening finishes a swap
+//! that was cut short.
 
 use super::{DbError, lock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +12,8 @@ use std::{fs, io, thread};
 
 /// Memory the engine may use for what it has read.
 const CACHE_BYTES: u64 = 128 << 20;
-/// An engine closed a moment ago in this process may still hold its files; nobody else can, since our lock is taken first.
+/// An engine closed a moment ago in this process may still hold its files; nobody else can, since
+/// our lock is taken first.
 const CLOSING_MAX: Duration = Duration::from_secs(30);
 
 /// Where the engine's files are.

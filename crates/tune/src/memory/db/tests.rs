@@ -266,7 +266,8 @@ fn an_older_schema_is_migrated_step_by_step_and_a_newer_one_refused() {
     assert!(matches!(error, DbError::Newer { found: 3, known: 2, .. }), "{error}");
 }
 
-/// The goal is 1 ms for each look-up; half of those of a debug build must meet it even on a busy machine.
+/// The goal is 1 ms for each look-up; half of those of a debug build must meet it even on a busy
+/// machine.
 #[test]
 fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
     let (_directory, db) = scratch();

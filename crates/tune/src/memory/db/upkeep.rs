@@ -122,7 +122,8 @@ impl AutoDb {
     /// Writes the store anew without what is not needed, and gives the space back.
     ///
     /// # Errors
-    /// A record is damaged and not to be dropped, or reading or writing fails; the AutoDB is then as before.
+    /// A record is damaged and not to be dropped, or reading or writing fails; the AutoDB is then
+    /// as before.
     pub fn gc(&mut self, upkeep: Upkeep) -> Result<Collected, DbError> {
         let next = store::next_place(&self.path);
         store::remove(&self.path, &next)?;

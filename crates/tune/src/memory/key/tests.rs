@@ -39,7 +39,8 @@ fn requests(count: u64, space: u64) -> Vec<Request> {
         .collect()
 }
 
-/// 2 channels of 2 chips with 2 planes of 24 blocks of 16 pages: collection and mapping misses within moments.
+/// 2 channels of 2 chips with 2 planes of 24 blocks of 16 pages: collection and mapping misses
+/// within moments.
 fn small() -> DeviceConfig {
     let mut config = DeviceConfig { name: "small".to_owned(), ..DeviceConfig::default() };
     [config.bus.channels, config.bus.chips_per_channel] = [2, 2];

@@ -2,10 +2,10 @@
 //!
 //! A bagged ensemble of trees with constant leaves predicts formula 1 against the baseline from the
 //! axes of the space and the characteristics of the workload. Trees of means underrate the best
-//! drives and overrate the worst, so a prediction is read beside what became of similar ones: of the
-//! 40 drives that were predicted about as good by models that had not seen their trace, 95 in 100
-//! did not exceed the value given here. A target that AutoDB has never seen is so not judged with
-//! the certainty of one that it has.
+//! drives and overrate the worst, so a prediction is read beside what became of similar ones: of
+//! the 40 drives that were predicted about as good by models that had not seen their trace, 95 in
+//! 100 did not exceed the value given here. A target that AutoDB has never seen is so not judged
+//! with the certainty of one that it has.
 
 use crate::error::TuneError;
 use crate::memory::{Digest, TrainingExample, features};

@@ -1,4 +1,5 @@
-//! `predict-perf ftl fit`: models of a target's firmware time, judged on workloads they have not seen.
+//! `predict-perf ftl fit`: models of a target's firmware time, judged on workloads they have not
+//! seen.
 
 use super::super::simulator;
 use crate::context::Context;
@@ -18,7 +19,8 @@ use std::path::PathBuf;
 /// Arguments of `predict-perf ftl fit`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Profile of this machine: events and times. Several taken at different times are put together.
+    /// Profile of this machine: events and times. Several taken at different times are put
+    /// together.
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     host: Vec<PathBuf>,
 
@@ -30,8 +32,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "WHICH", default_value = "median")]
     time: TimeArg,
 
-    /// Networks of the paper's Table 2: none, of the paper's shape, or also of the shapes that a search finds. Needs a
-    /// program built with `--features torch`.
+    /// Networks of the paper's Table 2: none, of the paper's shape, or also of the shapes that a
+    /// search finds. Needs a program built with `--features torch`.
     #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
     networks: NetworksArg,
 

@@ -16,7 +16,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
 
-    /// Profile of the machine that the model's host was: events and times. Several are put together.
+    /// Profile of the machine that the model's host was: events and times. Several are put
+    /// together.
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     host: Vec<PathBuf>,
 }

@@ -28,12 +28,13 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SOURCE", default_value = "auto")]
     events: EventsArg,
 
-    /// Run the firmware under a command, as in `qemu-x86_64`, and take the times there: a stand-in for a target.
+    /// Run the firmware under a command, as in `qemu-x86_64`, and take the times there: a stand-in
+    /// for a target.
     #[arg(long, value_name = "COMMAND", conflicts_with = "cortex_a53")]
     under: Option<String>,
 
-    /// Compute the times by a timing model of a Cortex-A53 over callgrind with its caches: a stand-in for a
-    /// target that proves little.
+    /// Compute the times by a timing model of a Cortex-A53 over callgrind with its caches: a
+    /// stand-in for a target that proves little.
     #[arg(long)]
     cortex_a53: bool,
 

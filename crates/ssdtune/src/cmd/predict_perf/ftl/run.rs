@@ -78,7 +78,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         say(context, &Message::Pass(groups.map_err(work)?))?;
     }
     for pass in 1..=args.repeats {
-        // Before the drive is made: what preparation leaves in the caches is part of what the groups meet.
+        // Before the drive is made: what preparation leaves in the caches is part of what the
+        // groups meet.
         if args.wait && pass == args.repeats {
             say(context, &Message::Ready)?;
             std::io::stdin().lock().read_line(&mut String::new())?;
