@@ -274,7 +274,7 @@ mod tests {
         let (requests, converted, passes) = convert(&Conversion { remap, ..Conversion::default() });
         assert_eq!(passes, 1);
         assert!(converted.dense.is_none() && converted.split.is_none());
-        assert!(requests.iter().zip(0u64..).all(|(request, n)| request.lba.0 == n % 3 << 21));
+        assert!(requests.iter().zip(0u64..).all(|(request, n)| request.lba.0 == (n % 3) << 21));
     }
 
     #[test]
