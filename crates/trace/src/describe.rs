@@ -6,8 +6,8 @@
 //! dense footprint costs about 1 bit a page, a scattered one 2 bytes and up.
 //!
 //! Reuse distance and skew come from the sample, exact while the footprint fits into it; see
-//! [`shards`] for the error bound. A request counts for its first 65,536 pages (256 MiB) there.
-//! Left out: flushes have no place, and trims count in operations and bytes only.
+//! `describe/shards.rs` for the error bound. A request counts for its first 65,536 pages (256 MiB)
+//! there. Left out: flushes have no place, and trims count in operations and bytes only.
 
 mod arrivals;
 mod pattern;

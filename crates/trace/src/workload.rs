@@ -4,7 +4,7 @@
 //! bursts, skew, runs, reuse, phases, tenants); a [`Generator`] turns it into an endless,
 //! deterministic iterator of [`Request`](crate::Request)s. The text form is read by [`parse`],
 //! whose errors list every fault with its line; `bundled` finds the models that ship with the
-//! crate; [`fit()`] makes a model from a trace, and [`distance`](mod@distance) says how far the two
+//! crate; [`fit()`] makes a model from a trace, and [`distance()`] says how far the two
 //! are apart. The keys are documented in `docs/workload-models.md`.
 //!
 //! Addresses are bytes in a compact space that starts at zero, times are nanoseconds from the first

@@ -34,7 +34,8 @@ pub const BUILT_IN: &str = "ssdtune";
 pub struct WarmUp {
     /// It was filled.
     pub filling: Option<Filling>,
-    /// It then served these requests, without time ([`digest_requests`]).
+    /// It then served these requests, without time
+    /// ([`digest_requests`](crate::memory::digest_requests)).
     pub requests: Option<Digest>,
 }
 
@@ -43,7 +44,8 @@ pub struct WarmUp {
 pub struct EvaluationInputs<'a> {
     /// The drive.
     pub config: &'a DeviceConfig,
-    /// The request stream, before range and transforms ([`digest_requests`]).
+    /// The request stream, before range and transforms
+    /// ([`digest_requests`](crate::memory::digest_requests)).
     pub workload: Digest,
     /// The requests of the stream that are replayed, counted from 0.
     pub range: Range<u64>,
