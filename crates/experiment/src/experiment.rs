@@ -57,7 +57,7 @@ pub struct RunOptions<'a> {
 /// Completions between two calls of [`RunOptions::progress`].
 const PROGRESS_EVERY: u64 = 10_000;
 
-/// Why this drive cannot serve so many tenants, if it cannot.
+/// The reason why a drive cannot serve this number of tenants; `None` if it can.
 pub fn unsupported(config: &DeviceConfig, tenants: usize) -> Option<&'static str> {
     let sata = config.host.interface == HostInterface::Sata;
     (sata && tenants > 1).then_some("SATA has one queue: merge the flows into one")

@@ -5,10 +5,10 @@
 //!
 //! | type | what it says |
 //! |---|---|
-//! | [`Preparation`] | what the drive holds and has been through before: empty, footprint, sequential, steady, aged, restored |
-//! | [`RequestSource`] | where requests come from (a trace file, a workload model, memory), cut, scaled and fitted; reading may fail |
-//! | [`Experiment`] | the drive, its tenants, its flows of requests; [`Experiment::run`] gives the simulator's report |
-//! | [`Observer`] | somebody who follows the run: [`Recorder`] writes files, [`KeepCompletions`] keeps every completion |
+//! | [`Preparation`] | what the drive holds and has been through before |
+//! | [`RequestSource`] | where requests come from: a file, a model, memory; reading may fail |
+//! | [`Experiment`] | the drive, its tenants and flows of requests; `run` gives a report |
+//! | [`Observer`] | who follows the run: [`Recorder`], [`KeepCompletions`], or your own |
 //!
 //! Tools that make requests while the drive runs, or serve several streams one after the other,
 //! take the two halves one by one: [`Blank::prepare`] makes the drive, [`serve`] serves streams on

@@ -46,8 +46,8 @@ pub enum Start {
     /// Data written once in the order of addresses. Pages that the run touches come first, then the
     /// lowest others.
     Sequential(Shares),
-    /// The same pages as [`Start::Sequential`], in the state that endless random overwrites lead
-    /// to.
+    /// Data in the pages that [`Start::Sequential`] names, in the state that endless random
+    /// overwrites lead to.
     Steady(Shares),
     /// The drive that a file from [`crate::Experiment::save`] holds.
     Restored(PathBuf),
@@ -84,7 +84,7 @@ pub enum Share {
 }
 
 impl Shares {
-    /// The same part of every tenant's pages, 0 to 1.
+    /// A share of the address space, 0 to 1, that is equal for all tenants.
     pub fn all(fraction: f64) -> Self {
         Self(vec![Share::Fraction(fraction)])
     }

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{table}");
 
-    // The same as charts.
+    // Bars of write amplification and the like, one SVG chart each.
     std::fs::create_dir_all("target/placement-example")?;
     for figure in figures(&study) {
         let path = format!("target/placement-example/{}.svg", figure.name);

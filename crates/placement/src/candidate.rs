@@ -36,7 +36,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The same drive with this policy. The time between two trainings follows from the load.
+    /// The configuration of the drive with its placement policy replaced by this one. The time
+    /// between two trainings follows from the load.
     pub fn apply(&self, drive: &DeviceConfig, load: &Load) -> DeviceConfig {
         let mut config = drive.clone();
         let period = (load.duration_ns as f64 / self.periods) as u64;

@@ -269,8 +269,8 @@ const WRITE_WORK: f64 = 10.0;
 const PAGE_BYTES: f64 = 4096.0;
 
 impl Side {
-    /// The largest power of two that divides the way from one start to the next: what lies that far
-    /// apart is striped over so many units, and a large divisor meets few of them.
+    /// The largest power of two that divides the bytes from one start to the next. Drives stripe data
+    /// over powers of two of flash units, so requests with a large divisor meet few of the units.
     fn step_divisor(&self) -> f64 {
         let step = (self.bytes + self.gap) as u64;
         if step == 0 { 0.0 } else { (1u64 << step.trailing_zeros().min(40)) as f64 }
