@@ -1,16 +1,16 @@
-//! What can be wrong with a trace: each fault names the file, the line (or byte), what was expected
-//! and what to do.
+//! Errors of reading, changing and writing traces. Each names the file, the line or byte, what was
+//! expected, and what to do next.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Where in a file.
+/// A place in a trace file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Line of a text trace, from 1.
+    /// The line of a text trace, from 1.
     Line(u64),
-    /// Byte of the decompressed stream of a binary trace, from 0.
+    /// The byte of a binary trace, from 0, counted after decompression.
     Byte(u64),
 }
 
@@ -23,38 +23,41 @@ impl fmt::Display for Position {
     }
 }
 
-/// What is wrong with one line or record.
+/// What is wrong with a line or record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Problem {
-    /// Something else stands where a number must be.
+    /// A number was expected, and something else stands there.
     NotANumber,
-    /// A number below zero.
+    /// A number is below zero.
     Negative,
-    /// A number past the range of its field.
+    /// A number exceeds the range of its field.
     Overflow,
-    /// The line ends too early.
+    /// The line ends before its last field.
     MissingField,
-    /// The line goes on after its last field.
+    /// The line continues after its last field.
     ExtraField,
-    /// Not a read, write, trim or flush of this format.
+    /// The operation is not one that the format defines.
     UnknownOp,
-    /// A read, write or trim of no sectors.
+    /// A read, write or trim has no sectors.
     ZeroLength,
-    /// The request reaches past the drive, or past 8 EiB.
+    /// The request reaches past the end of the drive, or past 8 EiB.
     BeyondCapacity,
-    /// A time later than the one before it by more than any trace lasts.
+    /// The time is later than that of the request before it by more than
+    /// [`ReadOptions::max_gap`](crate::ReadOptions::max_gap).
     TimeJump,
-    /// A time earlier than what the reorder window has already let go.
+    /// The request stands more than
+    /// [`ReadOptions::reorder_window`](crate::ReadOptions::reorder_window) places after its turn:
+    /// later requests have been handed out already.
     OutOfOrder,
-    /// Bytes that no text has.
+    /// The line holds control characters: the file is not text, or damaged.
     NotText,
-    /// A line longer than the limit.
+    /// The line exceeds [`ReadOptions::max_line_bytes`](crate::ReadOptions::max_line_bytes).
     LineTooLong,
-    /// More devices than a tenant number can tell apart, or a name too long to be one.
+    /// The trace has more than 65,536 devices, or a device name has more than 255 bytes.
     TooManyDevices,
-    /// A record that does not begin with its format's magic number.
+    /// The record does not begin with the magic number of its format.
     BadMagic,
-    /// The preamble that the format must begin with is not there.
+    /// The header that the format demands is missing.
     BadHeader,
 }
 
@@ -90,16 +93,19 @@ impl Problem {
                 "--lenient skips such requests and counts them"
             }
             Self::BeyondCapacity => {
-                "remap the addresses (--remap dense or --remap modulo), or --lenient skips such requests"
+                "remap the addresses (--remap dense or --remap modulo), or --lenient skips such \
+                 requests"
             }
             Self::TimeJump => {
-                "a damaged time stamp or the wrong time unit: --lenient skips it, --time-unit sets the unit, --max-gap allows it"
+                "a damaged time stamp or the wrong time unit: --lenient skips it, --time-unit sets \
+                 the unit, --max-gap allows it"
             }
             Self::OutOfOrder => {
                 "sort the trace, widen --reorder-window, or --lenient skips such requests"
             }
             Self::NotText => {
-                "is the file damaged, or in another format? --lenient skips such lines; `ssdtune trace formats` lists what can be read"
+                "is the file damaged, or in another format? --lenient skips such lines; `ssdtune \
+                 trace formats` lists what can be read"
             }
             Self::LineTooLong => "is this a text trace? --format names the format",
             Self::TooManyDevices => "--devices picks some, --merge-devices takes all for one",
@@ -117,19 +123,19 @@ impl fmt::Display for Problem {
 /// A line or record that cannot be read.
 #[derive(Clone, Debug)]
 pub struct Malformed {
-    /// The file.
+    /// The path of the file, or the name given for a stream.
     pub path: PathBuf,
-    /// The line, or the byte the record begins at.
+    /// The line, or the first byte of the record.
     pub position: Position,
-    /// Column of the faulty field, from 1 (bytes); 0 where the whole line or record is at fault.
+    /// The column of the faulty field in bytes, from 1; 0 if the whole line or record is at fault.
     pub column: usize,
-    /// Name of the format it was read as.
+    /// The name of the format that the file is read as.
     pub format: &'static str,
-    /// What should have stood there.
+    /// What was expected in this place.
     pub expected: &'static str,
-    /// What stands there: printable, at most 40 characters.
+    /// What stands there instead: printable, at most 40 bytes of it.
     pub found: String,
-    /// What is wrong with it.
+    /// The kind of fault.
     pub problem: Problem,
 }
 
@@ -148,156 +154,167 @@ impl fmt::Display for Malformed {
 /// Why a trace cannot be read, changed or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The operating system refused, or the compressed stream is damaged.
+    /// The operating system reports an error.
     #[error("{}: {doing} failed: {source}", path.display())]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A line or record that cannot be read.
+    /// A line or record cannot be read.
     #[error("{0}")]
     Malformed(Box<Malformed>),
-    /// The file stops in the middle of something.
+    /// The file ends in the middle of a record, a block or a compressed stream.
     #[error(
-        "{}: the file ends in the middle of {what} at byte {offset}; it was cut short, copy it again",
+        "{}: the file ends in the middle of {what} at byte {offset}; it was cut short, copy it \
+         again",
         path.display()
     )]
     Truncated {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Byte of the decompressed stream at which it ends.
+        /// The byte at which the data end, counted after decompression.
         offset: u64,
-        /// What is incomplete.
+        /// The incomplete part.
         what: &'static str,
     },
-    /// A checksum or an internal count does not hold.
-    #[error("{}: damaged at byte {offset}: {what}; convert the original trace again", path.display())]
+    /// A checksum or a count inside the file is wrong, or a compressed stream is damaged.
+    #[error(
+        "{}: damaged at byte {offset}: {what}; convert the original trace again",
+        path.display()
+    )]
     Corrupt {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Byte of the damaged part.
+        /// The first byte of the damaged part.
         offset: u64,
-        /// What does not hold.
+        /// What is wrong with it.
         what: String,
     },
-    /// Written by a newer or foreign version.
+    /// The file was written by another version of the binary format.
     #[error(
-        "{}: version {found} of the binary format; this program reads version {supported}: convert the original trace again, or use a newer ssdtune",
+        "{}: version {found} of the binary format; this program reads version \
+         {supported}: convert the original trace again, or use a newer ssdtune",
         path.display()
     )]
     Version {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Version in the file.
+        /// The version that the file states.
         found: u32,
-        /// Version read here.
+        /// The version that this program reads.
         supported: u32,
     },
-    /// Text in an encoding that is not ASCII or UTF-8.
-    #[error("{}: the text is {encoding}; convert it first: iconv -f {encoding} -t UTF-8", path.display())]
+    /// The text is neither ASCII nor UTF-8.
+    #[error(
+        "{}: the text is {encoding}; convert it first: iconv -f {encoding} -t UTF-8",
+        path.display()
+    )]
     Encoding {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What its first bytes say.
+        /// The encoding that its first bytes show.
         encoding: &'static str,
     },
-    /// Recognised as something that is not a trace.
+    /// The file is something known that is no trace, such as an archive.
     #[error("{}: this is {what}, not a trace; {remedy}", path.display())]
     NotATrace {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What it is.
+        /// What the file is.
         what: &'static str,
-        /// What to do.
+        /// What to do about it.
         remedy: &'static str,
     },
-    /// No format fits.
+    /// No known format fits the file.
     #[error(
-        "{}: no known trace format fits (first line: `{first_line}`); name one with --format ({known}) or describe the columns with --columns",
+        "{}: no known trace format fits (first line: `{first_line}`); name one with \
+         --format ({known}) or describe the columns with --columns",
         path.display()
     )]
     UnknownFormat {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Its first line, made printable.
+        /// The beginning of its first line, made printable.
         first_line: String,
-        /// Names of all formats.
+        /// The names of all known formats.
         known: String,
     },
-    /// Several formats fit and mean different things.
+    /// Several formats fit the file equally well and would give different requests.
     #[error(
         "{}: could be {}; name one with --format",
         path.display(),
         candidates.iter().map(|c| format!("{} ({} %)", c.0, c.1)).collect::<Vec<_>>().join(" or ")
     )]
     AmbiguousFormat {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What it could be, with the confidence in percent, likeliest first.
+        /// The names of the formats that fit, each with the share of fitting lines in percent; the
+        /// best first.
         candidates: Vec<(&'static str, u32)>,
     },
-    /// There is nothing in it.
+    /// The trace has no requests.
     #[error("{}: no request in it{detail}", path.display())]
     Empty {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// How much was looked at, and what to do.
+        /// How much was examined, and what to do.
         detail: String,
     },
-    /// A compressed stream that grows beyond all measure.
+    /// A compressed stream expands more than is allowed.
     #[error(
-        "{}: {compressed} compressed bytes have become {expanded}, more than {limit} times as many: a decompression bomb? --max-expansion allows more",
+        "{}: {compressed} compressed bytes have become {expanded}, more than {limit} \
+         times as many: a decompression bomb? --max-expansion allows more",
         path.display()
     )]
     Bomb {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// Bytes read from the file.
         compressed: u64,
-        /// Bytes they became.
+        /// Bytes after decompression.
         expanded: u64,
-        /// The limit passed.
+        /// The largest quotient of the two that is allowed.
         limit: u64,
     },
-    /// A device was asked for that the trace does not have.
+    /// The trace has no request of a device that was asked for.
     #[error("{}: no request of device `{device}`; the trace has: {known}", path.display())]
     UnknownDevice {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The device asked for.
+        /// The device that was asked for.
         device: String,
-        /// The first devices it has.
+        /// The first dozen devices that the trace does have.
         known: String,
     },
-    /// An option that makes no sense, alone or with the others.
+    /// An option has a value that is not legal.
     #[error("{option} {value}: {problem}; legal: {legal}")]
     Option {
-        /// The option.
+        /// The name of the option.
         option: &'static str,
-        /// Its value.
+        /// The value given.
         value: String,
-        /// What is wrong.
+        /// What is wrong with the value.
         problem: String,
-        /// What is legal.
+        /// The legal values.
         legal: String,
     },
-    /// The work would need more memory than was allowed.
+    /// The work needs more memory than is allowed.
     #[error("{what} needs more than {limit_bytes} bytes; {remedy}")]
     Memory {
-        /// What grew.
+        /// What needs the memory.
         what: &'static str,
-        /// The limit.
+        /// The limit in bytes.
         limit_bytes: u64,
-        /// What to do.
+        /// What to do about it.
         remedy: &'static str,
     },
 }
 
-/// At most 40 characters of `bytes`, with everything unprintable escaped.
+/// At most 40 bytes of `bytes`, unprintable ones escaped.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(40)];
     let mut text = shown.escape_ascii().to_string();

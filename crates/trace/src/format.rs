@@ -1,72 +1,72 @@
-//! The formats that can be read, by name: what a line looks like and in which unit its times are.
-//!
-//! Vocabulary only: the parsers are in `formats`.
+//! The trace formats by name: what a line looks like, and in which unit its times are. The parsers
+//! stand in `formats`, one file for each format.
 
 use crate::error::TraceError;
 
-/// A trace format.
+/// A trace format that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
-    /// ssdtune's binary format.
+    /// The binary format of this crate, see [`binary`](crate::binary).
     Ssdt,
-    /// ssdtune's CSV.
+    /// The CSV that this crate writes.
     Csv,
-    /// MSR Cambridge CSV.
+    /// CSV of the MSR Cambridge traces.
     Msr,
-    /// SYSTOR'17 CSV.
+    /// CSV of the SYSTOR'17 traces.
     Systor,
-    /// UMass / SPC CSV.
+    /// CSV of the UMass repository and the Storage Performance Council.
     Spc,
-    /// MQSim ASCII, ns.
+    /// MQSim's text, in nanoseconds and sectors.
     Mqsim,
-    /// DiskSim ASCII, ms.
+    /// DiskSim's text, in milliseconds and sectors.
     Disksim,
-    /// SSDSim ASCII.
+    /// SSDSim's text, in nanoseconds and sectors.
     Ssdsim,
-    /// Heimdall ASCII, ms and bytes.
+    /// Heimdall's text, in milliseconds and bytes.
     Heimdall,
-    /// blkparse text.
+    /// The text that blkparse prints.
     Blkparse,
-    /// Binary blktrace.
+    /// The binary records of Linux's blktrace.
     Blktrace,
-    /// fio iolog, version 2 or 3.
+    /// An iolog of fio, version 2 or 3.
     Fio,
-    /// Alibaba block CSV.
+    /// CSV of Alibaba's block traces.
     Alibaba,
-    /// Tencent block CSV.
+    /// CSV of Tencent's block traces.
     Tencent,
-    /// CloudPhysics vSCSI binary.
+    /// The binary records of CloudPhysics' vSCSI traces.
     Vscsi,
-    /// FIU text.
+    /// The text of the FIU traces.
     Fiu,
-    /// DiskMon text.
+    /// A log of Sysinternals DiskMon.
     Diskmon,
-    /// blkreplay .load.
+    /// A `.load` file of blkreplay.
     Blkreplay,
-    /// eBPF CSV of phones.
+    /// CSV of block requests of phones, recorded by eBPF.
     Mobile,
-    /// Decoded blktrace CSV.
+    /// CSV that was decoded from blktrace.
     Hadoop,
-    /// WiscSee events.
+    /// The block events of WiscSee.
     Wiscsee,
-    /// Any delimited text by `--columns`.
+    /// Any delimited text, described by a [`ColumnSpec`](crate::ColumnSpec).
     Columns,
 }
 
-/// What a person should know of a format.
+/// What a user should know about a format.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatInfo {
-    /// What `--format` calls it.
+    /// The name of the format, as `--format` takes it.
     pub name: &'static str,
-    /// Whose it is and what its fields are.
+    /// Whose format it is, and its fields.
     pub description: &'static str,
-    /// A line of it; empty for binary formats.
+    /// An example line; empty for binary formats.
     pub example: &'static str,
     /// The unit of its times.
     pub time_unit: TimeUnit,
 }
 
-const fn info(
+/// A row of [`TABLE`].
+const fn row(
     name: &'static str,
     time_unit: TimeUnit,
     description: &'static str,
@@ -75,8 +75,37 @@ const fn info(
     FormatInfo { name, description, example, time_unit }
 }
 
+/// The descriptions of all formats, in the order of [`Format`].
+const TABLE: [FormatInfo; Format::ALL.len()] = {
+    use TimeUnit::{FileTime, Ms, Ns, S, Us};
+    [
+        row("ssdt", Ns, "ssdtune binary: compact, checksummed", ""),
+        row("csv", Ns, "ssdtune CSV: time_ns,tenant,op(R|W|T|F),lba,sectors", "1000,0,W,2048,8"),
+        row("msr", FileTime, "MSR Cambridge CSV: time,host,disk,op,offset_B,size_B,response", "128166385295514663,hm,0,Write,9056014336,2048,2833"),
+        row("systor17", S, "SYSTOR'17 CSV: time,response,op,lun,offset_B,size_B", "1455591804.310701000,0.006475000,R,0,203468398592,32768"),
+        row("spc", S, "UMass / SPC CSV: asu,lba,size_B,op,time", "0,20941264,8192,W,0.551706"),
+        row("mqsim", Ns, "MQSim: time device lba sectors type(0 = write)", "938513000 4 264719034 16 0"),
+        row("disksim", Ms, "DiskSim: time device block blocks flags(bit 0 = read)", "5265.313 0 6357144 8 0"),
+        row("ssdsim", Ns, "SSDSim: time device lba sectors op(0 = write, 1 = read)", "26214000 0 303574 7 0"),
+        row("heimdall", Ms, "Heimdall: time device offset_B size_B op(0 = write, 1 = read)", "223.412 0 3159347200 36864 0"),
+        row("blkparse", S, "blkparse text: events D, Q or C (--event)", "8,16 3 5 0.000026421 3645 D R 4938888 + 256 [java]"),
+        row("blktrace", Ns, "blktrace binary, one file per CPU: events D, Q or C (--event)", ""),
+        row("fio", Us, "fio iolog version 2 or 3", "17 /dev/sda write 4096 8192"),
+        row("alibaba", Us, "Alibaba block CSV: device,op,offset_B,size_B,time", "419,W,8792731648,16384,1577808144360767"),
+        row("tencent", S, "Tencent block CSV: time,offset_sectors,sectors,op(0 = read),volume", "1538323200,4247200,128,1,1058"),
+        row("vscsi", Us, "CloudPhysics vSCSI binary, versions 1 and 2", ""),
+        row("fiu", Ns, "FIU: time pid process lba sectors op major minor md5", "89966522969723 4270 nfsd 18579576 8 W 6 0 d6c75ba4"),
+        row("diskmon", S, "DiskMon: row time duration disk op sector sectors", "0\t0.016375\t0.00038147\t0\tWrite\t3271215\t8"),
+        row("blkreplay", S, "blkreplay .load: start ; sector ; sectors ; op ; ...", "0.000123 ; 80 ; 8 ; W ; 0.0 ; 0.0"),
+        row("mobile", S, "eBPF CSV: process,device,flags,sector,sectors,time", "loop40-2757,8388608,R,206567552,8,653406.907265"),
+        row("hadoop", Ns, "decoded blktrace CSV: time_ns,rw,sector512,bytes,cpu,pid", "1135872448,W,766637768,28672,1,723"),
+        row("wiscsee", S, "WiscSee: pid event(D|C) op offset_B size_B time latency flag", "39949 D read 299008 4096 0.000000000 0 False"),
+        row("columns", Ns, "any delimited text, as --columns describes it", ""),
+    ]
+};
+
 impl Format {
-    /// Every format.
+    /// All formats.
     pub const ALL: [Self; 22] = [
         Self::Ssdt,
         Self::Csv,
@@ -102,47 +131,25 @@ impl Format {
         Self::Columns,
     ];
 
-    /// Its row of the table of formats.
-    #[rustfmt::skip]
+    /// The description of this format.
     pub const fn info(self) -> FormatInfo {
-        use TimeUnit::{FileTime, Ms, Ns, S, Us};
-        match self {
-            Self::Ssdt => info("ssdt", Ns, "ssdtune binary: compact, checksummed", ""),
-            Self::Csv => info("csv", Ns, "ssdtune CSV: time_ns,tenant,op(R|W|T|F),lba,sectors", "1000,0,W,2048,8"),
-            Self::Msr => info("msr", FileTime, "MSR Cambridge CSV: time,host,disk,op,offset_B,size_B,response", "128166385295514663,hm,0,Write,9056014336,2048,2833"),
-            Self::Systor => info("systor17", S, "SYSTOR'17 CSV: time,response,op,lun,offset_B,size_B", "1455591804.310701000,0.006475000,R,0,203468398592,32768"),
-            Self::Spc => info("spc", S, "UMass / SPC CSV: asu,lba,size_B,op,time", "0,20941264,8192,W,0.551706"),
-            Self::Mqsim => info("mqsim", Ns, "MQSim: time device lba sectors type(0 = write)", "938513000 4 264719034 16 0"),
-            Self::Disksim => info("disksim", Ms, "DiskSim: time device block blocks flags(bit 0 = read)", "5265.313 0 6357144 8 0"),
-            Self::Ssdsim => info("ssdsim", Ns, "SSDSim: time device lba sectors op(0 = write, 1 = read)", "26214000 0 303574 7 0"),
-            Self::Heimdall => info("heimdall", Ms, "Heimdall: time device offset_B size_B op(0 = write, 1 = read)", "223.412 0 3159347200 36864 0"),
-            Self::Blkparse => info("blkparse", S, "blkparse text: events D, Q or C (--event)", "8,16 3 5 0.000026421 3645 D R 4938888 + 256 [java]"),
-            Self::Blktrace => info("blktrace", Ns, "blktrace binary, one file per CPU: events D, Q or C (--event)", ""),
-            Self::Fio => info("fio", Us, "fio iolog version 2 or 3", "17 /dev/sda write 4096 8192"),
-            Self::Alibaba => info("alibaba", Us, "Alibaba block CSV: device,op,offset_B,size_B,time", "419,W,8792731648,16384,1577808144360767"),
-            Self::Tencent => info("tencent", S, "Tencent block CSV: time,offset_sectors,sectors,op(0 = read),volume", "1538323200,4247200,128,1,1058"),
-            Self::Vscsi => info("vscsi", Us, "CloudPhysics vSCSI binary, versions 1 and 2", ""),
-            Self::Fiu => info("fiu", Ns, "FIU: time pid process lba sectors op major minor md5", "89966522969723 4270 nfsd 18579576 8 W 6 0 d6c75ba4"),
-            Self::Diskmon => info("diskmon", S, "DiskMon: row time duration disk op sector sectors", "0\t0.016375\t0.00038147\t0\tWrite\t3271215\t8"),
-            Self::Blkreplay => info("blkreplay", S, "blkreplay .load: start ; sector ; sectors ; op ; ...", "0.000123 ; 80 ; 8 ; W ; 0.0 ; 0.0"),
-            Self::Mobile => info("mobile", S, "eBPF CSV: process,device,flags,sector,sectors,time", "loop40-2757,8388608,R,206567552,8,653406.907265"),
-            Self::Hadoop => info("hadoop", Ns, "decoded blktrace CSV: time_ns,rw,sector512,bytes,cpu,pid", "1135872448,W,766637768,28672,1,723"),
-            Self::Wiscsee => info("wiscsee", S, "WiscSee: pid event(D|C) op offset_B size_B time latency flag", "39949 D read 299008 4096 0.000000000 0 False"),
-            Self::Columns => info("columns", Ns, "any delimited text, as --columns describes it", ""),
-        }
+        TABLE[self as usize]
     }
 
-    /// What `--format` calls it.
+    /// The name of this format, as `--format` takes it.
     pub const fn name(self) -> &'static str {
         self.info().name
     }
 
-    /// All names, for messages.
+    /// The names of all formats, separated by commas.
     pub fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }
 
     /// The format called `name`.
+    ///
+    /// # Errors
+    /// No format has this name.
     pub fn parse(name: &str) -> Result<Self, TraceError> {
         Self::ALL.into_iter().find(|f| f.name() == name).ok_or_else(|| TraceError::Option {
             option: "--format",
@@ -152,7 +159,7 @@ impl Format {
         })
     }
 
-    /// Whether it is not text.
+    /// Whether the format is binary; all others are text.
     pub const fn is_binary(self) -> bool {
         matches!(self, Self::Ssdt | Self::Blktrace | Self::Vscsi)
     }
@@ -161,22 +168,22 @@ impl Format {
 /// A unit of time in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeUnit {
-    /// Nanoseconds.
+    /// 1 ns.
     Ns,
-    /// 100 ns, the ticks of Windows' file times.
+    /// 100 ns: the ticks of Windows' file times.
     FileTime,
-    /// Microseconds.
+    /// 1 us.
     Us,
-    /// Milliseconds.
+    /// 1 ms.
     Ms,
-    /// Seconds.
+    /// 1 s.
     S,
 }
 
 impl TimeUnit {
     const ALL: [Self; 5] = [Self::Ns, Self::FileTime, Self::Us, Self::Ms, Self::S];
 
-    /// Nanoseconds in one.
+    /// The length of the unit in nanoseconds.
     pub const fn ns(self) -> u64 {
         match self {
             Self::Ns => 1,
@@ -187,7 +194,7 @@ impl TimeUnit {
         }
     }
 
-    /// What `--time-unit` calls it.
+    /// The name of the unit, as `--time-unit` takes it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ns => "ns",
@@ -199,6 +206,9 @@ impl TimeUnit {
     }
 
     /// The unit called `name`.
+    ///
+    /// # Errors
+    /// No unit has this name.
     pub fn parse(name: &str) -> Result<Self, TraceError> {
         Self::ALL.into_iter().find(|u| u.name() == name).ok_or_else(|| TraceError::Option {
             option: "--time-unit",
@@ -206,5 +216,20 @@ impl TimeUnit {
             problem: "no such unit".into(),
             legal: Self::ALL.map(Self::name).join(", "),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_its_own_row() {
+        for (index, format) in Format::ALL.into_iter().enumerate() {
+            assert_eq!(format as usize, index);
+            assert_eq!(Format::parse(format.name()).ok(), Some(format));
+        }
+        let (columns, ssdt) = (Format::Columns.info(), Format::Ssdt.info());
+        assert_eq!((columns.name, ssdt.name), ("columns", "ssdt"));
     }
 }

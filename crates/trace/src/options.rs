@@ -8,60 +8,62 @@ use ssdtune_model::{Nanos, Sectors};
 pub use columns::ColumnSpec;
 pub(crate) use columns::OpColumn;
 
-/// Which devices of a trace become requests, and of which tenant.
+/// Which devices of a trace are read, and which tenant each becomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Devices {
-    /// All; each device is a tenant, numbered in order of first appearance.
+    /// All devices. Each becomes a tenant, numbered in order of first appearance.
     #[default]
     Tenants,
-    /// All, as one tenant with one address space.
+    /// All devices, as one tenant with one address space.
     Merged,
-    /// Those named, as tenants in this order.
+    /// The named devices, as tenants in the order of the list.
     Only(Vec<String>),
 }
 
-/// Which event of a request's life is its arrival, in traces that record several.
+/// The event that counts as a request's arrival, for traces that record several events of each
+/// request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Issue if the beginning of the trace has one, else queue, else completion.
+    /// Issue events if the beginning of the trace has any, else queue events, else completions.
     #[default]
     Auto,
-    /// D: handed to the driver.
+    /// D: the request is issued to the driver.
     Issue,
-    /// Q: handed to the block layer.
+    /// Q: the request is queued in the block layer.
     Queue,
-    /// C: completed.
+    /// C: the request has completed.
     Complete,
 }
 
 /// How to read a trace.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// The format; `None` detects it.
+    /// The format; `None` to detect it.
     pub format: Option<Format>,
-    /// Skip and count what cannot be read instead of stopping.
+    /// Whether to skip and count faulty lines and records. Otherwise the first one is an error.
     pub lenient: bool,
-    /// Unit of the times, where it is not the format's own.
+    /// The unit of the times; `None` for the usual unit of the format.
     pub time_unit: Option<TimeUnit>,
-    /// Devices to read and how they become tenants.
+    /// The devices to read.
     pub devices: Devices,
-    /// The event that counts as arrival in traces that have several.
+    /// The event that counts as a request's arrival.
     pub event: Event,
-    /// Columns of [`Format::Columns`].
+    /// The columns, for [`Format::Columns`].
     pub columns: Option<ColumnSpec>,
-    /// How many places late a request may stand.
+    /// How many places a request may stand after its turn in the order of time.
     pub reorder_window: usize,
-    /// The longest silence believed; a later time stamp is taken for damaged.
+    /// The longest time between two requests. A later time stamp is taken as damaged.
     pub max_gap: Nanos,
-    /// End of the address space; requests beyond are faults.
+    /// The end of the address space. Requests that reach beyond it are faults.
     pub capacity: Option<Sectors>,
-    /// Count times from the first request (else they stay as in the trace).
+    /// Whether to count times from the first request. Otherwise they stay as recorded.
     pub rebase: bool,
-    /// A trace without requests is no error.
+    /// Whether to accept a trace without requests.
     pub allow_empty: bool,
-    /// Size of the input buffer, and so the longest line.
+    /// The size of the input buffer in bytes, and so the longest line.
     pub max_line_bytes: usize,
-    /// Bytes per compressed byte beyond which a stream is taken for a bomb.
+    /// Bytes of output for each byte of a compressed stream above which the stream is refused as a
+    /// decompression bomb.
     pub max_expansion: u64,
 }
 

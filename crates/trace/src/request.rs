@@ -1,23 +1,25 @@
-//! One host request: 24 bytes, the unit of every reader, generator, transform and simulation.
+//! One host request: the unit of every reader, generator, transform and simulation.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{Nanos, Sectors};
 
-/// What the host asks for.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Op {
-    /// Read sectors.
+    /// Reads sectors.
     Read = 0,
-    /// Write sectors.
+    /// Writes sectors.
     Write = 1,
-    /// Sectors whose content no longer matters.
+    /// Declares that the content of sectors is no longer needed (discard, UNMAP).
     Trim = 2,
-    /// Everything written before must be on flash before this completes. Carries no sectors.
+    /// Asks that everything written before is on flash before this request completes. Has no
+    /// sectors.
     Flush = 3,
 }
 
-/// The tenant (namespace, flow, volume) a request belongs to; 0 where a trace has one.
+/// The number of the tenant (namespace, flow, volume) that a request belongs to; 0 if a trace has
+/// only one tenant.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -25,26 +27,26 @@ pub enum Op {
 #[repr(transparent)]
 pub struct TenantId(pub u16);
 
-/// One request.
+/// One request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
-    /// When the host issued it, from the start of the trace.
+    /// When the host issues it, counted from the start of the trace.
     pub at: Nanos,
-    /// First sector.
+    /// The first sector it touches.
     pub lba: Sectors,
-    /// Number of sectors; 0 only for a flush.
+    /// The number of sectors of 512 bytes; 0 only for a flush.
     pub sectors: u32,
-    /// Whose it is.
+    /// The tenant that issues it.
     pub tenant: TenantId,
-    /// What it asks.
+    /// The operation.
     pub op: Op,
 }
 
-// A million requests are 24 MB: one more field would push this to 32 bytes.
+// 24 bytes: a million requests take 24 MB. One more field would make it 32.
 const _: () = assert!(size_of::<Request>() == 24);
 
 impl Request {
-    /// The first sector after it.
+    /// The first sector behind the request.
     pub const fn end(&self) -> Sectors {
         Sectors(self.lba.0 + self.sectors as u64)
     }

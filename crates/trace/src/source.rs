@@ -6,25 +6,31 @@ use std::collections::BTreeMap;
 
 /// A stream of requests in order of time.
 pub trait Source: Send {
-    /// Appends the next requests to `out` and says how many; 0 at the end, and from then on.
+    /// Appends the next requests to `out` and returns how many; 0 at the end of the stream, and at
+    /// every later call.
+    ///
+    /// # Errors
+    /// The stream cannot be read on.
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError>;
 
-    /// Names of the devices behind the tenants, as far as they are known.
+    /// The names of the tenants' devices, by the number of the tenant, as far as they are known
+    /// yet.
     fn tenant_names(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The trace's own time of the first request, in ns; 0 before that has been read.
+    /// The time of the first request in the trace's own clock, in nanoseconds; 0 before that
+    /// request has been read.
     fn origin_ns(&self) -> u64 {
         0
     }
 
-    /// What reading has met so far.
+    /// What has been read and skipped so far.
     fn read_stats(&self) -> ReadStats {
         ReadStats::default()
     }
 
-    /// Bytes of the input read so far, as they stand in the file (compressed ones, if it is).
+    /// Bytes of the input read so far. For a compressed file these are compressed bytes.
     fn bytes_read(&self) -> u64 {
         0
     }
@@ -52,7 +58,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// The requests of a source one by one.
+/// Iterates over the requests of a source. Ends after the first error.
 pub struct Requests<S> {
     source: S,
     batch: Vec<Request>,
@@ -61,7 +67,7 @@ pub struct Requests<S> {
 }
 
 impl<S: Source> Requests<S> {
-    /// Iterates over `source`.
+    /// The requests of `source`, from where it stands.
     pub fn new(source: S) -> Self {
         Self { source, batch: Vec::new(), next: 0, ended: false }
     }
@@ -88,23 +94,23 @@ impl<S: Source> Iterator for Requests<S> {
     }
 }
 
-/// What reading has met so far.
+/// What has been read and skipped so far.
 #[derive(Clone, Debug, Default)]
 pub struct ReadStats {
     /// Requests handed out.
     pub requests: u64,
-    /// Lines and records skipped (lenient mode).
+    /// Lines and records skipped; always 0 if the first fault is an error.
     pub skipped: u64,
-    /// Those by what was wrong.
+    /// The number of skipped lines and records for each kind of fault.
     pub skipped_by: BTreeMap<Problem, u64>,
-    /// The first of them.
+    /// The first line or record that was skipped.
     pub first_skipped: Option<Box<Malformed>>,
-    /// Requests of devices that were not picked.
+    /// Requests left out because their device was not asked for.
     pub deselected: u64,
 }
 
 impl ReadStats {
-    /// Adds what another reading has met.
+    /// Adds the counts of another reader.
     pub fn add(&mut self, other: Self) {
         self.requests += other.requests;
         self.skipped += other.skipped;

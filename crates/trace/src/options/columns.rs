@@ -1,16 +1,23 @@
-//! Any delimited text, by a description of its columns: `time=0:s,op=2,lba=3,size=4:sectors`.
+//! The description of delimited text: which column holds what, as in
+//! `time=0:s,op=2,lba=3,size=4:sectors`.
 //!
-//! Columns count from 0. `time` takes a unit (ns, us, ms, s, filetime; default ns), `lba` (default
-//! sectors) and `offset` and `size` (default bytes) take `sectors` or `bytes`. `op` takes `letters`
-//! (R, W, T or D, F; the default), `0=write` or `0=read`; without an op column `op=read` or
-//! `op=write` holds for all rows. `device` is optional. The delimiter is one byte; a blank stands
-//! for any run of spaces and tabs.
+//! Columns count from 0.
+//!
+//! - `time` takes a unit: ns (the default), us, ms, s or filetime. Without a time column all
+//!   requests arrive at once.
+//! - `lba` (by default in sectors) or `offset` (by default in bytes) is the address, `size` (by
+//!   default in bytes) the length. Each takes `sectors` or `bytes`.
+//! - `op` takes `letters` (R, W, T or D, F; the default), `0=write` or `0=read`. `op=read` or
+//!   `op=write` without a column holds for all rows.
+//! - `device` is optional.
+//!
+//! The delimiter is one byte. A blank stands for any run of blanks and tabs.
 
 use crate::error::TraceError;
 use crate::format::TimeUnit;
 use crate::request::Op;
 
-/// How the operation is written.
+/// How operations are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpColumn {
     Letters(usize),
@@ -19,7 +26,7 @@ pub(crate) enum OpColumn {
     Always(Op),
 }
 
-/// Which column holds what.
+/// Which column of delimited text holds what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSpec {
     pub(crate) time: Option<usize>,
@@ -33,8 +40,9 @@ pub struct ColumnSpec {
     pub(crate) delimiter: u8,
 }
 
-const LEGAL: &str = "time=N[:ns|us|ms|s|filetime], op=N[:letters|0=write|0=read] or op=read|write, lba=N[:sectors|bytes] \
-                     or offset=N, size=N[:bytes|sectors], device=N; N from 0 to 63";
+const LEGAL: &str = "time=N[:ns|us|ms|s|filetime], op=N[:letters|0=write|0=read] or op=read|write, \
+                     lba=N[:sectors|bytes] or offset=N, size=N[:bytes|sectors], device=N; N from 0 \
+                     to 63";
 const COLUMN_MAX: usize = 63;
 
 fn wrong(value: &str, problem: impl Into<String>) -> TraceError {
@@ -63,8 +71,18 @@ fn in_bytes(unit: Option<&str>, default: bool) -> Result<bool, TraceError> {
 }
 
 impl ColumnSpec {
-    /// Reads a description such as `time=0:s,op=2,lba=3,size=4:sectors`, for rows split at
+    /// Reads a description such as `time=0:s,op=2,lba=3,size=4:sectors`, of rows split at
     /// `delimiter`.
+    ///
+    /// The keys are `time`, `op`, `lba` or `offset`, `size` and `device`; columns count from 0. A
+    /// unit may follow a column after a colon: ns, us, ms, s or filetime for the time (default ns),
+    /// sectors or bytes for address and size (default sectors for `lba`, bytes for `offset` and
+    /// `size`). For `op` it says how operations are written: `letters`, `0=write` or `0=read`;
+    /// `op=read` and `op=write` hold for all rows.
+    ///
+    /// # Errors
+    /// A key or unit is unknown, a column is no number from 0 to 63, or `op`, address or `size` is
+    /// missing.
     pub fn parse(text: &str, delimiter: u8) -> Result<Self, TraceError> {
         let (mut time, mut op, mut address, mut size, mut device) = (None, None, None, None, None);
         let mut time_unit = TimeUnit::Ns;
