@@ -1,4 +1,4 @@
-//! `ssdtune trace …` from outside.
+//! Tests of `ssdtune trace` through the command.
 
 use crate::support::{self, ssdtune};
 use predicates::prelude::*;
@@ -14,7 +14,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path in Unicode")
 }
 
-/// The JSON document that a trace command prints.
+/// Runs `ssdtune trace` and returns the JSON document that it prints.
 fn json(arguments: &[&str]) -> Value {
     support::document(ssdtune().arg("trace").args(arguments))
 }
@@ -29,8 +29,8 @@ fn generated_traces_survive_conversion() {
 
     let mut from = generated;
     let mut described = Vec::new();
-    // Through a text and a compressed format and back; times count from the first request from the
-    // first reading on.
+    // Converts through text and compressed formats and back. Every reading counts times from the
+    // first request, so all the files agree.
     for name in ["a.csv.zst", "b.trace.gz", "c.csv.xz", "d.ssdt"] {
         let to = path(name);
         let written = json(&["convert", text(&from), "-o", text(&to)]);
@@ -74,7 +74,7 @@ fn a_model_fitted_to_a_trace_generates_one_like_it() {
     json(&["generate", text(&model), "-n", "4000", "-o", text(&again)]);
     let reads = |path: &Path| json(&["info", text(path)])[0]["reads"].as_u64().unwrap_or(0);
     assert!(reads(&trace).abs_diff(reads(&again)) < 200);
-    // Reading flags are the same everywhere: one operation of one tenant, as one device.
+    // All commands take the same flags for reading.
     json(&["fit", text(&trace), "--merge-devices", "--max-gap", "1h"]);
 }
 

@@ -1,4 +1,4 @@
-//! `ssdtune workload …` and `ssdtune recommend` from outside.
+//! Tests of `ssdtune workload` and `ssdtune recommend` through the command.
 
 use crate::support::{self, ssdtune};
 use predicates::prelude::*;
@@ -29,7 +29,7 @@ impl Scratch {
         support::document(&mut self.run(arguments))
     }
 
-    /// A trace file of a bundled model.
+    /// Writes a trace file of a bundled model and returns its path.
     fn trace(&self, name: &str, model: &str, requests: &str) -> String {
         let path = self.path(name).display().to_string();
         let made =
@@ -47,7 +47,8 @@ fn seven_categories_are_learned_and_recognise_their_own() {
     assert_eq!(workloads.len(), 7);
     assert!(workloads.iter().all(|one| one["outcome"] == "founded" && one["windows"] == 12));
     assert_eq!(learned["explained_variance_ratio"].as_array().map(Vec::len), Some(5));
-    // The paper's threshold is the least distance between two categories when they are founded.
+    // The threshold is the smallest distance between two categories when they are founded, as in
+    // the paper.
     let least = learned["category_distance_min"].as_f64().expect("a distance");
     assert!((least - 20.0).abs() < 1e-6 && learned["threshold_default"] == 20.0);
 
@@ -71,7 +72,7 @@ fn traces_join_or_add_categories_and_are_listed_and_drawn() {
     assert_eq!(scratch.json(&["workload", "learn", &trace])["workloads"][0]["outcome"], "known");
     let added = scratch.json(&["workload", "learn", "lpm-sequential-write", "--windows", "6"]);
     assert_eq!(added["workloads"][0]["outcome"], "added");
-    // What is said to be of a category and is not is kept.
+    // A workload that is said to belong to a category and does not is kept as an outlier.
     let odd = scratch.json(&["workload", "learn", "websearch=lpm-sequential-write@rate-half"]);
     assert_eq!(odd["workloads"][0]["outcome"], "outlier", "{odd}");
 
@@ -93,7 +94,7 @@ fn traces_join_or_add_categories_and_are_listed_and_drawn() {
     scratch.run(&["workload", "plot", "--components", "3,9"]).assert().code(2);
 }
 
-/// An export line that stores a configuration for a category, as a search does.
+/// A line of an export that stores a configuration for a category, as a search does.
 fn stored(generation: u32, cluster: u32, grade: f64, configuration: &str) -> String {
     let digest = format!("{generation:064x}");
     let key: String =
@@ -162,7 +163,7 @@ fn recommendations_follow_their_targets_into_new_categories() {
         stored(2, uncategorised, 0.3, "name = \"before\"\nbase = \"intel-750\"\n"),
     ];
     scratch.run(&["db", "import", "-"]).write_stdin(lines.join("\n")).assert().success();
-    // The other way round: the number of websearch changes.
+    // Learning in the other order changes the number of websearch.
     let learn = ["workload", "learn", "vdi", "websearch", "--windows", "8", "--anew"];
     let anew = scratch.run(&learn).assert().success();
     anew.stderr(predicate::str::contains("2 stored recommendations are filed"));

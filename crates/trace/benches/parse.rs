@@ -1,9 +1,9 @@
-//! Reading speed on one core, in requests per second, from inputs made in memory.
+//! The speed of reading on one core, in requests per second, from inputs made in memory.
 //!
 //! Targets: MSR CSV 4 million lines/s, MQSim text 15 million lines/s, binary 50 million requests/s.
-//! The whole path is timed (buffering, parsing, ordering, counting time from the first request),
-//! not the parser alone. As a measure of quality each bench first checks that what comes out is
-//! what went in. Processor time, not wall time.
+//! A benchmark times the whole path (buffering, parsing, ordering, counting time from the first
+//! request), not only the parser. Each first checks that the requests read are those written. It
+//! measures processor time, not wall time.
 
 #[path = "shared/cpu_time.rs"]
 mod cpu_time;
@@ -22,7 +22,8 @@ use std::io::{BufWriter, Cursor};
 
 const REQUESTS: usize = 1_000_000;
 
-/// Random addresses over 1 TiB, 4 to 128 KiB, 100 us apart on average, one device.
+/// Requests to random addresses over 1 TiB, of 4 to 128 KiB, 100 us apart on average, of one
+/// device.
 fn requests() -> Vec<Request> {
     let mut rng = Pcg64::seed_from_u64(1);
     let mut at = 0;

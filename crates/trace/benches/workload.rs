@@ -1,4 +1,5 @@
-//! Generation and description, in requests per second on one core, by processor time.
+//! The speed of generating and of describing requests, in requests per second on one core. Measures
+//! processor time.
 
 #[path = "shared/cpu_time.rs"]
 mod cpu_time;
@@ -12,8 +13,8 @@ use std::hint::black_box;
 
 const REQUESTS: u64 = 100_000;
 
-/// An OLTP-like mix that takes every branch: two operations, a size histogram, Zipf, runs, repeats,
-/// bursts.
+/// A mix like that of OLTP, which takes every branch: two operations, several sizes, Zipf, runs,
+/// repeats, bursts.
 const OLTP: &str = r#"
 name = "bench"
 requests = 1
@@ -25,7 +26,10 @@ burst_factor = 3.0
 burst_s = 0.05
 [read]
 share = 0.65
-size = [{ bytes = "8 KiB", share = 0.9 }, { from = "16 KiB", to = "64 KiB", step = "16 KiB", share = 0.1 }]
+size = [
+  { bytes = "8 KiB", share = 0.9 },
+  { from = "16 KiB", to = "64 KiB", step = "16 KiB", share = 0.1 },
+]
 working_set = "64 GiB"
 cell = "8 KiB"
 skew = { kind = "zipf", theta = 0.9 }
@@ -78,7 +82,7 @@ fn generation(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Every model that ships, as `ssdtune trace models` lists them.
+/// Generates from every bundled model, as `ssdtune trace models` lists them.
 fn bundled_models(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("generate bundled");
     group.throughput(Throughput::Elements(REQUESTS)).sample_size(10);

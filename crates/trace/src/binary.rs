@@ -1,17 +1,43 @@
-//! ssdtune's binary trace format, `.ssdt`: about 8 to 12 bytes per request, read at memory speed.
+//! The binary trace format of this crate, `.ssdt`: about 8 to 12 bytes for each request, read at
+//! the speed of memory.
 //!
-//! All numbers are little-endian.
+//! A file has a header, blocks of requests, and the names of the tenants' devices. All numbers are
+//! little-endian.
 //!
-//! | part | content |
+//! **Header**, 64 bytes:
+//!
+//! | bytes | content |
 //! |---|---|
-//! | header, 64 bytes | magic (8), version u32, 0 u32, requests u64, blocks u64, origin u64 (ns), duration u64 (ns), offset of the names u64, 0 u32, CRC-32 of the 60 bytes before it |
-//! | blocks | each at most 4,096 requests: header of 24 bytes (`BLCK`, requests u32, payload bytes u32, CRC-32 of the payload and the other header fields u32, time of the last request before the block u64), payload |
-//! | names | `NAME`, count u32, then length u16 and bytes of each tenant's device; CRC-32 of all this |
+//! | 0 to 7 | magic number |
+//! | 8 to 11 | version, u32 |
+//! | 12 to 15 | zero |
+//! | 16 to 23 | number of requests, u64 |
+//! | 24 to 31 | number of blocks, u64 |
+//! | 32 to 39 | time of the first request in the original trace, u64, in ns |
+//! | 40 to 47 | time of the last request, u64, in ns |
+//! | 48 to 55 | offset of the names in the file, u64 |
+//! | 56 to 59 | zero |
+//! | 60 to 63 | CRC-32 of bytes 0 to 59 |
 //!
-//! A payload is groups of at most 256 requests, each a header of widths and bases and then five
-//! columns of bit-packed integers: gaps of time, addresses, sizes, tenants, operations (`pack`).
-//! The header is written last, so a file whose writer died is recognised
-//! ([`TraceError::Truncated`]). Times never go back, by construction.
+//! **Block**, of at most 4,096 requests: a header of 24 bytes, then the payload.
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 0 to 3 | `BLCK` |
+//! | 4 to 7 | number of requests, u32 |
+//! | 8 to 11 | size of the payload in bytes, u32 |
+//! | 12 to 15 | CRC-32 of the other bytes of this header and of the payload |
+//! | 16 to 23 | time of the last request of the block before, u64, in ns |
+//!
+//! The payload holds groups of at most 256 requests. A group is a header and five columns of
+//! bit-packed integers: gaps of time, addresses, sizes, tenants, operations. The module `pack`
+//! describes them.
+//!
+//! **Names**: `NAME`, the number of names (u32), for each its length in bytes (u16) and its bytes,
+//! and a CRC-32 of all this.
+//!
+//! Times are stored as gaps, so they cannot run backwards. The header is written last: a file whose
+//! writer did not finish is recognised ([`TraceError::Truncated`]).
 
 mod mapped;
 mod pack;
@@ -24,10 +50,10 @@ use std::path::Path;
 pub use mapped::{MappedTrace, is_ssdt};
 pub use write::SsdtWriter;
 
-/// First bytes: not text (bit 7), and damaged by a transfer that changes line ends or stops at
-/// Ctrl-Z.
+/// The first bytes of a file. Bit 7 of the first byte says that it is not text. The rest shows the
+/// damage of a transfer that changes line ends or stops at Ctrl-Z.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SSDT\r\n\x1a";
-/// Version written and read.
+/// The version of the format that this program writes and reads.
 pub(crate) const VERSION: u32 = 1;
 pub(crate) const HEADER_BYTES: usize = 64;
 pub(crate) const BLOCK_HEADER_BYTES: usize = 24;
@@ -35,18 +61,18 @@ pub(crate) const BLOCK_REQUESTS: usize = 4096;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLCK";
 pub(crate) const NAMES_MAGIC: [u8; 4] = *b"NAME";
 
-/// What the header says.
+/// What the header of a `.ssdt` file says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Requests in the file.
+    /// The number of requests in the file.
     pub requests: u64,
-    /// Blocks they are in.
+    /// The number of blocks that hold them.
     pub blocks: u64,
-    /// The original trace's time of the first request, ns.
+    /// The time of the first request in the clock of the original trace, in nanoseconds.
     pub origin_ns: u64,
-    /// Time of the last request, ns.
+    /// The time of the last request in nanoseconds, counted from the start of the trace.
     pub duration_ns: u64,
-    /// Where the names stand.
+    /// The offset of the names in the file, in bytes; 0 if the file is unfinished.
     pub(crate) names_offset: u64,
 }
 
@@ -99,7 +125,7 @@ impl Header {
     }
 }
 
-/// A block's header.
+/// The header of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockHeader {
     pub(crate) requests: usize,
@@ -108,7 +134,7 @@ pub(crate) struct BlockHeader {
     pub(crate) before_ns: u64,
 }
 
-/// A payload cannot be longer: 8 + 8 + 4 + 2 + 1 bytes per request at worst, and the group headers.
+/// The longest payload: at worst 8 + 8 + 4 + 2 + 1 bytes for each request, and the group headers.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = BLOCK_REQUESTS * 24 + 16 * 64;
 
 impl BlockHeader {
@@ -123,7 +149,7 @@ impl BlockHeader {
         bytes
     }
 
-    /// Reads a header; the reason as text where it cannot be one.
+    /// Reads the header of a block. The error is the reason why it cannot be one.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
         if bytes[..4] != BLOCK_MAGIC {
             return Err("no block begins here".into());
@@ -145,7 +171,8 @@ impl BlockHeader {
         hasher.finalize()
     }
 
-    /// Checks and decodes the block whose header is `header` and whose payload is `payload`.
+    /// Checks the block of this header and appends its requests to `out`. `header` is the header as
+    /// it stands in the file, `payload` what follows it.
     pub(crate) fn requests(
         &self,
         header: &[u8],

@@ -1,8 +1,8 @@
-//! Decompression on the fly: gzip, zstd, xz and bzip2, told by their first bytes, never by the
-//! file's name.
+//! Compression and decompression of streams: gzip, zstd, xz and bzip2. Readers recognise the
+//! compression by the first bytes, never by the name of the file.
 //!
-//! What a hostile file could do is bounded: the decoders' own windows (xz 80 MiB, zstd 64 MiB), and
-//! the expansion as a whole ([`Limits::max_expansion`]).
+//! A hostile file cannot take all memory: the windows of the decoders are limited (xz 80 MiB, zstd
+//! 64 MiB), and so is the expansion as a whole ([`Limits::max_expansion`]).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A compression by its magic number.
+/// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// As it is.
+    /// Not compressed.
     None,
-    /// gzip, of one or several members.
+    /// gzip, with one or several members.
     Gzip,
     /// Zstandard frames.
     Zstd,
@@ -26,7 +26,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that `first`, the first bytes of a file, speak of.
+    /// The compression that the first bytes of a file show.
     pub fn of_magic(first: &[u8]) -> Self {
         match first {
             [0x1f, 0x8b, 0x08, ..] => Self::Gzip,
@@ -38,7 +38,7 @@ impl Compression {
         }
     }
 
-    /// The compression that the ending of `path` asks a writer for.
+    /// The compression that belongs to the ending of the file name `path`: .gz, .zst, .xz or .bz2.
     pub fn of_name(path: &Path) -> Self {
         match path.extension().and_then(|e| e.to_str()) {
             Some("gz") => Self::Gzip,
@@ -50,20 +50,21 @@ impl Compression {
     }
 }
 
-/// Bounds on a compressed stream.
+/// Limits on a compressed stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Decompressed bytes per compressed byte, beyond which a stream is taken for a bomb.
+    /// The largest number of decompressed bytes for each compressed byte. A stream above it is
+    /// refused as a decompression bomb.
     pub max_expansion: u64,
 }
 
-/// What every stream may grow to before the expansion is looked at: short repetitive traces are
+/// The expansion is not checked below this size: short repetitive traces compress well and are
 /// harmless.
 const EXPANSION_FREE_BYTES: u64 = 256 << 20;
 const XZ_MEMORY_BYTES: u64 = 80 << 20;
 const ZSTD_WINDOW_LOG: u32 = 26;
 
-/// Counts what is read below the decoder.
+/// Counts the bytes that are read through it.
 struct Counted<R> {
     inner: R,
     count: Arc<AtomicU64>,
@@ -77,7 +78,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A decompressed stream.
+/// A stream of bytes, decompressed if needed.
 pub(crate) struct Stream {
     reader: Box<dyn Read + Send>,
     compression: Compression,
@@ -86,7 +87,7 @@ pub(crate) struct Stream {
     limits: Limits,
 }
 
-/// The expansion limit was passed.
+/// The sizes of a stream when it passed the limit of expansion.
 #[derive(Debug)]
 pub(crate) struct Bomb {
     pub(crate) compressed: u64,
@@ -146,7 +147,7 @@ impl Stream {
         self.compression
     }
 
-    /// Bytes taken from below.
+    /// Bytes read from the input. For a compressed stream these are compressed bytes.
     pub(crate) fn bytes_read(&self) -> u64 {
         match self.compression {
             Compression::None => self.expanded,
@@ -154,7 +155,7 @@ impl Stream {
         }
     }
 
-    /// Reads some bytes; 0 at the end.
+    /// Reads into `buf` and returns the number of bytes; 0 at the end of the stream.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> Result<usize, StreamError> {
         let n = loop {
             match self.reader.read(buf) {
@@ -174,9 +175,11 @@ impl Stream {
     }
 }
 
-/// A writer that compresses and must be finished: dropped early, the stream lacks its end.
+/// A writer that compresses.
+///
+/// Call [`finish`](Self::finish) at the end. Without it the stream is incomplete.
 pub enum Compressor<W: Write> {
-    /// As it is.
+    /// Not compressed.
     None(W),
     /// gzip.
     Gzip(flate2::write::GzEncoder<W>),
@@ -189,7 +192,10 @@ pub enum Compressor<W: Write> {
 }
 
 impl<W: Write> Compressor<W> {
-    /// Compresses into `inner`.
+    /// A writer that compresses into `inner`.
+    ///
+    /// # Errors
+    /// The compressor cannot be set up.
     pub fn new(inner: W, compression: Compression) -> io::Result<Self> {
         Ok(match compression {
             Compression::None => Self::None(inner),
@@ -208,7 +214,10 @@ impl<W: Write> Compressor<W> {
         })
     }
 
-    /// Writes the end of the stream and hands the inner writer back.
+    /// Writes the end of the stream and returns the inner writer.
+    ///
+    /// # Errors
+    /// The end cannot be written.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Self::None(mut w) => w.flush().map(|()| w),

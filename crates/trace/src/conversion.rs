@@ -1,8 +1,9 @@
-//! From traces to another trace: joined, selected, changed in time, put onto a drive, split.
+//! The conversion of traces into another trace: join them, select requests, change times, fit
+//! addresses to a drive, split the result.
 //!
-//! The steps are taken in this order, whatever the order in which they are asked for. Two of them
-//! must know the whole trace before its first request can go out, dense addresses and splitting;
-//! each reads the traces once more. Memory is that of the steps, see [`crate::transform`].
+//! The steps run in the order of the fields of [`Conversion`]. Dense addresses and splitting must
+//! know the whole trace before the first request can go out; each of the two reads the traces once
+//! more. For the memory of the steps see [`crate::transform`].
 
 use crate::error::TraceError;
 use crate::merge::{Concat, Merge, Tenants};
@@ -17,20 +18,21 @@ use thiserror::Error;
 /// How several traces become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// Side by side in time; each trace is a tenant.
+    /// All traces run at the same time. Each trace becomes a tenant.
     Merge,
-    /// One after the other; devices of the same name are the same tenant.
+    /// The traces run one after the other. Devices of the same name become the same tenant.
     Concat {
-        /// Time between the last request of a trace and the start of the next.
+        /// The time between the last request of a trace and the start of the next.
         pause: Nanos,
     },
 }
 
 impl Join {
-    /// One source of several. A single trace needs no `how` and stays as it is without it.
+    /// Joins `sources` into one. A single source needs no `how` and then stays as it is.
     ///
     /// # Errors
-    /// There are several traces and nobody said how to join them, or more than tenants can be.
+    /// There are several sources and `how` is `None`, or they have more tenants than tenant numbers
+    /// exist.
     pub fn sources(
         how: Option<Self>,
         mut sources: Vec<Box<dyn Source>>,
@@ -46,99 +48,101 @@ impl Join {
     }
 }
 
-/// How addresses are put onto a drive.
+/// How addresses are fitted to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remap {
-    /// Numbers the chunks that the trace touches without gaps.
+    /// Numbers the chunks that the trace touches, without gaps.
     Dense {
-        /// Size of a chunk.
+        /// The size of a chunk.
         chunk: Sectors,
-        /// What the chunks must fit into.
+        /// The size of the drive that the chunks must fit into; `None` for any size.
         capacity: Option<Bytes>,
     },
     /// Takes addresses modulo the size of the drive.
     Modulo {
-        /// The size of the drive, 1 GiB or more.
+        /// The size of the drive; at least 1 GiB.
         capacity: Sectors,
     },
 }
 
-/// The steps of a conversion; those that are `None` are left out.
+/// The steps of a conversion. Steps that are `None` are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Conversion {
-    /// Drops repeats of a request within this time.
+    /// Drops a request that repeats an earlier one within this time.
     pub dedupe: Option<Nanos>,
-    /// Keeps only some requests.
+    /// Keeps the requests that pass a filter.
     pub filter: Option<Filter>,
-    /// Keeps a stretch of the trace.
+    /// Keeps a part of the trace.
     pub cut: Option<Cut>,
-    /// Shortens every silence to this at most.
+    /// Shortens longer gaps between requests to this time.
     pub clip_gaps: Option<Nanos>,
-    /// Multiplies all times.
+    /// Multiplies all times by this factor.
     pub time_scale: Option<f64>,
-    /// Moves addresses.
+    /// Fits addresses to a drive.
     pub remap: Option<Remap>,
-    /// Shares of the parts by time, two or more.
+    /// Splits the trace by time into two or more parts, with these shares.
     pub split: Option<Vec<u32>>,
 }
 
-/// Why traces cannot be converted so.
+/// Why a conversion fails.
 #[derive(Debug, Error)]
 pub enum ConversionError {
     /// A trace cannot be read, or an option is wrong.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Several traces without a way to join them.
+    /// There are several traces, and no way to join them was given.
     #[error(
         "several traces: say --join merge (side by side, each a tenant) or --join concat (one \
          after the other)"
     )]
     NotJoined,
-    /// The drive is too small for what the trace touches.
+    /// The drive is smaller than the part of the address space that the trace touches.
     #[error(
         "the trace touches {needed}, the drive has {capacity}: take a larger drive, a part of the \
          trace, or --remap modulo"
     )]
     TooLarge {
-        /// Size of the dense address space.
+        /// The size of the dense address space.
         needed: Bytes,
-        /// Size of the drive.
+        /// The size of the drive.
         capacity: Bytes,
     },
 }
 
 impl ConversionError {
-    /// Whether what was asked for is wrong, rather than a trace.
+    /// Whether the options are wrong, rather than a trace.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::NotJoined | Self::Trace(TraceError::Option { .. }))
     }
 }
 
-/// A conversion that is ready for its last pass.
+/// A conversion that is ready for its last pass over the traces.
 pub struct Converted {
-    /// The requests.
+    /// The converted requests.
     pub source: Chain<Box<dyn Source>>,
-    /// Where the parts end, if the trace is split.
+    /// The times at which the parts end, if the trace is split.
     pub split: Option<SplitPlan>,
-    /// What dense addresses take.
+    /// The sizes of a dense address space, if addresses are numbered.
     pub dense: Option<DenseSize>,
 }
 
-/// What dense addresses take.
+/// The sizes of a dense address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DenseSize {
-    /// Size of the address space.
+    /// The size of the address space.
     pub space: Bytes,
-    /// Memory for the numbers of the chunks.
+    /// The memory for the numbers of the chunks.
     pub table: Bytes,
 }
 
 impl Conversion {
-    /// Opens the traces once for each pass, makes the passes that come before the last, and gives
-    /// the requests of the last.
+    /// Prepares the conversion and returns a source of the converted requests.
+    ///
+    /// `traces` opens the joined traces anew for each pass: one to number addresses, one to split,
+    /// and the last one that yields the requests.
     ///
     /// # Errors
-    /// A step is impossible, the traces cannot be opened or read, or they do not fit the drive.
+    /// An option is wrong, the traces cannot be opened or read, or they do not fit the drive.
     pub fn open(
         &self,
         mut traces: impl FnMut() -> Result<Box<dyn Source>, ConversionError>,
@@ -180,7 +184,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// Every step but those on addresses and the split.
+    /// Applies every step but those on addresses and the split.
     fn select(&self, traces: Box<dyn Source>) -> Result<Chain<Box<dyn Source>>, TraceError> {
         let scale = self.time_scale.map(ScaleTime::new).transpose()?;
         Ok(Chain::new(traces)
@@ -214,7 +218,7 @@ mod tests {
     use crate::request::{Op, Request, TenantId};
     use crate::source::Requests;
 
-    /// Requests in memory, handed out at once.
+    /// Requests in memory, handed out in one batch.
     struct Memory(Vec<Request>);
 
     impl Source for Memory {
@@ -225,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Ten reads of 16 KiB, a second apart, each a gibibyte after the last.
+    /// Ten reads of 16 KiB, one second and one gibibyte apart.
     fn trace() -> Box<dyn Source> {
         let request = |n: u64| Request {
             at: Nanos(n * 1_000_000_000),

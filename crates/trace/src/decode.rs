@@ -1,7 +1,9 @@
-//! From bytes to requests: what every parser shares (devices, ranges, the rules for faulty lines).
+//! From bytes to requests: what all parsers share, namely devices, legal ranges, and what to do
+//! with faulty lines.
 //!
-//! A parser sees one line or record and answers with a request in absolute nanoseconds, with
-//! nothing, or with a fault. Whether a fault stops the run is decided here, once for all formats.
+//! A parser sees one line or record. It answers with a request in absolute nanoseconds, with
+//! nothing, or with a fault. Whether a fault ends the reading is decided here, once for all
+//! formats.
 
 mod devices;
 mod lines;
@@ -19,38 +21,38 @@ use std::path::Path;
 use devices::DeviceTable;
 pub(crate) use lines::TextDecoder;
 
-/// What a parser makes of one line: a request, nothing (an event not asked for, a device not
-/// picked), or a fault.
+/// What a parser makes of one line: a request, nothing (the event or the device was not asked for),
+/// or a fault.
 pub(crate) type Parsed = Result<Option<Request>, Fault>;
 
-/// One text format.
+/// The parser of one text format.
 pub(crate) trait LineParser: Send {
-    /// Reads one line, without its line ending.
+    /// Reads one line, which comes without its line ending.
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Parsed;
 
-    /// Whether [`quick`](Self::quick) is worth trying.
+    /// Whether the parser has a [`quick`](Self::quick) that is worth trying.
     const QUICK: bool = false;
 
-    /// Reads the line at the start of `text` in one go if it is of the plainest form, and says how
-    /// many bytes it takes with its line ending. `None`, with nothing changed, of any other line:
-    /// [`parse`](Self::parse) then judges it.
+    /// Reads the line at the start of `text` in one pass if it has the most common form. Returns
+    /// the request and the length of the line in bytes, with its line ending. For any other line it
+    /// returns `None` and changes nothing; [`parse`](Self::parse) then judges the line.
     #[inline(always)]
     fn quick(&mut self, text: &[u8], context: &Context) -> Option<(Request, usize)> {
         let _ = (text, context);
         None
     }
 
-    /// Whether `line`, which did not parse and comes before the first request, belongs to the
-    /// format's preamble.
+    /// Whether `line` belongs to the header of the format. Asked only for lines that do not parse
+    /// and stand before the first request.
     fn is_header(&mut self, line: &[u8]) -> bool {
         let _ = line;
         false
     }
 }
 
-/// A whole format: fills a batch from the input.
+/// The decoder of one format: fills batches with requests from the input.
 pub(crate) trait Decoder: Send {
-    /// Decodes some input into `batch`; `false` when there is no more.
+    /// Decodes a part of the input into `batch`. Returns `false` at the end of the input.
     fn decode(
         &mut self,
         input: &mut Input,
@@ -58,7 +60,7 @@ pub(crate) trait Decoder: Send {
         batch: &mut Batch,
     ) -> Result<bool, TraceError>;
 
-    /// Whether positions are lines (else bytes).
+    /// Whether positions in the input are lines; otherwise they are bytes.
     fn by_line(&self) -> bool;
 }
 
@@ -72,7 +74,8 @@ pub(crate) struct Context {
     end_max: u64,
 }
 
-/// No address in bytes may pass 2^63: what lies there is a damaged field, not a drive.
+/// The end of the address space: 2^63 bytes. An address beyond it comes from a damaged field, not
+/// from a drive.
 const SECTORS_MAX: u64 = (1 << 63) / SECTOR_BYTES;
 
 impl Context {
@@ -87,7 +90,7 @@ impl Context {
         }
     }
 
-    /// A request in sectors.
+    /// A request with address and size in sectors.
     #[inline(always)]
     pub(crate) fn request(
         &mut self,
@@ -108,8 +111,9 @@ impl Context {
         }
     }
 
-    /// A request in sectors of a device seen lately, its name of `length` (at most seven) bytes in
-    /// the low bytes of `name`; `None` if anything about it wants a closer look.
+    /// A request in sectors of a device that was seen lately. `name` holds the name of the device
+    /// in its `length` (at most 7) low bytes. `None` if anything about the request needs a closer
+    /// look.
     #[inline(always)]
     pub(crate) fn quick_request(
         &self,
@@ -135,7 +139,7 @@ impl Context {
         })
     }
 
-    /// A request within the address space, of tenant 0.
+    /// A request of tenant 0, checked against the address space.
     #[inline(always)]
     fn unnamed_request(
         &self,
@@ -164,7 +168,7 @@ impl Context {
         Ok(Request { at, lba, sectors: length, tenant, op })
     }
 
-    /// A request of ssdtune's own formats, in sectors and with the number of its tenant.
+    /// A request of this crate's own formats: in sectors, with the number of its tenant.
     #[inline(always)]
     pub(crate) fn numbered_request(
         &mut self,
@@ -187,7 +191,7 @@ impl Context {
         Ok(Some(Request { tenant: TenantId(kept), ..parsed }))
     }
 
-    /// A request in bytes: the sectors it touches.
+    /// A request with address and size in bytes. It covers all sectors that it touches.
     #[inline(always)]
     pub(crate) fn byte_request(
         &mut self,
@@ -210,7 +214,8 @@ impl Context {
         self.request(at, op, lba, Field { value: count, column: size.column }, device)
     }
 
-    /// Applies the choice of devices and the capacity to requests that were decoded in one piece.
+    /// Applies the choice of devices and the capacity to requests that were decoded as a whole
+    /// block.
     pub(crate) fn admit(
         &mut self,
         requests: &mut Vec<Request>,
@@ -242,8 +247,8 @@ impl Context {
         Ok(())
     }
 
-    /// Counts the fault of the record at byte `offset` and goes on, or stops; `found` are the bytes
-    /// at fault.
+    /// Handles the fault of the record at byte `offset`: in lenient mode it is counted, otherwise
+    /// it is an error. `found` are the faulty bytes.
     #[cold]
     pub(crate) fn bad_record(
         &mut self,
@@ -263,7 +268,7 @@ impl Context {
         })
     }
 
-    /// Counts a fault and goes on, or stops.
+    /// Handles a fault: in lenient mode it is counted, otherwise it is an error.
     #[cold]
     pub(crate) fn fault(&mut self, malformed: Malformed) -> Result<(), TraceError> {
         if !self.lenient {
@@ -276,7 +281,7 @@ impl Context {
     }
 }
 
-/// Reads `R...`/`r...` as a read and `W...`/`w...` as a write.
+/// The operation that `word` names: a read or a write, as one letter or as a word.
 #[inline(always)]
 pub(crate) fn read_write(word: &[u8], column: usize) -> Result<Op, Fault> {
     match word {
@@ -286,7 +291,7 @@ pub(crate) fn read_write(word: &[u8], column: usize) -> Result<Op, Fault> {
     }
 }
 
-/// Reads the last field of a line, a number.
+/// The number in the last field of a line.
 #[inline(always)]
 pub(crate) fn last_number(fields: &mut Fields, expected: &'static str) -> Result<Field, Fault> {
     let field = fields.number(expected)?;

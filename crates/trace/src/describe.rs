@@ -1,13 +1,31 @@
-//! What a trace is like, in one pass and bounded memory.
+//! Describes a trace in one pass and bounded memory.
 //!
-//! Pages are 4 KiB and belong to a tenant: two tenants never share one. Times must not run
-//! backwards (the readers see to that). Memory: three fixed histograms, a SHARDS sample of at most
-//! 32,768 pages (about 3 MB) and the footprint in roaring bitmaps, whose size the result states; a
-//! dense footprint costs about 1 bit a page, a scattered one 2 bytes and up.
+//! Pages are 4 KiB. Each belongs to one tenant: two tenants never share a page. Times must not run
+//! backwards, which the readers guarantee. Memory: three fixed histograms, a SHARDS sample of at
+//! most 32,768 pages (about 3 MB), and the footprint in roaring bitmaps, whose size the result
+//! states. A dense footprint takes about 1 bit for each page, a scattered one 2 bytes and more.
 //!
-//! Reuse distance and skew come from the sample, exact while the footprint fits into it; see
-//! `describe/shards.rs` for the error bound. A request counts for its first 65,536 pages (256 MiB)
-//! there. Left out: flushes have no place, and trims count in operations and bytes only.
+//! Reuse distance and skew come from the sample. They are exact while the footprint fits into it;
+//! [`ReuseDescription::error_95`] bounds the error otherwise. In the sample a request counts with
+//! its first 65,536 pages (256 MiB) only. Flushes have no place. Trims count in operations and
+//! bytes only.
+//!
+//! ```
+//! use ssdtune_model::{Nanos, Sectors};
+//! use ssdtune_trace::{Op, Request, TenantId, describe::describe};
+//!
+//! let request = |n: u64| Request {
+//!     at: Nanos(1_000 * n),
+//!     lba: Sectors(8 * n),
+//!     sectors: 8,
+//!     tenant: TenantId(0),
+//!     op: Op::Read,
+//! };
+//! let trace: Vec<Request> = (0..1_000).map(request).collect();
+//! let description = describe(&trace);
+//! assert_eq!(description.footprint.pages, 1_000);
+//! assert!(description.read_sequence.sequential_share > 0.99);
+//! ```
 
 mod arrivals;
 mod pattern;
@@ -28,27 +46,27 @@ pub use pattern::AccessPattern;
 pub use sequence::{SequenceDescription, StrideCount};
 pub use shards::{ReuseBucket, ReuseDescription, SkewDescription};
 
-/// Sectors in a 4 KiB page.
+/// The sectors of a page of 4 KiB.
 const PAGE_SECTORS: u64 = 8;
-/// Pages of one tenant: 2^48 pages are one exbibyte.
+/// The bits of a page number inside a tenant: 2^48 pages are one exbibyte.
 const PAGE_BITS: u32 = 48;
-/// Pages a single request may add to the sample.
+/// The largest number of pages that a single request adds to the sample.
 const SAMPLED_PAGES_MAX: u64 = 1 << 16;
 
-/// Everything [`Describer`] finds out.
+/// What a trace is like: the result of a [`Describer`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
-    /// Requests of all kinds.
+    /// The number of requests.
     pub requests: u64,
-    /// Reads.
+    /// The number of reads.
     pub reads: u64,
-    /// Writes.
+    /// The number of writes.
     pub writes: u64,
-    /// Trims.
+    /// The number of trims.
     pub trims: u64,
-    /// Flushes.
+    /// The number of flushes.
     pub flushes: u64,
-    /// Reads among reads and writes.
+    /// The share of reads among reads and writes, 0 to 1.
     pub read_share: f64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -56,93 +74,94 @@ pub struct Description {
     pub write_bytes: u64,
     /// Bytes trimmed.
     pub trim_bytes: u64,
-    /// Tenants seen.
+    /// The number of tenants that have requests.
     pub tenants: usize,
-    /// Reads and writes that start and end on 4 KiB boundaries.
+    /// The share of reads and writes that start and end on 4 KiB boundaries, 0 to 1.
     pub aligned_4k_share: f64,
-    /// From the first arrival to the last.
+    /// The time from the first arrival to the last.
     pub duration_ns: u64,
-    /// Sizes of reads in bytes.
+    /// The sizes of reads in bytes.
     pub read_size_bytes: Quantiles,
-    /// Sizes of writes in bytes.
+    /// The sizes of writes in bytes.
     pub write_size_bytes: Quantiles,
-    /// Gaps between arrivals.
+    /// The gaps between arrivals in nanoseconds.
     pub gap_ns: Quantiles,
-    /// Pages touched.
+    /// The pages that are read or written.
     pub footprint: FootprintDescription,
-    /// Page writes over distinct pages written; 1 is "written once", 0 where nothing was.
+    /// Page writes divided by distinct pages written: 1 if each is written once, 0 if there are
+    /// none.
     pub overwrite_factor: f64,
     /// Runs and strides of reads.
     pub read_sequence: SequenceDescription,
     /// Runs and strides of writes.
     pub write_sequence: SequenceDescription,
-    /// Rates and burstiness.
+    /// Rates and burstiness of arrivals.
     pub arrivals: ArrivalsDescription,
-    /// Reuse distances.
+    /// Reuse distances of pages.
     pub reuse: ReuseDescription,
     /// Popularity of pages.
     pub skew: SkewDescription,
 }
 
-/// A distribution by its quantiles.
+/// A distribution by its quantiles, exact to three significant digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// Values seen.
+    /// The number of values.
     pub count: u64,
-    /// Arithmetic mean.
+    /// The arithmetic mean.
     pub mean: f64,
-    /// Smallest.
+    /// The smallest value.
     pub min: u64,
-    /// 5 % are at most this.
+    /// The value that 5 % do not exceed.
     pub p05: u64,
-    /// 25 %.
+    /// The value that 25 % do not exceed.
     pub p25: u64,
-    /// 50 %.
+    /// The value that 50 % do not exceed.
     pub p50: u64,
-    /// 75 %.
+    /// The value that 75 % do not exceed.
     pub p75: u64,
-    /// 95 %.
+    /// The value that 95 % do not exceed.
     pub p95: u64,
-    /// 99 %.
+    /// The value that 99 % do not exceed.
     pub p99: u64,
-    /// 99.9 %.
+    /// The value that 99.9 % do not exceed.
     pub p999: u64,
-    /// Largest.
+    /// The largest value.
     pub max: u64,
-    /// Counts by power of two.
+    /// The number of values in each power of two, without empty buckets.
     pub histogram: Vec<Bucket>,
 }
 
-/// Values in `from..=to`.
+/// The number of values in `from..=to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bucket {
-    /// Smallest value of the bucket.
+    /// The smallest value of the bucket.
     pub from: u64,
-    /// Largest.
+    /// The largest value of the bucket.
     pub to: u64,
-    /// How many.
+    /// The number of values in the bucket.
     pub count: u64,
 }
 
-/// Distinct 4 KiB pages.
+/// The distinct 4 KiB pages that a trace touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FootprintDescription {
-    /// Read or written.
+    /// The number of pages read or written.
     pub pages: u64,
-    /// Read.
+    /// The number of pages read.
     pub read_pages: u64,
-    /// Written.
+    /// The number of pages written.
     pub write_pages: u64,
-    /// `pages` in bytes.
+    /// The size of `pages` in bytes.
     pub bytes: u64,
-    /// The end of the highest request: the device must be this large, unless addresses are
-    /// compacted.
+    /// The end of the highest request in bytes. The device must be as large, unless addresses are
+    /// remapped.
     pub address_end_bytes: u64,
-    /// What the bitmaps take.
+    /// The size of the bitmaps that hold the footprint, in bytes.
     pub bitmap_bytes: u64,
 }
 
-/// Takes requests one by one; [`Describer::finish`] gives the result.
+/// Describes a trace from its requests, which it takes one by one.
 #[derive(Debug)]
 pub struct Describer {
     counts: [u64; 4],
@@ -165,7 +184,7 @@ impl Default for Describer {
 }
 
 impl Describer {
-    /// Nothing seen yet.
+    /// A describer that has seen no request.
     pub fn new() -> Self {
         Self {
             counts: [0; 4],
@@ -182,7 +201,7 @@ impl Describer {
         }
     }
 
-    /// One more request, not earlier than the last.
+    /// Adds a request, which must not be earlier than the one before it.
     pub fn push(&mut self, request: &Request) {
         let op = request.op as usize;
         self.counts[op] += 1;
@@ -210,7 +229,8 @@ impl Describer {
         }
     }
 
-    /// Only the footprint and the overwrite factor of a read or write: its first and last page.
+    /// Adds a read or write to the footprint and the overwrite factor only. Returns its first and
+    /// its last page.
     pub(crate) fn push_footprint(&mut self, request: &Request) -> (u64, u64) {
         let op = usize::from(request.op == Op::Write);
         let end = request.lba.0.saturating_add(u64::from(request.sectors));
@@ -226,7 +246,7 @@ impl Describer {
         (first, last)
     }
 
-    /// The result so far.
+    /// The description of the requests so far.
     pub fn finish(&self) -> Description {
         let [reads, writes, trims, flushes] = self.counts;
         let [read_bytes, write_bytes, trim_bytes, _] = self.bytes;
@@ -267,14 +287,14 @@ impl Describer {
     }
 }
 
-/// Describes a whole stream.
+/// Describes a whole stream, whose requests must be in order of time.
 pub fn describe<'r>(requests: impl IntoIterator<Item = &'r Request>) -> Description {
     let mut describer = Describer::new();
     requests.into_iter().for_each(|request| describer.push(request));
     describer.finish()
 }
 
-/// Page `page` of a tenant as one number.
+/// A page of a tenant as one number.
 fn page_key(tenant: TenantId, page: u64) -> u64 {
     (u64::from(tenant.0) << PAGE_BITS) | (page & ((1 << PAGE_BITS) - 1))
 }
@@ -283,7 +303,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Three significant digits over the whole range of u64: about 450 KB.
+/// A histogram over the whole range of u64 with three significant digits. It takes about 450 KB.
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("constant bounds are legal")
 }
@@ -293,7 +313,7 @@ impl Quantiles {
         if histogram.is_empty() {
             return Self::default();
         }
-        // The low end of the bucket: 8192 reads 8192 and not 8199.
+        // The low end of the bucket, so that 8192 shows as 8192 and not as 8199.
         let at = |quantile| histogram.lowest_equivalent(histogram.value_at_quantile(quantile));
         Self {
             count: histogram.len(),

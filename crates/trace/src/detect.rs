@@ -1,9 +1,9 @@
-//! Which format a trace is in, from its first 64 KiB.
+//! Finds the format of a trace from its first 64 KiB.
 //!
-//! Binary formats and things that are no traces are told by magic numbers. Text is tried as every
-//! format: the share of lines that parse is the confidence. Formats that fit equally well and would
-//! give different requests are reported, not guessed; where a rule of plausibility decides between
-//! them it stands in `prefer`.
+//! Binary formats, and files that are no traces, are recognised by magic numbers. Text is tried as
+//! every text format; the share of lines that parse is the confidence. Formats that fit equally
+//! well and would give different requests are reported, not guessed. The function `prefer` has the
+//! rules that settle some of these cases.
 
 use crate::error::{TraceError, printable};
 use crate::format::Format;
@@ -11,21 +11,22 @@ use crate::formats::{blktrace, fit, vscsi};
 use std::cmp::Reverse;
 use std::path::Path;
 
-/// Lines looked at: enough that a preamble of a page is outnumbered.
+/// The number of lines examined: enough to outnumber a header of one page.
 const LINES: usize = 400;
-/// Below this share of fitting lines (percent) a format is not considered.
+/// The share of fitting lines, in percent, below which a format is not considered.
 const CONFIDENCE_MIN: u32 = 60;
 
-/// A guess and how sure it is.
+/// A format, and how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {
     /// The format.
     pub format: Format,
-    /// Share of the sampled lines that fit it, in percent.
+    /// The share of the examined lines that fit the format, in percent.
     pub confidence: u32,
 }
 
-/// Names the format of a trace that begins with `first` (all of it, if `whole`).
+/// Finds the format of a trace that begins with `first`; `whole` says that the file has no more
+/// bytes.
 pub fn detect(path: &Path, first: &[u8], whole: bool) -> Result<Detected, TraceError> {
     check_encoding(path, first)?;
     let certain = |format| Ok(Detected { format, confidence: 100 });
@@ -93,13 +94,14 @@ fn sample(first: &[u8], whole: bool) -> Vec<&[u8]> {
         .collect()
 }
 
-/// Settles what the fields' ranges can settle among the formats of five numbers.
+/// Decides between formats of five numbers where the ranges of the fields allow it.
 ///
-/// - SSDSim's meaning of a line is MQSim's, so MQSim stands for both.
+/// - SSDSim's lines mean what MQSim's mean, so MQSim stands for both.
 /// - DiskSim and Heimdall print milliseconds with a fraction, MQSim whole nanoseconds.
-/// - Heimdall's addresses and sizes are bytes, multiples of 512; eight DiskSim rows of nothing but
-///   multiples of 256 KiB would be a strange trace.
-/// - Whole-number times with types other than 0 and 1 may be MQSim's or DiskSim's flags: left open.
+/// - Heimdall's addresses and sizes are bytes, in multiples of 512. A DiskSim trace with eight or
+///   more rows that are all multiples of 512 sectors is unlikely.
+/// - Whole numbers as times with types other than 0 and 1 may be MQSim's types or DiskSim's flags.
+///   This case is not decided.
 fn prefer(candidates: &mut Vec<(Format, u32)>, lines: &[&[u8]]) {
     let has = |candidates: &[(Format, u32)], format| candidates.iter().any(|c| c.0 == format);
     if !has(candidates, Format::Mqsim) {
@@ -131,13 +133,13 @@ fn prefer(candidates: &mut Vec<(Format, u32)>, lines: &[&[u8]]) {
     }
 }
 
-/// Refuses text that is not ASCII-compatible.
+/// Refuses text in an encoding that does not contain ASCII.
 pub(crate) fn check_encoding(path: &Path, first: &[u8]) -> Result<(), TraceError> {
     let encoding = match first {
         [0xff, 0xfe, 0, 0, ..] => "UTF-32LE",
         [0xff, 0xfe, ..] => "UTF-16LE",
         [0xfe, 0xff, ..] => "UTF-16BE",
-        // ASCII in UTF-16 without a mark: every other byte is zero.
+        // ASCII in UTF-16 without a byte order mark: every other byte is zero.
         [1..=0x7f, 0, 1..=0x7f, 0, 1..=0x7f, 0, 1..=0x7f, 0, ..] => "UTF-16LE",
         [0, 1..=0x7f, 0, 1..=0x7f, 0, 1..=0x7f, 0, 1..=0x7f, ..] => "UTF-16BE",
         _ => return Ok(()),
@@ -156,9 +158,8 @@ fn not_a_trace(path: &Path, first: &[u8]) -> Result<(), TraceError> {
         [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             ("compressed twice", "decompress it once")
         }
-        // A stray tar header before text (one sample of FIU's has one) is junk lines; a whole
-        // archive has its magic at byte 257 and blocks of zeros, so it has no text in the first
-        // block's tail either.
+        // A tar archive has its magic at byte 257. One sample of the FIU traces has a stray tar
+        // header before its text. It is known by byte 512 and is read as text.
         _ if first.get(257..262) == Some(b"ustar") && first.get(512..520) != Some(b"30 atime") => {
             ("a tar archive", unpack)
         }

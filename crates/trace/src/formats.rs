@@ -1,8 +1,8 @@
-//! Every trace format that can be read: one file per format, one row each in [`Format::info`].
+//! The parsers of all trace formats, one file for each. [`Format::info`] describes the formats.
 //!
-//! A parser turns one line or record into a request in absolute nanoseconds. It keeps no other
-//! state than its format asks for, and leaves the rules for faulty lines, devices and ordering to
-//! `decode` and [`crate::reader`].
+//! A parser turns one line or record into a request in absolute nanoseconds. It keeps no more state
+//! than its format needs. Faulty lines, devices and the order of time are left to `decode` and
+//! [`crate::reader`].
 
 pub(crate) mod alibaba;
 pub(crate) mod blkparse;
@@ -34,9 +34,14 @@ use crate::format::Format;
 use crate::options::{Devices, Event, ReadOptions};
 use columns::Columns;
 
-/// Runs `$body` with `$parser` bound to the parser of a text format: monomorphic for each.
+/// Evaluates `$body` with `$parser` bound to the parser of a text format, so that `$body` is
+/// compiled once for each parser. Evaluates `$other` for binary formats and for columns without a
+/// description.
 macro_rules! with_parser {
-    ($format:expr, $unit_ns:expr, $action:expr, $columns:expr, |$parser:ident| $body:expr, $other:expr) => {{
+    (
+        $format:expr, $unit_ns:expr, $action:expr, $columns:expr,
+        |$parser:ident| $body:expr, $other:expr
+    ) => {{
         let (unit_ns, action) = ($unit_ns, $action);
         match $format {
             Format::Csv => {
@@ -123,8 +128,8 @@ macro_rules! with_parser {
     }};
 }
 
-/// The decoder of `format`; `first` is the beginning of the trace, which decides what event is
-/// taken by default.
+/// The decoder of `format`. `first` is the beginning of the trace; it decides which event counts as
+/// arrival if the options leave that open.
 pub(crate) fn decoder(
     format: Format,
     options: &ReadOptions,
@@ -164,12 +169,12 @@ pub(crate) fn decoder(
     )
 }
 
-/// The event of a text trace to take: D if the beginning has one, else Q, else C.
+/// The event that counts as arrival in a text trace: D if its beginning has one, else Q, else C.
 fn default_action<'l, L: Iterator<Item = &'l [u8]>>(format: Format, lines: impl Fn() -> L) -> u8 {
     let nth = match format {
         Format::Blkparse => 5,
         Format::Wiscsee => 1,
-        // Only these list one request's events one by one; detection asks for every format.
+        // Other formats have no events. Detection asks for every format.
         _ => return b'D',
     };
     let has = |letter: u8| {
@@ -181,21 +186,21 @@ fn default_action<'l, L: Iterator<Item = &'l [u8]>>(format: Format, lines: impl 
     b"DQC".iter().copied().find(|&letter| has(letter)).unwrap_or(b'D')
 }
 
-/// How well `format` fits the complete lines of a sample.
+/// How well a format fits the lines of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fit {
-    /// Lines that are requests or events of the format.
+    /// Lines that are requests or other events of the format.
     pub(crate) good: u32,
-    /// Lines that are not.
+    /// Lines that do not fit.
     pub(crate) bad: u32,
     /// Lines that are requests.
     pub(crate) requests: u32,
 }
 
-/// Tries `lines` as `format`; stops early where fewer than `share_min` percent of them can still
+/// Tries to read `lines` as `format`. Stops as soon as fewer than `share_min` percent of them can
 /// fit.
 pub(crate) fn fit(format: Format, lines: &[&[u8]], share_min: usize) -> Fit {
-    // Names of devices do not matter here, so none are kept.
+    // The names of devices do not matter here, so none are kept.
     let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
     let mut context = Context::new(format, &options);
     let action = default_action(format, || lines.iter().copied());
@@ -229,8 +234,8 @@ fn fit_with<P: LineParser>(
             Ok(None) => fit.good += 1,
             Err(_) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
             Err(_) if fit.good == 0 && parser.is_header(line) => {}
-            // Of the right form, with a value no drive could take: that is for the reader to say,
-            // with its line.
+            // The line has the right form, and a value that no drive can have. The reader reports
+            // it later with its line number.
             Err(fault)
                 if matches!(fault.problem, Problem::ZeroLength | Problem::BeyondCapacity) => {}
             Err(_) => fit.bad += 1,

@@ -1,4 +1,4 @@
-//! The bytes of a trace in a buffer of bounded size, and the requests decoded from them in batches.
+//! The bytes of a trace in a buffer of fixed size, and batches of the requests decoded from them.
 
 use crate::compress::{Compression, Limits, Stream, StreamError};
 use crate::error::{Position, TraceError};
@@ -14,7 +14,7 @@ pub(crate) struct Input {
     buf: Vec<u8>,
     start: usize,
     end: usize,
-    /// Offset of `buf[start]` in the decompressed stream.
+    /// The offset of `buf[start]` in the decompressed stream.
     offset: u64,
     at_end: bool,
 }
@@ -38,7 +38,7 @@ impl Input {
         self.offset
     }
 
-    /// Bytes taken from the file, compressed as they are.
+    /// Bytes read from the file. For a compressed file these are compressed bytes.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.stream.bytes_read()
     }
@@ -47,7 +47,7 @@ impl Input {
         self.buf.len()
     }
 
-    /// The bytes not yet consumed.
+    /// The bytes in the buffer that have not been consumed.
     #[inline]
     pub(crate) fn available(&self) -> &[u8] {
         &self.buf[self.start..self.end]
@@ -59,7 +59,7 @@ impl Input {
         self.offset += n as u64;
     }
 
-    /// Whether the stream has no more bytes than those available.
+    /// Whether the stream has no bytes beyond those in the buffer.
     pub(crate) fn at_end(&self) -> bool {
         self.at_end
     }
@@ -81,7 +81,7 @@ impl Input {
         Ok(())
     }
 
-    /// Makes at least `n` bytes available, or as many as are left.
+    /// Makes at least `n` bytes available, or all that are left.
     pub(crate) fn want(&mut self, n: usize) -> Result<&[u8], TraceError> {
         if self.available().len() < n && !self.at_end {
             self.fill()?;
@@ -118,12 +118,12 @@ impl Input {
     }
 }
 
-/// Requests with absolute times, and where each came from.
+/// Requests with absolute times, and the place of each in the file.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) requests: Vec<Request>,
-    /// (index of a request, its position): request `i` after it stands `i - index` lines further
-    /// on.
+    /// Index of a request and its position. The requests up to the next mark stand on the lines
+    /// that follow, one on each.
     marks: Vec<(usize, u64)>,
     by_line: bool,
 }
@@ -135,7 +135,7 @@ impl Batch {
         self.by_line = by_line;
     }
 
-    /// The next request pushed stands at `position`.
+    /// Records that the next request pushed stands at `position`.
     #[inline]
     pub(crate) fn mark(&mut self, position: u64) {
         let index = self.requests.len();
@@ -145,7 +145,7 @@ impl Batch {
         }
     }
 
-    /// Where request `index` came from.
+    /// The place of request `index` in the file.
     #[cold]
     pub(crate) fn position(&self, index: usize) -> Position {
         let after = self.marks.partition_point(|mark| mark.0 <= index);

@@ -1,6 +1,7 @@
-//! Several traces as one: side by side in time, or one after the other.
+//! Several traces as one: merged by time, or one after the other.
 //!
-//! Merging holds one batch of each source. Ties go to the source named first.
+//! Merging holds one batch of each source. Of requests at the same time, that of the earlier source
+//! in the list comes first.
 
 use crate::error::TraceError;
 use crate::format::Format;
@@ -19,17 +20,17 @@ use std::path::{Path, PathBuf};
 /// How the tenants of several sources become the tenants of one trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tenants {
-    /// Every source is one tenant, whatever devices it has.
+    /// Each source becomes one tenant, whatever devices it has.
     PerSource,
-    /// Devices of the same name are the same tenant.
+    /// Devices of the same name become the same tenant.
     ByName,
 }
 
-/// Tenant numbers of the whole, shared by all sources.
+/// The tenant numbers of the joined trace.
 struct TenantMap {
     rule: Tenants,
     names: Vec<String>,
-    /// By source and its own tenant.
+    /// The tenant numbers, by source and then by tenant number inside the source.
     known: Vec<Vec<Option<TenantId>>>,
 }
 
@@ -78,6 +79,7 @@ fn check_count(sources: usize) -> Result<(), TraceError> {
     })
 }
 
+/// A source of a merge and its current batch.
 struct Lane {
     source: Box<dyn Source>,
     batch: Vec<Request>,
@@ -85,7 +87,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Time of the next request; `None` at the end.
+    /// The time of the next request; `None` at the end of the source.
     fn peek(&mut self, index: usize, map: &mut TenantMap) -> Result<Option<Nanos>, TraceError> {
         if self.next == self.batch.len() {
             self.batch.clear();
@@ -97,7 +99,7 @@ impl Lane {
     }
 }
 
-/// Sources side by side, in order of time.
+/// Several sources merged by time.
 pub struct Merge {
     lanes: Vec<Lane>,
     heap: BinaryHeap<Reverse<(Nanos, usize)>>,
@@ -105,11 +107,14 @@ pub struct Merge {
     started: bool,
 }
 
-/// Requests handed out at once.
+/// The largest number of requests handed out at a time.
 const BATCH: usize = 8192;
 
 impl Merge {
-    /// Merges `sources`, each in order of time.
+    /// Merges `sources`, each of which must be in order of time.
+    ///
+    /// # Errors
+    /// There are no sources, or more than 65,535.
     pub fn new(sources: Vec<Box<dyn Source>>, rule: Tenants) -> Result<Self, TraceError> {
         check_count(sources.len())?;
         let map = TenantMap::new(rule, sources.len());
@@ -132,7 +137,7 @@ impl Source for Merge {
         while let Some(Reverse((_, index))) = self.heap.pop() {
             let lane = &mut self.lanes[index];
             let until = self.heap.peek().map(|Reverse(next)| *next);
-            // As long as this lane is first, no need to ask the heap.
+            // While this lane is the earliest, the heap need not be asked.
             loop {
                 out.push(lane.batch[lane.next]);
                 lane.next += 1;
@@ -169,19 +174,23 @@ fn total_stats<'a>(sources: impl Iterator<Item = &'a dyn Source>) -> ReadStats {
     })
 }
 
-/// Sources one after the other, each beginning `gap` after the last request of the one before.
+/// Several sources one after the other, with a pause between them.
 pub struct Concat {
     sources: Vec<Box<dyn Source>>,
     current: usize,
     map: TenantMap,
     gap: Nanos,
-    /// Added to the times of the current source.
+    /// The time added to the requests of the current source.
     shift: Nanos,
     last: Nanos,
 }
 
 impl Concat {
-    /// Concatenates `sources`, each counting from 0.
+    /// Joins `sources`, each of which counts time from 0. Each begins `gap` after the last request
+    /// of the one before it.
+    ///
+    /// # Errors
+    /// There are no sources, or more than 65,535.
     pub fn new(
         sources: Vec<Box<dyn Source>>,
         rule: Tenants,
@@ -225,7 +234,10 @@ impl Source for Concat {
     }
 }
 
-/// The per-CPU files in a directory that `blktrace` wrote (`*.blktrace.N`), sorted by name.
+/// The files of all CPUs in a directory that `blktrace` wrote (`*.blktrace.N`), sorted by name.
+///
+/// # Errors
+/// The directory cannot be listed, or has no such file.
 pub fn blktrace_files(dir: &Path) -> Result<Vec<PathBuf>, TraceError> {
     let io_error = |source| TraceError::Io { path: dir.to_path_buf(), doing: "listing", source };
     let mut files = Vec::new();
@@ -246,8 +258,11 @@ pub fn blktrace_files(dir: &Path) -> Result<Vec<PathBuf>, TraceError> {
     Ok(files)
 }
 
-/// Opens the per-CPU files of one blktrace and merges them. Their clocks are one, so times are
-/// taken as they are and counted from the first request of all.
+/// Opens the files of all CPUs of one blktrace and merges them. They share one clock. Times are
+/// counted from the first request of all files.
+///
+/// # Errors
+/// A file cannot be opened, or is no blktrace.
 pub fn open_blktrace(
     paths: &[PathBuf],
     options: &ReadOptions,
@@ -260,7 +275,8 @@ pub fn open_blktrace(
         format: Some(Format::Blktrace),
         event,
         rebase: false,
-        // Some CPUs saw no request. All windows together must stay small.
+        // A CPU may have seen no request. The window is shared out among the files to bound the
+        // memory.
         allow_empty: true,
         reorder_window: (options.reorder_window / paths.len().max(1)).max(1024),
         ..options.clone()
@@ -273,7 +289,8 @@ pub fn open_blktrace(
     Ok(Rebased { source: Merge::new(sources, Tenants::ByName)?, origin: None })
 }
 
-/// The event to take from all files: a CPU may have seen completions only.
+/// The event that counts as arrival in all files. It is chosen from all of them because a single
+/// CPU may have seen completions only.
 fn common_event(paths: &[PathBuf]) -> Result<Event, TraceError> {
     let mut best = Event::Complete;
     for path in paths {
@@ -291,7 +308,7 @@ fn common_event(paths: &[PathBuf]) -> Result<Event, TraceError> {
     Ok(best)
 }
 
-/// A source counted from its first request.
+/// A source whose times are counted from its first request.
 pub struct Rebased<S> {
     source: S,
     origin: Option<Nanos>,

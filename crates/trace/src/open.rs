@@ -1,5 +1,5 @@
-//! Opening a trace by its path, whatever stands there: a file, compressed or not, or a directory of
-//! the per-CPU files of one blktrace.
+//! Opens a trace by its path: a file, compressed or not, or a directory with the files of all CPUs
+//! of one blktrace.
 
 use crate::binary::{MappedTrace, is_ssdt};
 use crate::error::TraceError;
@@ -10,19 +10,21 @@ use crate::reader::open;
 use crate::source::Source;
 use std::path::Path;
 
-/// A trace and the format that it is read as.
+/// An open trace and its format.
 pub struct Opened {
     /// The requests.
     pub source: Box<dyn Source>,
-    /// The format.
+    /// The format that the trace is read as.
     pub format: Format,
 }
 
-/// Opens a trace. A binary trace is mapped into memory if all of it is wanted as it is; everything
-/// else is streamed.
+/// Opens the trace at `path`.
+///
+/// An uncompressed `.ssdt` file of which all devices are read is mapped into memory. Any other
+/// trace is streamed.
 ///
 /// # Errors
-/// There is no trace, or none of a known format.
+/// There is no trace at `path`, its format is not known, or its beginning cannot be read.
 pub fn open_path(path: &Path, options: &ReadOptions) -> Result<Opened, TraceError> {
     if path.is_dir() {
         let source = Box::new(open_blktrace(&blktrace_files(path)?, options)?);
@@ -38,8 +40,8 @@ pub fn open_path(path: &Path, options: &ReadOptions) -> Result<Opened, TraceErro
     Ok(Opened { source: Box::new(reader), format })
 }
 
-/// How many bytes there are to read; `None` for a pipe or a device, which cannot be read twice
-/// either. What does not exist has 0 bytes, and says so when it is opened.
+/// The number of bytes to read from `path`. `None` for a pipe or a device, which also cannot be
+/// read twice; 0 for a path that does not exist.
 pub fn bytes_to_read(path: &Path) -> Option<u64> {
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => {

@@ -1,38 +1,42 @@
-//! Puts requests in order of time within a bounded window, and counts time from the first of them.
+//! Sorts requests by time within a window, and counts time from the first request.
 //!
-//! At most `2 x window` requests (24 bytes each) and two batches are held. A request may stand up
-//! to `window` places after its turn; one that comes later still is an error (or skipped). Equal
-//! times keep the order of the file.
+//! A request may stand up to `window` places after its turn. One that comes later is an error, or
+//! is skipped. Requests at the same time keep their order. At most `2 x window` requests (24 bytes
+//! each) and two batches are held.
 //!
-//! Batches wait as they came. Of a trace that is in order they are handed on whole, without a copy;
-//! only where a request is late are those that wait joined and sorted.
+//! Batches of a trace that is in order are handed on whole, without a copy. Only when a request is
+//! late are the waiting batches joined and sorted.
 
 use crate::error::Problem;
 use crate::request::Request;
 use ssdtune_model::Nanos;
 use std::collections::VecDeque;
 
+/// Holds requests back until no earlier request can follow.
 pub(crate) struct Orderer {
-    /// Requests not yet let go, in order of the file; no batch is empty.
+    /// The waiting requests in the order of the file. No batch is empty.
     pending: VecDeque<Vec<Request>>,
-    /// How many those are.
+    /// The number of waiting requests.
     held: usize,
     window: usize,
+    /// Whether the waiting requests are in order of time.
     sorted: bool,
     started: bool,
-    /// Latest time seen.
+    /// The latest time seen.
     high: u64,
-    /// Latest time let go.
+    /// The latest time handed out.
     floor: u64,
     max_gap_ns: u64,
     rebase: bool,
+    /// The absolute time of the first request handed out.
     origin: Option<u64>,
 }
 
-/// Smaller batches are joined, so that a short input buffer does not mean thousands of them.
+/// Batches up to this size are joined, so that a short input buffer does not make thousands of
+/// them.
 const JOINED_MAX: usize = 4096;
-/// Larger rooms, which sorting makes, are not kept: many of them would wait at a time, each with
-/// few requests in it.
+/// Larger buffers, which sorting makes, are not reused. Otherwise many of them would wait at a
+/// time, each with few requests in it.
 const SPARE_MAX: usize = 32 << 10;
 
 impl Orderer {
@@ -51,13 +55,13 @@ impl Orderer {
         }
     }
 
-    /// Absolute time of the first request let go.
+    /// The absolute time of the first request handed out; 0 before it.
     pub(crate) fn origin_ns(&self) -> u64 {
         self.origin.unwrap_or(0)
     }
 
-    /// Looks at the requests of a batch before they are pushed; stops at the first that cannot be
-    /// ordered, with its index and the reason.
+    /// Checks the times of a batch before it is pushed. The error is the index of the first request
+    /// that cannot be ordered, and the reason. A later call can go on behind it.
     pub(crate) fn check(&mut self, batch: &[Request]) -> Result<(), (usize, Problem)> {
         let Some(first) = batch.first() else { return Ok(()) };
         if !self.started {
@@ -84,7 +88,7 @@ impl Orderer {
         problem.map_or(Ok(()), Err)
     }
 
-    /// Takes all requests of a batch that [`check`](Self::check) has passed.
+    /// Takes all requests of a batch that [`check`](Self::check) has accepted.
     pub(crate) fn push(&mut self, batch: &mut Vec<Request>) {
         if batch.is_empty() {
             return;
@@ -97,8 +101,9 @@ impl Orderer {
         }
     }
 
-    /// Appends to `out` some of what can no longer be overtaken; at the `end`, of all. Returns how
-    /// many: 0 when there is nothing (yet). `spare` gets the room of a batch that is done with.
+    /// Appends a batch of requests that no later one can precede to `out`, and returns its length;
+    /// 0 if there is none yet. `end` says that no more requests follow. `spare` receives an empty
+    /// buffer for reuse.
     pub(crate) fn release(
         &mut self,
         end: bool,
@@ -136,7 +141,7 @@ impl Orderer {
         ready
     }
 
-    /// Joins what waits, sorts it, and parts it where the window begins.
+    /// Sorts the waiting requests, and divides them where the window begins.
     #[cold]
     fn sort(&mut self) {
         let mut all = self.pending.pop_front().unwrap_or_default();
@@ -177,7 +182,7 @@ mod tests {
 
     #[test]
     fn beyond_the_window_is_an_error() {
-        // The 1 stands three places late: after 20, 30 and 40.
+        // The request at 1 ns stands three places late: after 20, 30 and 40.
         assert!(run(&[10, 20, 30, 40, 1], 4, 1).is_ok());
         assert_eq!(run(&[10, 20, 30, 40, 1], 1, 1), Err((0, Problem::OutOfOrder)));
         assert_eq!(run(&[10, 9], 0, 1), Err((0, Problem::OutOfOrder)));
@@ -190,13 +195,17 @@ mod tests {
             steps in proptest::collection::vec((0u64..50, 0u64..100), 1..300),
             batch in 1usize..40,
         ) {
-            // Each time lags its sorted place by less than 100 ns; with at least one request per 0
-            // ns the number of places is bounded by the whole trace, so a window as long as the
-            // trace must always do.
+            // A late request may have to move past any number of earlier ones, but never past more
+            // than there are. A window as long as the trace is always enough.
             let mut now = 1_000;
-            let times: Vec<u64> = steps.iter().map(|(step, lag)| { now += step; now - lag }).collect();
+            let late = |(step, lag): (u64, u64)| {
+                now += step;
+                now - lag
+            };
+            let times: Vec<u64> = steps.into_iter().map(late).collect();
             let sorted = run(&times, times.len(), batch).expect("fits");
-            let mut expected: Vec<_> = times.iter().enumerate().map(|(n, t)| at(*t, n as u64)).collect();
+            let numbered = times.iter().enumerate();
+            let mut expected: Vec<_> = numbered.map(|(n, t)| at(*t, n as u64)).collect();
             expected.sort_by_key(|r| (r.at, r.lba));
             prop_assert_eq!(sorted, expected);
         }

@@ -13,9 +13,9 @@
 //! # }
 //! ```
 //!
-//! Memory does not grow with the trace: a buffer of input (256 KiB), two reorder windows (3 MiB by
-//! default), the decoder's window where the file is compressed, and the names of at most 65,536
-//! devices.
+//! Memory does not grow with the trace. It holds a buffer of input (256 KiB), two reorder windows
+//! (3 MiB by default), the window of the decoder if the file is compressed, and the names of at
+//! most 65,536 devices.
 
 use crate::compress::{Limits, Stream};
 use crate::decode::{Context, Decoder};
@@ -32,7 +32,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A trace being read.
+/// A trace that is being read.
 pub struct TraceReader {
     input: Input,
     context: Context,
@@ -43,7 +43,12 @@ pub struct TraceReader {
     allow_empty: bool,
 }
 
-/// Opens the trace at `path`.
+/// Opens the trace file at `path`.
+///
+/// [`open_path`](crate::open_path) also takes directories, and reads `.ssdt` files faster.
+///
+/// # Errors
+/// The file cannot be read, or its format is not known.
 pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<TraceReader, TraceError> {
     let path = path.as_ref();
     let io_error = |doing, source| TraceError::Io { path: path.to_path_buf(), doing, source };
@@ -58,8 +63,11 @@ pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<TraceReader
     TraceReader::new(stream, path, options)
 }
 
-/// Reads a trace from `bytes`, which stands anywhere (a pipe, memory); `name` stands for a path in
-/// messages.
+/// Reads a trace from `bytes`, such as a pipe or memory. `name` takes the place of a path in
+/// errors.
+///
+/// # Errors
+/// The bytes cannot be read, or their format is not known.
 pub fn read_from(
     bytes: impl Read + Send + 'static,
     name: &str,
@@ -103,17 +111,17 @@ impl TraceReader {
         })
     }
 
-    /// The format it is read as.
+    /// The format that the trace is read as.
     pub fn format(&self) -> Format {
         self.context.format
     }
 
-    /// The file.
+    /// The path of the trace, or the name given for it.
     pub fn path(&self) -> &Path {
         self.input.path()
     }
 
-    /// Name of each tenant's device, as far as read.
+    /// The name of each tenant's device, as far as read.
     pub fn devices(&self) -> &[String] {
         self.context.devices.names()
     }
@@ -123,18 +131,22 @@ impl TraceReader {
         &self.context.stats
     }
 
-    /// Its requests one by one.
+    /// Iterates over the requests.
     pub fn requests(self) -> Requests<Self> {
         Requests::new(self)
     }
 
-    /// All requests that are left. For traces that fit memory.
+    /// Reads all remaining requests into memory.
+    ///
+    /// # Errors
+    /// The trace cannot be read on.
     pub fn read_all(&mut self) -> Result<Vec<Request>, TraceError> {
         let mut all = Vec::new();
         while self.fill(&mut all)? > 0 {}
         Ok(all)
     }
 
+    /// Pushes the decoded batch to the orderer, without the requests that it refuses.
     fn order(&mut self) -> Result<(), TraceError> {
         let mut from = 0;
         let mut refused = Vec::new();
@@ -169,14 +181,16 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Lets a batch go; its room, or that of `out`, serves the next one.
+    /// Hands out a batch. Buffers are exchanged, not copied: the batch being decoded gets a used
+    /// one.
     fn release(&mut self, out: &mut Vec<Request>) -> usize {
         let released = self.orderer.release(self.decoded_all, out, &mut self.batch.requests);
         self.context.stats.requests += released as u64;
         released
     }
 
-    /// At the end: nothing read at all, or a device that never came.
+    /// At the end of the trace, reports that it has no request at all, or none of a device that was
+    /// asked for.
     fn check_complete(&self) -> Result<(), TraceError> {
         let path = || self.input.path().to_path_buf();
         if let Some((device, known)) = self.context.devices.missing() {

@@ -1,12 +1,12 @@
-//! Fields of a text line as bytes: numbers, decimal times, tokens.
+//! The fields of a text line as bytes: numbers, decimal times, words.
 //!
-//! No string is built and no UTF-8 is checked: a line is read once, from left to right. Numbers are
-//! taken eight digits at a time, so that a field of unknown length costs one unpredictable branch,
-//! not one per digit.
+//! A line is read once, from left to right, without building strings or checking UTF-8. Numbers are
+//! read eight digits at a time, so that a field of unknown length costs one branch that is hard to
+//! predict, not one for each digit.
 
 use crate::error::Problem;
 
-/// What is wrong with a line, before the file and line number are known.
+/// What is wrong with a line, before the file and the line number are known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) expected: &'static str,
@@ -21,7 +21,7 @@ impl Fault {
     }
 }
 
-/// A number and the column (from 0) it stands at.
+/// A number, and the column, from 0, at which it stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub(crate) value: u64,
@@ -35,6 +35,7 @@ pub(crate) struct Fields<'a> {
     len: usize,
 }
 
+/// Powers of ten, from 10^0.
 const POW10: [u64; 9] = {
     let mut table = [1; 9];
     let mut i = 1;
@@ -45,8 +46,8 @@ const POW10: [u64; 9] = {
     table
 };
 
-/// How many of the eight bytes, from the first, are digits. A carry of the addition starts at a
-/// byte that is no digit, so it can only disturb bytes after the first such.
+/// The number of digits at the beginning of the eight bytes of `word`. The addition may carry, but
+/// only from a byte that is no digit, so it disturbs later bytes only.
 #[inline(always)]
 fn leading_digits(word: u64) -> usize {
     let digits = word ^ 0x3030_3030_3030_3030;
@@ -54,7 +55,8 @@ fn leading_digits(word: u64) -> usize {
     (wrong.trailing_zeros() / 8) as usize
 }
 
-/// The value of the first `n` (1 to 8) bytes of `word`, all digits: pairs, then fours, then eight.
+/// The value of the first `n` (1 to 8) bytes of `word`, which are digits. Digits are joined to
+/// pairs, pairs to fours, fours to eight.
 #[inline(always)]
 fn digits_value(word: u64, n: usize) -> u64 {
     let digits = (word ^ 0x3030_3030_3030_3030) << (64 - 8 * n);
@@ -63,7 +65,8 @@ fn digits_value(word: u64, n: usize) -> u64 {
     fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff
 }
 
-/// The number at the start of `bytes` and how many digits it has (0: none); `None` past 64 bits.
+/// The number at the start of `bytes`, and how many digits it has, possibly 0; `None` if the number
+/// exceeds 64 bits.
 #[inline(always)]
 pub(crate) fn scan_u64(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut rest = bytes;
@@ -87,9 +90,8 @@ pub(crate) fn scan_u64(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, bytes.len() - rest.len()))
 }
 
-/// A cursor over lines of the plainest form, numbers with one blank between: each step gives `None`
-/// of anything else, and near the end of the text, without saying why. Eight bytes are loaded at a
-/// time.
+/// A cursor over lines of the most common form: numbers with one blank between them. A step gives
+/// `None` for any other form, and near the end of the text. It loads eight bytes at a time.
 pub(crate) struct Plain<'a> {
     text: &'a [u8],
     at: usize,
@@ -106,7 +108,7 @@ impl<'a> Plain<'a> {
         self.text.get(self.at..self.at + 8)?.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
     }
 
-    /// A number of up to 23 digits that fits 64 bits.
+    /// A number of up to 23 digits that fits into 64 bits.
     #[inline(always)]
     fn digits(&mut self) -> Option<u64> {
         let word = self.word()?;
@@ -149,8 +151,8 @@ impl<'a> Plain<'a> {
         Some(value)
     }
 
-    /// A number of at most seven digits and the blank after it, as a name: its bytes from the
-    /// lowest up, with others above them, and how many are its own.
+    /// A name of at most seven digits and the blank after it. Returns a word whose low bytes are
+    /// the name, and the length of the name; the bytes above the name have no meaning.
     #[inline(always)]
     pub(crate) fn short_name(&mut self) -> Option<(u64, usize)> {
         let word = self.word()?;
@@ -163,7 +165,7 @@ impl<'a> Plain<'a> {
         Some((word, n))
     }
 
-    /// A digit that ends the line, and where the next line begins.
+    /// A digit that ends the line, and the position of the next line.
     #[inline(always)]
     pub(crate) fn last_digit(&self) -> Option<(u8, usize)> {
         match *self.text.get(self.at..)? {
@@ -180,13 +182,13 @@ impl<'a> Fields<'a> {
         Self { rest: line, len: line.len() }
     }
 
-    /// Begins at `column` (at most the length of `line`).
+    /// A cursor at `column`, which must not exceed the length of `line`.
     #[inline(always)]
     pub(crate) fn from(line: &'a [u8], column: usize) -> Self {
         Self { rest: &line[column..], len: line.len() }
     }
 
-    /// Column, from 0, of the next byte.
+    /// The column, from 0, of the next byte.
     #[inline(always)]
     pub(crate) fn column(&self) -> usize {
         self.len - self.rest.len()
@@ -203,7 +205,7 @@ impl<'a> Fields<'a> {
         Fault::new(problem, expected, self.column())
     }
 
-    /// The unsigned integer here.
+    /// Reads an unsigned integer.
     #[inline(always)]
     pub(crate) fn number(&mut self, expected: &'static str) -> Result<Field, Fault> {
         let column = self.column();
@@ -216,8 +218,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The decimal number here times `unit_ns`, in nanoseconds; what is below one nanosecond is cut
-    /// off.
+    /// Reads a decimal number of units of `unit_ns` and converts it to nanoseconds. Fractions of a
+    /// nanosecond are dropped.
     #[inline(always)]
     pub(crate) fn time(&mut self, unit_ns: u64, expected: &'static str) -> Result<Field, Fault> {
         let before = *self;
@@ -240,8 +242,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The digits here as a fraction of `unit_ns`. Nine digits are enough: no unit is longer than
-    /// 1e9 ns.
+    /// Reads digits as a fraction of `unit_ns`, in nanoseconds. Digits after the ninth do not
+    /// count: no unit is longer than 1e9 ns.
     #[inline(always)]
     fn fraction(&mut self, unit_ns: u64) -> u64 {
         let digits = self.rest.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -256,7 +258,7 @@ impl<'a> Fields<'a> {
         value * unit_ns / scale
     }
 
-    /// A time as `4.4e-05`, which scripts print below 1e-4.
+    /// Reads a time such as `4.4e-05`. Scripts print times below 1e-4 in this form.
     #[cold]
     fn scientific_time(
         &self,
@@ -285,7 +287,7 @@ impl<'a> Fields<'a> {
         Ok(Field { value: ns as u64, column })
     }
 
-    /// Steps over the separator `byte`.
+    /// Skips the separator `byte`.
     #[inline(always)]
     pub(crate) fn byte(&mut self, byte: u8, expected: &'static str) -> Result<(), Fault> {
         match self.rest.split_first() {
@@ -298,7 +300,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Steps over at least one blank (space or tab).
+    /// Skips blanks (spaces or tabs), at least one.
     #[inline(always)]
     pub(crate) fn blank(&mut self, expected: &'static str) -> Result<(), Fault> {
         match self.rest {
@@ -312,7 +314,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Steps over blanks, if any.
+    /// Skips blanks, if any.
     #[inline(always)]
     pub(crate) fn skip_blanks(&mut self) {
         while let [b' ' | b'\t', rest @ ..] = self.rest {
@@ -320,7 +322,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The token up to the next `stop`, which is stepped over; it may be empty.
+    /// The bytes up to the next `stop`, possibly none. Skips the `stop`.
     #[inline(always)]
     pub(crate) fn until(&mut self, stop: u8, expected: &'static str) -> Result<&'a [u8], Fault> {
         match self.rest.iter().position(|&b| b == stop) {
@@ -333,7 +335,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The token up to the next blank or the end of the line; never empty.
+    /// The bytes up to the next blank or the end of the line, at least one.
     #[inline(always)]
     pub(crate) fn word(&mut self, expected: &'static str) -> Result<&'a [u8], Fault> {
         let n = self.rest.iter().position(|&b| b == b' ' || b == b'\t').unwrap_or(self.rest.len());
@@ -345,13 +347,13 @@ impl<'a> Fields<'a> {
         Ok(token)
     }
 
-    /// What is left.
+    /// The bytes that have not been read.
     #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Nothing but blanks may be left.
+    /// Checks that only blanks are left.
     #[inline(always)]
     pub(crate) fn end(&mut self) -> Result<(), Fault> {
         if self.rest.is_empty() {
@@ -398,18 +400,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_agree_with_the_standard_library(value: u64, zeros in 0usize..12, tail in "[ ,;\\x3a\\x2f\\xff]?.{0,9}") {
-            let text = format!("{}{value}{}", "0".repeat(zeros), tail.trim_start_matches(|c: char| c.is_ascii_digit()));
+        fn numbers_agree_with_the_standard_library(
+            value: u64,
+            zeros in 0usize..12,
+            tail in "[ ,;\\x3a\\x2f\\xff]?.{0,9}",
+        ) {
+            let tail = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+            let text = format!("{}{value}{tail}", "0".repeat(zeros));
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
             let expected = text[..digits].parse::<u64>().ok().map(|v| (v, digits));
             prop_assert_eq!(scan_u64(text.as_bytes()), expected);
         }
 
         #[test]
-        fn any_bytes_scan_like_a_digit_loop(bytes in proptest::collection::vec(any::<u8>(), 0..30)) {
+        fn any_bytes_scan_like_a_digit_loop(
+            bytes in proptest::collection::vec(any::<u8>(), 0..30),
+        ) {
             let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
             let text = std::str::from_utf8(&bytes[..digits]).expect("digits");
-            let expected = if digits == 0 { Some((0, 0)) } else { text.parse().ok().map(|v| (v, digits)) };
+            let number = text.parse().ok().map(|v| (v, digits));
+            let expected = if digits == 0 { Some((0, 0)) } else { number };
             prop_assert_eq!(scan_u64(&bytes), expected);
         }
     }

@@ -1,9 +1,9 @@
 //! Changes to a stream of requests, in bounded memory.
 //!
 //! A [`Transform`] changes one batch after the other and keeps the order of time. A [`Chain`] is a
-//! source with transforms behind it. Transforms that must know the whole trace first (dense
-//! remapping, splitting) take a plan that a first pass over the same source has made: see
-//! [`DensePlan`] and [`SplitPlan`].
+//! source followed by transforms. Transforms that must know the whole trace first (dense remapping,
+//! splitting) take a plan, which a first pass over the same source makes: see [`DensePlan`] and
+//! [`SplitPlan`].
 
 mod remap;
 mod select;
@@ -21,16 +21,19 @@ pub use time::{ClipGaps, ScaleTime};
 
 /// A change to a stream of requests.
 pub trait Transform: Send {
-    /// Changes `batch` in place; it may grow or shrink.
+    /// Changes `batch` in place. The batch may grow or shrink.
+    ///
+    /// # Errors
+    /// The requests cannot be changed in this way.
     fn apply(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError>;
 
-    /// Whether no later request can come through, so that reading may stop.
+    /// Whether all later requests would be dropped, so that reading may stop.
     fn is_done(&self) -> bool {
         false
     }
 }
 
-/// A source with transforms behind it, the first one nearest to the source.
+/// A source followed by transforms, which apply in the order in which they were added.
 pub struct Chain<S> {
     source: S,
     steps: Vec<Box<dyn Transform>>,
@@ -38,18 +41,18 @@ pub struct Chain<S> {
 }
 
 impl<S: Source> Chain<S> {
-    /// `source` as it is.
+    /// A chain without transforms yet.
     pub fn new(source: S) -> Self {
         Self { source, steps: Vec::new(), batch: Vec::new() }
     }
 
-    /// With `step` after all others.
+    /// Adds `step` at the end of the chain.
     pub fn then(mut self, step: impl Transform + 'static) -> Self {
         self.steps.push(Box::new(step));
         self
     }
 
-    /// With `step`, if there is one, after all others.
+    /// Adds `step`, if there is one, at the end of the chain.
     pub fn then_if(self, step: Option<impl Transform + 'static>) -> Self {
         match step {
             Some(step) => self.then(step),

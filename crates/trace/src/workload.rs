@@ -1,17 +1,43 @@
-//! Workload models: a short TOML text in place of a trace that cannot be had.
+//! Workload models: a short TOML text that takes the place of a trace.
 //!
-//! A [`Model`] states what a stream of requests looks like (operation mix, sizes, arrivals with
-//! bursts, skew, runs, reuse, phases, tenants); a [`Generator`] turns it into an endless,
-//! deterministic iterator of [`Request`](crate::Request)s. The text form is read by [`parse`],
-//! whose errors list every fault with its line; `bundled` finds the models that ship with the
-//! crate; [`fit()`] makes a model from a trace, and [`distance()`] says how far the two
-//! are apart. The keys are documented in `docs/workload-models.md`.
+//! A [`Model`] describes a stream of requests: the mix of operations, sizes, arrivals with bursts,
+//! skew, runs, reuse, phases and tenants. A [`Generator`] makes requests from it: an endless,
+//! deterministic iterator of [`Request`](crate::Request)s.
 //!
-//! Addresses are bytes in a compact space that starts at zero, times are nanoseconds from the first
-//! request. Generation costs about 50 ns and no allocation per request; a model's state is its
-//! reuse windows plus about 30 KB per skewed access pattern.
+//! - [`parse`] reads the text form. Its error lists every fault with its line.
+//! - [`bundled()`] gives the models that come with this crate.
+//! - [`fit()`] makes a model of a trace, and [`distance()`] says how much two streams differ.
 //!
-//! Left out: dependencies between requests (streams are open-loop) and correlation of size with
+//! The file `docs/workload-models.md` describes the keys of the text form.
+//!
+//! ```
+//! use ssdtune_trace::workload::{Generator, Seed, parse};
+//!
+//! let model = parse(
+//!     r#"
+//!     name = "small-reads"
+//!     requests = 1000
+//!     [arrival]
+//!     process = "poisson"
+//!     rate_requests_per_s = 5000
+//!     [read]
+//!     size = [{ bytes = "4 KiB" }]
+//!     working_set = "1 GiB"
+//!     skew = { kind = "zipf", theta = 0.9 }
+//!     share = 1
+//!     "#,
+//!     "small-reads.toml",
+//! )?;
+//! let requests: Vec<_> = Generator::new(&model, Seed::default())?.take(1_000).collect();
+//! assert!(requests.iter().all(|request| request.sectors == 8));
+//! # Ok::<(), ssdtune_trace::workload::ModelError>(())
+//! ```
+//!
+//! Addresses lie in a compact space that starts at zero. Times are nanoseconds and start at zero. A
+//! request costs about 50 ns and no allocation. A generator holds its reuse windows and about 30 KB
+//! for each skewed operation.
+//!
+//! Left out: dependencies between requests (streams are open-loop), and correlation of size with
 //! time.
 
 mod address;

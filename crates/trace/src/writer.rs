@@ -1,9 +1,25 @@
-//! Writes traces: ssdtune's binary format, its CSV, and MQSim's ASCII.
+//! Writes trace files: this crate's binary format and CSV, and MQSim's ASCII.
 //!
-//! A trace is written beside its final place and moved there when it is complete, so that an
-//! interrupted conversion never leaves half a trace under the name asked for; only what exists and
-//! is no regular file (a pipe, a device) is written to in place. Text is compressed as the name
-//! ends (.gz, .zst, .xz, .bz2).
+//! A trace is written to `NAME.partial` and renamed when it is complete, so that an interrupted
+//! conversion leaves no half trace under the final name. An existing pipe or device is written to
+//! directly. Text is compressed if the name ends in .gz, .zst, .xz or .bz2.
+//!
+//! ```
+//! use ssdtune_model::{Nanos, Sectors};
+//! use ssdtune_trace::writer::{OutputFormat, TraceWriter};
+//! use ssdtune_trace::{Op, Request, TenantId};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("trace.csv.gz");
+//! let tenant = TenantId(0);
+//! let write = Request { at: Nanos(1_000), lba: Sectors(64), sectors: 8, tenant, op: Op::Write };
+//!
+//! let mut writer = TraceWriter::create(&path, OutputFormat::of_name(&path)?)?;
+//! writer.write(&[write])?;
+//! let summary = writer.finish(0, &["disk".to_string()])?;
+//! assert_eq!(summary.requests, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use crate::binary::SsdtWriter;
 use crate::compress::{Compression, Compressor};
@@ -17,17 +33,20 @@ use std::path::{Path, PathBuf};
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
-    /// ssdtune's binary format.
+    /// The binary format of this crate, `.ssdt`.
     Ssdt,
-    /// ssdtune's CSV.
+    /// The CSV of this crate.
     Csv,
-    /// MQSim's ASCII, which knows reads and writes only.
+    /// MQSim's ASCII, which has reads and writes only.
     Mqsim,
 }
 
 impl OutputFormat {
-    /// What the name of an output file asks for: .ssdt, .csv, .trace or .txt (MQSim), before the
-    /// ending of a compression.
+    /// The format that belongs to the name of an output file: .ssdt, .csv, or .trace, .txt or
+    /// .mqsim for MQSim's. The ending of a compression may follow.
+    ///
+    /// # Errors
+    /// The name has none of these endings.
     pub fn of_name(path: &Path) -> Result<Self, TraceError> {
         let stem = match Compression::of_name(path) {
             Compression::None => path.to_path_buf(),
@@ -50,14 +69,14 @@ impl OutputFormat {
     }
 }
 
-/// What was written.
+/// What has been written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteSummary {
     /// Requests written.
     pub requests: u64,
-    /// Trims and flushes left out, which the format cannot say.
+    /// Trims and flushes that were left out because the format does not have them.
     pub dropped: u64,
-    /// Size of the file.
+    /// The size of the file in bytes.
     pub bytes: u64,
 }
 
@@ -66,7 +85,9 @@ enum Sink {
     Text { out: Box<Compressor<BufWriter<File>>>, mqsim: bool },
 }
 
-/// A trace being written.
+/// Writes a trace file.
+///
+/// Call [`finish`](Self::finish) at the end. Without it the partial file is deleted.
 pub struct TraceWriter {
     sink: Option<Sink>,
     path: PathBuf,
@@ -78,7 +99,10 @@ pub struct TraceWriter {
 const BUFFER_BYTES: usize = 256 << 10;
 
 impl TraceWriter {
-    /// Begins the trace `path` in `format`.
+    /// Begins the trace file `path` in `format`.
+    ///
+    /// # Errors
+    /// The file cannot be created, or a compressed `.ssdt` is asked for.
     pub fn create(path: impl AsRef<Path>, format: OutputFormat) -> Result<Self, TraceError> {
         let path = path.as_ref().to_path_buf();
         let compression = Compression::of_name(&path);
@@ -94,7 +118,7 @@ impl TraceWriter {
         }
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(".partial");
-        // Moving a file onto a device or a pipe would replace it.
+        // Renaming a file onto a device or a pipe would replace it.
         let in_place = std::fs::metadata(&path).is_ok_and(|m| !m.is_file());
         let partial = if in_place { path.clone() } else { path.with_file_name(name) };
         let io_error = |doing, source| TraceError::Io { path: path.clone(), doing, source };
@@ -122,7 +146,10 @@ impl TraceWriter {
         TraceError::Io { path: self.path.clone(), doing: "writing", source }
     }
 
-    /// Appends `requests`, in order of time.
+    /// Appends `requests`, which must be in order of time.
+    ///
+    /// # Errors
+    /// The file cannot be written, or a `.ssdt` file gets a request that is out of order.
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         let written = match &mut self.sink {
             None => Ok(()),
@@ -148,8 +175,11 @@ impl TraceWriter {
         written.map_err(|e| self.io_error(e))
     }
 
-    /// Completes the file. `origin_ns` and the names of the tenants' devices go into formats that
-    /// keep them.
+    /// Completes the file. Binary files also keep `origin_ns`, the time of the first request in the
+    /// original trace, and `names`, the names of the tenants' devices.
+    ///
+    /// # Errors
+    /// The file cannot be written or renamed.
     pub fn finish(mut self, origin_ns: u64, names: &[String]) -> Result<WriteSummary, TraceError> {
         let finished = match self.sink.take() {
             None => return Ok(self.summary),
@@ -171,17 +201,19 @@ impl TraceWriter {
 impl Drop for TraceWriter {
     fn drop(&mut self) {
         if self.sink.is_some() && self.partial != self.path {
-            // Given up half-way. Nothing can be done about a failure here.
+            // The trace was given up. If removing fails, nothing more can be done here.
             let _ = std::fs::remove_file(&self.partial);
         }
     }
 }
 
+/// Appends a number and the byte that ends its field.
 fn number(value: u64, end: u8, line: &mut Vec<u8>) {
     line.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     line.push(end);
 }
 
+/// Appends a line of CSV. Returns whether the format has the operation: always.
 fn csv_line(request: &Request, line: &mut Vec<u8>) -> bool {
     number(request.at.0, b',', line);
     number(u64::from(request.tenant.0), b',', line);
@@ -197,6 +229,7 @@ fn csv_line(request: &Request, line: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Appends a line of MQSim's ASCII. Returns whether the format has the operation.
 fn mqsim_line(request: &Request, line: &mut Vec<u8>) -> bool {
     let kind = match request.op {
         Op::Write => 0,

@@ -1,5 +1,5 @@
-//! Input that is wrong in every way a user's file has been: each a typed error that says where and
-//! what to do.
+//! Wrong input of every kind that users' files have shown. Each kind must give a typed error that
+//! says where the fault is and what to do.
 
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Devices;
@@ -18,7 +18,8 @@ fn mqsim() -> ReadOptions {
     ReadOptions { format: Some(Format::Mqsim), ..ReadOptions::default() }
 }
 
-/// The fault of a trace whose second line is `line`, with its column.
+/// The problem of a trace whose second line is `line`, and its column. Checks that lenient reading
+/// skips that line only.
 fn fault(line: &str) -> (Problem, usize) {
     let text = format!("100 0 8 8 0\n{line}\n300 0 8 8 0\n");
     match read(text.as_str(), &mqsim()) {
@@ -49,7 +50,7 @@ fn faulty_lines_name_line_column_and_problem() {
     assert_eq!(fault("200 0 8 8 1 7"), (Problem::ExtraField, 13));
     assert_eq!(fault("200 0 x 8 1"), (Problem::NotANumber, 7));
     assert_eq!(fault("200 0 \u{1} 8 1").0, Problem::NotText);
-    // A year and a day and more of silence.
+    // A gap of more than three years.
     assert_eq!(fault("99999999999999999 0 8 8 1").0, Problem::TimeJump);
 }
 
@@ -107,7 +108,7 @@ fn what_is_no_trace_is_refused() {
 
 #[test]
 fn formats_that_fit_equally_are_listed() {
-    // Types beyond 1: flags of DiskSim's, or MQSim's "any other is a read"?
+    // Types above 1 may be flags of DiskSim, or MQSim's: it takes any type but 0 as a read.
     match read("1 0 8 8 2\n2 0 8 8 3\n", &ReadOptions::default()) {
         Err(TraceError::AmbiguousFormat { candidates, .. }) => {
             let formats: Vec<_> = candidates.iter().map(|c| c.0).collect();
@@ -125,7 +126,7 @@ fn compressed_streams_are_read_by_magic_and_cuts_are_told() {
         (0..20_000).for_each(|n| writeln!(writer, "{n} 0 {} 8 {}", n * n, n % 2).expect("writes"));
         let bytes = writer.finish().expect("finishes");
         assert_eq!(read(bytes.clone(), &mqsim()).expect("whole").len(), 20_000, "{compression:?}");
-        // Two streams one after the other are one file, as `cat a.gz b.gz` makes them.
+        // Two streams one after the other are one file, as `cat a.gz b.gz` makes it.
         let twice = [bytes.clone(), bytes.clone()].concat();
         assert_eq!(read(twice, &mqsim()).expect("twice").len(), 40_000, "{compression:?}");
         let cut = read(&bytes[..bytes.len() / 2], &mqsim()).map(|r| r.len());
@@ -137,7 +138,7 @@ fn compressed_streams_are_read_by_magic_and_cuts_are_told() {
     }
 }
 
-/// `n` bytes of `unit` again and again.
+/// Gives `unit` again and again, `left` bytes in all.
 struct Endless<'a> {
     unit: &'a [u8],
     left: usize,
@@ -167,7 +168,7 @@ fn endless_lines_and_barren_files_end_early() {
 
 #[test]
 fn a_decompression_bomb_is_stopped() {
-    // 300 MiB of one request: more than 5,000 times what zstd makes of it.
+    // 300 MiB of one request: more than 5,000 times the size that zstd makes of it.
     let mut bomb = zstd::stream::write::Encoder::new(Vec::new(), 1).expect("starts");
     std::io::copy(&mut Endless { unit: b"1 0 8 8 0\n", left: 300 << 20 }, &mut bomb)
         .expect("writes");

@@ -1,5 +1,5 @@
-//! Replays the inputs that fuzzing has found: each is read, strictly and leniently, without a
-//! panic. The hand-written seed of each format must also give the requests that it describes.
+//! Replays the inputs that fuzzing has found. Each is read strictly and leniently, without a panic.
+//! The hand-written seed of each format must also give the requests that it describes.
 
 use ssdtune_trace::Op::{self, Flush, Read, Trim, Write};
 use ssdtune_trace::{ColumnSpec, Format, ReadOptions, Request, open, read_from};
@@ -42,10 +42,10 @@ fn every_input_is_read_or_refused() {
     assert!(inputs >= 40, "{inputs} inputs");
 }
 
-/// When, what, first sector, sectors, tenant.
+/// A request: its time in nanoseconds, operation, first sector, number of sectors, and tenant.
 type Row = (u64, Op, u64, u32, u16);
 
-/// What the seed of each format says, line by line: format, file, requests.
+/// The format, the file and the requests of each seed.
 const SEEDS: &[(&str, &str, &[Row])] = &[
     (
         "csv",

@@ -1,4 +1,4 @@
-//! Tests of the traces from outside, in one binary: a file for each thing that must hold.
+//! Tests of the public interface, in one program.
 
 mod bad_input;
 mod corpus;

@@ -1,14 +1,14 @@
-//! Every real sample parses to the figures its table gives. Needs the folder of shared traces;
-//! skips without it.
+//! Checks that real samples of traces have the figures of their published table. Needs the folder
+//! of shared traces; without it the tests pass and say so.
 
-// One overwrite factor of the table is 3.14.
+// An overwrite factor of the table is 3.14.
 #![allow(clippy::approx_constant)]
 
 use ssdtune_trace::Devices;
 use ssdtune_trace::{Op, ReadOptions, Request, Source, open};
 use std::path::PathBuf;
 
-/// The folder of samples: `SSDTUNE_SHARED`, else `../shared` beside the workspace.
+/// The folder of samples: in `SSDTUNE_SHARED`, or in `../shared` beside the workspace.
 fn traces_dir() -> Option<PathBuf> {
     let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
     let shared = std::env::var_os("SSDTUNE_SHARED").map_or(beside, PathBuf::from);
@@ -23,7 +23,7 @@ fn traces_dir() -> Option<PathBuf> {
     None
 }
 
-/// What the table says of one sample, as far as it can be checked on any trace.
+/// The figures of one sample in the table, as far as they can be checked on any trace.
 struct Expected {
     file: &'static str,
     format: &'static str,
@@ -35,10 +35,11 @@ struct Expected {
     written_gb: f64,
     read_gb: f64,
     overwrite: f64,
-    /// Lines that only lenient reading passes over.
+    /// Lines that lenient reading skips.
     skipped: u64,
 }
 
+/// The figures of a trace, counted directly.
 #[derive(Default)]
 struct Measured {
     reads: u64,
@@ -75,7 +76,7 @@ fn measure(requests: &[Request]) -> Measured {
     m
 }
 
-/// How many pages lie in at least one of some ranges of (tenant, first, end).
+/// The number of pages in at least one of the ranges (tenant, first page, end).
 fn union(mut ranges: Vec<(u16, u64, u64)>) -> u64 {
     ranges.sort_unstable();
     let (mut pages, mut covered) = (0, (0, 0));
@@ -93,8 +94,8 @@ fn pages_in_several_ranges_count_once() {
     assert_eq!(union(vec![(0, 0, 10), (0, 2, 3), (0, 4, 11)]), 11);
 }
 
-/// Whether `value` is `expected` within one unit of the last decimal: the table rounds up here and
-/// down there.
+/// Whether `value` differs from `expected` by at most one unit of the last decimal. The table
+/// rounds some figures up and others down.
 fn near(value: f64, expected: f64, decimals: i32) -> bool {
     let tolerance = if decimals == 0 { 0.5 } else { 10f64.powi(-decimals) };
     (value - expected).abs() <= tolerance + 1e-9
@@ -142,43 +143,82 @@ fn check(expected: &Expected) {
     }
 }
 
+/// Makes a test of each sample. A sample is its file and format, then its figures in the order of
+/// the fields of [`Expected`].
 macro_rules! samples {
-    ($($test:ident: $file:literal, $format:literal, $rows:literal, $duration:literal, $read:literal, $mean:literal,
-       $pages:literal, $written:literal, $read_gb:literal, $overwrite:literal, skipped $skipped:literal;)*) => {
+    (
+        $($test:ident: $file:literal, $format:literal,
+            $rows:literal, $duration:literal, $read:literal, $mean:literal, $pages:literal,
+            $written:literal, $read_gb:literal, $overwrite:literal, skipped $skipped:literal;
+        )*
+    ) => {
         $(#[test] fn $test() {
             check(&Expected {
-                file: $file, format: $format, rows: $rows, duration_s: $duration, read_percent: $read, mean_kib: $mean,
-                pages: $pages, written_gb: $written, read_gb: $read_gb, overwrite: $overwrite, skipped: $skipped,
+                file: $file,
+                format: $format,
+                rows: $rows,
+                duration_s: $duration,
+                read_percent: $read,
+                mean_kib: $mean,
+                pages: $pages,
+                written_gb: $written,
+                read_gb: $read_gb,
+                overwrite: $overwrite,
+                skipped: $skipped,
             });
         })*
     };
 }
 
 samples! {
-    mobile_telegram_exec: "mobile_telegram_exec.csv.xz", "mobile", 251_879, 7474.0, 9.6, 24.4, 1_021_153, 4.79, 1.51, 1.20, skipped 0;
-    mobile_telegram_precond: "mobile_telegram_precond.csv.xz", "mobile", 5_320, 1035.0, 0.0, 27.0, 31_820, 0.15, 0.00, 1.13, skipped 0;
-    mobile_slideshow_precond: "mobile_slideshow_precond.csv.xz", "mobile", 332_321, 4963.0, 0.0, 197.2, 16_151_139, 67.12, 0.00, 1.01, skipped 0;
-    mobile_slideshow_exec: "mobile_slideshow_exec.csv.xz", "mobile", 84_197, 65426.0, 92.3, 34.8, 497_431, 0.17, 2.84, 1.41, skipped 0;
-    mobile_you_cut_exec: "mobile_you_cut_exec.csv.xz", "mobile", 313_826, 1098.0, 87.0, 104.1, 2_657_584, 0.22, 33.24, 4.07, skipped 0;
-    blkreplay_mssql: "blkreplay_windows-mssql.load.xz", "blkreplay", 42_976, 3062.0, 5.9, 24.0, 154_742, 1.00, 0.05, 1.67, skipped 0;
-    blkreplay_webserver: "blkreplay_linux-webserver-2.load.xz", "blkreplay", 269_007, 3601.0, 55.4, 17.0, 488_036, 1.12, 3.58, 3.66, skipped 0;
-    hadoop_csv: "hadoop_eternity10_D.csv.xz", "hadoop", 137_358, 169.0, 99.4, 288.6, 9_908_918, 0.02, 40.56, 1.05, skipped 0;
-    cloudphysics: "cloudphysics_libcachesim.vscsi.xz", "vscsi", 113_872, 7200.0, 41.3, 36.1, 269_210, 2.41, 1.80, 3.14, skipped 0;
-    disksim_iozone: "disksim_iozone-aligned2-100K.trace.xz", "disksim", 100_000, 936.0, 0.0, 359.9, 271_320, 36.86, 0.00, 33.16, skipped 0;
-    disksim_postmark: "disksim_postmark-aligned2.trace.xz", "disksim", 62_257, 490.0, 83.2, 222.3, 1_533_388, 8.94, 5.24, 1.42, skipped 0;
-    llm_opt7b: "llm_opt7b_512tok.trace.xz", "mqsim", 36_873, 34.0, 86.4, 147.8, 1_361_958, 2.43, 3.15, 1.00, skipped 0;
-    diskmon: "diskmon_mayun2.txt.xz", "diskmon", 87_160, 11720.0, 42.1, 19.7, 210_304, 0.94, 0.81, 2.11, skipped 0;
-    ssdsim: "ssdsim_example.ascii.xz", "mqsim", 10_000, 260.0, 40.8, 5.4, 7_322, 0.03, 0.03, 3.32, skipped 0;
-    mqsim_wsrch: "mqsim_wsrch-small.trace.xz", "mqsim", 24_783, 60.0, 100.0, 15.1, 93_029, 0.00, 0.38, 2.00, skipped 0;
-    mqsim_tpcc: "mqsim_tpcc-small.trace", "mqsim", 6_999, 0.14, 62.6, 8.3, 20_470, 0.02, 0.04, 1.01, skipped 0;
-    heimdall: "heimdall_msr.cut.per_10k.rw_20_80.105.trace.xz", "heimdall", 10_000, 243.0, 20.2, 5.4, 7_385, 0.05, 0.00, 2.45, skipped 0;
-    tencent: "caffeine_tencent_cloud_storage-sample.csv.xz", "tencent", 50_000, 1.0, 49.0, 29.7, 348_239, 0.87, 0.65, 1.03, skipped 0;
-    msr: "caffeine_msr-cambridge1-sample.csv", "msr", 1_000, 127.0, 50.8, 9.5, 1_917, 0.00, 0.01, 1.97, skipped 0;
-    systor: "caffeine_systor17-traces-sample.csv", "systor17", 999, 2.45, 82.7, 38.2, 9_831, 0.00, 0.04, 1.12, skipped 0;
-    systor_additional: "caffeine_systor17-additional-sample.csv", "systor17", 999, 1.33, 70.1, 20.2, 5_460, 0.00, 0.02, 1.20, skipped 0;
-    fiu_mail: "fiu_mail_cheetah_10k.blkparse.xz", "fiu", 9_997, 24.0, 89.0, 4.0, 9_201, 0.01, 0.04, 1.23, skipped 4;
-    ycsb_blkparse: "ycsb_blkparse_ext4.txt.xz", "blkparse", 9_886, 810.0, 91.4, 128.4, 317_131, 0.25, 1.05, 1.00, skipped 1;
-    wiscsee: "wiscsee_sqlitewal_ext4.txt.xz", "wiscsee", 5_007, 1.41, 0.1, 13.5, 2_174, 0.07, 0.00, 7.78, skipped 0;
+    mobile_telegram_exec: "mobile_telegram_exec.csv.xz", "mobile",
+        251_879, 7474.0, 9.6, 24.4, 1_021_153, 4.79, 1.51, 1.20, skipped 0;
+    mobile_telegram_precond: "mobile_telegram_precond.csv.xz", "mobile",
+        5_320, 1035.0, 0.0, 27.0, 31_820, 0.15, 0.00, 1.13, skipped 0;
+    mobile_slideshow_precond: "mobile_slideshow_precond.csv.xz", "mobile",
+        332_321, 4963.0, 0.0, 197.2, 16_151_139, 67.12, 0.00, 1.01, skipped 0;
+    mobile_slideshow_exec: "mobile_slideshow_exec.csv.xz", "mobile",
+        84_197, 65426.0, 92.3, 34.8, 497_431, 0.17, 2.84, 1.41, skipped 0;
+    mobile_you_cut_exec: "mobile_you_cut_exec.csv.xz", "mobile",
+        313_826, 1098.0, 87.0, 104.1, 2_657_584, 0.22, 33.24, 4.07, skipped 0;
+    blkreplay_mssql: "blkreplay_windows-mssql.load.xz", "blkreplay",
+        42_976, 3062.0, 5.9, 24.0, 154_742, 1.00, 0.05, 1.67, skipped 0;
+    blkreplay_webserver: "blkreplay_linux-webserver-2.load.xz", "blkreplay",
+        269_007, 3601.0, 55.4, 17.0, 488_036, 1.12, 3.58, 3.66, skipped 0;
+    hadoop_csv: "hadoop_eternity10_D.csv.xz", "hadoop",
+        137_358, 169.0, 99.4, 288.6, 9_908_918, 0.02, 40.56, 1.05, skipped 0;
+    cloudphysics: "cloudphysics_libcachesim.vscsi.xz", "vscsi",
+        113_872, 7200.0, 41.3, 36.1, 269_210, 2.41, 1.80, 3.14, skipped 0;
+    disksim_iozone: "disksim_iozone-aligned2-100K.trace.xz", "disksim",
+        100_000, 936.0, 0.0, 359.9, 271_320, 36.86, 0.00, 33.16, skipped 0;
+    disksim_postmark: "disksim_postmark-aligned2.trace.xz", "disksim",
+        62_257, 490.0, 83.2, 222.3, 1_533_388, 8.94, 5.24, 1.42, skipped 0;
+    llm_opt7b: "llm_opt7b_512tok.trace.xz", "mqsim",
+        36_873, 34.0, 86.4, 147.8, 1_361_958, 2.43, 3.15, 1.00, skipped 0;
+    diskmon: "diskmon_mayun2.txt.xz", "diskmon",
+        87_160, 11720.0, 42.1, 19.7, 210_304, 0.94, 0.81, 2.11, skipped 0;
+    ssdsim: "ssdsim_example.ascii.xz", "mqsim",
+        10_000, 260.0, 40.8, 5.4, 7_322, 0.03, 0.03, 3.32, skipped 0;
+    mqsim_wsrch: "mqsim_wsrch-small.trace.xz", "mqsim",
+        24_783, 60.0, 100.0, 15.1, 93_029, 0.00, 0.38, 2.00, skipped 0;
+    mqsim_tpcc: "mqsim_tpcc-small.trace", "mqsim",
+        6_999, 0.14, 62.6, 8.3, 20_470, 0.02, 0.04, 1.01, skipped 0;
+    heimdall: "heimdall_msr.cut.per_10k.rw_20_80.105.trace.xz", "heimdall",
+        10_000, 243.0, 20.2, 5.4, 7_385, 0.05, 0.00, 2.45, skipped 0;
+    tencent: "caffeine_tencent_cloud_storage-sample.csv.xz", "tencent",
+        50_000, 1.0, 49.0, 29.7, 348_239, 0.87, 0.65, 1.03, skipped 0;
+    msr: "caffeine_msr-cambridge1-sample.csv", "msr",
+        1_000, 127.0, 50.8, 9.5, 1_917, 0.00, 0.01, 1.97, skipped 0;
+    systor: "caffeine_systor17-traces-sample.csv", "systor17",
+        999, 2.45, 82.7, 38.2, 9_831, 0.00, 0.04, 1.12, skipped 0;
+    systor_additional: "caffeine_systor17-additional-sample.csv", "systor17",
+        999, 1.33, 70.1, 20.2, 5_460, 0.00, 0.02, 1.20, skipped 0;
+    fiu_mail: "fiu_mail_cheetah_10k.blkparse.xz", "fiu",
+        9_997, 24.0, 89.0, 4.0, 9_201, 0.01, 0.04, 1.23, skipped 4;
+    ycsb_blkparse: "ycsb_blkparse_ext4.txt.xz", "blkparse",
+        9_886, 810.0, 91.4, 128.4, 317_131, 0.25, 1.05, 1.00, skipped 1;
+    wiscsee: "wiscsee_sqlitewal_ext4.txt.xz", "wiscsee",
+        5_007, 1.41, 0.1, 13.5, 2_174, 0.07, 0.00, 7.78, skipped 0;
 }
 
 #[test]
@@ -232,7 +272,7 @@ fn one_volume_of_a_trace_of_many() {
     assert!(error.contains("`77`") && error.contains("0, 1, 2"), "{error}");
 }
 
-/// The per-CPU binary files, merged, give what the decoded CSV of the same trace holds.
+/// The binary files of all CPUs, merged, give the same requests as the decoded CSV of the trace.
 #[test]
 fn hadoop_raw_blktrace_agrees_with_its_csv() {
     use ssdtune_trace::merge::{blktrace_files, open_blktrace};
@@ -256,7 +296,7 @@ fn hadoop_raw_blktrace_agrees_with_its_csv() {
         .and_then(|mut t| t.read_all())
         .expect("reads");
     assert_eq!(raw.len(), 137_358);
-    // Requests of one instant on different CPUs have no order of their own.
+    // Requests at the same time on different CPUs have no order among themselves.
     let sorted = |mut all: Vec<Request>| {
         all.sort_by_key(|r| (r.at, r.lba, r.sectors, r.op));
         all
@@ -264,7 +304,7 @@ fn hadoop_raw_blktrace_agrees_with_its_csv() {
     assert!(sorted(raw) == sorted(csv));
 }
 
-/// The table's counts after dropping what a layered block device or a requeue showed twice.
+/// Checks the counts of the table without the requests that a layered device or a requeue repeated.
 #[test]
 fn capture_artefacts_are_dropped_as_the_table_counts_them() {
     use ssdtune_model::Nanos;

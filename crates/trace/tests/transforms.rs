@@ -1,4 +1,4 @@
-//! Transforms, joins and writers against plain computations on whole traces in memory.
+//! Compares transforms, joins and writers with plain computations on whole traces in memory.
 
 use proptest::prelude::*;
 use ssdtune_model::{Nanos, Sectors};
@@ -9,10 +9,10 @@ use ssdtune_trace::transform::{ClipGaps, ScaleTime};
 use ssdtune_trace::transform::{Cut, Deduplicate};
 use ssdtune_trace::transform::{DenseOptions, DensePlan, Modulo};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter};
-use ssdtune_trace::{Op, ReadOptions, Request, Source, TenantId, TraceError, open};
+use ssdtune_trace::{Format, Op, ReadOptions, Request, Source, TenantId, TraceError, open};
 use std::collections::BTreeSet;
 
-/// A trace in memory, handed out in small batches.
+/// A trace in memory, handed out in batches of seven requests.
 struct Memory(Vec<Request>, usize);
 
 impl Source for Memory {
@@ -35,15 +35,19 @@ fn through(requests: &[Request], step: impl Transform + 'static) -> Vec<Request>
 }
 
 prop_compose! {
-    fn trace()(rows in proptest::collection::vec((0u64..60, 0u64..400, 1u32..40, 0u16..3, 0usize..4), 1..120))
-        -> Vec<Request> {
+    fn trace()(
+        rows in proptest::collection::vec(
+            (0u64..60, 0u64..400, 1u32..40, 0u16..3, 0usize..4), 1..120
+        )
+    ) -> Vec<Request> {
         let mut at = 0;
         let first = rows[0].0;
         rows.into_iter().map(|(gap, lba, sectors, tenant, op)| {
             at += gap;
             let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][op];
             let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, sectors) };
-            Request { at: Nanos(at - first), lba: Sectors(lba), sectors, tenant: TenantId(tenant), op }
+            let (at, lba, tenant) = (Nanos(at - first), Sectors(lba), TenantId(tenant));
+            Request { at, lba, sectors, tenant, op }
         }).collect()
     }
 }
@@ -51,9 +55,9 @@ prop_compose! {
 proptest! {
     #[test]
     fn dense_addresses_have_no_holes_and_keep_order(requests in trace(), chunk in 1u64..20) {
-        let plan = DensePlan::of(&mut Memory(requests.clone(), 0), DenseOptions { chunk: Sectors(chunk), ..DenseOptions::default() })
-            .expect("small");
-        // By brute force: the sorted set of touched chunks, one tenant after the other.
+        let options = DenseOptions { chunk: Sectors(chunk), ..DenseOptions::default() };
+        let plan = DensePlan::of(&mut Memory(requests.clone(), 0), options).expect("small");
+        // Brute force: the sorted set of touched chunks, one tenant after the other.
         let chunks: BTreeSet<(TenantId, u64)> = requests
             .iter()
             .filter(|r| r.op != Op::Flush)
@@ -63,10 +67,11 @@ proptest! {
         let sorted: Vec<_> = chunks.iter().collect();
         for r in requests.iter().filter(|r| r.op != Op::Flush) {
             for sector in r.lba.0..r.end().0 {
-                let number = sorted.binary_search(&&(r.tenant, sector / chunk)).expect("touched") as u64;
+                let found = sorted.binary_search(&&(r.tenant, sector / chunk));
+                let number = found.expect("touched") as u64;
                 let expected = Sectors(number * chunk + sector % chunk);
                 prop_assert_eq!(plan.address(r.tenant, Sectors(sector)), Some(expected));
-                // Contiguous in, contiguous out: the size can stay as it is.
+                // Contiguous sectors stay contiguous, so the size of a request need not change.
                 let start = plan.address(r.tenant, r.lba).expect("touched");
                 prop_assert_eq!(expected.0 - start.0, sector - r.lba.0);
             }
@@ -76,11 +81,13 @@ proptest! {
     #[test]
     fn merging_is_a_stable_sort_of_all(a in trace(), b in trace(), c in trace()) {
         let inputs = [a, b, c];
-        let sources = inputs.iter().map(|r| Box::new(Memory(r.clone(), 0)) as Box<dyn Source>).collect();
+        let boxed = |r: &Vec<Request>| Box::new(Memory(r.clone(), 0)) as Box<dyn Source>;
+        let sources = inputs.iter().map(boxed).collect();
         let merged = drain(Merge::new(sources, Tenants::PerSource).expect("three"));
         let mut expected: Vec<Request> = Vec::new();
         for (index, input) in inputs.iter().enumerate() {
-            expected.extend(input.iter().map(|r| Request { tenant: TenantId(index as u16), ..*r }));
+            let tenant = TenantId(index as u16);
+            expected.extend(input.iter().map(|r| Request { tenant, ..*r }));
         }
         expected.sort_by_key(|r| r.at);
         prop_assert_eq!(merged, expected);
@@ -88,10 +95,18 @@ proptest! {
 
     #[test]
     fn repeats_are_dropped_as_by_looking_back(requests in trace(), window in 0u64..200) {
-        let same = |a: &Request, b: &Request| (a.op, a.lba, a.sectors, a.tenant) == (b.op, b.lba, b.sectors, b.tenant);
-        let expected: Vec<_> = requests.iter().enumerate().filter(|(i, r)| {
-            r.op == Op::Flush || !requests[..*i].iter().any(|e| same(e, r) && r.at - e.at <= Nanos(window))
-        }).map(|(_, r)| *r).collect();
+        let same = |a: &Request, b: &Request| {
+            (a.op, a.lba, a.sectors, a.tenant) == (b.op, b.lba, b.sectors, b.tenant)
+        };
+        let repeats = |i: usize, r: &Request| {
+            requests[..i].iter().any(|e| same(e, r) && r.at - e.at <= Nanos(window))
+        };
+        let expected: Vec<_> = requests
+            .iter()
+            .enumerate()
+            .filter(|(i, r)| r.op == Op::Flush || !repeats(*i, r))
+            .map(|(_, r)| *r)
+            .collect();
         prop_assert_eq!(through(&requests, Deduplicate::new(Nanos(window))), expected);
     }
 
@@ -104,8 +119,12 @@ proptest! {
         }
         let span = requests[requests.len() - 1].at.0 + 1;
         let bounds = [0, span * 70 / 100, span * 90 / 100];
-        let back: Vec<Request> = parts.iter().zip(bounds)
-            .flat_map(|(part, start)| part.iter().map(move |r| Request { at: r.at + Nanos(start), ..*r }))
+        let back: Vec<Request> = parts
+            .iter()
+            .zip(bounds)
+            .flat_map(|(part, start)| {
+                part.iter().map(move |r| Request { at: r.at + Nanos(start), ..*r })
+            })
             .collect();
         prop_assert_eq!(back, requests);
     }
@@ -113,29 +132,40 @@ proptest! {
     #[test]
     fn what_is_written_reads_back(requests in trace()) {
         let dir = tempfile::tempdir().expect("a directory");
-        for (name, format) in [("t.ssdt", OutputFormat::Ssdt), ("t.csv", OutputFormat::Csv), ("t.csv.zst", OutputFormat::Csv),
-            ("t.trace.gz", OutputFormat::Mqsim)] {
+        for (name, format) in [
+            ("t.ssdt", OutputFormat::Ssdt),
+            ("t.csv", OutputFormat::Csv),
+            ("t.csv.zst", OutputFormat::Csv),
+            ("t.trace.gz", OutputFormat::Mqsim),
+        ] {
             let path = dir.path().join(name);
             prop_assert_eq!(OutputFormat::of_name(&path).expect("known"), format);
             let mut writer = TraceWriter::create(&path, format).expect("creates");
             writer.write(&requests).expect("writes");
             let written = writer.finish(0, &[]).expect("finishes");
-            let kept: Vec<Request> = requests.iter().copied()
-                .filter(|r| format != OutputFormat::Mqsim || matches!(r.op, Op::Read | Op::Write)).collect();
+            let mqsim = format == OutputFormat::Mqsim;
+            let kept: Vec<Request> = requests
+                .iter()
+                .copied()
+                .filter(|r| !mqsim || matches!(r.op, Op::Read | Op::Write))
+                .collect();
             prop_assert_eq!(written.requests as usize, kept.len());
             prop_assert_eq!(written.dropped as usize, requests.len() - kept.len());
-            let options = ReadOptions { rebase: false, allow_empty: true, format: match format {
-                OutputFormat::Mqsim => Some(ssdtune_trace::Format::Mqsim),
-                _ => None,
-            }, ..ReadOptions::default() };
+            let options = ReadOptions {
+                rebase: false,
+                allow_empty: true,
+                format: mqsim.then_some(Format::Mqsim),
+                ..ReadOptions::default()
+            };
             let mut back = open(&path, &options).and_then(|mut t| t.read_all()).expect("reads");
-            if format == OutputFormat::Mqsim {
-                // Its devices are numbered anew, in order of appearance.
+            if mqsim {
+                // Reading numbers the devices anew, in order of appearance.
                 back.iter_mut().zip(&kept).for_each(|(b, k)| b.tenant = k.tenant);
             }
             prop_assert_eq!(back, kept);
         }
-        prop_assert!(std::fs::read_dir(dir.path()).expect("lists").count() == 4, "a partial file was left");
+        let files = std::fs::read_dir(dir.path()).expect("lists").count();
+        prop_assert!(files == 4, "a partial file was left");
     }
 }
 

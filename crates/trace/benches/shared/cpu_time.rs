@@ -1,12 +1,11 @@
-//! Criterion's measurement of processor time: of the thread that runs the benchmark, so that other
-//! work on the machine disturbs it little (through shared caches and execution units, not by taking
-//! turns).
+//! A measurement for Criterion: the processor time of the thread that runs the benchmark. Other
+//! work on the machine disturbs it little, only through shared caches and execution units.
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// Processor time of the calling thread.
+/// Measures the processor time of the calling thread.
 pub struct CpuTime;
 
 fn now() -> Duration {

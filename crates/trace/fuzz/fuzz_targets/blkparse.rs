@@ -1,4 +1,4 @@
-//! The `blkparse` reader under arbitrary bytes.
+//! The `blkparse` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Blkparse));

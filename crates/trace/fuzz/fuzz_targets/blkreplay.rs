@@ -1,4 +1,4 @@
-//! The `blkreplay` reader under arbitrary bytes.
+//! The `blkreplay` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Blkreplay));

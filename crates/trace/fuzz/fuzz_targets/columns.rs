@@ -1,4 +1,4 @@
-//! The `columns` reader under arbitrary bytes.
+//! The `columns` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Columns));

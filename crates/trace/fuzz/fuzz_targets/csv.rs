@@ -1,4 +1,4 @@
-//! The `csv` reader under arbitrary bytes.
+//! The `csv` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Csv));

@@ -1,3 +1,3 @@
-//! The `detect` reader under arbitrary bytes.
+//! The `detect` reader with arbitrary bytes.
 #![no_main]
 ssdtune_trace_fuzz::parser!(None);

@@ -1,4 +1,4 @@
-//! The `fio` reader under arbitrary bytes.
+//! The `fio` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Fio));

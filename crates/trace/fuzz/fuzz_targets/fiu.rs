@@ -1,4 +1,4 @@
-//! The `fiu` reader under arbitrary bytes.
+//! The `fiu` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Fiu));

@@ -1,4 +1,4 @@
-//! The `hadoop` reader under arbitrary bytes.
+//! The `hadoop` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Hadoop));

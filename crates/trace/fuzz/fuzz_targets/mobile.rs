@@ -1,4 +1,4 @@
-//! The `mobile` reader under arbitrary bytes.
+//! The `mobile` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Mobile));

@@ -1,4 +1,4 @@
-//! The `msr` reader under arbitrary bytes.
+//! The `msr` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Msr));

@@ -1,4 +1,4 @@
-//! The `spc` reader under arbitrary bytes.
+//! The `spc` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Spc));

@@ -1,6 +1,6 @@
-//! The `ssdt` reader under arbitrary bytes, and under the same with checksums that hold: those are
-//! no defence against somebody who writes a file on purpose, and without them nothing would get
-//! past the header.
+//! The `ssdt` reader with arbitrary bytes, and with the same bytes with correct checksums.
+//! Checksums do not stop a file that was made on purpose, and with wrong ones no input gets past
+//! the header.
 #![no_main]
 use ssdtune_trace::Format;
 
@@ -11,8 +11,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// `data` with the magic numbers, the version and the checksums of its header and of every block
-/// put right, and with payloads that end within it.
+/// A copy of `data` in which the magic numbers, the version and the checksums of the header and of
+/// every block are correct, and no payload passes the end.
 fn signed(data: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = data.to_vec();
     let (header, mut rest) = bytes.split_at_mut_checked(64)?;

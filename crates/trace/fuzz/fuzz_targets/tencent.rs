@@ -1,4 +1,4 @@
-//! The `tencent` reader under arbitrary bytes.
+//! The `tencent` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Tencent));

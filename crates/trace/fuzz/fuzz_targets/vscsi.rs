@@ -1,4 +1,4 @@
-//! The `vscsi` reader under arbitrary bytes.
+//! The `vscsi` reader with arbitrary bytes.
 #![no_main]
 use ssdtune_trace::Format;
 ssdtune_trace_fuzz::parser!(Some(Format::Vscsi));

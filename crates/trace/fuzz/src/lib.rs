@@ -1,10 +1,10 @@
-//! What every fuzz target does: read arbitrary bytes as one format and check what comes out.
+//! What every fuzz target does: it reads arbitrary bytes as one format and checks the requests.
 
 use ssdtune_trace::ColumnSpec;
 use ssdtune_trace::{Format, Op, ReadOptions, read_from};
 use std::io::Cursor;
 
-/// Reads `data` as `format` (`None`: detected), strictly or leniently by the parity of its length.
+/// Reads `data` as `format` (`None` to detect it), leniently if the length of `data` is even.
 pub fn read(format: Option<Format>, data: &[u8]) {
     let columns = (format == Some(Format::Columns)).then(|| {
         ColumnSpec::parse("time=0:us,op=1,lba=2,size=3,device=4", b',')
@@ -16,7 +16,7 @@ pub fn read(format: Option<Format>, data: &[u8]) {
         lenient,
         columns,
         reorder_window: 4,
-        // Small, so that inputs of a few hundred bytes cross the buffer's edge.
+        // Small, so that inputs of a few hundred bytes exceed the buffer.
         max_line_bytes: if format == Some(Format::Ssdt) { 64 << 10 } else { 256 },
         ..ReadOptions::default()
     };
@@ -30,7 +30,7 @@ pub fn read(format: Option<Format>, data: &[u8]) {
     }
 }
 
-/// The fuzz target of one format.
+/// Makes the fuzz target of one format.
 #[macro_export]
 macro_rules! parser {
     ($format:expr) => {

@@ -1,6 +1,6 @@
-//! Reads `.ssdt` through a memory map: no copy between the page cache and the decoder. What has
-//! been read is unmapped in steps of 16 MiB, so that the process does not seem to grow with the
-//! file.
+//! Reads `.ssdt` files through a memory map: nothing is copied between the page cache and the
+//! decoder. Pages that have been read are released in steps of 16 MiB, so that the process does not
+//! seem to grow with the file.
 
 use super::pack::read_u32;
 use super::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header, MAGIC, NAMES_MAGIC};
@@ -14,38 +14,46 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Pages of the map are let go in steps of so many bytes.
+/// Pages behind the reader are released in steps of this size.
 const RELEASE_BYTES: usize = 16 << 20;
 
-/// Whether the file at `path` begins like a `.ssdt` trace that is not compressed.
+/// Whether the file at `path` begins like an uncompressed `.ssdt` trace.
 pub fn is_ssdt(path: &Path) -> bool {
     let mut first = [0; MAGIC.len()];
     File::open(path).and_then(|mut f| f.read_exact(&mut first)).is_ok() && first == MAGIC
 }
 
-/// A `.ssdt` file, mapped.
+/// A `.ssdt` file that is mapped into memory.
 pub struct MappedTrace {
     map: Mmap,
     path: PathBuf,
     header: Header,
     names: Vec<String>,
-    /// Byte the next block begins at.
+    /// The byte at which the next block begins.
     next: usize,
-    /// Byte up to which pages have been let go.
+    /// The byte up to which pages have been released.
     released: usize,
+    /// The number of requests handed out.
     seen: u64,
 }
 
 impl MappedTrace {
-    /// Opens the trace at `path`. The file must not be cut short while it is open.
+    /// Opens the trace at `path`.
+    ///
+    /// Do not shorten the file while it is open: reading a page that no longer exists ends the
+    /// process.
+    ///
+    /// # Errors
+    /// The file cannot be opened or mapped, its header or its names are damaged, or it was written
+    /// by another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref();
         let io = |doing, source| TraceError::Io { path: path.to_path_buf(), doing, source };
         let file = File::open(path).map_err(|e| io("opening", e))?;
-        // SAFETY: the map is only read, as bytes, which are valid whatever they are. Another
-        // process that rewrites the file changes what is decoded, and every block is checked before
-        // use; one that truncates it ends this process with SIGBUS, as with any mapped file.
-        // Measured gain over read(): see docs/results/trace-parsing.md.
+        // SAFETY: the map is only read, as bytes, and every value of a byte is valid. If another
+        // process rewrites the file, other bytes are decoded, but every block is checked before
+        // use. If another process truncates it, this process ends with SIGBUS, as with any mapped
+        // file. For the gain over read() see docs/results/trace-parsing.md.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| io("mapping", e))?;
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Sequential);
@@ -59,25 +67,26 @@ impl MappedTrace {
         Ok(Self { map, path, header, names, next: HEADER_BYTES, released: 0, seen: 0 })
     }
 
-    /// What the header says: counts, origin, duration.
+    /// The header: the number of requests, the time of the first and of the last.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Begins again at the first request.
+    /// Starts again at the first request.
     pub fn rewind(&mut self) {
         (self.next, self.released, self.seen) = (HEADER_BYTES, 0, 0);
     }
 
-    /// Lets go of the pages behind: they stay in the system's cache, not in this process.
+    /// Releases the pages behind the reader. They stay in the cache of the system and no longer
+    /// count as memory of this process.
     fn release_behind(&mut self) {
         let behind = self.next - self.released;
         if behind < RELEASE_BYTES {
             return;
         }
-        // SAFETY: the map is of a file, shared and never written through, so a page let go is read
-        // from the file again where it is touched again, with the same bytes. Measured gain: see
-        // docs/results/trace-parsing.md.
+        // SAFETY: the map belongs to a file, is shared and is never written through. A released
+        // page is read from the file again when it is touched again, with the same bytes. For the
+        // gain see docs/results/trace-parsing.md.
         #[cfg(unix)]
         let _ = unsafe {
             self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, self.released, behind)
@@ -90,7 +99,7 @@ impl MappedTrace {
     }
 }
 
-/// The names of the tenants' devices, from the end of the file.
+/// Reads the names of the tenants' devices at the end of the file.
 fn names(map: &[u8], header: &Header, path: &Path) -> Result<Vec<String>, TraceError> {
     let end = map.len();
     let truncated = || TraceError::Truncated {

@@ -1,17 +1,29 @@
-//! Columns of bit-packed integers.
+//! The payload of a block in `.ssdt` files: columns of bit-packed integers.
 //!
-//! A group holds at most 256 requests. Its header: four widths in bits (u8: gaps, addresses, sizes,
-//! tenants), the address mode (u8), 3 zero bytes, base address u64, base size u32, base tenant u16,
-//! 2 zero bytes: 24 bytes. Then the columns, each padded to whole bytes; a width above 56 is stored
-//! as 64. Operations take 2 bits. Addresses are offsets from the smallest of the group (mode 0), or
-//! zigzag distances from the end of the request before (mode 1, for sequential streams), whichever
-//! is narrower.
+//! A payload holds groups of at most 256 requests. A group begins with a header of 24 bytes:
 //!
-//! A value is one unaligned 8-byte load, a shift and a mask, so payloads end in 8 spare bytes.
+//! | bytes | content |
+//! |---|---|
+//! | 0 to 3 | width in bits of a gap, an address, a size, a tenant; u8 each |
+//! | 4 | mode of the addresses, u8 |
+//! | 5 to 7 | zero |
+//! | 8 to 15 | base address, u64 |
+//! | 16 to 19 | base size, u32 |
+//! | 20 to 21 | base tenant, u16 |
+//! | 22 to 23 | zero |
+//!
+//! The columns follow, each padded to whole bytes. A value that needs more than 56 bits is stored
+//! in 64. An operation takes 2 bits. Addresses take the mode that needs fewer bits: offsets from
+//! the smallest address of the group (mode 0), or zigzag-coded distances from the end of the
+//! request before (mode 1, for sequential streams).
+//!
+//! Reading a value takes one unaligned load of 8 bytes, a shift and a mask. So that a load never
+//! passes the end, payloads end in 8 spare bytes.
 
 use crate::request::{Op, Request, TenantId};
 use ssdtune_model::{Nanos, Sectors};
 
+/// The largest number of requests in a group.
 pub(crate) const GROUP: usize = 256;
 const GROUP_HEADER_BYTES: usize = 24;
 const SPARE_BYTES: usize = 8;
@@ -35,7 +47,7 @@ fn column_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
 }
 
-/// Appends `values`, `width` bits each.
+/// Appends `values` to `out`, each in `width` bits.
 fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     let (mut word, mut bits) = (0u128, 0);
     for value in values {
@@ -52,8 +64,8 @@ fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads `values.len()` values of `width` bits from `bytes`, which must extend 8 bytes past the
-/// last.
+/// Fills `values` from `bytes`, which holds them in `width` bits each and must extend 8 bytes past
+/// the last one.
 #[inline(always)]
 fn unpack(bytes: &[u8], width: u32, values: &mut [u64]) {
     if width == 0 {
@@ -69,6 +81,8 @@ fn unpack(bytes: &[u8], width: u32, values: &mut [u64]) {
     }
 }
 
+/// The distance between two addresses, coded so that short distances in both directions are small
+/// numbers.
 fn zigzag(from: u64, to: u64) -> u64 {
     let distance = to.wrapping_sub(from) as i64;
     (distance << 1 ^ distance >> 63) as u64
@@ -79,7 +93,8 @@ fn unzigzag(code: u64) -> u64 {
     code >> 1 ^ (code & 1).wrapping_neg()
 }
 
-/// Appends `requests` (in order of time, none before `before_ns`) as a payload.
+/// Appends `requests` to `out` as a payload. They must be in order of time, and none earlier than
+/// `before_ns`.
 pub(crate) fn encode(requests: &[Request], before_ns: u64, out: &mut Vec<u8>) {
     let (mut at, mut end) = (before_ns, 0);
     for group in requests.chunks(GROUP) {
@@ -136,7 +151,7 @@ fn min_max(values: impl Iterator<Item = u64>) -> (u64, u64) {
     values.fold((u64::MAX, 0), |(min, max), value| (min.min(value), max.max(value)))
 }
 
-/// The columns of a group being decoded.
+/// The columns of one group while it is decoded.
 struct Columns {
     gaps: [u64; GROUP],
     addresses: [u64; GROUP],
@@ -144,10 +159,10 @@ struct Columns {
     tenants: [u64; GROUP],
 }
 
-/// Appends the `count` requests of `payload`.
+/// Appends the `count` requests of `payload` to `out`.
 ///
-/// The payload has passed its checksum, so what is wrong here was written wrong: it is refused, not
-/// trusted.
+/// The payload has passed its checksum, so any fault found here was made by the writer. It is an
+/// error.
 pub(crate) fn decode(
     payload: &[u8],
     count: usize,
@@ -189,7 +204,8 @@ pub(crate) fn decode(
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-/// Turns columns into requests; returns the time and end of the last one.
+/// Turns the columns of a group into requests. Returns the time and the end address of the last
+/// one.
 #[inline(always)]
 fn assemble(
     header: &[u8],
@@ -203,7 +219,7 @@ fn assemble(
     let base_lba = read_u64(header, 8);
     let base_size = u64::from(read_u32(header, 16));
     let base_tenant = u64::from(header[20]) | u64::from(header[21]) << 8;
-    // Everything that would be illegal sets a bit here, looked at once per group.
+    // Every illegal value sets a bit here. The bits are examined once for the whole group.
     let mut illegal = 0u64;
     let rows = columns.gaps[..n]
         .iter()
@@ -245,7 +261,8 @@ mod tests {
             tenant in prop_oneof![Just(0u16), any::<u16>()],
             op in 0usize..4,
         ) -> Request {
-            Request { at: Nanos(gap), lba: Sectors(lba), sectors, tenant: TenantId(tenant), op: OPS[op] }
+            let (at, lba, tenant) = (Nanos(gap), Sectors(lba), TenantId(tenant));
+            Request { at, lba, sectors, tenant, op: OPS[op] }
         }
     }
 
@@ -275,7 +292,10 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_refused_or_read(payload in proptest::collection::vec(any::<u8>(), 0..600), count in 1usize..300) {
+        fn any_bytes_are_refused_or_read(
+            payload in proptest::collection::vec(any::<u8>(), 0..600),
+            count in 1usize..300,
+        ) {
             let _ = decode(&payload, count, 0, &mut Vec::new());
         }
     }

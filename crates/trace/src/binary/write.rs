@@ -1,24 +1,32 @@
-//! Writes `.ssdt`. The header is written last, so a file cut off by a crash is recognised as such.
+//! Writes `.ssdt` files. The header is written last, so that a file cut off by a crash is
+//! recognised.
 
 use super::{BLOCK_REQUESTS, BlockHeader, HEADER_BYTES, Header, NAMES_MAGIC, pack};
 use crate::request::Request;
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// Writes requests, in order of time, into blocks.
+/// Writes requests in order of time to a `.ssdt` file.
+///
+/// Call [`finish`](Self::finish) at the end. Without it the file is incomplete, and readers refuse
+/// it.
 pub struct SsdtWriter<W: Write + Seek> {
     out: W,
     header: Header,
     pending: Vec<Request>,
     payload: Vec<u8>,
-    /// Time of the last request of the last block.
+    /// The time of the last request in the blocks written so far, in nanoseconds.
     before_ns: u64,
+    /// Bytes written so far.
     offset: u64,
 }
 
 impl<W: Write + Seek> SsdtWriter<W> {
     /// Begins a trace in `out`.
+    ///
+    /// # Errors
+    /// `out` cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
-        // All zero but the magic: no names offset, so unfinished.
+        // This header has no offset of the names, which marks the file as unfinished.
         out.write_all(&Header::default().encode())?;
         Ok(Self {
             out,
@@ -30,7 +38,10 @@ impl<W: Write + Seek> SsdtWriter<W> {
         })
     }
 
-    /// Appends `requests`, which must not go back in time; one that does is refused.
+    /// Appends `requests`.
+    ///
+    /// # Errors
+    /// A request is earlier than the one before it, or `out` cannot be written.
     pub fn write(&mut self, requests: &[Request]) -> io::Result<()> {
         for request in requests {
             if request.at.0 < self.header.duration_ns {
@@ -63,7 +74,11 @@ impl<W: Write + Seek> SsdtWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left, the names of the tenants' devices and the header.
+    /// Writes the remaining requests, the names of the tenants' devices and the header, and returns
+    /// the output. `origin_ns` is the time of the first request in the original trace.
+    ///
+    /// # Errors
+    /// The output cannot be written.
     pub fn finish(mut self, origin_ns: u64, names: &[String]) -> io::Result<W> {
         if !self.pending.is_empty() {
             self.block()?;
@@ -71,7 +86,7 @@ impl<W: Write + Seek> SsdtWriter<W> {
         let mut section = NAMES_MAGIC.to_vec();
         section.extend((names.len() as u32).to_le_bytes());
         for name in names {
-            // Readers refuse longer names, so none can come from a trace.
+            // Longer names cannot come from a trace: readers refuse them.
             let bytes = &name.as_bytes()[..name.len().min(usize::from(u16::MAX))];
             section.extend((bytes.len() as u16).to_le_bytes());
             section.extend(bytes);

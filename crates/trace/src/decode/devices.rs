@@ -1,4 +1,4 @@
-//! Names of devices and the tenants they become.
+//! The names of devices, and the tenants that the devices become.
 
 use crate::error::{Problem, printable};
 use crate::options::Devices;
@@ -6,19 +6,20 @@ use crate::request::TenantId;
 use ssdtune_model::GOLDEN_STEP;
 use std::collections::HashMap;
 
-/// Device names and the tenants they stand for.
+/// The names of devices, and the tenants that the devices become.
 pub(crate) struct DeviceTable {
     pub(super) policy: Devices,
     tenants: HashMap<Vec<u8>, Option<TenantId>>,
     names: Vec<String>,
-    /// Short names seen lately, packed into a word: a trace of thirteen devices must not hash per
-    /// line.
+    /// Short names seen lately, each packed into a word. They save hashing a name for each line.
     recent: Vec<(u64, Option<TenantId>)>,
 }
 
+/// The number of slots for short names seen lately.
 const RECENT: usize = 256;
 const NAME_BYTES_MAX: usize = 255;
-/// Names kept of devices that were not picked: for the error that lists what there is.
+/// The largest number of names kept of devices that were not asked for. They are listed in an
+/// error.
 const UNPICKED_MAX: usize = 1 << 16;
 
 impl DeviceTable {
@@ -31,7 +32,7 @@ impl DeviceTable {
         table
     }
 
-    /// The tenant of device `name`; `None` if it was not picked.
+    /// The tenant of device `name`; `None` if the device was not asked for.
     #[inline(always)]
     pub(super) fn tenant(&mut self, name: &[u8]) -> Result<Option<TenantId>, Problem> {
         if matches!(self.policy, Devices::Merged) {
@@ -60,8 +61,8 @@ impl DeviceTable {
         (word.wrapping_mul(GOLDEN_STEP) >> 56) as usize
     }
 
-    /// What is known of a name of at most seven bytes, packed: the first byte lowest, one more than
-    /// the length in the highest.
+    /// The tenant of a short name that was seen lately. `word` packs the name, of at most 7 bytes:
+    /// its first byte is the lowest, and the highest byte is its length plus one.
     #[inline(always)]
     pub(super) fn seen_lately(&self, word: u64) -> Option<Option<TenantId>> {
         let &(known, tenant) = self.recent.get(Self::slot(word))?;
@@ -91,12 +92,12 @@ impl DeviceTable {
         Ok(tenant)
     }
 
-    /// Name of each tenant's device.
+    /// The name of each tenant's device.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// A device asked for that has not been seen, with the first few that have.
+    /// A device that was asked for and has not been seen, and the first dozen devices that have.
     pub(crate) fn missing(&self) -> Option<(String, String)> {
         let Devices::Only(names) = &self.policy else { return None };
         let missing = names.iter().find(|n| !self.tenants.contains_key(n.as_bytes()))?;

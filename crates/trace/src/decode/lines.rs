@@ -1,4 +1,4 @@
-//! Text formats: input cut into lines, each handed to the parser of its format.
+//! Text formats: the input is cut into lines, and each goes to the parser of its format.
 
 use super::{Context, Decoder, LineParser};
 use crate::error::{Malformed, Position, Problem, TraceError, printable};
@@ -6,16 +6,19 @@ use crate::input::{Batch, Input};
 use crate::text::Fault;
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// Input without a single request after which a file is given up.
+/// Reading ends with an error after this much input without a single request.
 const BARREN_BYTES: u64 = 64 << 20;
 
-/// Feeds lines to a parser.
+/// Hands the lines of the input to a parser.
 pub(crate) struct TextDecoder<P> {
     parser: P,
-    /// Lines seen.
+    /// The number of lines read.
     line: u64,
+    /// Whether a line has been accepted, so that no header can follow.
     started: bool,
+    /// Whether the rest of an overlong line is being skipped.
     discarding: bool,
+    /// The offset in the input up to which requests have been found.
     barren_since: u64,
 }
 
@@ -78,7 +81,8 @@ impl<P: LineParser> TextDecoder<P> {
         Ok(())
     }
 
-    /// Like [`lines`](Self::lines), but plain lines are read without looking for their ends first.
+    /// Does the work of [`lines`](Self::lines) for parsers with a quick path: plain lines are read
+    /// without looking for their ends first.
     fn quick_lines(
         &mut self,
         mut rest: &[u8],
@@ -134,7 +138,8 @@ impl<P: LineParser> TextDecoder<P> {
         Ok(())
     }
 
-    /// A line longer than the limit: an error, or in lenient mode thrown away up to its end.
+    /// Handles a line longer than the limit: in lenient mode it is skipped, otherwise it is an
+    /// error.
     #[cold]
     fn endless(&mut self, input: &mut Input, context: &mut Context) -> Result<(), TraceError> {
         if !self.discarding {

@@ -1,43 +1,44 @@
-//! Rates and burstiness.
+//! Rates and burstiness of arrivals.
 //!
-//! Burstiness is the index of dispersion: variance over mean of the number of arrivals in windows
-//! of a given length. A Poisson stream has 1 at every length; growth with the length means bursts
-//! of bursts.
+//! Burstiness is the index of dispersion: the variance of the number of arrivals in windows of one
+//! length, divided by its mean. A Poisson stream has 1 at every length. An index that grows with
+//! the length shows bursts on several time scales.
 
 use super::histogram;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Window lengths.
+/// The lengths of the windows.
 const SCALES_NS: [u64; 6] =
     [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
-/// Fewer windows than this say nothing about a variance.
+/// With fewer windows than this, no variance is estimated.
 const WINDOWS_MIN: u64 = 10;
 
-/// Rates and burstiness.
+/// Rates and burstiness of arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ArrivalsDescription {
-    /// Requests over the duration.
+    /// Requests divided by the duration.
     pub requests_per_s: f64,
-    /// Bytes read, written or trimmed over the duration.
+    /// Bytes read, written or trimmed, divided by the duration.
     pub bytes_per_s: f64,
-    /// Standard deviation of a gap over its mean; 1 for Poisson.
+    /// The standard deviation of a gap divided by its mean; 1 for a Poisson stream.
     pub gap_variation: f64,
-    /// Index of dispersion by window length, where the trace has ten windows of it.
+    /// The index of dispersion for each window length that fits into the trace ten times or more.
     pub dispersion: Vec<Dispersion>,
 }
 
-/// The index of dispersion at one window length.
+/// The index of dispersion for one window length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Dispersion {
-    /// Window length.
+    /// The length of the windows.
     pub window_ns: u64,
-    /// Whole windows seen.
+    /// The number of whole windows in the trace.
     pub windows: u64,
-    /// Variance over mean of the arrivals in a window.
+    /// The variance of the number of arrivals in a window, divided by its mean.
     pub index: f64,
 }
 
+/// The arrivals in windows of one length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scale {
     window: u64,
@@ -62,6 +63,7 @@ impl Scale {
     }
 }
 
+/// Measures rates and burstiness of a stream.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     first_ns: Option<u64>,
@@ -120,7 +122,7 @@ impl Arrivals {
         let gaps = (self.requests - 1) as f64;
         let mean = self.gap_sum / gaps;
         let dispersion = self.scales.iter().zip(SCALES_NS).filter_map(|(scale, window_ns)| {
-            // The last window is cut off by the end of the trace and left out.
+            // The last window is cut off by the end of the trace and does not count.
             let windows = self.duration_ns() / window_ns;
             let mean = scale.sum / windows as f64;
             let variance = scale.squares / windows as f64 - mean * mean;

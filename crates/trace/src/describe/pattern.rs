@@ -91,13 +91,13 @@ mod tests {
         let run = of(&[(0, 8), (8, 8), (16, 16), (32, 8)]);
         assert_eq!((run.requests, run.mean_bytes), (4, 5120.0));
         assert_eq!((run.random_share, run.stride_bytes), (0.0, 0.0));
-        // The first distance of a stride cannot be a repeat and counts as random.
+        // The first distance of a stride repeats nothing and counts as random.
         let backwards = of(&[(400, 8), (300, 8), (200, 8), (100, 8), (0, 8)]);
         assert_eq!((backwards.random_share, backwards.stride_bytes), (0.25, 51_200.0));
         // One strided request of five is no stride of the stream.
         let jumps = of(&[(0, 8), (100, 8), (200, 8), (7, 8), (900, 8)]);
         assert_eq!((jumps.random_share, jumps.stride_bytes), (0.75, 0.0));
-        // A request to the place of the one before it is random, not strided.
+        // A request at the place of the one before it is random, not strided.
         assert_eq!(of(&[(5, 8), (5, 8), (5, 8)]).random_share, 1.0);
         assert_eq!(of(&[]), AccessPattern::default());
     }

@@ -1,42 +1,45 @@
-//! Runs and strides of one operation, tenant by tenant.
+//! Runs and strides of one operation, for each tenant.
 
 use crate::TenantId;
 use serde::Serialize;
 
-/// How many earlier ends of a tenant a request may continue and still count as near-sequential.
+/// The number of earlier requests of a tenant that a request may continue and still be
+/// near-sequential.
 const ENDS: usize = 32;
-/// Strides counted at once; a Misra-Gries summary of 64 finds every stride with over 1/65 of the
-/// repeats.
+/// The number of strides counted at a time. A Misra-Gries summary of 64 finds every stride that has
+/// more than 1/65 of the repeats.
 const STRIDES: usize = 64;
 
-/// Runs and strides.
+/// Runs and strides of the requests of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SequenceDescription {
-    /// Requests that start where the one before (same tenant, same operation) ended.
+    /// The share of requests that start where the one before them of the same tenant ended.
     pub sequential_share: f64,
-    /// Requests that start where one of the 32 before ended: interleaved runs count too.
+    /// The share of requests that start where one of the 32 requests before them ended, so that
+    /// interleaved runs count too.
     pub near_sequential_share: f64,
-    /// Mean continuations in a near-sequential run, over runs of one or more.
+    /// The mean number of continuations in a near-sequential run of at least one.
     pub mean_run: f64,
-    /// Requests at the same distance from the one before as that one from its own, sequential ones
-    /// aside.
+    /// The share of requests that are as far from the start of the one before them as that one is
+    /// from its own predecessor. Sequential requests do not count.
     pub stride_share: f64,
-    /// The most frequent of those distances, at most five.
+    /// The most frequent of these distances, at most five.
     pub strides: Vec<StrideCount>,
 }
 
-/// A distance and a lower bound on how often it was repeated.
+/// A stride, and how often it was repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StrideCount {
-    /// From start to start; negative runs downwards.
+    /// The distance from start to start; negative if addresses fall.
     pub distance_bytes: i64,
-    /// At least this many repeats.
+    /// The number of repeats, or less: a lower bound.
     pub count: u64,
 }
 
+/// The recent requests of one tenant.
 #[derive(Clone, Debug)]
 struct Trail {
-    /// End and whether a run led to it.
+    /// The ends of the last requests, and whether each continued a run.
     ends: [(u64, bool); ENDS],
     next: usize,
     start: u64,
@@ -44,6 +47,7 @@ struct Trail {
     seen: u64,
 }
 
+/// Measures the runs and strides of one operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequence {
     trails: Vec<Option<Box<Trail>>>,
@@ -87,7 +91,8 @@ impl Sequence {
         if let Some(slot) = continued {
             self.near += 1;
             self.runs += u64::from(!trail.ends[slot].1);
-            // A continued end is used up: a repeat of the same start is no second continuation.
+            // A continued end is removed, so that a repeat of the continuation does not count as
+            // another.
             trail.ends[slot] = (u64::MAX, false);
         }
         trail.ends[trail.next] = (start.saturating_add(u64::from(sectors)), continued.is_some());

@@ -1,71 +1,72 @@
-//! Reuse distances and popularity from a spatial sample: SHARDS with a fixed sample size.
+//! Reuse distances and popularity of pages from a spatial sample: SHARDS with a fixed sample size.
 //!
-//! Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015,
-//! section 3.2: a page is sampled when its hash is below a threshold, the threshold falls so that
-//! at most a fixed number of pages stays sampled, distances are scaled by 1 / rate and each
-//! reference counts 1 / rate.
+//! After Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015,
+//! section 3.2. A page is sampled if its hash is below a threshold. The threshold falls so that at
+//! most a fixed number of pages stays sampled. Distances are multiplied by 1 / rate, and each
+//! reference counts 1 / rate times.
 //!
-//! The reuse distance of a reference is the number of distinct pages touched since the last one to
-//! the same page. The error: while every page is sampled (rate 1), none. Below that, the share of
-//! references beyond any distance is estimated from n sampled pages as clusters; for pages of equal
-//! popularity its 95 % half-width is at most 0.98 / sqrt(n). With skew it is larger by sqrt(1 +
-//! v^2), v being the coefficient of variation of the references per sampled page, and that is what
-//! is reported.
+//! The reuse distance of a reference is the number of distinct pages touched since the last
+//! reference to the page. While every page is sampled (rate 1), the distances are exact. Below
+//! that, the n sampled pages are a sample of clusters. For pages of equal popularity, the share of
+//! references beyond any distance has a 95 % half-width of at most 0.98 / sqrt(n). With skew it is
+//! larger by sqrt(1 + v^2), where v is the coefficient of variation of the references to a sampled
+//! page. This is the error reported.
 //!
-//! A reference costs one hash; a sampled one a hash look-up and two Fenwick walks of log2(sample)
-//! steps.
+//! A reference costs one hash. A sampled reference also costs a look-up in a hash table and two
+//! walks of log2(sample) steps in a Fenwick tree.
 
 use serde::Serialize;
 use ssdtune_model::split_mix;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Pages sampled at most.
+/// The largest number of pages in the sample.
 pub(super) const SAMPLE_PAGES: usize = 32_768;
 
-/// Reuse distances.
+/// Reuse distances of pages, estimated from a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReuseDescription {
-    /// Page references, all of them.
+    /// The number of references to pages, sampled or not.
     pub references: u64,
-    /// Share of the references that were the first to their page.
+    /// The share of references that are the first to their page, 0 to 1.
     pub cold_share: f64,
-    /// Share of all page numbers that are sampled; 1 is exact.
+    /// The share of pages that are sampled, 0 to 1; at 1 the description is exact.
     pub sample_rate: f64,
-    /// Pages in the sample.
+    /// The number of pages in the sample.
     pub sampled_pages: usize,
-    /// Half-width of a 95 % interval around any share here; 0 when exact.
+    /// The half-width of a 95 % interval around any share here; 0 if exact.
     pub error_95: f64,
-    /// Shares of the references by distance, powers of two; they add up to 1 - cold_share.
+    /// The shares of references by distance, in powers of two. They sum to 1 - `cold_share`.
     pub histogram: Vec<ReuseBucket>,
 }
 
-/// References at distances `from_pages..=to_pages`.
+/// The references at distances `from_pages..=to_pages`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReuseBucket {
-    /// Smallest distance.
+    /// The smallest distance, in distinct pages.
     pub from_pages: u64,
-    /// Largest.
+    /// The largest distance, in distinct pages.
     pub to_pages: u64,
-    /// Share of all references.
+    /// The share among all references, 0 to 1.
     pub share: f64,
 }
 
-/// Popularity of the pages touched.
+/// How popular the touched pages are, estimated from a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SkewDescription {
-    /// Share of the references that go to the hottest 1 % of the pages touched.
+    /// The share of references that go to the hottest 1 % of the touched pages, 0 to 1.
     pub top_1_share: f64,
-    /// The hottest 10 %.
+    /// The share of references that go to the hottest 10 % of the touched pages, 0 to 1.
     pub top_10_share: f64,
-    /// The hottest 20 %.
+    /// The share of references that go to the hottest 20 % of the touched pages, 0 to 1.
     pub top_20_share: f64,
-    /// Zipf exponent of greatest likelihood over the ranked pages. Ranking few references per
-    /// page by their own counts looks like skew: below about five a page this is an upper bound.
+    /// The Zipf exponent of maximum likelihood over the ranked pages. Ranking pages by few
+    /// references looks like skew: with fewer than about five references per page this is an upper
+    /// bound.
     pub zipf_theta: f64,
 }
 
-/// The hash is its own hash: it is already mixed.
+/// A hasher that returns its input, because the keys are hashes already.
 #[derive(Clone, Default)]
 struct Identity(u64);
 
@@ -81,22 +82,23 @@ impl Hasher for Identity {
     }
 }
 
+/// A sampled page: the position of its last reference, and the number of its references.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     position: u32,
     references: u64,
 }
 
-/// The sampler.
+/// The sampler of references.
 #[derive(Debug)]
 pub(super) struct Shards {
     limit: usize,
-    /// Pages hashed below this are sampled.
+    /// Pages whose hash is below this are sampled.
     threshold: u64,
     heap: BinaryHeap<u64>,
-    /// Sampled pages by hash (the hash is a bijection of the page). Never iterated.
+    /// The sampled pages by hash, which is a bijection of the page. Never iterated.
     pages: HashMap<u64, Page, BuildHasherDefault<Identity>>,
-    /// One at the position of each page's last reference.
+    /// Has a one at the position of the last reference to each page.
     last: Fenwick,
     now: usize,
     references: u64,
@@ -106,7 +108,7 @@ pub(super) struct Shards {
 }
 
 impl Shards {
-    /// A sampler of at most `limit` pages.
+    /// A sampler that keeps at most `limit` pages.
     pub fn new(limit: usize) -> Self {
         let limit = limit.max(2);
         Self {
@@ -123,7 +125,7 @@ impl Shards {
         }
     }
 
-    /// A reference to a page.
+    /// Adds a reference to a page.
     pub fn push(&mut self, page: u64) {
         self.references += 1;
         let hash = split_mix(page);
@@ -154,11 +156,12 @@ impl Shards {
         }
     }
 
+    /// The share of pages that are sampled.
     fn rate(&self) -> f64 {
         if self.threshold == u64::MAX { 1.0 } else { self.threshold as f64 / 2f64.powi(64) }
     }
 
-    /// Drops the page with the greatest hash and samples below it from now on.
+    /// Drops the page with the greatest hash, which becomes the new threshold.
     fn shrink(&mut self) {
         let Some(hash) = self.heap.pop() else { return };
         self.threshold = hash;
@@ -167,8 +170,8 @@ impl Shards {
         }
     }
 
-    /// Renumbers the last references 0.. in their order; amortised over three times the limit of
-    /// references.
+    /// Renumbers the positions of the last references from 0, in their order. This happens once in
+    /// at least three times `limit` sampled references.
     fn compact(&mut self) {
         let mut order: Vec<(u32, u64)> =
             self.heap.iter().map(|hash| (self.pages[hash].position, *hash)).collect();
@@ -183,7 +186,7 @@ impl Shards {
         self.now = order.len();
     }
 
-    /// References per sampled page, most first.
+    /// The number of references to each sampled page, in falling order.
     fn popularity(&self) -> Vec<u64> {
         let mut counts: Vec<u64> =
             self.heap.iter().map(|hash| self.pages[hash].references).collect();
@@ -191,7 +194,7 @@ impl Shards {
         counts
     }
 
-    /// The distances so far.
+    /// The reuse distances of the references so far.
     pub fn reuse(&self) -> ReuseDescription {
         if self.weighted == 0.0 {
             return ReuseDescription { sample_rate: self.rate(), ..ReuseDescription::default() };
@@ -217,6 +220,7 @@ impl Shards {
         }
     }
 
+    /// The half-width of a 95 % interval around a share.
     fn error_95(&self) -> f64 {
         if self.threshold == u64::MAX {
             return 0.0;
@@ -229,7 +233,7 @@ impl Shards {
         (0.98 / n.sqrt() * (squares / n).sqrt()).min(1.0)
     }
 
-    /// The popularity so far.
+    /// The popularity of the pages so far.
     pub fn skew(&self) -> SkewDescription {
         let counts = self.popularity();
         let total: u64 = counts.iter().sum();
@@ -249,8 +253,8 @@ impl Shards {
     }
 }
 
-/// The exponent under which the ranked counts are most likely: the one whose mean log-rank is
-/// theirs.
+/// The Zipf exponent of maximum likelihood: the one whose mean log-rank is that of the ranked
+/// counts.
 pub(crate) fn zipf_theta(counts: &[u64]) -> f64 {
     let logs: Vec<f64> = (1..=counts.len()).map(|rank| (rank as f64).ln()).collect();
     let total: u64 = counts.iter().sum();
@@ -276,7 +280,7 @@ pub(crate) fn zipf_theta(counts: &[u64]) -> f64 {
     (low + high) / 2.0
 }
 
-/// Prefix sums under point updates.
+/// A Fenwick tree: prefix sums of a list whose numbers change.
 #[derive(Debug)]
 struct Fenwick {
     sums: Vec<i32>,

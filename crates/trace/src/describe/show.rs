@@ -13,7 +13,7 @@ impl fmt::Display for Description {
     }
 }
 
-/// Lines of a name and a value, the values one below the other.
+/// Writes lines of a name and a value, with the values below each other.
 struct Table<'f, 'b>(&'f mut fmt::Formatter<'b>);
 
 impl Table<'_, '_> {
@@ -23,7 +23,7 @@ impl Table<'_, '_> {
 }
 
 impl Description {
-    /// How many requests of which kind and size, and when.
+    /// Writes how many requests there are, of which kinds and sizes, and when.
     fn show_amounts(&self, table: &mut Table) -> fmt::Result {
         let Self { requests, reads, writes, trims, flushes, .. } = self;
         table.row(
@@ -55,7 +55,7 @@ impl Description {
         table.row("gaps", quantiles(&self.gap_ns, duration))
     }
 
-    /// Which pages are touched, and in which order.
+    /// Writes which pages are touched, and in which order.
     fn show_places(&self, table: &mut Table) -> fmt::Result {
         let footprint = &self.footprint;
         table.row(
@@ -75,7 +75,7 @@ impl Description {
         table.row("write order", sequence(&self.write_sequence))
     }
 
-    /// How bursty arrivals are, for each length of a window.
+    /// Writes how bursty arrivals are, for each window length.
     fn show_dispersion(&self, table: &mut Table) -> fmt::Result {
         for at in &self.arrivals.dispersion {
             let name = format!("dispersion at {}", duration(at.window_ns as f64));
@@ -84,7 +84,7 @@ impl Description {
         Ok(())
     }
 
-    /// What is estimated from a sample of pages: popularity and reuse.
+    /// Writes what is estimated from a sample of pages: popularity and reuse.
     fn show_sample(&self, table: &mut Table) -> fmt::Result {
         table.row(
             "skew",

@@ -1,4 +1,4 @@
-//! Against brute force on small random traces.
+//! Compares descriptions with brute force on small random traces.
 
 use super::*;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn accesses(trace: &[Request]) -> impl Iterator<Item = &Request> {
     trace.iter().filter(|r| matches!(r.op, Op::Read | Op::Write))
 }
 
-/// Distances by walking back through the references, and references by page.
+/// Finds reuse distances by walking back through the references, and the references to each page.
 fn reuse_by_force(trace: &[Request]) -> (Vec<Option<u64>>, Vec<u64>) {
     let references: Vec<(u16, u64)> = accesses(trace).flat_map(pages).collect();
     let distances = (0..references.len())
@@ -72,16 +72,19 @@ proptest! {
     fn counts_and_footprint_are_those_of_a_set(trace in traces()) {
         let seen = describe(&trace);
         let count = |op| trace.iter().filter(|r| r.op == op).count() as u64;
-        prop_assert_eq!([seen.reads, seen.writes, seen.trims], [count(Op::Read), count(Op::Write), count(Op::Trim)]);
+        let counts = [count(Op::Read), count(Op::Write), count(Op::Trim)];
+        prop_assert_eq!([seen.reads, seen.writes, seen.trims], counts);
         let all: BTreeSet<_> = accesses(&trace).flat_map(pages).collect();
         prop_assert_eq!(seen.footprint.pages, all.len() as u64);
         let written: Vec<_> = trace.iter().filter(|r| r.op == Op::Write).flat_map(pages).collect();
         let distinct: BTreeSet<_> = written.iter().collect();
         prop_assert_eq!(seen.footprint.write_pages, distinct.len() as u64);
         if !written.is_empty() {
-            prop_assert!(close(seen.overwrite_factor, written.len() as f64 / distinct.len() as f64));
+            let factor = written.len() as f64 / distinct.len() as f64;
+            prop_assert!(close(seen.overwrite_factor, factor));
         }
-        let bytes: u64 = trace.iter().filter(|r| r.op == Op::Read).map(|r| u64::from(r.sectors) * 512).sum();
+        let reads = trace.iter().filter(|r| r.op == Op::Read);
+        let bytes: u64 = reads.map(|r| u64::from(r.sectors) * 512).sum();
         prop_assert_eq!(seen.read_bytes, bytes);
     }
 
@@ -128,7 +131,8 @@ proptest! {
         }
         prop_assert!(close(seen.read_sequence.sequential_share, ratio(sequential, reads)));
         prop_assert!(close(seen.read_sequence.stride_share, ratio(strided, reads)));
-        prop_assert!(seen.read_sequence.near_sequential_share >= seen.read_sequence.sequential_share);
+        let reads = &seen.read_sequence;
+        prop_assert!(reads.near_sequential_share >= reads.sequential_share);
     }
 
     #[test]
@@ -144,14 +148,15 @@ proptest! {
             let n = counts.len() as f64;
             let mean = counts.iter().sum::<f64>() / n;
             let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / n;
-            prop_assert!((at.index - variance / mean).abs() < 1e-6, "{} {}", at.index, variance / mean);
+            let index = variance / mean;
+            prop_assert!((at.index - index).abs() < 1e-6, "{} {index}", at.index);
         }
     }
 }
 
 #[test]
 fn a_small_sample_stays_within_its_bound() {
-    // A skewed random reference stream over 50,000 pages; sampling keeps 1,000.
+    // A skewed random stream of references over 50,000 pages. The sample keeps 1,000.
     let mut state = 1u64;
     let mut references = Vec::new();
     for _ in 0..300_000 {

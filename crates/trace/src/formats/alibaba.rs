@@ -1,6 +1,6 @@
 //! Alibaba block traces: `device_id,opcode,offset,length,timestamp`.
 //!
-//! Offsets and lengths in bytes, times in microseconds since 1970, opcode R or W.
+//! Offsets and lengths are in bytes, times in microseconds since 1970. The opcode is R or W.
 
 use crate::decode::{Context, LineParser, Parsed, read_write};
 use crate::text::Fields;

@@ -1,10 +1,10 @@
 //! The text that blkparse prints: `device cpu sequence time pid action flags sector + sectors
 //! [process]`.
 //!
-//! Times in seconds, addresses and sizes in sectors of 512 bytes; a device is a pair of numbers
-//! (`8,16`). One kind of event is picked: D (issued to the driver), Q (queued) or C (completed).
-//! The flags tell reads, writes, discards and flushes; messages, other events and requests that
-//! carry no data are passed over, and so is the summary at the end.
+//! Times are in seconds, addresses and sizes in sectors of 512 bytes. A device is a pair of numbers
+//! (`8,16`). One kind of event is read: D (issued to the driver), Q (queued) or C (completed). The
+//! flags say whether it is a read, write, discard or flush. Messages, other events, requests
+//! without data and the summary at the end are skipped.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;
@@ -13,13 +13,15 @@ use crate::text::{Fault, Field, Fields};
 
 pub(crate) struct Blkparse {
     pub(crate) unit_ns: u64,
-    /// `D`, `Q` or `C`.
+    /// The kind of event that is read: `D`, `Q` or `C`.
     pub(crate) action: u8,
+    /// Whether the summary at the end has begun.
     pub(crate) in_summary: bool,
 }
 
-/// What the flags of the kernel's `rwbs` say: an F first is a flush before the data, which is a
-/// flush alone where no data follow; then D, W or R.
+/// The operation that the flags of the kernel (`rwbs`) describe, for a request of this size. An F
+/// at the front asks for a flush before the data; without data the request is a flush alone. D, W
+/// or R follows.
 pub(crate) fn op_of_flags(flags: &[u8], sectors: u64) -> Option<Op> {
     if !flags.iter().all(u8::is_ascii_uppercase) {
         return None;
@@ -78,7 +80,7 @@ impl LineParser for Blkparse {
         let nowhere = Field { value: 0, column: fields.column() };
         fields.skip_blanks();
         if !matches!(fields.rest(), [b'0'..=b'9', ..]) {
-            // No data: a flush, or a command that no drive model knows.
+            // There are no data: a flush, or a command that is no block request.
             return match op_of_flags(flags, 0) {
                 Some(Op::Flush) => context.request(at, Op::Flush, nowhere, nowhere, device),
                 _ => Ok(None),
@@ -87,7 +89,7 @@ impl LineParser for Blkparse {
         let lba = fields.number("the sector")?;
         fields.skip_blanks();
         if fields.rest().first() != Some(&b'+') {
-            // `36 (12 00 ..)`: a command passed through, with its bytes.
+            // The bytes of a command passed through to the device, as in `36 (12 00 ..)`.
             return Ok(None);
         }
         fields.byte(b'+', "a plus sign, then the size")?;

@@ -1,8 +1,8 @@
-//! blkreplay `.load` files: a free preamble, a header line `start ; sector; length ; op ; ...`,
-//! then rows of that kind.
+//! blkreplay `.load` files: free text, a header line `start ; sector; length ; op ; ...`, then rows
+//! of this form.
 //!
-//! Times in seconds, addresses and sizes in sectors; op is R, W or RA (a read ahead). The fields
-//! after the operation (delays of a replay) are not used.
+//! Times are in seconds, addresses and sizes in sectors. The operation is R, RA (read ahead), W or
+//! D (discard). The fields after it, delays of a replay, are not used.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;
@@ -11,6 +11,7 @@ use crate::text::{Fault, Fields};
 
 pub(crate) struct Blkreplay {
     pub(crate) unit_ns: u64,
+    /// Whether a row has been read, so that no header can follow.
     pub(crate) past_preamble: bool,
 }
 

@@ -1,9 +1,10 @@
-//! Linux's binary block traces, one file per CPU as `blktrace` leaves them.
+//! Linux's binary block traces, one file for each CPU, as `blktrace` writes them.
 //!
 //! Records of 48 bytes (`magic, sequence, time ns, sector, bytes, action, pid, device, cpu, error,
-//! extra length`) followed by the extra bytes, in the byte order of the machine that traced. One
-//! kind of event is picked: D, Q or C. Notifications and commands passed through are passed over. A
-//! trace is whole only when the files of all CPUs are merged by time: see [`crate::merge`].
+//! extra length`), each followed by its extra bytes, in the byte order of the traced machine. One
+//! kind of event is read: D, Q or C. Notifications and commands passed through to the device are
+//! skipped. A trace is complete only when the files of all CPUs are merged by time: see
+//! [`crate::merge`].
 
 use crate::decode::{Context, Decoder, Parsed};
 use crate::error::{Problem, TraceError};
@@ -13,7 +14,7 @@ use crate::text::{Fault, Field};
 use ssdtune_model::SECTOR_BYTES;
 
 pub(crate) const RECORD_BYTES: usize = 48;
-/// The upper three bytes; the lowest is the version of the records.
+/// The upper three bytes of the magic number. The lowest byte is the version of the records.
 const MAGIC: u32 = 0x6561_7400;
 const MAGIC_MASK: u32 = 0xffff_ff00;
 const BATCH: usize = 4096;
@@ -27,15 +28,15 @@ const DISCARD: u32 = 1 << 13;
 
 pub(crate) struct Blktrace {
     pub(crate) unit_ns: u64,
-    /// `D`, `Q` or `C`.
+    /// The kind of event that is read: `D`, `Q` or `C`.
     pub(crate) action: u8,
-    /// The trace comes from a machine of the other byte order than x86.
+    /// Whether the traced machine is big-endian.
     big_endian: bool,
-    /// Looking for the next record after bytes that are none.
+    /// Whether the decoder looks for the next record after faulty bytes.
     lost: bool,
 }
 
-/// Whether a file that begins with `bytes` is a blktrace, and big-endian.
+/// Whether the records that begin with `bytes` are big-endian; `None` if they are no blktrace.
 pub(crate) fn byte_order(bytes: &[u8]) -> Option<bool> {
     let magic = *bytes.first_chunk::<4>()?;
     let is = |value: u32| value & MAGIC_MASK == MAGIC;
@@ -46,7 +47,7 @@ pub(crate) fn byte_order(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// The event a record is of, as blkparse's letter.
+/// The letter that blkparse prints for the event of an action.
 fn letter(action: u32) -> u8 {
     match action & 0xff {
         1 => b'Q',
@@ -56,7 +57,8 @@ fn letter(action: u32) -> u8 {
     }
 }
 
-/// The event to take from a trace that begins with `bytes`: D if there is one, else Q, else C.
+/// The event that counts as arrival in a trace that begins with `bytes`: D if there is one, else Q,
+/// else C.
 pub(crate) fn default_action(bytes: &[u8]) -> u8 {
     let big_endian = byte_order(bytes).unwrap_or(false);
     let record = Blktrace { unit_ns: 1, action: 0, big_endian, lost: false };
@@ -149,7 +151,7 @@ impl Decoder for Blktrace {
                     let fault = Fault::new(Problem::BadMagic, "a record (magic 0x65617407)", 0);
                     context.bad_record(input.path(), offset, fault, &bytes[..4])?;
                 }
-                // Records are aligned to nothing: look for the next magic number byte by byte.
+                // Records have no alignment, so the next magic number may stand at any byte.
                 self.lost = true;
                 let ahead = bytes.windows(4).skip(1).position(|w| byte_order(w).is_some());
                 let step = ahead.map_or(bytes.len() - 3, |n| n + 1);
@@ -180,7 +182,7 @@ impl Decoder for Blktrace {
 }
 
 impl Blktrace {
-    /// Consumes a record and its extra bytes, which may be longer than the buffer.
+    /// Consumes a record of `size` bytes, which may be longer than the buffer.
     fn step_over(&self, input: &mut Input, size: usize) -> Result<(), TraceError> {
         let mut left = size;
         while left > 0 {

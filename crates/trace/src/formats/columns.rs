@@ -10,7 +10,7 @@ use ssdtune_model::SECTOR_BYTES;
 pub(crate) struct Columns {
     spec: ColumnSpec,
     unit_ns: u64,
-    /// (start, end) of each field up to the last one needed.
+    /// The start and end of each field, up to the last one needed.
     spans: Vec<(usize, usize)>,
     width: usize,
 }
@@ -97,7 +97,8 @@ impl LineParser for Columns {
             Some(n) => self.field(line, n, "the device")?.rest().trim_ascii(),
             None => b"",
         };
-        // All in bytes where either is: an offset and a size may together cross a sector's border.
+        // If either is in bytes, both are converted to bytes: offset and size together decide which
+        // sectors are touched.
         if !self.spec.address_in_bytes && !self.spec.size_in_bytes {
             return context.request(at, op, address, size, device);
         }
@@ -112,7 +113,7 @@ impl LineParser for Columns {
         context.byte_request(at, op, offset, bytes(size, self.spec.size_in_bytes)?, device)
     }
 
-    /// A first line without a digit where the address should be names the columns.
+    /// A first line without a digit in the address column names the columns.
     fn is_header(&mut self, line: &[u8]) -> bool {
         self.split(line);
         self.spans

@@ -1,14 +1,14 @@
-//! The CSV that `ssdtune trace convert` writes: `time_ns,tenant,op,lba,sectors`.
+//! The CSV of this crate: `time_ns,tenant,op,lba,sectors`.
 //!
-//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes; op is R, W, T (trim) or F
-//! (flush).
+//! Times are in nanoseconds, addresses and sizes in sectors of 512 bytes. The operation is R, W, T
+//! (trim) or F (flush).
 
 use crate::decode::{Context, LineParser, Parsed, last_number};
 use crate::error::Problem;
 use crate::request::Op;
 use crate::text::{Fault, Fields};
 
-/// The first line.
+/// The first line of a file.
 pub(crate) const HEADER: &str = "time_ns,tenant,op,lba,sectors";
 
 pub(crate) struct Csv {

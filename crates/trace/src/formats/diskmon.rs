@@ -1,6 +1,8 @@
-//! Sysinternals DiskMon logs: `number time duration disk Read|Write sector sectors`, tab-separated.
+//! Logs of Sysinternals DiskMon: `number time duration disk Read|Write sector sectors`, separated
+//! by tabs.
 //!
-//! Times in seconds (the clock of Windows ticks every 16 ms or so), addresses and sizes in sectors.
+//! Times are in seconds, and the clock of Windows advances in steps of about 16 ms. Addresses and
+//! sizes are in sectors.
 
 use crate::decode::{Context, LineParser, Parsed, last_number, read_write};
 use crate::text::Fields;

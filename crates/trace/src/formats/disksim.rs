@@ -1,8 +1,8 @@
-//! DiskSim's default ASCII traces: `time device block blocks flags`, blank-separated.
+//! DiskSim's default ASCII traces: `time device block blocks flags`, separated by blanks.
 //!
-//! Times in milliseconds with a fraction, addresses and sizes in blocks of 512 bytes; bit 0 of the
-//! flags is set for a read. The other flags (time-critical, time-limited, ...) say nothing to a
-//! drive.
+//! Times are in milliseconds with a fraction, addresses and sizes in blocks of 512 bytes. Bit 0 of
+//! the flags is set for a read. The other flags (time-critical, time-limited and more) do not
+//! matter to a drive and are ignored.
 
 use super::five_column::FiveColumns;
 use crate::decode::{Context, LineParser, Parsed};

@@ -1,12 +1,15 @@
-//! fio's I/O logs (`write_iolog`), versions 2 and 3, told apart by their first line.
+//! I/O logs of fio (`write_iolog`), versions 2 and 3. The first line states the version.
 //!
-//! Version 2: `file action [offset length]`, without times; a `wait` moves the clock by its offset
-//! in microseconds, counted from the wait before it, and one below 100 is discarded. So fio's
-//! manual has it ("Trace file format v2"); fio's replay takes the number for milliseconds since its
-//! own start, which is not followed. Version 3: `time file action [offset length]`, times in
-//! microseconds by default, no waits. Offsets and lengths in bytes; a device is a file. sync,
-//! datasync and syncfs are flushes; add, open, close and the like are nothing, and so is
-//! sync_file_range, which leaves the drive's cache alone.
+//! Version 2: `file action [offset length]`, without times. A `wait` action moves the clock by its
+//! offset in microseconds, counted from the wait before it; waits below 100 are discarded. This is
+//! what fio's manual says ("Trace file format v2"). The replay of fio itself takes the number as
+//! milliseconds since its own start; that is not followed here.
+//!
+//! Version 3: `time file action [offset length]`, times in microseconds by default, no waits.
+//!
+//! Offsets and lengths are in bytes. A device is a file. The actions sync, datasync and syncfs are
+//! flushes. The actions add, open, close and the like are ignored, and so is sync_file_range, which
+//! does not flush the cache of the drive.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;
@@ -19,8 +22,9 @@ const WAIT_MIN: u64 = 100;
 #[derive(Default)]
 pub(crate) struct Fio {
     unit_ns: u64,
+    /// The version of the log; 0 before its first line.
     version: u8,
-    /// Clock of version 2.
+    /// The clock of a log of version 2, in nanoseconds.
     now_ns: u64,
 }
 
@@ -41,7 +45,7 @@ impl Fio {
         Ok(None)
     }
 
-    /// Moves the clock of version 2.
+    /// Moves the clock of a log of version 2.
     fn wait(&mut self, wait: Field) -> Parsed {
         if wait.value >= WAIT_MIN {
             let later =
@@ -86,7 +90,8 @@ impl LineParser for Fio {
                 let expected = match self.version {
                     2 => "read, write, trim, sync, datasync, wait, add, open or close",
                     _ => {
-                        "read, write, trim, sync, datasync, add, open or close (no wait: lines have times)"
+                        "read, write, trim, sync, datasync, add, open or close (no wait: lines \
+                         have times)"
                     }
                 };
                 return Err(Fault::new(Problem::UnknownOp, expected, column));
@@ -107,7 +112,7 @@ mod tests {
     use crate::formats::Format;
     use crate::options::ReadOptions;
 
-    /// Times of the requests of a log, or what is wrong with it.
+    /// The times of the requests of a log, or its first fault.
     fn times(log: &str) -> Result<Vec<u64>, Problem> {
         let mut context = Context::new(Format::Fio, &ReadOptions::default());
         let mut parser = Fio::new(1_000);

@@ -1,8 +1,8 @@
 //! FIU SRCMap and I/O-deduplication traces: `time pid process lba sectors R|W major minor md5`,
-//! blank-separated.
+//! separated by blanks.
 //!
-//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes. A device is a pair of numbers
-//! (`6,0`). A process name may hold blanks, so a line is split from both ends.
+//! Times are in nanoseconds, addresses and sizes in sectors of 512 bytes. A device is a pair of
+//! numbers (`6,0`). The name of a process may hold blanks, so a line is split from both ends.
 
 use crate::decode::{Context, LineParser, Parsed, read_write};
 use crate::error::Problem;
@@ -12,7 +12,7 @@ pub(crate) struct Fiu {
     pub(crate) unit_ns: u64,
 }
 
-/// Column at which the last `n` blank-separated words of `line` begin.
+/// The column at which the last `n` words of `line` begin.
 fn last_words(line: &[u8], n: usize) -> Option<usize> {
     let mut end = line.trim_ascii_end().len();
     for word in 0..n {

@@ -1,12 +1,12 @@
-//! What the formats of five blank-separated numbers share: `time device address size type`.
+//! What the formats of five numbers share: `time device address size type`, separated by blanks.
 
 use crate::decode::Context;
 use crate::error::Problem;
 use crate::request::{Op, Request};
 use crate::text::{Fault, Field, Fields, Plain};
 
-/// Reads a line of whole numbers with one blank between, and says where the next begins; `None` of
-/// any other.
+/// Reads a line of whole numbers with one blank between them. Returns the request and the position
+/// of the next line; `None` for a line of any other form.
 #[inline(always)]
 pub(crate) fn quick(
     text: &[u8],
@@ -52,7 +52,7 @@ impl<'a> FiveColumns<'a> {
         Ok(Self { at, device, address, size, kind })
     }
 
-    /// The operation, where the type must be 0 (a write) or 1 (a read).
+    /// The operation, for formats with the types 0 (write) and 1 (read).
     #[inline(always)]
     pub(crate) fn write_or_read(&self) -> Result<Op, Fault> {
         write_or_read(self.kind.value).ok_or_else(|| {
@@ -61,7 +61,7 @@ impl<'a> FiveColumns<'a> {
     }
 }
 
-/// What a type means where it is 0 (a write) or 1 (a read).
+/// The operation of a type, for formats with the types 0 (write) and 1 (read).
 #[inline(always)]
 pub(crate) fn write_or_read(kind: u64) -> Option<Op> {
     match kind {

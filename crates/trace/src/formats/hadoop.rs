@@ -1,6 +1,7 @@
-//! Issue events decoded from blktrace to CSV: `time_ns,rw,sector512,bytes,cpu,pid`.
+//! Issue events that were decoded from blktrace to CSV: `time_ns,rw,sector512,bytes,cpu,pid`.
 //!
-//! Times in nanoseconds, addresses in sectors of 512 bytes, sizes in bytes; one device.
+//! Times are in nanoseconds, addresses in sectors of 512 bytes, sizes in bytes. There is one
+//! device.
 
 use crate::decode::{Context, LineParser, Parsed, last_number};
 use crate::error::Problem;

@@ -1,6 +1,7 @@
-//! Heimdall's ASCII traces: `time device offset size type`, blank-separated.
+//! Heimdall's ASCII traces: `time device offset size type`, separated by blanks.
 //!
-//! Times in milliseconds with a fraction, offsets and sizes in bytes, type 0 a write and 1 a read.
+//! Times are in milliseconds with a fraction, offsets and sizes in bytes. Type 0 is a write, 1 a
+//! read.
 
 use super::five_column::FiveColumns;
 use crate::decode::{Context, LineParser, Parsed};

@@ -1,9 +1,9 @@
-//! Block requests of a phone or host caught by eBPF:
+//! Block requests of a phone or host, recorded by eBPF:
 //! `process,device,rw_flag,sector,size,timestamp`.
 //!
-//! Addresses and sizes in sectors of 512 bytes, times in seconds. The device is Linux's packed
-//! number, the flags begin with R, W, D (discard) or F (flush). A process name may hold commas, so
-//! lines are split from the right.
+//! Addresses and sizes are in sectors of 512 bytes, times in seconds. The device is the packed
+//! number that Linux uses. The flags begin with R, W, D (discard) or F (flush). The name of a
+//! process may hold commas, so lines are split from the right.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;

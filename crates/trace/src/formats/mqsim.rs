@@ -1,7 +1,8 @@
-//! MQSim's ASCII traces: `time device lba sectors type`, blank-separated.
+//! MQSim's ASCII traces: `time device lba sectors type`, separated by blanks.
 //!
-//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes. Type 0 is a write, any other
-//! a read, as MQSim's own reader takes it. The time may have a fraction where another unit is set.
+//! Times are in nanoseconds, addresses and sizes in sectors of 512 bytes. Type 0 is a write, any
+//! other type a read, as MQSim itself reads it. With another unit of time the times may have a
+//! fraction.
 
 use super::five_column::{self, FiveColumns};
 use crate::decode::{Context, LineParser, Parsed};
@@ -36,7 +37,7 @@ mod tests {
     use crate::options::ReadOptions;
     use proptest::prelude::*;
 
-    /// Numbers of all lengths, and what is none.
+    /// Numbers of all lengths, and fields that are no numbers.
     fn field() -> impl Strategy<Value = String> {
         prop_oneof![
             6 => (0u32..64, any::<u64>()).prop_map(|(bits, n)| (n >> bits).to_string()),
@@ -61,7 +62,9 @@ mod tests {
             let text = format!("{line}{ending}next line");
             let mut context = Context::new(Format::Mqsim, &ReadOptions::default());
             let mut parser = Mqsim { unit_ns };
-            let parsed = parser.parse(format!("{line}{}", ending.trim_end_matches(['\r', '\n'])).as_bytes(), &mut context);
+            let ends = ['\r', '\n'];
+            let whole = format!("{line}{}", ending.trim_end_matches(ends));
+            let parsed = parser.parse(whole.as_bytes(), &mut context);
             if let Some((request, used)) = parser.quick(text.as_bytes(), &context) {
                 prop_assert_eq!(used, line.len() + ending.len());
                 prop_assert_eq!(parsed.ok().flatten(), Some(request));

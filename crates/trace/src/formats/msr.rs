@@ -1,7 +1,7 @@
 //! MSR Cambridge block traces (SNIA 388): `filetime,host,disk,Read|Write,offset,size,response`.
 //!
-//! Times in 100 ns since 1601, offsets and sizes in bytes. A device is one volume of one host
-//! (`hm,0`). The response time is not used.
+//! Times are in units of 100 ns since 1601, offsets and sizes in bytes. A device is one volume of
+//! one host (`hm,0`). The response time is not used.
 
 use crate::decode::{Context, LineParser, Parsed, read_write};
 use crate::text::Fields;

@@ -1,8 +1,8 @@
-//! UMass and Storage Performance Council traces: `asu,lba,size,opcode,timestamp`, more fields
-//! ignored.
+//! Traces of the UMass repository and the Storage Performance Council:
+//! `asu,lba,size,opcode,timestamp`. Further fields are ignored.
 //!
-//! Addresses in sectors of 512 bytes, sizes in bytes, times in seconds; a device is an application
-//! storage unit.
+//! Addresses are in sectors of 512 bytes, sizes in bytes, times in seconds. A device is an
+//! application storage unit (ASU).
 
 use crate::decode::{Context, LineParser, Parsed, read_write};
 use crate::error::Problem;

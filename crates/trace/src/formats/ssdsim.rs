@@ -1,7 +1,7 @@
-//! SSDSim's ASCII traces: `time device lba sectors operation`, blank-separated.
+//! SSDSim's ASCII traces: `time device lba sectors operation`, separated by blanks.
 //!
-//! Times in nanoseconds, addresses and sizes in sectors of 512 bytes, operation 0 a write and 1 a
-//! read.
+//! Times are in nanoseconds, addresses and sizes in sectors of 512 bytes. Operation 0 is a write, 1
+//! a read.
 
 use super::five_column::{self, FiveColumns, write_or_read};
 use crate::decode::{Context, LineParser, Parsed};

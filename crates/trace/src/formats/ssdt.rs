@@ -1,4 +1,4 @@
-//! Reads `.ssdt` from a stream: a pipe, or a file that was compressed again.
+//! Reads `.ssdt` from a stream: a pipe, or a compressed file.
 
 use crate::binary::{BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Header};
 use crate::decode::{Context, Decoder};
@@ -8,6 +8,7 @@ use crate::input::{Batch, Input};
 #[derive(Default)]
 pub(crate) struct SsdtDecoder {
     header: Option<Header>,
+    /// The number of requests decoded.
     seen: u64,
 }
 

@@ -1,7 +1,7 @@
 //! SYSTOR'17 enterprise VDI traces (SNIA 4928): `timestamp,response,iotype,lun,offset,size`.
 //!
-//! Times in seconds since 1970, offsets and sizes in bytes; a device is a LUN. Rows stand in order
-//! of completion, so they need the reorder window. The response may be empty.
+//! Times are in seconds since 1970, offsets and sizes in bytes. A device is a LUN. The rows are in
+//! order of completion, so reading them needs the reorder window. The response may be empty.
 
 use crate::decode::{Context, LineParser, Parsed, last_number, read_write};
 use crate::text::Fields;

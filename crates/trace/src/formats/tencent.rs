@@ -1,7 +1,7 @@
 //! Tencent cloud block storage traces (SNIA 27917): `timestamp,offset,size,io_type,volume_id`.
 //!
-//! Times in whole seconds since 1970, offsets and sizes in sectors of 512 bytes, type 0 a read and
-//! 1 a write.
+//! Times are in whole seconds since 1970, offsets and sizes in sectors of 512 bytes. Type 0 is a
+//! read, 1 a write.
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;

@@ -2,10 +2,13 @@
 //! (version 2).
 //!
 //! Version 1: `serial u32, length u32, segments u32, command u16, version u16, lba u64, time u64`.
+//!
 //! Version 2: `command u16, version u16, serial u32, length u32, segments u32, lba u64, time u64,
-//! response u64`. Lengths in bytes, addresses in sectors of 512 bytes, times in microseconds. SCSI
-//! reads, writes, UNMAP, WRITE SAME (taken as a write) and SYNCHRONIZE CACHE are requests; other
-//! commands are passed over.
+//! response u64`.
+//!
+//! Lengths are in bytes, addresses in sectors of 512 bytes, times in microseconds. The SCSI
+//! commands READ, WRITE, UNMAP, WRITE SAME (read as a write) and SYNCHRONIZE CACHE are requests.
+//! Other commands are skipped.
 
 use crate::decode::{Context, Decoder};
 use crate::error::{Malformed, Position, Problem, TraceError, printable};
@@ -14,13 +17,13 @@ use crate::request::Op;
 use crate::text::{Fault, Field};
 use ssdtune_model::SECTOR_BYTES;
 
-/// Bytes of a record of each version.
+/// The size of a record by its version.
 const RECORD_BYTES: [usize; 3] = [0, 32, 40];
 const BATCH: usize = 4096;
 
 pub(crate) struct Vscsi {
     pub(crate) unit_ns: u64,
-    /// 1 or 2; 0 until the first record has been seen.
+    /// The version, 1 or 2; 0 before the first record.
     version: usize,
 }
 
@@ -36,7 +39,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-/// The version of the records in `bytes`, if the version fields of the first ones agree.
+/// The version of the records in `bytes`, if the version fields of the first records agree.
 pub(crate) fn version_of(bytes: &[u8]) -> Option<usize> {
     [(1, 14), (2, 2)].into_iter().find_map(|(version, field)| {
         let mut records = bytes.chunks_exact(RECORD_BYTES[version]).take(16).peekable();

@@ -1,8 +1,8 @@
-//! WiscSee's block events: `pid D|C read|write|discard offset size time latency flag`,
-//! blank-separated.
+//! WiscSee's block events: `pid D|C read|write|discard offset size time latency flag`, separated by
+//! blanks.
 //!
-//! Offsets and sizes in bytes, times in seconds. D is an issue, C a completion; one of them is
-//! picked.
+//! Offsets and sizes are in bytes, times in seconds. One kind of event is read: D (issued) or C
+//! (completed).
 
 use crate::decode::{Context, LineParser, Parsed};
 use crate::error::Problem;
@@ -11,7 +11,7 @@ use crate::text::{Fault, Fields};
 
 pub(crate) struct Wiscsee {
     pub(crate) unit_ns: u64,
-    /// `D` or `C`.
+    /// The kind of event that is read: `D` or `C`.
     pub(crate) action: u8,
 }
 

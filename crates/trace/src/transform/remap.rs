@@ -1,12 +1,14 @@
-//! Puts the addresses of a trace onto a drive.
+//! Fits the addresses of a trace to a drive.
 //!
-//! Most traces touch little of a large address space. [`DensePlan`] keeps what a drive sees of
-//! locality and forgets the holes: the space is cut into chunks, and the chunks that the trace
-//! touches are numbered without gaps, in order of address, one tenant after the other. Requests
-//! keep their size and their offset in a chunk; a request over several chunks stays in one piece,
-//! because all of them are touched. It takes two passes; the first keeps a roaring bitmap of the
-//! chunks (2 bytes per chunk where they lie thin, 1 bit where they lie thick) up to a limit.
-//! [`Modulo`] needs one pass and folds the address space instead.
+//! Most traces touch a small part of a large address space. [`DensePlan`] closes the holes and
+//! keeps the locality that a drive can notice. It cuts the space into chunks and numbers the
+//! touched chunks without gaps, in order of address, one tenant after the other. A request keeps
+//! its size and its offset inside a chunk. A request over several chunks stays in one piece,
+//! because all of them are touched and so get consecutive numbers.
+//!
+//! This takes two passes. The first keeps a roaring bitmap of the chunks, of limited size: about 2
+//! bytes for each chunk where they are scattered, 1 bit where they are dense. [`Modulo`] takes one
+//! pass and folds the address space instead.
 
 use super::Transform;
 use crate::error::TraceError;
@@ -16,24 +18,26 @@ use roaring::RoaringBitmap;
 use ssdtune_model::Sectors;
 use std::collections::BTreeMap;
 
-/// 65,536 chunks, one container of a roaring bitmap: (tenant, chunk >> 16).
+/// A group is 65,536 chunks, one container of a roaring bitmap. Its key is the tenant and the
+/// number of the chunk divided by 65,536.
 type GroupKey = (TenantId, u64);
 
-/// The dense numbers of all touched chunks.
+/// The dense numbers of all touched chunks: the result of the first pass of a dense remapping.
 pub struct DensePlan {
     chunk: u64,
-    /// Sorted by key; with the number of the group's first chunk.
+    /// The groups, sorted by key. Each has the number of its first chunk and the bitmap of its
+    /// chunks.
     groups: Vec<(GroupKey, u64, RoaringBitmap)>,
     chunks: u64,
     bitmap_bytes: u64,
 }
 
-/// How to remap densely.
+/// Options of a dense remapping.
 #[derive(Clone, Copy, Debug)]
 pub struct DenseOptions {
-    /// Size of a chunk. A multiple of the drive's page keeps alignment.
+    /// The size of a chunk. A multiple of the page size of the drive keeps requests aligned.
     pub chunk: Sectors,
-    /// What the bitmap may take.
+    /// The largest size of the bitmap in bytes.
     pub limit_bytes: u64,
 }
 
@@ -47,11 +51,14 @@ fn split_key(tenant: TenantId, chunk: u64) -> (GroupKey, u32) {
     ((tenant, chunk >> 16), (chunk & 0xffff) as u32)
 }
 
-/// Bytes a group costs beside its bits.
+/// The memory of a group beside its bitmap, in bytes.
 const GROUP_BYTES: u64 = 96;
 
 impl DensePlan {
-    /// The first pass: reads `source` to its end.
+    /// Numbers the chunks that `source` touches. Reads it to its end.
+    ///
+    /// # Errors
+    /// The chunk has no sectors, `source` cannot be read, or the bitmap exceeds its limit.
     pub fn of(source: &mut dyn Source, options: DenseOptions) -> Result<Self, TraceError> {
         let chunk = options.chunk.0;
         if chunk == 0 {
@@ -87,17 +94,17 @@ impl DensePlan {
         Ok(Self { chunk, groups, chunks, bitmap_bytes })
     }
 
-    /// Sectors of the dense space: the drive must have as many.
+    /// The size of the dense address space. The drive must be at least as large.
     pub fn sectors(&self) -> Sectors {
         Sectors(self.chunks * self.chunk)
     }
 
-    /// What the bitmap takes, in bytes.
+    /// The size of the bitmap in bytes.
     pub fn bitmap_bytes(&self) -> u64 {
         self.bitmap_bytes
     }
 
-    /// The dense address of `lba`; `None` if the first pass did not see it.
+    /// The dense address of `lba`; `None` if the first pass has not seen it.
     pub fn address(&self, tenant: TenantId, lba: Sectors) -> Option<Sectors> {
         let (key, low) = split_key(tenant, lba.0 / self.chunk);
         let index = self.groups.binary_search_by_key(&key, |group| group.0).ok()?;
@@ -113,8 +120,8 @@ impl DensePlan {
 struct Touched {
     groups: BTreeMap<GroupKey, RoaringBitmap>,
     limit_bytes: u64,
-    /// Groups at which the size is looked at next: one huge request can make thousands, of up to 8
-    /// KiB each.
+    /// The number of groups at which the size is checked next. One large request can make thousands
+    /// of groups, of up to 8 KiB each.
     next_check: usize,
 }
 
@@ -138,7 +145,10 @@ impl Touched {
         Ok(())
     }
 
-    /// The size in bytes, if it is within the limit.
+    /// The size in bytes.
+    ///
+    /// # Errors
+    /// It exceeds the limit.
     fn check(&self) -> Result<u64, TraceError> {
         let bits: u64 = self.groups.values().map(|bits| bits.serialized_size() as u64).sum();
         let size = bits + self.groups.len() as u64 * GROUP_BYTES;
@@ -153,9 +163,9 @@ impl Touched {
     }
 }
 
-/// The second pass of a [`DensePlan`].
+/// The second pass of a dense remapping: replaces addresses by those of the plan.
 pub struct Dense(
-    /// The plan.
+    /// The result of the first pass over the same trace.
     pub DensePlan,
 );
 
@@ -173,18 +183,21 @@ impl Transform for Dense {
     }
 }
 
-/// The longest request, of 2 TiB, then becomes 2,048 pieces at most.
+/// The smallest capacity in sectors. It limits the longest request, of 2 TiB, to 2,048 pieces.
 const SECTORS_MIN: u64 = 1 << 21;
 
-/// Folds addresses: each becomes its remainder by the drive's size. A request over the end is cut
-/// in two.
+/// Folds addresses: each is taken modulo the size of the drive. A request that reaches beyond the
+/// end is cut into pieces.
 #[derive(Clone, Copy, Debug)]
 pub struct Modulo {
     capacity: u64,
 }
 
 impl Modulo {
-    /// Folds onto `capacity` sectors.
+    /// Folds addresses onto `capacity` sectors.
+    ///
+    /// # Errors
+    /// `capacity` is below 1 GiB.
     pub fn new(capacity: Sectors) -> Result<Self, TraceError> {
         if capacity.0 >= SECTORS_MIN {
             return Ok(Self { capacity: capacity.0 });

@@ -1,4 +1,4 @@
-//! Which requests stay: filters, cuts, and capture artefacts taken out.
+//! Selects requests: filters, cuts, and removal of requests that a trace recorded twice.
 
 use super::Transform;
 use crate::error::TraceError;
@@ -7,16 +7,17 @@ use ssdtune_model::{Nanos, Sectors};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-/// Keeps requests that meet every condition given.
+/// Keeps the requests that meet every condition. A condition that is `None` is met by all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only these operations.
+    /// The operations to keep.
     pub ops: Option<Vec<Op>>,
-    /// Only sizes in this range, in sectors.
+    /// The sizes to keep, in sectors.
     pub sectors: Option<Range<u32>>,
-    /// Only requests that lie wholly in this range. Flushes have no address and stay.
+    /// The addresses to keep: a request must lie completely inside. Flushes have no address and are
+    /// kept.
     pub addresses: Option<Range<Sectors>>,
-    /// Only these tenants.
+    /// The tenants to keep.
     pub tenants: Option<Vec<TenantId>>,
 }
 
@@ -39,7 +40,7 @@ impl Transform for Filter {
     }
 }
 
-/// Keeps a stretch of a trace, counted anew from its start.
+/// Keeps a part of a trace. Times are counted from the start of the part.
 #[derive(Clone, Debug)]
 pub struct Cut {
     time: Range<Nanos>,
@@ -49,7 +50,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Keeps the requests that arrive in `time`; of those passes over `skip` and keeps at most
+    /// Keeps the requests that arrive within `time`, without the first `skip` of them, and at most
     /// `count`.
     pub fn new(time: Range<Nanos>, skip: u64, count: u64) -> Self {
         Self { time, skip, left: count, done: count == 0 }
@@ -80,16 +81,17 @@ impl Transform for Cut {
     }
 }
 
-/// Drops a request that repeats another (operation, address, size, tenant) seen at most a window
-/// earlier.
+/// Drops a request that repeats an earlier one: the operation, address, size and tenant are equal,
+/// and the earlier one was seen at most a window before.
 ///
-/// Layered block devices and requeues make a probe see one request twice. Every sighting restarts
-/// the window, also one that is dropped. Memory: one entry per distinct request within a window.
+/// Layered block devices and requeued requests make a tracer record one request twice. Every
+/// sighting restarts the window, also that of a dropped request. Flushes are never dropped. Memory:
+/// one entry for each request within a window.
 #[derive(Debug)]
 pub struct Deduplicate {
     window: Nanos,
     seen: HashMap<(Op, Sectors, u32, TenantId), Nanos>,
-    /// Sightings in order of time, to forget by.
+    /// The sightings within the window, in order of time.
     sightings: VecDeque<(Nanos, (Op, Sectors, u32, TenantId))>,
     dropped: u64,
 }
@@ -100,7 +102,7 @@ impl Deduplicate {
         Self { window, seen: HashMap::new(), sightings: VecDeque::new(), dropped: 0 }
     }
 
-    /// How many were dropped so far.
+    /// The number of requests dropped so far.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }

@@ -1,21 +1,24 @@
-//! Splits a trace by time, for training, validation and test. Two passes: the first finds the
-//! duration.
+//! Splits a trace by time, for example into training, validation and test. Takes two passes: the
+//! first finds the duration.
 
 use crate::error::TraceError;
 use crate::request::Request;
 use crate::source::Source;
 use ssdtune_model::Nanos;
 
-/// Where the parts of a trace end.
+/// The times at which the parts of a trace begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitPlan {
-    /// First instant of each part but the first.
+    /// The start of each part but the first.
     bounds: Vec<Nanos>,
 }
 
 impl SplitPlan {
-    /// Parts in proportion to `shares` (such as 70, 20, 10) of a trace whose last request is at
-    /// `duration`.
+    /// Divides a trace whose last request is at `duration` into parts in proportion to `shares`,
+    /// such as 70, 20 and 10.
+    ///
+    /// # Errors
+    /// There are fewer than two shares, or a share is 0.
     pub fn new(duration: Nanos, shares: &[u32]) -> Result<Self, TraceError> {
         let total: u64 = shares.iter().map(|&s| u64::from(s)).sum();
         if shares.len() < 2 || shares.contains(&0) {
@@ -26,7 +29,7 @@ impl SplitPlan {
                 legal: "two or more whole numbers above 0, such as 70/20/10".into(),
             });
         }
-        // The last request belongs to the last part, so the span is one instant longer than the
+        // The last request belongs to the last part, so the span is one nanosecond longer than the
         // duration.
         let span = u128::from(duration.0) + 1;
         let mut sum = 0;
@@ -40,7 +43,10 @@ impl SplitPlan {
         Ok(Self { bounds })
     }
 
-    /// Reads `source` to its end for its duration.
+    /// Reads `source` to its end to find its duration, and divides it in proportion to `shares`.
+    ///
+    /// # Errors
+    /// `source` cannot be read, there are fewer than two shares, or a share is 0.
     pub fn of(source: &mut dyn Source, shares: &[u32]) -> Result<Self, TraceError> {
         let (mut batch, mut last) = (Vec::new(), Nanos::ZERO);
         while source.fill(&mut batch)? > 0 {
@@ -50,12 +56,13 @@ impl SplitPlan {
         Self::new(last, shares)
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn parts(&self) -> usize {
         self.bounds.len() + 1
     }
 
-    /// Cuts `batch` (in order of time) into its parts, each counted from its own start.
+    /// Divides `batch`, which must be in order of time, into its parts. Calls `part` with the index
+    /// of each and its requests, whose times count from the start of the part.
     pub fn cut(&self, batch: &[Request], mut part: impl FnMut(usize, Vec<Request>)) {
         let mut rest = batch;
         for index in 0..self.parts() {

@@ -1,19 +1,22 @@
-//! Changes of time: scaling, silences cut short.
+//! Changes the times of a trace: scales them, and shortens long gaps.
 
 use super::Transform;
 use crate::error::TraceError;
 use crate::request::Request;
 use ssdtune_model::Nanos;
 
-/// Multiplies all times by a factor: below 1 makes a trace denser.
+/// Multiplies all times by a factor. A factor below 1 makes a trace denser.
 #[derive(Clone, Copy, Debug)]
 pub struct ScaleTime {
-    /// The factor times 2^32: integers round the same way everywhere.
+    /// The factor times 2^32. Integers round in the same way on every machine.
     factor_q32: u128,
 }
 
 impl ScaleTime {
-    /// Scales by `factor`, above 0 and at most one million.
+    /// Scales by `factor`.
+    ///
+    /// # Errors
+    /// `factor` is not from 0.000001 to 1,000,000.
     pub fn new(factor: f64) -> Result<Self, TraceError> {
         if factor.is_finite() && (1e-6..=1e6).contains(&factor) {
             return Ok(Self { factor_q32: (factor * (1u64 << 32) as f64).round() as u128 });
@@ -37,7 +40,7 @@ impl Transform for ScaleTime {
     }
 }
 
-/// Shortens every silence that is longer than a limit to that limit.
+/// Shortens every gap between two requests that exceeds a limit to that limit.
 #[derive(Clone, Copy, Debug)]
 pub struct ClipGaps {
     limit: Nanos,
@@ -46,7 +49,7 @@ pub struct ClipGaps {
 }
 
 impl ClipGaps {
-    /// Keeps at most `limit` between two requests.
+    /// Shortens gaps to at most `limit`.
     pub fn new(limit: Nanos) -> Self {
         Self { limit, last: Nanos::ZERO, cut: Nanos::ZERO }
     }

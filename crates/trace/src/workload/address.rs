@@ -1,4 +1,5 @@
-//! Where requests of one operation go: repeats, runs, strides, and fresh draws by skew or walk.
+//! The addresses and sizes of the requests of one operation: repeats, runs, strides, and new places
+//! by skew or walk.
 
 use super::dist::{Alias, Scramble, Zipf, below, half_threshold, threshold};
 use super::model::{Access, Recent, RecentOf, SizeRange, Skew};
@@ -7,10 +8,10 @@ use rand_pcg::rand_core::Rng;
 use ssdtune_model::SECTOR_BYTES;
 use std::hint::select_unpredictable;
 
-/// A place and a size in sectors.
+/// An address and a size, both in sectors.
 pub(crate) type Extent = (u64, u32);
 
-/// The last requests of one operation, for repeats of it.
+/// The last requests of one operation, which later requests may repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
     extents: Vec<Extent>,
@@ -19,7 +20,8 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// For repeats that reach back `window` requests; a power of two, or 0 for a ring nobody reads.
+    /// A ring for repeats that reach back `window` requests: a power of two, or 0 if nothing
+    /// repeats them.
     pub(crate) fn new(window: u32) -> Self {
         Self {
             extents: vec![(0, 0); window as usize],
@@ -36,8 +38,9 @@ impl Ring {
         }
     }
 
-    /// An extent pushed up to `window` requests ago, log-uniformly: first the doubling, then the
-    /// place in it. `None` while nothing that old is there.
+    /// A random extent among the last `window` ones. Its distance back is log-uniform: the draw
+    /// takes a doubling of the distance, and then a place inside it. `None` if fewer extents than
+    /// that have been pushed.
     #[inline]
     fn draw(&self, rng: &mut Pcg64, window: u32) -> Option<Extent> {
         let doublings = u64::from(window.trailing_zeros()) + 1;
@@ -49,7 +52,7 @@ impl Ring {
     }
 }
 
-/// A compiled [`Access`].
+/// An [`Access`] prepared for drawing.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     sizes: Sizes,
@@ -58,9 +61,10 @@ pub(crate) struct Place {
     alignment: u64,
     cells: u64,
     cell: u64,
-    /// `None` where every cell is as likely as any other.
+    /// The permutation of the cells; `None` if all cells are equally likely, so that none is
+    /// needed.
     scramble: Option<Scramble>,
-    /// Whether repeats, runs or strides have to be decided on.
+    /// Whether a draw must choose between repeats, runs, strides and new places.
     decides: bool,
     picker: Picker,
     turn: Turn,
@@ -78,7 +82,7 @@ enum Picker {
     HotCold { hot: u64, cells: u64 },
 }
 
-/// Rotation of the ranking: fixed-point cells per draw.
+/// The slow rotation of the ranking of cells. Both numbers are cells with 32 bits of fraction.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     per_draw: u64,
@@ -90,10 +94,12 @@ const TURN_ONE: f64 = 4_294_967_296.0;
 #[derive(Clone, Debug)]
 struct Sizes {
     pick: Option<Alias>,
-    /// Smallest, number of steps, step: all in sectors.
+    /// For each range the smallest size, the number of sizes, and the step between them, in
+    /// sectors.
     ranges: Vec<(u32, u32, u32)>,
 }
 
+/// The last request of one run.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     start: u64,
@@ -108,8 +114,8 @@ enum Mode {
     Stride,
 }
 
-/// Transition thresholds of a cursor: start a run, start a strided run, continue either.
-#[derive(Clone, Copy, Debug)]
+/// The probabilities, as thresholds, that a cursor starts a run, starts a run or a strided run,
+/// continues a run, continues a strided run.
 struct Chain {
     start_run: u64,
     start_stride: u64,
@@ -150,9 +156,9 @@ impl Sizes {
 
 impl Chain {
     fn new(access: &Access) -> Self {
-        // In the long run a cursor spends run.share of its steps in runs and stride.share in
-        // strides. With a chance 1/length to leave, the flow into a run must be share / length per
-        // step, taken from the fresh ones.
+        // A cursor is to spend the share of its steps that belongs to runs in runs, and that of
+        // strides in strides. It leaves a run with probability 1 / length, so the probability to
+        // start one, from a fresh step, must be share / (length * fresh).
         let run = access.runs.map_or((0.0, 1.0), |r| (r.share, r.mean_length));
         let stride = access.stride.map_or((0.0, 1.0), |s| (s.share, s.mean_length));
         let fresh = 1.0 - run.0 - stride.0;
@@ -179,7 +185,7 @@ impl Chain {
 }
 
 impl Place {
-    /// The place of a checked access; `key` scrambles its cells.
+    /// Prepares a checked access. `key` seeds the permutation of its cells.
     pub(crate) fn new(access: &Access, key: &mut Pcg64) -> Self {
         let cells = (access.working_set.0 / access.cell.0).max(1);
         let (picker, drift) = match access.skew {
@@ -228,7 +234,7 @@ impl Place {
         size_rng: &mut Pcg64,
         place_rng: &mut Pcg64,
     ) -> Extent {
-        // One number decides twice, by its halves: shares are exact to 2^-32.
+        // The two halves of one random number decide two things. Shares are exact to 2^-32.
         let decision = if self.decides { place_rng.next_u64() } else { 0 };
         if let Some((share, window, of)) = self.recent
             && (decision >> 32) < share
@@ -269,9 +275,9 @@ impl Place {
         }
     }
 
-    /// A cell by skew or walk, as a sector offset. Which of the two it is cannot be foreseen, so
-    /// both are worked out: a branch that is guessed wrong costs more than a draw that is thrown
-    /// away.
+    /// The sector at which a cell begins that is chosen by skew or by the walk. Which of the two it
+    /// is cannot be predicted, so both are computed: a mispredicted branch costs more than an
+    /// unused draw.
     #[inline]
     fn fresh(&mut self, rng: &mut Pcg64) -> u64 {
         let drawn = match &self.picker {
@@ -294,6 +300,7 @@ impl Place {
         self.scramble.map_or(rank, |scramble| scramble.permute(rank)) * self.cell
     }
 
+    /// The rank after the rotation of the ranking so far.
     #[inline]
     fn turned(&mut self, rank: u64) -> u64 {
         if self.turn.per_draw == 0 {
@@ -308,8 +315,8 @@ impl Place {
         select_unpredictable(rank >= self.cells, rank.wrapping_sub(self.cells), rank)
     }
 
-    /// Keeps a request inside its region: a run or stride wraps to the start, a fresh draw moves
-    /// down.
+    /// Keeps a request inside its region. A run or stride continues at the start of the region; a
+    /// new place moves down.
     #[inline]
     fn fitted(&self, wanted: u64, sectors: u32, mode: Mode) -> u64 {
         let last = self.region - u64::from(sectors);

@@ -1,4 +1,4 @@
-//! The clock of a stream: gaps between arrivals, one call each.
+//! The arrival times of a stream: one gap for each call.
 
 use super::dist::{Alias, below, threshold};
 use super::model::{Arrival, Phase};
@@ -6,7 +6,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// A compiled [`Arrival`]. Gaps are floating-point nanoseconds.
+/// An [`Arrival`] prepared for drawing. Gaps are nanoseconds with a fraction.
 #[derive(Clone, Debug)]
 pub(crate) enum Clock {
     Fixed(f64),
@@ -19,16 +19,16 @@ pub(crate) enum Clock {
 /// A two-state Markov-modulated Poisson process.
 #[derive(Clone, Debug)]
 pub(crate) struct Bursty {
-    /// Mean gap in quiet and in bursts; infinite when quiet is silent.
+    /// The mean gap in quiet periods and in bursts; infinite if quiet periods have no requests.
     gap_ns: [f64; 2],
-    /// Mean stay in quiet and in bursts.
+    /// The mean length of a quiet period and of a burst.
     stay_ns: [f64; 2],
     state: usize,
     left_ns: f64,
 }
 
 impl Clock {
-    /// The clock of a checked phase.
+    /// Prepares the arrival process of a checked phase.
     pub(crate) fn new(phase: &Phase, rng: &mut Pcg64) -> Self {
         let mean_ns = 1e9 / phase.requests_per_s();
         match &phase.arrival {
@@ -92,7 +92,8 @@ impl Bursty {
     fn gap_ns(&mut self, rng: &mut Pcg64) -> f64 {
         let mut waited = 0.0;
         loop {
-            // Memoryless: what is left of a gap when the state changes may be drawn afresh.
+            // The process has no memory: when the state changes, the rest of the gap may be drawn
+            // anew.
             let gap = self.gap_ns[self.state] * exponential(rng);
             if gap <= self.left_ns {
                 self.left_ns -= gap;
@@ -120,7 +121,7 @@ mod tests {
         Phase { length: None, arrival, read: None, write: None, trim: None, flush_share: 1.0 }
     }
 
-    /// Mean and squared coefficient of variation of a million gaps.
+    /// The mean and the squared coefficient of variation of a million gaps.
     fn moments(arrival: Arrival) -> (f64, f64) {
         let mut rng = Seed::default().stream("arrival", 0, "gap");
         let mut clock = Clock::new(&phase(arrival), &mut rng);
@@ -174,7 +175,8 @@ mod tests {
         let long: Vec<bool> = (0..400_000).map(|_| clock.gap_ns(&mut rng) >= 1000.0).collect();
         let share = long.iter().filter(|&&l| l).count() as f64 / long.len() as f64;
         assert!((share - 0.25).abs() < 0.01, "{share}");
-        // P(same class) = rho + (1 - rho) (p^2 + q^2)
+        // With rho for the persistence and p, q for the shares of the two classes: P(same class) =
+        // rho + (1 - rho) (p^2 + q^2).
         let same =
             long.windows(2).filter(|w| w[0] == w[1]).count() as f64 / (long.len() - 1) as f64;
         assert!((same - (0.8 + 0.2 * 0.625)).abs() < 0.01, "{same}");

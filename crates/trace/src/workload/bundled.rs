@@ -1,4 +1,4 @@
-//! The models that ship with the crate, by name, from anywhere.
+//! The models that come with the crate. Their texts are part of the program.
 
 use super::check::{Fault, ModelError};
 use super::model::Model;
@@ -10,7 +10,8 @@ macro_rules! texts {
     };
 }
 
-/// Sorted by name, for the binary search; a test compares the list with the folder.
+/// The names and texts, sorted by name for the binary search. A test compares the list with the
+/// folder.
 static TEXTS: &[(&str, &str)] = texts![
     "batch-analytics",
     "cloud-storage",
@@ -59,7 +60,7 @@ static TEXTS: &[(&str, &str)] = texts![
     "websearch",
 ];
 
-/// Alias and name, sorted by alias; a test compares them with what the models say.
+/// Aliases and the names they stand for, sorted by alias. A test compares them with the models.
 static ALIASES: &[(&str, &str)] = &[
     ("adspay", "recomm"),
     ("lpm-fs", "lpm-fileserver"),
@@ -91,8 +92,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     TEXTS.iter().map(|(name, _)| *name)
 }
 
-/// The bundled model of a name or alias, or one of its variants: `prxy_0`, `tpcc`,
+/// The bundled model with this name or alias, or one of its variants: `prxy_0`, `tpcc`,
 /// `src_1@footprint-half`.
+///
+/// # Errors
+/// There is no such model or variant.
 pub fn bundled(name: &str) -> Result<Model, ModelError> {
     let (base, variant) = match name.split_once('@') {
         Some((base, variant)) => (base, Some(variant)),
@@ -105,7 +109,8 @@ pub fn bundled(name: &str) -> Result<Model, ModelError> {
     };
     let Some(index) = by_name.or_else(by_alias) else {
         return Err(unknown(format!(
-            "no bundled workload `{base}`; did you mean `{}`? `ssdtune trace models` lists them all",
+            "no bundled workload `{base}`; did you mean `{}`? `ssdtune trace models` lists them \
+             all",
             nearest(base, names().chain(ALIASES.iter().map(|(alias, _)| *alias)))
         )));
     };
@@ -118,6 +123,7 @@ pub fn bundled(name: &str) -> Result<Model, ModelError> {
     })
 }
 
+/// The name that looks most like `wanted`.
 fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> &'n str {
     names
         .map(|name| (strsim::jaro_winkler(wanted, name), name))

@@ -1,4 +1,4 @@
-//! Checks: every rule a model must keep, all faults at once.
+//! The rules that a model must keep. A check reports all faults at once.
 
 use super::model::{
     Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Recent, Runs, SizeRange, Skew,
@@ -8,30 +8,31 @@ use ssdtune_model::SECTOR_BYTES;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Skew tables index cells with 31 bits, which leaves room for the fraction of a drifting ranking.
+/// The largest number of cells. Tables of skew index cells with 31 bits, which leaves room for the
+/// fraction of a drifting ranking.
 const CELLS_MAX: u64 = 1 << 31;
 const WINDOW_MAX: u32 = 1 << 20;
 const TENANTS_MAX: usize = 1024;
 const STREAMS_MAX: u32 = 1024;
 const SIZE_MAX: u64 = 1 << 30;
 
-/// One thing wrong with a model.
+/// One fault of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The key, such as `write.runs.share` or `tenant[1].phase[0].arrival`.
     pub key: String,
-    /// The line of the text it was read from, from 1.
+    /// The line of the text, from 1; `None` if the model was not read from a text.
     pub line: Option<usize>,
-    /// What is wrong, what is legal.
+    /// What is wrong, and what is legal.
     pub message: String,
 }
 
-/// A model that cannot be used: all its faults.
+/// All faults of a model that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ModelError {
-    /// The file or bundled model it came from, when known.
+    /// The file or bundled model that it came from, if known.
     pub origin: Option<String>,
-    /// At least one, in the order of the text.
+    /// The faults, at least one, in the order of the text.
     pub faults: Vec<Fault>,
 }
 
@@ -55,29 +56,31 @@ impl fmt::Display for ModelError {
     }
 }
 
-/// Checks a model.
+/// Checks all rules.
 pub fn check(model: &Model) -> Result<(), ModelError> {
     let mut faults = Faults::default();
     faults.model(model);
     if faults.0.is_empty() { Ok(()) } else { Err(ModelError { origin: None, faults: faults.0 }) }
 }
 
-/// Is this a name for commands and files?
+/// Whether `name` can name a model in commands and files.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b))
 }
 
-/// The key of something inside a tenant; a lone tenant is written without its own table.
+/// The beginning of the keys inside a tenant. A single tenant is written without a table of its
+/// own.
 pub(crate) fn tenant_key(tenants: usize, index: usize) -> String {
     if tenants == 1 { String::new() } else { format!("tenant[{index}].") }
 }
 
-/// The key of something inside a phase; a lone phase is written without its own table.
+/// The beginning of the keys inside a phase. A single phase is written without a table of its own.
 pub(crate) fn phase_key(tenant: &str, phases: usize, index: usize) -> String {
     if phases == 1 { tenant.to_owned() } else { format!("{tenant}phase[{index}].") }
 }
 
+/// The faults found so far.
 #[derive(Default)]
 struct Faults(Vec<Fault>);
 
@@ -142,7 +145,7 @@ impl Faults {
         }
     }
 
-    /// A variant must be a legal model too; only asked once the model itself is.
+    /// Checks that every variant of a legal model is a legal model.
     fn varied(&mut self, model: &Model) {
         for (index, variant) in model.variants.iter().enumerate() {
             let faults = model
@@ -364,12 +367,12 @@ impl Faults {
             });
             starts += share / length;
         }
-        // Fresh requests must come often enough to start all those runs.
+        // New places must be frequent enough to start all these runs.
         let whole = fresh == 0.0 && (run == 0.0 || strided == 0.0);
         self.demand(whole || starts <= fresh * (1.0 + 1e-9), format!("{key}runs.mean_length"), || {
             format!(
-                "shares of {run} in runs and {strided} in strides leave {fresh:.4} to start them, but \
-                 runs this short need {starts:.4}: lengthen the runs or lower the shares"
+                "shares of {run} in runs and {strided} in strides leave {fresh:.4} to start them, \
+                 but runs this short need {starts:.4}: lengthen the runs or lower the shares"
             )
         });
         if let Some(Runs { streams, .. }) = runs {

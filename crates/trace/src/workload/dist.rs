@@ -1,43 +1,46 @@
-//! Discrete distributions in constant time: alias tables, bucketed Zipf ranks, a keyed permutation.
+//! Discrete distributions that draw in constant time: alias tables, Zipf ranks in buckets, and a
+//! keyed permutation.
 //!
-//! Each draw costs one 64-bit random number, one table look-up and no division.
+//! A draw costs one random number of 64 bits, one look-up in a table and no division.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// A probability as the threshold that a uniform 64-bit number must stay below.
+/// Converts a probability to a threshold: a uniform number of 64 bits is below it with this
+/// probability.
 pub(crate) fn threshold(probability: f64) -> u64 {
-    // 2^64 saturates: a probability of 1 misses once in 2^64 draws.
+    // 2^64 saturates, so a probability of 1 fails once in 2^64 draws.
     (probability * 18_446_744_073_709_551_616.0) as u64
 }
 
-/// The same for half of such a number; a probability of 1 never misses.
+/// Converts a probability to a threshold for uniform numbers of 32 bits. A probability of 1 never
+/// fails.
 pub(crate) fn half_threshold(probability: f64) -> u64 {
     (probability * 4_294_967_296.0) as u64
 }
 
-/// A uniform number below `n`, from one 64-bit draw (the bias is below n / 2^64).
+/// A uniform number below `n` from one draw of 64 bits. The bias is below n / 2^64.
 #[inline]
 pub(crate) fn below(rng: &mut Pcg64, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-/// Vose's alias method over any weights.
+/// A distribution over indices by weights, drawn with Vose's alias method.
 #[derive(Clone, Debug)]
 pub(crate) struct Alias {
     slots: Vec<Slot>,
 }
 
-/// Eight bytes, so that the table of a Zipf skew stays in the first-level cache.
+/// A slot takes eight bytes, so that the table of a Zipf skew fits into the first-level cache.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// The slot's own index below this, its alias from here on.
+    /// Numbers below this choose the index of the slot itself, the others its alias.
     cut: u32,
     alias: u32,
 }
 
 impl Alias {
-    /// The weights need not sum to one; at least one must be positive.
+    /// A distribution by `weights`. They need not sum to one; at least one must be positive.
     pub(crate) fn new(weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         assert!(total > 0.0 && weights.len() < u32::MAX as usize, "no positive weight");
@@ -56,16 +59,17 @@ impl Alias {
         Self { slots }
     }
 
-    /// An index, with the probability of its weight.
+    /// Draws an index.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Pcg64) -> usize {
         self.draw_with_rest(rng).0
     }
 
-    /// The index, and 32 random bits that took no part in choosing it.
+    /// Draws an index, together with 32 random bits that are independent of it.
     ///
-    /// Of the product of a random number and the table's length, the high half picks a slot, the
-    /// next 32 bits its side, and the last 32 are free.
+    /// The draw multiplies a random number by the length of the table. The high half of the product
+    /// is the slot, the next 32 bits choose between the slot and its alias, and the last 32 bits
+    /// are free.
     #[inline]
     pub(crate) fn draw_with_rest(&self, rng: &mut Pcg64) -> (usize, u64) {
         let product = u128::from(rng.next_u64()) * self.slots.len() as u128;
@@ -76,26 +80,26 @@ impl Alias {
     }
 }
 
-/// Ranks that a Zipf draw treats one by one; later ranks share buckets.
+/// The number of ranks that have a bucket of their own.
 const EXACT_RANKS: u64 = 256;
-/// Each later bucket spans 1 % of its rank, so that the weight varies by 1 % x theta inside it.
+/// A later bucket spans 1 % of its rank, so that the weight inside it varies by 1 % x theta.
 const BUCKET_SPAN: f64 = 0.01;
 
-/// Ranks 0..n with probability proportional to (rank + 1)^-theta, as an alias table over rank
-/// buckets.
+/// A distribution over the ranks 0..n, with probabilities proportional to (rank + 1)^-theta: an
+/// alias table over buckets of ranks.
 ///
-/// The first 256 ranks are exact; later ones share a bucket with neighbours whose weight differs by
-/// at most 1 % x theta, and the bucket's own weight is exact. About 2,000 buckets of 20 bytes at
-/// 2^31 ranks.
+/// The first 256 ranks are exact. Later ranks share a bucket with neighbours whose weight differs
+/// by at most 1 % x theta. The weight of a bucket is exact. 2^31 ranks take about 2,000 buckets of
+/// 20 bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     buckets: Vec<Bucket>,
 }
 
-/// First rank and count; ranks are below 2^31.
+/// The first rank of a bucket, and the number of its ranks. Ranks are below 2^31.
 type Span = (u32, u32);
 
-/// A slot of the alias table with both its spans, so that a draw looks up once.
+/// A slot of the alias table with the spans of both its choices, so that a draw needs one look-up.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     cut: u32,
@@ -118,7 +122,7 @@ impl Zipf {
 
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Pcg64) -> u64 {
-        // As in `Alias::draw_with_rest`; the free bits choose within the span.
+        // Works like `Alias::draw_with_rest`. The free bits choose a rank inside the span.
         let product = u128::from(rng.next_u64()) * self.buckets.len() as u128;
         let (bucket, rest) = (self.buckets[(product >> 64) as usize], product as u64);
         let own = (rest >> 32) < u64::from(bucket.cut);
@@ -127,7 +131,7 @@ impl Zipf {
     }
 }
 
-/// Rank buckets as (first, count).
+/// Buckets of ranks, each as its first rank and its number of ranks.
 fn spans(n: u64) -> Vec<(u64, u64)> {
     let mut spans: Vec<(u64, u64)> = (0..n.min(EXACT_RANKS)).map(|rank| (rank, 1)).collect();
     let mut start = EXACT_RANKS;
@@ -139,7 +143,8 @@ fn spans(n: u64) -> Vec<(u64, u64)> {
     spans
 }
 
-/// The weight of a bucket: the midpoint integral of x^-theta, exact to O(1/rank^2).
+/// The weight of a bucket: the integral of x^-theta from half a rank before it to half a rank
+/// before its end, exact to O(1/rank^2).
 fn weight((start, len): (u64, u64), theta: f64) -> f64 {
     if len == 1 {
         return (start as f64 + 1.0).powf(-theta);
@@ -152,14 +157,14 @@ fn weight((start, len): (u64, u64), theta: f64) -> f64 {
     }
 }
 
-/// A keyed permutation of 0..n: a Feistel network of three rounds on a grid of rows of a power of
-/// two, cycle-walked.
+/// A keyed permutation of 0..n: a Feistel network of three rounds on a grid whose rows have a power
+/// of two of columns. A result outside 0..n is permuted again.
 ///
 /// Three rounds are enough if the round function is good (Luby and Rackoff, SIAM J. Comput. 17,
-/// 1988): with a single multiplication for it, neighbours in rank stay neighbours in place several
-/// times too often. The grid has less than one row (about the root of n) more than n, so that an
-/// image outside 0..n is rare and the branch that walks on is foreseen; on the next power of two it
-/// would be taken up to every second time.
+/// 1988). A single multiplication is not: neighbours in rank then stay neighbours in place several
+/// times too often. The grid exceeds n by less than one row (about the root of n), so that a result
+/// outside 0..n is rare and the branch is predictable. On the next power of two it would be taken
+/// up to every second time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scramble {
     n: u64,
@@ -170,7 +175,7 @@ pub(crate) struct Scramble {
 }
 
 impl Scramble {
-    /// For 0 < n <= 2^48, so that a row and a hash of 32 bits have room in 64.
+    /// A permutation of 0..n, for 0 < n <= 2^48: a row and a hash of 32 bits must fit into 64 bits.
     pub(crate) fn new(n: u64, rng: &mut Pcg64) -> Self {
         let bits = (64 - n.saturating_sub(1).leading_zeros()).max(2);
         let column_bits = bits / 2;
@@ -195,8 +200,8 @@ impl Scramble {
         }
     }
 
-    /// Row and column take turns in changing each other: the row by a sum modulo the rows, the
-    /// column by xor.
+    /// Changes the row by the column, the column by the row, and the row again. Rows change by a
+    /// sum modulo the number of rows, columns by xor.
     #[inline]
     fn rounds(&self, x: u64) -> u64 {
         let moved = |row: u64, column: u64, key: u64| {
@@ -211,7 +216,7 @@ impl Scramble {
     }
 }
 
-/// 32 bits that depend on all of `x`.
+/// A hash of 32 bits that depends on all bits of `x`.
 #[inline]
 fn hash(x: u64) -> u64 {
     let mixed = x.wrapping_mul(ssdtune_model::GOLDEN_STEP);
@@ -228,8 +233,8 @@ mod tests {
         Seed::default().stream("dist", 0, purpose)
     }
 
-    /// Pearson's statistic against expected counts, in units of its standard deviation above its
-    /// mean.
+    /// Pearson's statistic against expected counts: how many of its standard deviations it lies
+    /// above its mean.
     fn chi_square_sigmas(seen: &[u64], shares: &[f64]) -> f64 {
         let total: u64 = seen.iter().sum();
         let statistic: f64 = seen
@@ -267,7 +272,7 @@ mod tests {
             let exact: Vec<f64> = (1..=n).map(|k| (k as f64).powf(-theta)).collect();
             let total: f64 = exact.iter().sum();
             let zipf = Zipf::new(n, theta);
-            // Deciles of the exact mass as bins.
+            // The bins are the deciles of the exact distribution.
             let mut bins = vec![0usize; n as usize];
             let mut mass = 0.0;
             for (rank, w) in exact.iter().enumerate() {
@@ -290,9 +295,9 @@ mod tests {
         }
     }
 
-    /// Over twenty keys and sizes next to and between powers of two: the hottest ranks fall on all
-    /// parts of the space alike, and neighbours in rank are no more often neighbours in place than
-    /// chance has it.
+    /// Tries twenty keys, and sizes next to and between powers of two. The hottest ranks must fall
+    /// on all parts of the space equally, and neighbours in rank must be neighbours in place no
+    /// more often than by chance.
     #[test]
     fn scrambling_is_fair_to_every_part_of_the_space() {
         const PARTS: u64 = 64;
@@ -321,7 +326,8 @@ mod tests {
     proptest! {
         #[test]
         fn scrambling_is_a_permutation(n in 1u64..3000, key in any::<u64>()) {
-            let scramble = Scramble::new(n, &mut Seed { index: key, ..Seed::default() }.stream("f", 0, "k"));
+            let seed = Seed { index: key, ..Seed::default() };
+            let scramble = Scramble::new(n, &mut seed.stream("f", 0, "k"));
             let mut seen = vec![false; n as usize];
             for x in 0..n {
                 let y = scramble.permute(x) as usize;

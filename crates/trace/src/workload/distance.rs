@@ -1,45 +1,49 @@
-//! How far two streams are apart, aspect by aspect.
+//! How much two streams of requests differ, aspect by aspect.
 //!
-//! Sizes and gaps: Kolmogorov-Smirnov, the largest difference of the two distribution functions (0
-//! equal, 1 disjoint), and for gaps also the Wasserstein distance in octaves (1: one stream's gaps
-//! are twice the other's). Reuse: Kolmogorov-Smirnov over the log-spaced distances with first
-//! references at infinity. Skew: the largest difference in the shares of the hottest 1, 10 and 20 %
-//! of the pages. Footprint, overwrite factor and burstiness: octaves, |log2 of the ratio|.
+//! - Sizes and gaps: the Kolmogorov-Smirnov distance, which is the largest difference of the two
+//!   distribution functions (0 for equal, 1 for disjoint distributions).
+//! - Gaps also: the Wasserstein distance in octaves (1 if one stream has gaps twice as long).
+//! - Reuse: the Kolmogorov-Smirnov distance over log-spaced distances. First references count as
+//!   infinitely far.
+//! - Skew: the largest difference in the shares of the hottest 1, 10 and 20 % of the pages.
+//! - Footprint, overwrite factor and burstiness: octaves, which is |log2 of the ratio|.
 
 use crate::describe::{Description, describe};
 use crate::{Op, Request};
 use serde::Serialize;
 use std::fmt;
 
-/// The distances.
+/// How much two streams differ. 0 everywhere means that no difference was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distance {
-    /// Difference of the read shares.
+    /// The difference of the shares of reads.
     pub read_share: f64,
-    /// Sizes of reads.
+    /// The Kolmogorov-Smirnov distance of the sizes of reads.
     pub read_size_ks: f64,
-    /// Sizes of writes.
+    /// The Kolmogorov-Smirnov distance of the sizes of writes.
     pub write_size_ks: f64,
-    /// Gaps.
+    /// The Kolmogorov-Smirnov distance of the gaps between requests.
     pub gap_ks: f64,
-    /// Gaps, in octaves.
+    /// The Wasserstein distance of the gaps between requests, in octaves.
     pub gap_octaves: f64,
-    /// Index of dispersion, mean over the window lengths both have, in octaves.
+    /// The difference of the index of dispersion in octaves, as a mean over the window lengths that
+    /// both streams have.
     pub burstiness_octaves: f64,
-    /// Reuse distances.
+    /// The Kolmogorov-Smirnov distance of the reuse distances.
     pub reuse_ks: f64,
-    /// Popularity.
+    /// The largest difference in the shares of the hottest 1, 10 and 20 % of the pages.
     pub skew: f64,
-    /// Near-sequential shares, the mean of reads and writes by their number.
+    /// The difference of the near-sequential shares, each a mean over reads and writes.
     pub sequential: f64,
-    /// Overwrite factors.
+    /// The difference of the overwrite factors, in octaves.
     pub overwrite_octaves: f64,
-    /// Pages touched.
+    /// The difference of the numbers of pages touched, in octaves.
     pub footprint_octaves: f64,
 }
 
 impl Distance {
-    /// One number for choosing between fits: the sum, with octaves capped at one each.
+    /// The sum of all distances but `gap_octaves`, for choosing between fits. Octaves count at most
+    /// 1 each.
     pub fn score(&self) -> f64 {
         self.read_share
             + self.read_size_ks
@@ -75,22 +79,23 @@ impl fmt::Display for Distance {
     }
 }
 
-/// The distance between two streams.
+/// The distance between two streams in order of time.
 pub fn distance(one: &[Request], other: &[Request]) -> Distance {
     Profile::of(one).distance(&Profile::of(other))
 }
 
-/// What a distance needs of a stream, worked out once.
+/// What is needed to compare a stream with others, computed once.
 #[derive(Clone, Debug)]
 pub struct Profile {
     description: Description,
-    /// Sorted.
+    /// The sizes of reads and of writes in sectors, each list sorted.
     sizes: [Vec<u64>; 2],
+    /// The gaps between requests in nanoseconds, sorted.
     gaps: Vec<u64>,
 }
 
 impl Profile {
-    /// The profile of a stream.
+    /// The profile of a stream, whose requests must be in order of time.
     pub fn of(requests: &[Request]) -> Self {
         let sizes = [Op::Read, Op::Write]
             .map(|op| sorted(requests.iter().filter(|r| r.op == op).map(|r| u64::from(r.sectors))));
@@ -98,7 +103,7 @@ impl Profile {
         Self { description: describe(requests), sizes, gaps }
     }
 
-    /// The distance to another.
+    /// The distance to another stream.
     pub fn distance(&self, other: &Self) -> Distance {
         let (a, b) = (&self.description, &other.description);
         let sequential = |d: &Description| {
@@ -134,11 +139,13 @@ fn sorted(values: impl Iterator<Item = u64>) -> Vec<u64> {
     values
 }
 
+/// The ratio of two positive numbers as |log2|; 0 if one of them is not positive.
 fn octaves(a: f64, b: f64) -> f64 {
     if a > 0.0 && b > 0.0 { (a / b).log2().abs() } else { 0.0 }
 }
 
-/// Over sorted samples; 0 where either is empty (the share of the operation says that).
+/// The Kolmogorov-Smirnov distance of two sorted samples; 0 if either is empty, because the share
+/// of the operation already shows that.
 fn kolmogorov_smirnov(one: &[u64], other: &[u64]) -> f64 {
     if one.is_empty() || other.is_empty() {
         return 0.0;
@@ -158,7 +165,7 @@ fn kolmogorov_smirnov(one: &[u64], other: &[u64]) -> f64 {
     most
 }
 
-/// The mean distance of equal quantiles of log2(1 + gap), at 1,000 quantiles.
+/// The mean difference between equal quantiles of log2(1 + gap), over 1,000 quantiles.
 fn wasserstein_octaves(one: &[u64], other: &[u64]) -> f64 {
     if one.is_empty() || other.is_empty() {
         return 0.0;

@@ -1,15 +1,19 @@
-//! From a trace to a model of it.
+//! Fits a model to a trace.
 //!
-//! Measured once: the mix, sizes, gaps, runs, exact repeats. What cannot be read off is chosen by
-//! trial, by the smallest [`distance`](super::distance::distance) of a stream of the candidate: how
-//! much of the reuse comes from repeats and how much from skew (each candidate with its working
-//! sets adjusted until its footprint is the trace's; at most 200,000 requests a trial), and how
-//! long the arrival process stays with a gap (at most a million). Trials draw from the validation
-//! seeds, the reported distance is that of a held-out stream.
+//! The mix of operations, sizes, gaps, runs and exact repeats are measured. Two things cannot be
+//! measured and are found by trial, as the candidate whose stream has the smallest
+//! [`distance`](super::distance::distance) from the trace:
 //!
-//! The result has one tenant and one phase; tenants of the trace are laid side by side. Left out:
-//! drift, phases, flushes' order, correlation of size with place. Memory: the trace is held by the
-//! caller, about as much again here.
+//! - How much of the reuse comes from repeats and how much from skew. A trial uses at most 200,000
+//!   requests, and adjusts the working sets of the candidate until its footprint is that of the
+//!   trace.
+//! - How long the arrival process stays with a gap. A trial uses at most a million requests.
+//!
+//! Trials draw from the validation seeds. The reported distance is that of a held-out stream.
+//!
+//! The model has one tenant and one phase; tenants of the trace are laid side by side. Left out:
+//! drift, phases, the order of flushes, correlation of size with place. The caller holds the trace
+//! in memory; fitting needs about as much again.
 
 mod measure;
 
@@ -22,21 +26,21 @@ use crate::{Op, Request};
 use measure::{Measured, measure};
 use ssdtune_model::Bytes;
 
-/// A trial draws no more than this.
+/// The largest number of requests in a trial.
 const TRIAL_REQUESTS: usize = 200_000;
-/// Adjustments of the working sets in one trial.
+/// The number of adjustments of the working sets in a trial.
 const ADJUSTMENTS: usize = 4;
 
-/// A trial of an arrival process draws no more than this.
+/// The largest number of requests in a trial of an arrival process.
 const ARRIVAL_REQUESTS: usize = 1_000_000;
-/// Persistences tried beside that of neighbouring gaps, which sees no burst in which gaps of
-/// several lengths mix.
+/// Persistences to try, besides the one measured between neighbouring gaps. That one misses bursts
+/// that mix gaps of several lengths.
 const PERSISTENCES: [f64; 8] = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998];
-/// So many octaves of burstiness weigh as much as gap distributions that have nothing in common.
+/// A difference of this many octaves in burstiness weighs as much as completely different gaps.
 const BURST_OCTAVES: f64 = 8.0;
 
-/// Share of the measured repeats that are kept as repeats, and the Zipf exponent of fresh draws (0:
-/// a pure walk).
+/// Candidates: the share of the measured repeats that are kept as repeats, and the Zipf exponent of
+/// new places (0 for a pure walk).
 const CANDIDATES: [(f64, f64); 8] = [
     (1.0, 0.0),
     (1.0, 0.7),
@@ -48,23 +52,28 @@ const CANDIDATES: [(f64, f64); 8] = [
     (0.0, 1.2),
 ];
 
-/// Why a trace cannot be fitted.
+/// Why no model can be fitted to a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// Too little to measure.
+    /// The trace has too few reads and writes to measure.
     #[error("{reads_and_writes} reads and writes are too few to fit a model to: give 100 or more")]
     TooShort {
-        /// How many there are.
+        /// The number of reads and writes.
         reads_and_writes: usize,
     },
-    /// All requests at one instant.
+    /// All requests have the same time.
     #[error(
-        "all requests have the same time: a model needs arrival times, check the trace's time column"
+        "all requests have the same time: a model needs arrival times, check the trace's time \
+         column"
     )]
     NoTime,
 }
 
-/// Fits a model called `name`; also says how far its stream is from the trace.
+/// Fits a model called `name` to `requests`, which must be in order of time. Also returns how much
+/// a stream of the model differs from the trace.
+///
+/// # Errors
+/// There are fewer than 100 reads and writes, or all requests have the same time.
 pub fn fit(requests: &[Request], name: &str) -> Result<(Model, Distance), FitError> {
     let accesses = requests.iter().filter(|r| is_access(r)).count();
     if accesses < 100 {
@@ -96,15 +105,15 @@ pub fn fit(requests: &[Request], name: &str) -> Result<(Model, Distance), FitErr
     Ok((model, distance))
 }
 
-/// How far a held-out stream of a checked model is from a trace.
+/// How much a held-out stream of a checked model differs from a trace.
 pub fn distance_to(model: &Model, requests: &[Request]) -> Distance {
     let held_out = generated(model, requests.len(), SeedSet::HeldOut);
     Profile::of(requests).distance(&Profile::of(&held_out))
 }
 
-/// The arrival process whose gaps and bursts come nearest: a histogram of gaps fits any gap, with a
-/// persistence that trials find, a two-state process fits bursts of one length. Places do not
-/// depend on which.
+/// The arrival process whose gaps and bursts come nearest to the trace. A histogram of gaps, with a
+/// persistence found by trial, fits any gaps. A process of two states fits bursts of one length.
+/// The places of requests do not depend on the choice.
 fn arrival(measured: &Measured, requests: &[Request]) -> Arrival {
     let trial = &requests[..requests.len().min(ARRIVAL_REQUESTS)];
     let wanted = Profile::of(trial);
@@ -124,7 +133,7 @@ fn arrival(measured: &Measured, requests: &[Request]) -> Arrival {
     best
 }
 
-/// A model of nothing but when requests come.
+/// A model with arrival times only: all its requests are flushes.
 fn arrivals_only(arrival: Arrival) -> Model {
     let phase =
         Phase { length: None, arrival, read: None, write: None, trim: None, flush_share: 1.0 };
@@ -182,8 +191,8 @@ fn build_access(
 ) -> Option<Access> {
     let seen = measured.ops[op].as_ref()?;
     let recent = kept * seen.repeat_share;
-    // Shares of runs count among the requests that are not repeats; some of those were measured as
-    // such.
+    // The shares of runs count among the requests that are not repeats. Some requests of runs were
+    // measured as repeats.
     let runs = (seen.run_share > 0.01).then(|| {
         let share = seen.run_share.min(0.98);
         Runs {
@@ -202,7 +211,7 @@ fn build_access(
         alignment: seen.alignment,
         cell: seen.cell,
         skew: if theta > 0.0 { Skew::Zipf { theta, drift: 0.0 } } else { Skew::Uniform },
-        // What repeats do not explain is either skew or fresh space.
+        // Reuse that repeats do not explain comes from skew, the rest goes to new space.
         walk_share: if theta > 0.0 { seen.fresh_share } else { 1.0 },
         runs,
         stride: None,
@@ -214,7 +223,8 @@ fn build_access(
     })
 }
 
-/// Scales the working sets until the stream's footprint is the trace's; the factor found.
+/// Scales the working sets until the footprint of the model is that of the trace. Returns the
+/// factor.
 fn adjust(model: &mut Model, trial: &[Request]) -> f64 {
     let wanted = footprint(trial.iter());
     let mut factor = 1.0;
@@ -238,6 +248,8 @@ fn footprint<'r>(requests: impl Iterator<Item = &'r Request>) -> f64 {
     describer.finish().footprint.pages.max(1) as f64
 }
 
+/// Multiplies offsets and working sets, which stay whole cells and large enough for the largest
+/// request.
 fn scale_working_sets(model: &mut Model, factor: f64) {
     for phase in model.tenants.iter_mut().flat_map(|tenant| &mut tenant.phases) {
         for access in [&mut phase.read, &mut phase.write, &mut phase.trim].into_iter().flatten() {

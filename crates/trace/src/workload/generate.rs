@@ -1,8 +1,9 @@
-//! The generator: an endless, deterministic iterator of requests.
+//! The generator of requests: an endless, deterministic iterator.
 //!
-//! Tenants run on their own clocks and random sub-streams and are merged by time (ties: lower
-//! tenant first), so adding a tenant does not change what the others do. About 50 ns a request for
-//! one tenant; merging scans the tenants, so a hundred of them cost more.
+//! Each tenant has its own clock and random sub-streams. Tenants are merged by time; at equal times
+//! the lower tenant comes first. So adding a tenant does not change the requests of the others. A
+//! request costs about 50 ns for one tenant. Merging scans all tenants, so a hundred of them cost
+//! more.
 
 use super::address::{Place, Ring};
 use super::arrival::Clock;
@@ -17,7 +18,7 @@ use ssdtune_model::{Nanos, Sectors};
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-/// An endless stream of a model's requests, in order of time.
+/// An endless stream of the requests of a model, in order of time.
 #[derive(Clone, Debug)]
 pub struct Generator {
     streams: Vec<Stream>,
@@ -25,7 +26,10 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator at time zero, or every fault of the model.
+    /// A generator whose clock starts at zero.
+    ///
+    /// # Errors
+    /// The model breaks a rule. The error lists all faults.
     pub fn new(model: &Model, seed: Seed) -> Result<Self, ModelError> {
         check(model)?;
         let mut streams: Vec<Stream> = model
@@ -42,6 +46,7 @@ impl Generator {
         Ok(Self { streams, heads })
     }
 
+    /// The earliest next request of all tenants.
     fn merged(&mut self) -> Request {
         let mut first = 0;
         for (index, head) in self.heads.iter().enumerate().skip(1) {
@@ -70,7 +75,7 @@ impl Iterator for Generator {
     }
 }
 
-/// One tenant.
+/// The stream of one tenant.
 #[derive(Clone, Debug)]
 struct Stream {
     tenant: TenantId,
@@ -87,7 +92,7 @@ struct Stream {
     place_rng: Pcg64,
 }
 
-/// One compiled phase.
+/// A phase prepared for drawing.
 #[derive(Clone, Debug)]
 struct Stage {
     length: Left,
@@ -96,7 +101,7 @@ struct Stage {
     places: [Option<Place>; 3],
 }
 
-/// What is left of a phase.
+/// The rest of a phase.
 #[derive(Clone, Copy, Debug)]
 enum Left {
     Forever,
@@ -107,11 +112,11 @@ enum Left {
 #[derive(Clone, Debug)]
 enum OpPicker {
     Only(usize),
-    /// The second to fourth operation from this of 2^32 on.
+    /// Thresholds below 2^32 at which the second, third and fourth operation begin.
     Mixed([u64; 3]),
 }
 
-/// Numbers below 2^32: each draw is two of them.
+/// Random numbers below 2^32, two from each draw.
 #[derive(Clone, Copy, Debug, Default)]
 struct OpBits {
     bits: u64,
@@ -137,7 +142,8 @@ impl OpPicker {
             return Self::Only(*only);
         }
         let total: f64 = shares.iter().sum();
-        // What comes after the last operation in use is never reached, whatever the sums round to.
+        // The threshold after the last operation in use is never reached, whatever rounding does to
+        // the sums.
         let last = used.last().copied().unwrap_or(0);
         Self::Mixed(std::array::from_fn(|op| match op < last {
             true => half_threshold(shares[..=op].iter().sum::<f64>() / total),
@@ -154,8 +160,8 @@ impl Stage {
             Some(PhaseLength::Requests(n)) => Left::Requests(n),
             Some(PhaseLength::Seconds(s)) => Left::Nanos(s * 1e9),
         };
-        // Every access scrambles with the same key: reads and writes over one working set share
-        // their hot cells.
+        // All accesses use the same key, so that reads and writes over one working set share their
+        // hot cells.
         let places = phase.accesses().map(|access| access.map(|a| Place::new(a, &mut key())));
         Self { length, clock: Clock::new(phase, gap_rng), ops, places }
     }
@@ -210,7 +216,7 @@ impl Stream {
         }
     }
 
-    /// Moves the clock to the next arrival, through phase changes.
+    /// Moves the clock to the next arrival, and to the next phase if the current one has ended.
     #[inline]
     fn advance(&mut self) {
         let mut gap = self.phases[self.current].clock.gap_ns(&mut self.gap_rng);
@@ -225,20 +231,23 @@ impl Stream {
             Left::Requests(left) => *left -= 1,
             Left::Nanos(_) => gap = self.timed_gap(gap),
         }
-        // Whole nanoseconds move the clock and the rest is carried, so rates stay exact.
+        // The clock moves by whole nanoseconds and the fraction is carried over, so that rates stay
+        // exact.
         self.fraction_ns += gap;
         let whole = self.fraction_ns as i64;
         self.fraction_ns -= whole as f64;
         self.now_ns = self.now_ns.saturating_add_signed(whole);
     }
 
-    /// A gap that crosses the end of a timed phase starts again in the next, at the boundary.
+    /// Ends a timed phase in the middle of a gap: the next phase draws a gap of its own from the
+    /// boundary.
     #[cold]
     fn crossed(&mut self, left: f64) -> (f64, f64) {
         self.next_phase();
         (left, self.phases[self.current].clock.gap_ns(&mut self.gap_rng))
     }
 
+    /// The time to the next arrival in a timed phase, across as many phases as it takes.
     fn timed_gap(&mut self, mut gap: f64) -> f64 {
         let mut waited = 0.0;
         loop {
@@ -268,7 +277,7 @@ impl Stream {
     }
 }
 
-/// The deepest reach of any repeat of `of` in a tenant's phases; 0 when nothing repeats them.
+/// The longest reach of repeats of `of` in all phases of a tenant; 0 if nothing repeats them.
 fn window_of(tenant: &Tenant, of: RecentOf) -> u32 {
     let recents = tenant
         .phases

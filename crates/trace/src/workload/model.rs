@@ -1,140 +1,139 @@
-//! The model as plain data. Nothing here is checked: [`check`](super::check) is.
+//! A workload model as plain data. Nothing is checked here; [`check`](super::check) does that.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Bytes;
 
-/// A workload.
+/// A workload model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Model {
-    /// What commands and reports call it; lower case, digits, `-` and `_`.
+    /// The name in commands and reports: lower-case letters, digits, `-` and `_`.
     pub name: String,
-    /// Other names it answers to.
+    /// Other names of the model.
     pub aliases: Vec<String>,
-    /// One sentence for people.
+    /// A description in one sentence.
     pub description: String,
-    /// Which published figures it was fitted to.
+    /// The published figures that the model was fitted to.
     pub source: String,
-    /// What in it is a guess.
+    /// The parts of the model that are guesses.
     pub guesses: Vec<String>,
-    /// How many requests make one trace of it, unless asked otherwise.
+    /// The number of requests in a trace of the model, unless another is asked for.
     pub requests: u64,
-    /// The streams that are merged by time; at least one.
+    /// The tenants, at least one. Their streams are merged by time.
     pub tenants: Vec<Tenant>,
-    /// Named changes, for guesses that want a sensitivity check.
+    /// Named changes of the model, to check how much its guesses matter.
     pub variants: Vec<Variant>,
 }
 
-/// One stream: phases that follow each other and then start over.
+/// The stream of one tenant: phases that follow each other and then start again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tenant {
-    /// For reports.
+    /// The name in reports.
     pub name: String,
-    /// At least one.
+    /// The phases, at least one.
     pub phases: Vec<Phase>,
 }
 
-/// A stretch of time in which the stream's statistics stand still.
+/// A period in which the statistics of a stream do not change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// How long it lasts; a lone phase may last for ever.
+    /// The length of the phase. A single phase may have none and never ends.
     pub length: Option<PhaseLength>,
-    /// When requests come.
+    /// The times of the requests.
     pub arrival: Arrival,
-    /// Reads, if any.
+    /// The reads, if any.
     pub read: Option<Access>,
-    /// Writes, if any.
+    /// The writes, if any.
     pub write: Option<Access>,
-    /// Trims, if any.
+    /// The trims, if any.
     pub trim: Option<Access>,
-    /// The weight of flushes beside the shares of the accesses.
+    /// The weight of flushes, relative to the shares of the reads, writes and trims.
     pub flush_share: f64,
 }
 
-/// How long a phase lasts.
+/// The length of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PhaseLength {
-    /// A number of requests of this tenant.
+    /// A number of requests of the tenant.
     Requests(u64),
-    /// A duration in seconds; the request that would start after it belongs to the next phase.
+    /// A duration in seconds. A request that would arrive after its end belongs to the next phase.
     Seconds(f64),
 }
 
-/// How often requests come: the long-run mean of an arrival process.
+/// The long-run mean rate of an arrival process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Rate {
     /// Requests per second.
     Requests(f64),
-    /// Bytes per second, turned into requests by the mean size of the phase.
+    /// Bytes per second. They are converted to requests by the mean size in the phase.
     Bytes(f64),
 }
 
-/// When requests come.
+/// The process that sets the times of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrival {
     /// Equal gaps.
     Fixed(Rate),
     /// Exponential gaps.
     Poisson(Rate),
-    /// Two exponential gaps mixed with balanced means: heavier-tailed, without memory.
+    /// A mixture of two exponential gaps with balanced means: a heavier tail, and no memory.
     Hyperexponential {
-        /// The mean.
+        /// The mean rate.
         rate: Rate,
-        /// Standard deviation of a gap over its mean; 1 is Poisson.
+        /// The standard deviation of a gap divided by its mean; 1 is Poisson.
         gap_variation: f64,
     },
-    /// A Markov-modulated Poisson process of two states, bursts and quiet; on/off when quiet is
-    /// silent.
+    /// A Markov-modulated Poisson process with two states, bursts and quiet periods.
     Bursty {
-        /// The mean over both states.
+        /// The mean rate over both states.
         rate: Rate,
-        /// The share of time in bursts.
+        /// The share of time in bursts, between 0 and 1.
         burst_share: f64,
-        /// The rate inside bursts over the mean; 1 / `burst_share` makes quiet silent.
+        /// The rate in bursts divided by the mean rate. At 1 / `burst_share`, its largest value,
+        /// quiet periods have no requests.
         burst_factor: f64,
         /// The mean length of a burst in seconds.
         burst_s: f64,
     },
-    /// A measured histogram of gaps with persistence: with that probability the next gap comes from
-    /// the bucket of the last (a discrete autoregressive process: the histogram stays what it is).
+    /// A measured histogram of gaps with persistence: a discrete autoregressive process, which
+    /// keeps the histogram.
     Measured {
-        /// The gaps.
+        /// The buckets of the histogram.
         gaps: Vec<GapRange>,
-        /// The probability of staying in the bucket.
+        /// The probability, below 1, that the next gap comes from the bucket of the last one.
         persistence: f64,
     },
 }
 
-/// A bucket of a gap histogram; gaps are uniform in it.
+/// A bucket of a histogram of gaps. Gaps are uniform inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GapRange {
-    /// From this many nanoseconds.
+    /// The smallest gap in nanoseconds.
     pub from_ns: f64,
-    /// To this many.
+    /// The largest gap in nanoseconds.
     pub to_ns: f64,
-    /// Its weight.
+    /// The weight of the bucket.
     pub share: f64,
 }
 
-/// What one operation does: how often, how large, where.
+/// The requests of one operation: how often, how large, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Access {
-    /// Its weight among the operations of the phase.
+    /// The weight among the operations of the phase.
     pub share: f64,
-    /// Sizes.
+    /// The sizes and their weights.
     pub sizes: Vec<SizeRange>,
-    /// Where its region starts.
+    /// The start of the region.
     pub offset: Bytes,
-    /// How large its region is.
+    /// The size of the region.
     pub working_set: Bytes,
-    /// Starts are multiples of this.
+    /// Requests at new places start at multiples of this.
     pub alignment: Bytes,
-    /// The unit of skew: one draw of the skew chooses one cell, and the request starts where it
-    /// starts.
+    /// The unit of skew. A draw chooses a cell, and the request starts at its beginning.
     pub cell: Bytes,
-    /// Which cells are hot.
+    /// How the draws spread over the cells.
     pub skew: Skew,
-    /// Share of the fresh draws that walk through the cells in a random order, each once a lap,
-    /// instead of following the skew: it sets how fast the footprint grows.
+    /// The share of new places that walk through the cells in a random order, each cell once in a
+    /// lap, and do not follow the skew. It sets how fast the footprint grows.
     pub walk_share: f64,
     /// Sequential runs.
     pub runs: Option<Runs>,
@@ -144,21 +143,21 @@ pub struct Access {
     pub recent: Option<Recent>,
 }
 
-/// A size, or a range of sizes in steps.
+/// A size, or a range of equally likely sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeRange {
-    /// Smallest.
+    /// The smallest size.
     pub from: Bytes,
-    /// Largest; equal to `from` for a single size.
+    /// The largest size; equal to `from` for a single size.
     pub to: Bytes,
-    /// Sizes between are `from` plus multiples of this, all equally likely.
+    /// The step between the sizes, from `from` upwards.
     pub step: Bytes,
-    /// Its weight.
+    /// The weight of the size or range.
     pub share: f64,
 }
 
 impl SizeRange {
-    /// One size.
+    /// A single size.
     pub const fn exactly(bytes: Bytes, share: f64) -> Self {
         Self { from: bytes, to: bytes, step: Bytes(512), share }
     }
@@ -167,61 +166,62 @@ impl SizeRange {
 /// How draws spread over the cells of a working set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Skew {
-    /// All alike.
+    /// All cells are equally likely.
     Uniform,
-    /// The k-th hottest cell is drawn in proportion to k^-theta.
+    /// The k-th hottest cell is drawn with a probability proportional to k^-theta.
     Zipf {
-        /// 0 is uniform; web and database blocks lie between 0.6 and 1.2.
+        /// The exponent. 0 is uniform; block traces of web servers and databases have 0.6 to 1.2.
         theta: f64,
-        /// By how many cells the ranking turns in a million draws.
+        /// The number of cells by which the ranking rotates in a million draws.
         drift: f64,
     },
-    /// Two classes, alike within.
+    /// Two classes of cells, each uniform inside.
     HotCold {
-        /// Share of the cells that are hot.
+        /// The share of the cells that are hot.
         hot_space: f64,
-        /// Share of the draws that go to them.
+        /// The share of the draws that go to hot cells.
         hot_share: f64,
-        /// By how many cells the hot set moves on in a million draws.
+        /// The number of cells by which the hot set moves in a million draws.
         drift: f64,
     },
 }
 
-/// Sequential runs: requests that start where an earlier one of the same stream ended.
+/// Sequential runs: a request starts where an earlier one of the stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Runs {
-    /// Share of the requests (repeats of recent ones aside) that continue a run.
+    /// The share of requests that continue a run, without counting repeats of recent requests.
     pub share: f64,
-    /// Mean number of continuations in a run; at least share / (1 - share).
+    /// The mean number of continuations in a run; at least share / (1 - share).
     pub mean_length: f64,
-    /// Runs going on at the same time; requests change between them at random.
+    /// The number of runs at the same time. Requests switch between them at random.
     pub streams: u32,
 }
 
-/// Strided runs: each request starts a fixed distance after the start of the one before.
+/// Strided runs: a request starts a fixed distance after the start of the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stride {
-    /// Share of the requests (repeats of recent ones aside) that continue one.
+    /// The share of requests that continue a strided run, without counting repeats of recent
+    /// requests.
     pub share: f64,
-    /// The distance.
+    /// The distance from start to start.
     pub distance: Bytes,
-    /// Mean number of continuations.
+    /// The mean number of continuations in a strided run.
     pub mean_length: f64,
 }
 
 /// Repeats: a request with the place and size of a recent one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recent {
-    /// Share of the requests that repeat.
+    /// The share of requests that are repeats.
     pub share: f64,
-    /// How far back they reach, in requests of the operation repeated; a power of two. How far back
-    /// is log-uniform: each doubling of the distance is equally likely.
+    /// How far back repeats reach, in requests of the repeated operation; a power of two. The
+    /// distance is log-uniform: each doubling is equally likely.
     pub window: u32,
-    /// Whose requests are repeated.
+    /// The operation whose requests are repeated.
     pub of: RecentOf,
 }
 
-/// Whose requests a repeat repeats.
+/// The operation whose requests are repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecentOf {
     /// Reads.
@@ -230,36 +230,37 @@ pub enum RecentOf {
     Writes,
 }
 
-/// A named change to a model, applied by [`Model::variant`].
+/// A named change of a model. [`Model::variant`] applies it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// What follows the `@` in `name@variant`.
+    /// The name: the part after the `@` in `name@variant`.
     pub name: String,
-    /// Factor on working sets.
+    /// The factor on working sets.
     pub working_set: f64,
-    /// Factor on rates.
+    /// The factor on rates.
     pub rate: f64,
-    /// Factor on Zipf exponents.
+    /// The factor on Zipf exponents.
     pub skew: f64,
-    /// Factor on the shares of repeats (capped at 0.99).
+    /// The factor on the shares of repeats, which stay at most 0.99.
     pub recent: f64,
-    /// Factor on the shares of walks (capped at 1): fresh space, thus the inverse of overwriting.
+    /// The factor on the shares of walks, which stay at most 1. More walking means more new space
+    /// and less overwriting.
     pub walk: f64,
 }
 
 impl Variant {
-    /// The variant that changes nothing.
+    /// A variant that changes nothing.
     pub fn named(name: &str) -> Self {
         Self { name: name.into(), working_set: 1.0, rate: 1.0, skew: 1.0, recent: 1.0, walk: 1.0 }
     }
 }
 
-/// What a model generates on average.
+/// The expected amounts in a stream of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Reads.
+    /// The number of reads.
     pub reads: f64,
-    /// Writes.
+    /// The number of writes.
     pub writes: f64,
     /// Bytes read.
     pub read_bytes: f64,
@@ -268,7 +269,8 @@ pub struct Totals {
 }
 
 impl Access {
-    /// The mean size in bytes of a request whose size is drawn (a repeat copies one that was).
+    /// The mean size in bytes of a request whose size is drawn. Repeats take the size of the
+    /// request they repeat.
     pub fn mean_bytes(&self) -> f64 {
         let total: f64 = self.sizes.iter().map(|s| s.share).sum();
         let sum: f64 =
@@ -283,18 +285,18 @@ impl Access {
 }
 
 impl Phase {
-    /// The accesses in the order read, write, trim.
+    /// The reads, writes and trims, in this order.
     pub fn accesses(&self) -> [Option<&Access>; 3] {
         [self.read.as_ref(), self.write.as_ref(), self.trim.as_ref()]
     }
 
-    /// The weights of read, write, trim, flush; they need not sum to one.
+    /// The weights of reads, writes, trims and flushes. They need not sum to one.
     pub fn shares(&self) -> [f64; 4] {
         let [read, write, trim] = self.accesses().map(|access| access.map_or(0.0, |a| a.share));
         [read, write, trim, self.flush_share]
     }
 
-    /// Mean bytes moved by a request; a trim moves none.
+    /// The mean number of bytes that a request of the phase reads or writes.
     pub fn mean_bytes(&self) -> f64 {
         let shares = self.shares();
         let moved = self.read.as_ref().map_or(0.0, |a| a.share * a.mean_bytes())
@@ -302,7 +304,7 @@ impl Phase {
         moved / shares.iter().sum::<f64>()
     }
 
-    /// The long-run rate in requests per second.
+    /// The long-run mean rate in requests per second.
     pub fn requests_per_s(&self) -> f64 {
         match &self.arrival {
             Arrival::Fixed(rate)
@@ -322,7 +324,8 @@ impl Phase {
 }
 
 impl Tenant {
-    /// Requests a second over all phases, and each phase's share of them.
+    /// The rate over all phases in requests per second, and the share of each phase in the
+    /// requests.
     pub(crate) fn rate_and_mix(&self) -> (f64, Vec<f64>) {
         let spans: Vec<(f64, f64)> = self
             .phases
@@ -340,8 +343,8 @@ impl Tenant {
 }
 
 impl Model {
-    /// What `requests` requests of a checked model are expected to add up to (over whole phase
-    /// cycles).
+    /// The expected amounts in `requests` requests of a checked model, averaged over whole cycles
+    /// of phases.
     pub fn totals(&self, requests: u64) -> Totals {
         let rates: Vec<(f64, Vec<f64>)> = self.tenants.iter().map(Tenant::rate_and_mix).collect();
         let rate_sum: f64 = rates.iter().map(|r| r.0).sum();

@@ -1,7 +1,7 @@
-//! The text form: TOML, read strictly.
+//! Reads the text form of a model: TOML, without unknown keys.
 //!
-//! A key nobody reads is a fault that names its nearest relative; all faults are listed, each with
-//! its line. The keys are documented in `docs/workload-models.md`.
+//! An unknown key is a fault that names the most similar known key. All faults are listed, each
+//! with its line. The file `docs/workload-models.md` describes the keys.
 
 mod access;
 mod table;
@@ -10,7 +10,11 @@ use super::check::{Fault, ModelError, check, phase_key, tenant_key};
 use super::model::{Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Tenant, Variant};
 use table::{Context, Table};
 
-/// Reads a model. `origin` names the file in errors.
+/// Reads a model from TOML. `origin` is the name of the text in errors.
+///
+/// # Errors
+/// The text is no TOML, has missing, unknown or wrong keys, or the model breaks a rule. The error
+/// lists all faults.
 pub fn parse(text: &str, origin: &str) -> Result<Model, ModelError> {
     let fail = |faults| ModelError { origin: Some(origin.to_owned()), faults };
     let document = toml_edit::Document::parse(text).map_err(|error| {
@@ -21,7 +25,7 @@ pub fn parse(text: &str, origin: &str) -> Result<Model, ModelError> {
     let mut context = Context::new(text);
     let model = read_model(&mut context, document.as_table());
     let mut faults = std::mem::take(&mut context.faults);
-    // Rules about values are worth stating only when the keys are right.
+    // The rules about values are checked only when the keys are right.
     if faults.is_empty()
         && let Err(error) = check(&model)
     {
@@ -66,7 +70,7 @@ fn read_variant(table: &mut Table<'_, '_>) -> Variant {
     Variant { name, working_set, rate, skew, recent, walk }
 }
 
-/// What a stream states once, and each of its phases may state anew.
+/// What a stream states once for all its phases. A phase may state any of it anew.
 #[derive(Clone, Default)]
 struct Base {
     arrival: Option<Arrival>,
@@ -88,7 +92,7 @@ fn read_phases(table: &mut Table<'_, '_>, key: &str) -> Vec<Phase> {
             table.fault("duration_s", "give `requests` or `duration_s`, not both");
         }
         let own = read_base(table, base.clone());
-        // Faults name keys as check does, which leaves out the table of a lone phase.
+        // Faults name keys as `check` does, which leaves out the table of a single phase.
         table.alias(&phase_key(key, count, index));
         phase_from(table, own, requests.or(seconds))
     })

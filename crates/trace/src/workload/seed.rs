@@ -1,24 +1,25 @@
-//! Seeds: three disjoint sets, and a named random sub-stream for each decision of a generator.
+//! Seeds of generated streams: three disjoint sets, and a named random sub-stream for each decision
+//! of a generator.
 //!
-//! The set chooses the increment of the PCG64 generator, and generators with different increments
-//! walk different sequences; so no training stream can ever share its random numbers with a
-//! held-out one. Each decision (gaps, operations, sizes, places) draws from its own sub-stream: a
-//! variant that changes the working set keeps the arrival times of the original.
+//! The set chooses the increment of the PCG64 generator. Generators with different increments run
+//! through different sequences, so a training stream never shares random numbers with a held-out
+//! one. Each decision (gaps, operations, sizes, places) draws from its own sub-stream: a variant
+//! that changes the working set keeps the arrival times of the original.
 
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::split_mix;
 
-/// What a generated trace may be used for.
+/// What a generated stream is used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeedSet {
-    /// Tuning and learning see these.
+    /// For tuning and learning.
     #[default]
     Training,
-    /// Choosing between learned results sees these.
+    /// For choosing between learned results.
     Validation,
-    /// Only the final figures see these.
+    /// For final figures only.
     HeldOut,
 }
 
@@ -26,7 +27,7 @@ impl SeedSet {
     /// All sets.
     pub const ALL: [Self; 3] = [Self::Training, Self::Validation, Self::HeldOut];
 
-    /// The name on the command line.
+    /// The name of the set on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Training => "training",
@@ -47,24 +48,25 @@ impl std::str::FromStr for SeedSet {
     }
 }
 
-/// One stream out of a set.
+/// Chooses one stream of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Seed {
     /// The set.
     pub set: SeedSet,
-    /// Which stream of the set; streams of one set are independent.
+    /// The number of the stream in the set. Streams with different numbers are independent.
     pub index: u64,
 }
 
 impl Seed {
-    /// The generator of sub-stream `purpose` of tenant `tenant` in the model called `model`.
+    /// The random generator of the sub-stream `purpose` of a tenant in the model called `model`.
     pub(crate) fn stream(self, model: &str, tenant: usize, purpose: &str) -> Pcg64 {
         let mut low = fnv1a(0xcbf2_9ce4_8422_2325, model.as_bytes());
         low = fnv1a(low, &(tenant as u64).to_le_bytes());
         low = fnv1a(low, purpose.as_bytes());
         let high = split_mix(self.index ^ split_mix(low));
         let state = (u128::from(high) << 64) | u128::from(split_mix(low ^ high));
-        // The two low bits carry the set, so increments of different sets never meet.
+        // The two lowest bits of the increment before its shift are the set, so that increments of
+        // different sets differ.
         let increment = (u128::from(split_mix(low)) << 2) | self.set as u128;
         Pcg64::new(state, increment)
     }

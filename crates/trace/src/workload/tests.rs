@@ -1,4 +1,4 @@
-//! Whole-model tests: text to stream.
+//! Tests of whole models, from the text to the stream.
 
 use super::*;
 use crate::{Op, Request};
@@ -23,7 +23,10 @@ burst_factor = 3.0
 burst_s = 0.05
 [tenant.read]
 share = 3
-size = [{ bytes = "8 KiB", share = 0.9 }, { from = "16 KiB", to = "64 KiB", step = "16 KiB", share = 0.1 }]
+size = [
+  { bytes = "8 KiB", share = 0.9 },
+  { from = "16 KiB", to = "64 KiB", step = "16 KiB", share = 0.1 },
+]
 working_set = "1 GiB"
 cell = "8 KiB"
 skew = { kind = "zipf", theta = 0.9, drift_cells_per_million = 1000 }
@@ -98,8 +101,9 @@ fn the_example_of_the_documentation_is_legal() {
 
 #[test]
 fn every_fault_is_listed_with_its_line_and_the_nearest_key() {
-    let text = "name = \"t\"\nrequests = 10\n[arrival]\nproces = \"poisson\"\nrate_requests_per_s = 5\n\
-                [read]\nshare = \"much\"\nsize = [{ bytes = \"4 kB\" }]\nworking_set = \"1 GiB\"\nzzz = 1\n";
+    let text = "name = \"t\"\nrequests = 10\n[arrival]\nproces = \"poisson\"\n\
+                rate_requests_per_s = 5\n[read]\nshare = \"much\"\n\
+                size = [{ bytes = \"4 kB\" }]\nworking_set = \"1 GiB\"\nzzz = 1\n";
     let error = parse(text, "bad.toml").unwrap_err();
     let shown = error.to_string();
     for part in [
@@ -189,7 +193,7 @@ fn mix_and_bytes_come_out_as_the_totals_say() {
     let count = |op| requests.iter().filter(|r| r.op == op).count() as f64;
     let bytes =
         |op| requests.iter().filter(|r| r.op == op).map(|r| r.sectors as f64 * 512.0).sum::<f64>();
-    // Repeats of writes by reads carry the size of the write: 10 % of tenant a's reads.
+    // A read that repeats a write has the size of the write: 10 % of the reads of tenant a.
     for (seen, told, slack) in [
         (count(Op::Read), totals.reads, 0.03),
         (count(Op::Write), totals.writes, 0.05),
@@ -214,7 +218,8 @@ fn a_pure_run_is_sequential_and_wraps() {
 #[test]
 fn a_walk_touches_every_cell_once_a_lap() {
     let model = single(
-        "[write]\nshare = 1\nsize = [{ bytes = \"4 KiB\" }]\nworking_set = \"4000 KiB\"\nwalk_share = 1\n",
+        "[write]\nshare = 1\nsize = [{ bytes = \"4 KiB\" }]\nworking_set = \"4000 KiB\"\n\
+         walk_share = 1\n",
     );
     let requests = stream(&model, Seed::default(), 3000);
     for lap in requests.chunks(1000) {
@@ -245,8 +250,8 @@ fn run_and_stride_shares_are_what_was_asked() {
 #[test]
 fn repeats_copy_a_recent_extent() {
     let model = single(
-        "[write]\nshare = 1\nsize = [{ from = \"4 KiB\", to = \"64 KiB\" }]\nworking_set = \"1 TiB\"\n\
-         recent = { share = 0.4, window = 256, of = \"writes\" }\n",
+        "[write]\nshare = 1\nsize = [{ from = \"4 KiB\", to = \"64 KiB\" }]\n\
+         working_set = \"1 TiB\"\nrecent = { share = 0.4, window = 256, of = \"writes\" }\n",
     );
     let requests = stream(&model, Seed::default(), 100_000);
     let extent = |r: &Request| (r.lba, r.sectors);
@@ -261,7 +266,8 @@ fn repeats_copy_a_recent_extent() {
 #[test]
 fn drift_moves_the_hot_set() {
     let body = "[write]\nshare = 1\nsize = [{ bytes = \"4 KiB\" }]\nworking_set = \"40 MiB\"\n\
-                skew = { kind = \"hot-cold\", hot_space = 0.01, hot_share = 1.0, drift_cells_per_million = ";
+                skew = { kind = \"hot-cold\", hot_space = 0.01, hot_share = 1.0, \
+                drift_cells_per_million = ";
     let hot = |drift: &str| {
         let requests = stream(&single(&format!("{body}{drift} }}\n")), Seed::default(), 40_000);
         let cells = |part: &[Request]| {
@@ -271,7 +277,8 @@ fn drift_moves_the_hot_set() {
         early.intersection(&late).count()
     };
     assert_eq!(hot("0"), 102);
-    // 30,000 draws at 20,000 cells a million turn the ranking by 600 cells: past the hot 102.
+    // 30,000 draws at 20,000 cells per million rotate the ranking by 600 cells, past the 102 hot
+    // ones.
     assert_eq!(hot("20000"), 0);
 }
 
@@ -285,10 +292,12 @@ proptest! {
     fn no_number_panics(
         key in prop::sample::select(vec![
             "share", "working_set", "burst_factor", "burst_s", "theta", "mean_length", "window",
-            "requests", "gap_variation", "walk_share", "drift_cells_per_million", "rate_bytes_per_s",
+            "requests", "gap_variation", "walk_share", "drift_cells_per_million",
+            "rate_bytes_per_s",
         ]),
         value in prop::sample::select(vec![
-            "0", "-1", "1", "1e300", "1e17", "inf", "nan", "9223372036854775807", "0.5", "512", "\"8 TiB\"",
+            "0", "-1", "1", "1e300", "1e17", "inf", "nan", "9223372036854775807", "0.5", "512",
+            "\"8 TiB\"",
         ]),
     ) {
         let mut changed = String::new();

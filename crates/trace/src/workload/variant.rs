@@ -1,16 +1,16 @@
-//! Variants: the same model with a guess halved or doubled.
+//! Variants of a model: the model with a guess halved or doubled.
 
 use super::model::{Access, Arrival, Model, Rate, Skew, Variant};
 use ssdtune_model::Bytes;
 
 impl Model {
-    /// The model with the named variant applied; `None` if it has no such variant.
+    /// The model with the variant called `name` applied; `None` if it has no such variant.
     pub fn variant(&self, name: &str) -> Option<Model> {
         let variant = self.variants.iter().find(|variant| variant.name == name)?.clone();
         let mut model = self.clone();
         model.variants.clear();
-        // The random streams hang on the model's name: a variant keeps the original's, so that the
-        // two differ by the guess and not by luck.
+        // The random streams depend on the name of the model. A variant keeps the name, so that it
+        // differs from the original by the guess and not by chance.
         model.description = format!("{} (variant {name})", model.description);
         for phase in model.tenants.iter_mut().flat_map(|tenant| &mut tenant.phases) {
             scale_arrival(&mut phase.arrival, variant.rate);
@@ -42,7 +42,7 @@ fn scale_arrival(arrival: &mut Arrival, factor: f64) {
 
 fn scale_access(access: &mut Access, variant: &Variant) {
     if variant.working_set != 1.0 {
-        // A working set stays whole cells, and large enough for the largest request.
+        // A working set stays a whole number of cells, and as large as the largest request.
         let least = access.largest().0.max(access.cell.0);
         let scaled = (access.working_set.0 as f64 * variant.working_set) as u64;
         let cells = scaled.max(least).div_ceil(access.cell.0);

@@ -1,4 +1,4 @@
-//! A model as text that [`parse`](super::parse) reads back as the same model.
+//! Writes a model as text. [`parse`](super::parse) reads the same model back.
 
 use super::model::{
     Access, Arrival, Model, Phase, PhaseLength, Rate, RecentOf, SizeRange, Skew, Variant,
@@ -7,7 +7,7 @@ use ssdtune_model::Bytes;
 use std::fmt::{self, Display, Write};
 
 impl Model {
-    /// The model as TOML; `comment` becomes its header, line by line.
+    /// The model as TOML. The lines of `comment` become comments at its top.
     pub fn to_toml(&self, comment: &str) -> String {
         let mut text = String::new();
         for line in comment.lines() {
@@ -176,7 +176,8 @@ fn write_skew(out: &mut String, skew: Skew) -> fmt::Result {
         }
         Skew::HotCold { hot_space, hot_share, drift } => writeln!(
             out,
-            "skew = {{ kind = \"hot-cold\", hot_space = {hot_space:?}, hot_share = {hot_share:?}{} }}",
+            "skew = {{ kind = \"hot-cold\", hot_space = {hot_space:?}, \
+             hot_share = {hot_share:?}{} }}",
             tail(drift)
         ),
     }
@@ -198,7 +199,7 @@ fn write_variant(out: &mut String, variant: &Variant) -> fmt::Result {
     Ok(())
 }
 
-/// Bytes in the largest unit that divides them.
+/// A number of bytes, written in the largest unit that divides it.
 struct Size(Bytes);
 
 impl Display for Size {

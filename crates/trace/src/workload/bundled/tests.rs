@@ -1,4 +1,5 @@
-//! The library: every model is legal, and those fitted to tables generate what the tables print.
+//! Tests of the bundled models: every model is legal, and those that were fitted to published
+//! tables generate what the tables print.
 
 use super::super::{Generator, Seed, parse};
 use super::*;
@@ -39,7 +40,7 @@ fn every_model_and_variant_is_legal_and_states_its_sources() {
             let varied = bundled(&format!("{name}@{}", variant.name)).unwrap();
             assert!(Generator::new(&varied, Seed::default()).unwrap().nth(1000).is_some());
         }
-        // A guess about space or skew wants its sensitivity check.
+        // A guess about the footprint must come with variants to check how much depends on it.
         if model.guesses.iter().any(|guess| guess.starts_with("footprint")) {
             let has = |wanted: &str| model.variants.iter().any(|v| v.name == wanted);
             assert!(has("footprint-half") && has("footprint-double"), "{name}");
@@ -56,12 +57,13 @@ fn unknown_names_and_variants_say_what_is_near() {
     assert!(message.contains("footprint-double"), "{message}");
 }
 
+/// Checks that a generated value is at most `slack` from the printed one.
 fn near(name: &str, what: &str, generated: f64, printed: f64, slack: f64) {
     let error = (generated - printed).abs();
     assert!(error <= slack, "{name}: {what} {generated} against {printed} in the table");
 }
 
-/// HAML-SSD, Table IV: millions of writes and reads, GB written and read.
+/// HAML-SSD, Table IV: millions of writes and of reads, GiB written and read.
 const HAML: [(&str, [f64; 4]); 13] = [
     ("prn_1", [2.77, 8.46, 30.78, 181.35]),
     ("proj_1", [2.50, 21.14, 25.58, 750.36]),
@@ -83,7 +85,7 @@ fn haml_volumes_have_the_counts_and_volumes_of_table_iv() {
     for (name, [writes, reads, write_gb, read_gb]) in HAML {
         let model = bundled(name).unwrap();
         let told = model.totals(model.requests);
-        // Counts are printed to 10,000; shares carry six decimals.
+        // The table rounds counts to 10,000, and the model shares to six decimals.
         near(name, "writes", told.writes / 1e6, writes, 0.005 + writes * 1e-3);
         near(name, "reads", told.reads / 1e6, reads, 0.005 + reads * 1e-3);
         let gb = |bytes: f64| bytes / f64::from(1 << 30);
@@ -93,7 +95,7 @@ fn haml_volumes_have_the_counts_and_volumes_of_table_iv() {
     }
 }
 
-/// SSDKeeper, Table II: writes and reads in percent, requests.
+/// SSDKeeper, Table II: percentage of writes, percentage of reads, number of requests.
 const KEEPER: [(&str, [f64; 3]); 6] = [
     ("mds_0", [88.0, 12.0, 1_211_034.0]),
     ("mds_1", [7.0, 93.0, 1_637_711.0]),
@@ -111,14 +113,14 @@ fn keeper_volumes_have_the_mix_and_counts_of_table_ii() {
         let all = told.reads + told.writes;
         near(name, "write %", 100.0 * told.writes / all, writes, 0.5);
         near(name, "read %", 100.0 * told.reads / all, reads, 0.5);
-        // Table IV of HAML-SSD prints the same volumes to 10,000 requests.
+        // Table IV of HAML-SSD gives the counts of the same volumes, rounded to 10,000.
         near(name, "requests", model.requests as f64, requests, 5_500.0);
         generates_its_totals(name);
     }
 }
 
-/// Learned performance model, Table 4: thousands of requests, W %, R %, footprint and data in GiB,
-/// W and R.
+/// "Learned performance model", Table 4: thousands of requests, percentage of writes, percentage of
+/// reads, written footprint, read footprint, data written and data read (the last four in GiB).
 const LPM: [(&str, [f64; 7]); 15] = [
     ("lpm-sequential-read", [10000.0, 0.0, 100.0, 0.0, 152.6, 0.0, 152.6]),
     ("lpm-sequential-write", [10000.0, 100.0, 0.0, 152.6, 0.0, 152.6, 0.0]),
@@ -149,7 +151,8 @@ fn learned_model_workloads_have_the_data_and_footprints_of_table_4() {
         let gib = |bytes: f64| bytes / f64::from(1 << 30);
         near(name, "written", gib(told.write_bytes), write_gib, 0.05);
         near(name, "read", gib(told.read_bytes), read_gib, 0.05);
-        // The ten-million-request streams never come back to a cell: their footprint is their data.
+        // The streams of ten million requests never return to a cell: their footprint is their
+        // data.
         if model.requests > 4_000_000 {
             continue;
         }
@@ -159,15 +162,15 @@ fn learned_model_workloads_have_the_data_and_footprints_of_table_4() {
             describer.push_footprint(&request);
         }
         let seen = describer.finish().footprint;
-        // The table prints one decimal; random draws miss or repeat a percent or two of the cells.
+        // The table prints one decimal. Random draws miss or repeat a percent or two of the cells.
         let gib = |pages: u64| pages as f64 / f64::from(1 << 18);
         near(name, "written footprint", gib(seen.write_pages), write_fp, 0.05 + 0.03 * write_fp);
         near(name, "read footprint", gib(seen.read_pages), read_fp, 0.05 + 0.03 * read_fp);
     }
 }
 
-/// A sample of the stream adds up to what the model says of itself, within five standard errors or
-/// 2 %.
+/// Checks that a sample of the stream adds up to the totals of the model, within five standard
+/// errors plus 2 %.
 fn generates_its_totals(name: &str) {
     let model = bundled(name).unwrap();
     let n = 200_000u64;

@@ -1,4 +1,4 @@
-//! What can be read off a trace: mix, sizes, gaps, repeats, runs, regions.
+//! What can be measured in a trace: the mix of operations, sizes, gaps, repeats, runs, regions.
 
 use super::super::model::{Arrival, GapRange, Rate, SizeRange};
 use super::is_access;
@@ -7,14 +7,16 @@ use roaring::RoaringTreemap;
 use ssdtune_model::{Bytes, SECTOR_BYTES};
 use std::collections::{BTreeMap, HashMap};
 
-/// Sizes that get a line of their own; rarer ones share a range per power of two.
+/// The number of sizes that get an entry of their own. Rarer sizes share a range for each power of
+/// two.
 const SIZES_EXACT: usize = 24;
-/// Repeats further back than this count as fresh.
+/// A repeat of a request further back than this counts as new.
 const REPEAT_REACH: u64 = 1 << 20;
-/// Ends remembered for runs, as the description does.
+/// The number of ends of requests that a run may continue.
 const ENDS: usize = 32;
 const STREAMS_MAX: f64 = 32.0;
 
+/// What a fit needs to know of a trace.
 pub(super) struct Measured {
     pub(super) ops: [Option<Operation>; 3],
     pub(super) flush_share: f64,
@@ -22,6 +24,7 @@ pub(super) struct Measured {
     pub(super) persistence: f64,
 }
 
+/// What a fit needs to know of one operation.
 pub(super) struct Operation {
     pub(super) share: f64,
     pub(super) sizes: Vec<SizeRange>,
@@ -32,7 +35,8 @@ pub(super) struct Operation {
     pub(super) footprint: Bytes,
     pub(super) repeat_share: f64,
     pub(super) repeat_window: u32,
-    /// Starts never seen before, among the requests that neither repeat nor run.
+    /// The share of the requests at a start never seen before, among those that neither repeat nor
+    /// continue a run.
     pub(super) fresh_share: f64,
     pub(super) run_share: f64,
     pub(super) run_length: f64,
@@ -45,7 +49,7 @@ pub(super) fn measure(requests: &[Request]) -> Measured {
     let pages: Vec<RoaringTreemap> = [Op::Read, Op::Write].map(|op| pages(of(op))).into();
     let overlap = pages[0].intersection_len(&pages[1]);
     let (read, write) = (pages[0].len(), pages[1].len());
-    // Reads lie at the bottom, writes share the top of their region.
+    // In the model, reads lie at the bottom. Writes begin inside that region, where both overlap.
     let offsets = [0, read - overlap, read - overlap];
     let ops = [Op::Read, Op::Write, Op::Trim].map(|op| {
         let all: Vec<&Request> = of(op).collect();
@@ -100,27 +104,30 @@ fn operation(all: &[&Request], requests: f64, offset: u64, footprint: u64) -> Op
     }
 }
 
+/// How the requests of an operation follow each other, as counts.
 #[derive(Default)]
 struct Order {
     repeats: f64,
     window: u32,
     fresh: f64,
-    /// Continuations of runs, those right after the request they continue, and runs.
+    /// Continuations of runs.
     runs_on: f64,
+    /// Continuations that directly follow the request they continue.
     strict: f64,
+    /// Runs with at least one continuation.
     runs: f64,
 }
 
-/// One walk over the requests of an operation.
+/// Counts repeats, runs and new places of the requests of one operation.
 ///
-/// A request that starts where the one before it ended continues a run, even if it has been there
-/// before: or else every second pass over a file would be torn to repeats. Elsewhere a repeat is a
-/// repeat, wherever some run may have ended.
+/// A request that starts where the one before it ended continues a run, even if it repeats an
+/// earlier request. Otherwise every second pass over a file would count as repeats and not as runs.
+/// Any other repeat counts as a repeat, even if it starts where some earlier request ended.
 fn order(all: &[&Request]) -> Order {
     let mut order = Order { window: 1, ..Order::default() };
-    // Looked up only, never iterated.
+    // This map is looked up and never iterated, so its order does not matter.
     let mut last: HashMap<(u16, u64), (u64, u32)> = HashMap::with_capacity(all.len());
-    // Ends of requests that are no repeats: those do not disturb the runs they fall between.
+    // Ends of requests that are no repeats. Repeats do not interrupt a run.
     let mut ends = [((0u16, u64::MAX), false); ENDS];
     let mut latest = 0;
     let mut octaves = 0.0;
@@ -151,8 +158,8 @@ fn order(all: &[&Request]) -> Order {
         ends[latest] = ((request.tenant.0, end), slot.is_some());
     }
     if order.repeats > 0.0 {
-        // How far back a repeat reaches is log-uniform up to the window: its mean is half of the
-        // window's octaves.
+        // The distance of repeats is log-uniform up to the window, so its mean is half of the
+        // window in octaves.
         let exponent = (2.0 * octaves / order.repeats).round().clamp(0.0, 20.0);
         order.window = 1 << exponent as u32;
     }
@@ -185,8 +192,8 @@ fn sizes(all: &[&Request]) -> Vec<SizeRange> {
     sizes
 }
 
-/// The gap histogram, two buckets per octave, each with the mean of what fell into it; and its
-/// persistence.
+/// The histogram of gaps and its persistence. It has two buckets for each octave, and each keeps
+/// the mean of its gaps.
 fn gaps(requests: &[Request]) -> (Vec<GapRange>, f64) {
     let gaps: Vec<u64> = requests.windows(2).map(|w| w[1].at.saturating_sub(w[0].at).0).collect();
     let bucket = |gap: u64| if gap == 0 { 0 } else { 1 + (2.0 * (gap as f64).log2()) as u32 };
@@ -201,7 +208,7 @@ fn gaps(requests: &[Request]) -> (Vec<GapRange>, f64) {
     let same = gaps.windows(2).filter(|w| bucket(w[0]) == bucket(w[1])).count() as f64
         / (gaps.len().max(2) - 1) as f64;
     let chance: f64 = buckets.values().map(|b| (b.2 as f64 / count).powi(2)).sum();
-    // P(same) = rho + (1 - rho) chance
+    // With rho for the persistence: P(same bucket) = rho + (1 - rho) chance.
     let persistence =
         if chance < 1.0 { ((same - chance) / (1.0 - chance)).clamp(0.0, 0.99) } else { 0.0 };
     let ranges = buckets
@@ -220,12 +227,12 @@ fn gaps(requests: &[Request]) -> (Vec<GapRange>, f64) {
     (ranges, round(persistence))
 }
 
-/// Windows of the burst fit hold this many requests on average. Larger ones lose the many short
+/// The mean number of requests in a window of the burst fit. Larger windows lose the many short
 /// bursts.
 const WINDOW_REQUESTS: f64 = 4.0;
 
-/// A two-state process read off the numbers of requests in equal windows: above the mean is a
-/// burst. `None` for a stream too short or too even.
+/// A process of two states, measured from the numbers of requests in equal windows: a window well
+/// above the mean is a burst. `None` if the stream is too short or too even.
 pub(super) fn bursts(requests: &[Request]) -> Option<Arrival> {
     let (first, last) = (requests.first()?.at, requests.last()?.at);
     let duration = last.saturating_sub(first).0 as f64;
@@ -241,7 +248,7 @@ pub(super) fn bursts(requests: &[Request]) -> Option<Arrival> {
     }
     counts.truncate(windows);
     let mean = counts.iter().sum::<f64>() / windows as f64;
-    // Chance alone puts a Poisson window this far above its mean once in fifty.
+    // In a Poisson stream, about one window in fifty lies this far above the mean.
     let limit = mean + 2.0 * mean.sqrt();
     let burst: Vec<bool> = counts.iter().map(|&c| c > limit).collect();
     let inside = burst.iter().filter(|&&b| b).count() as f64;
@@ -250,8 +257,8 @@ pub(super) fn bursts(requests: &[Request]) -> Option<Arrival> {
     if inside == 0.0 || inside >= windows as f64 {
         return None;
     }
-    // The first and last window of a burst are partly quiet: its rate is that of the windows
-    // between, and its share of the time follows from the requests it carries.
+    // The first and the last window of a burst are partly quiet. The rate of a burst is that of the
+    // windows between, and the share of time in bursts follows from the requests that they carry.
     let interior: Vec<f64> = (1..windows - 1)
         .filter(|&w| burst[w - 1] && burst[w] && burst[w + 1])
         .map(|w| counts[w])
@@ -271,7 +278,7 @@ pub(super) fn bursts(requests: &[Request]) -> Option<Arrival> {
     Some(Arrival::Bursty { rate, burst_share, burst_factor, burst_s })
 }
 
-/// Seven decimals keep a request in ten million and the text short.
+/// Rounds to seven decimals. This keeps one request in ten million, and the text short.
 fn round(share: f64) -> f64 {
     (share * 1e7).round() / 1e7
 }

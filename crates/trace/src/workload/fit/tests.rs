@@ -1,4 +1,4 @@
-//! Models fitted to streams whose truth is known.
+//! Fits models to streams that were generated from known models.
 
 use super::super::model::Rate;
 use super::super::{Generator, Seed, bundled, parse};
@@ -51,13 +51,13 @@ fn a_fit_finds_what_the_stream_was_made_of() {
     assert!(distance.gap_ks < GAP_KS && distance.burstiness_octaves < 1.0, "{distance}");
     assert!(distance.footprint_octaves < 0.2, "{distance}");
     assert!(distance.reuse_ks < 0.15 && distance.overwrite_octaves < 0.2, "{distance}");
-    // The text form carries the fit whole.
+    // The text form keeps the whole fit.
     assert_eq!(parse(&model.to_toml(""), "again").unwrap(), model);
 }
 
-/// What a fit to [`KNOWN`] may be off in its gaps. Six hundred bursts carry most of the requests,
-/// so the streams of the true model differ among themselves, by half of this; gaps without bursts
-/// are off by several times as much.
+/// The largest distance of gaps that a fit to [`KNOWN`] may have. Six hundred bursts carry most of
+/// the requests, so that streams of the true model differ from each other by half of this. A model
+/// without bursts is off by several times as much.
 const GAP_KS: f64 = 0.06;
 
 #[test]
@@ -77,10 +77,10 @@ fn the_bound_on_gaps_is_above_chance_and_below_what_a_wrong_model_has() {
     }
 }
 
-/// Over many streams, so that neither luck nor one key of the permutation decides: what is measured
-/// of runs is what was asked for, to a hundredth, although one request in twenty of a run meets a
-/// place that has been read before. (Fresh requests that do so count as repeats, which leaves runs
-/// a share larger by half of that hundredth.)
+/// Averages over many streams, so that neither chance nor one key of the permutation decides. The
+/// measured share of runs must be the generated one to within 0.01, although one in twenty requests
+/// of a run meets a place that was read before. (New places that were read before count as repeats,
+/// which raises the share of runs by half of that 0.01.)
 #[test]
 fn runs_are_measured_as_they_were_made() {
     let known = parse(KNOWN, "test").unwrap();

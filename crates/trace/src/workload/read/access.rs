@@ -1,10 +1,10 @@
-//! The keys of `[read]`, `[write]` and `[trim]`.
+//! Reads the keys of `[read]`, `[write]` and `[trim]`.
 
 use super::super::model::{Access, Recent, RecentOf, Runs, SizeRange, Skew, Stride};
 use super::table::Table;
 use ssdtune_model::Bytes;
 
-/// Where a model does not say otherwise, requests are aligned to this, as file systems make them.
+/// The alignment if a model does not state one: that of file systems.
 const ALIGNMENT_DEFAULT: Bytes = Bytes(4096);
 
 pub(super) fn read(table: &mut Table<'_, '_>) -> Access {

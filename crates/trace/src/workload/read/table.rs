@@ -1,16 +1,16 @@
-//! A strict view of a TOML table: every key asked for is noted, what is left over is a fault.
+//! A TOML table in which every key that is read is noted. A key that nobody has read is a fault.
 
 use super::super::check::Fault;
 use ssdtune_model::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use toml_edit::{Item, TableLike, Value};
 
-/// The line (from 1) of a byte offset.
+/// The line, from 1, of a byte offset.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes().iter().take(offset).filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// The text, what is wrong with it so far, and which key stands on which line.
+/// The text, its faults so far, and the line of each key.
 pub(crate) struct Context<'t> {
     text: &'t str,
     pub(crate) faults: Vec<Fault>,
@@ -22,7 +22,7 @@ impl<'t> Context<'t> {
         Self { text, faults: Vec::new(), lines: BTreeMap::new() }
     }
 
-    /// The line of a key, or of the closest table around it.
+    /// The line of a key, or of the nearest table around it.
     pub(crate) fn line(&self, key: &str) -> Option<usize> {
         let mut key = key.trim_end_matches('.');
         loop {
@@ -34,11 +34,11 @@ impl<'t> Context<'t> {
     }
 }
 
-/// A table and the keys read from it so far.
+/// A table, and the keys read from it so far.
 pub(crate) struct Table<'c, 't> {
     context: &'c mut Context<'t>,
     table: &'c dyn TableLike,
-    /// With a trailing dot, or empty at the root.
+    /// The path of the table, with a dot at the end; empty for the root.
     path: String,
     asked: BTreeSet<&'static str>,
 }
@@ -59,7 +59,7 @@ impl<'c, 't> Table<'c, 't> {
         Self { context, table, path, asked: BTreeSet::new() }
     }
 
-    /// Notes a fault at a key of this table; the empty key is the table itself.
+    /// Adds a fault at a key of this table. The empty key stands for the table itself.
     pub(crate) fn fault(&mut self, key: &str, message: impl Into<String>) {
         let key = format!("{}{key}", self.path);
         let line = self.context.line(&key);
@@ -67,7 +67,7 @@ impl<'c, 't> Table<'c, 't> {
         self.context.faults.push(Fault { key, line, message: message.into() });
     }
 
-    /// Lets the lines of this table be found under another path.
+    /// Makes the lines of this table known under another path too.
     pub(crate) fn alias(&mut self, path: &str) {
         if path == self.path {
             return;
@@ -161,7 +161,7 @@ impl<'c, 't> Table<'c, 't> {
         self.required(key, found)
     }
 
-    /// A size: bytes as a whole number, or a string such as "64 KiB".
+    /// A size: a whole number of bytes, or a string such as "64 KiB".
     pub(crate) fn optional_bytes(&mut self, key: &'static str) -> Option<Bytes> {
         let item = self.item(key)?;
         let bytes = match item.as_value() {
@@ -184,7 +184,7 @@ impl<'c, 't> Table<'c, 't> {
         self.required(key, found)
     }
 
-    /// A sub-table, read by `read` and closed.
+    /// Reads a sub-table with `read`, and adds faults for its unknown keys.
     pub(crate) fn table<R>(
         &mut self,
         key: &'static str,
@@ -202,7 +202,7 @@ impl<'c, 't> Table<'c, 't> {
         Some(result)
     }
 
-    /// A list of tables, each read by `read` and closed.
+    /// Reads each table of a list with `read`, and adds faults for unknown keys.
     pub(crate) fn tables<R>(
         &mut self,
         key: &'static str,
@@ -211,7 +211,8 @@ impl<'c, 't> Table<'c, 't> {
         self.tables_counted(key, |table, _, _| read(table))
     }
 
-    /// The same, telling `read` the index and how many there are.
+    /// Reads each table of a list with `read`, which also gets the index of the table and the
+    /// number of tables. Adds faults for unknown keys.
     pub(crate) fn tables_counted<R>(
         &mut self,
         key: &'static str,
@@ -241,7 +242,7 @@ impl<'c, 't> Table<'c, 't> {
         results
     }
 
-    /// Faults for the keys nobody asked for.
+    /// Adds faults for the keys that nobody has read.
     pub(crate) fn finish(&mut self) {
         let unknown: Vec<String> = self
             .table
@@ -268,6 +269,7 @@ impl<'c, 't> Table<'c, 't> {
     }
 }
 
+/// The type and the beginning of a value, for messages.
 fn shown(item: &Item) -> String {
     let mut text = item.to_string().trim().to_owned();
     if text.len() > 40 {
@@ -276,8 +278,8 @@ fn shown(item: &Item) -> String {
     format!("{} {text}", item.type_name())
 }
 
-/// "4096", "4 KiB", "1.5GiB". Decimal units are refused: they would be misread by a factor nobody
-/// notices.
+/// Reads a size such as "4096", "4 KiB" or "1.5GiB". Decimal units are refused, because confusing
+/// them with binary ones goes unnoticed.
 pub(crate) fn bytes_from(text: &str) -> Option<Bytes> {
     let text = text.trim();
     let split =
