@@ -65,120 +65,6 @@ pub struct FormatInfo {
     pub time_unit: TimeUnit,
 }
 
-/// A row of [`TABLE`].
-const fn row(
-    name: &'static str,
-    time_unit: TimeUnit,
-    description: &'static str,
-    example: &'static str,
-) -> FormatInfo {
-    FormatInfo { name, description, example, time_unit }
-}
-
-/// The descriptions of all formats, in the order of [`Format`].
-const TABLE: [FormatInfo; Format::ALL.len()] = {
-    use TimeUnit::{FileTime, Ms, Ns, S, Us};
-    [
-        row("ssdt", Ns, "ssdtune binary: compact, checksummed", ""),
-        row("csv", Ns, "ssdtune CSV: time_ns,tenant,op(R|W|T|F),lba,sectors", "1000,0,W,2048,8"),
-        row(
-            "msr",
-            FileTime,
-            "MSR Cambridge CSV: time,host,disk,op,offset_B,size_B,response",
-            "128166385295514663,hm,0,Write,9056014336,2048,2833",
-        ),
-        row(
-            "systor17",
-            S,
-            "SYSTOR'17 CSV: time,response,op,lun,offset_B,size_B",
-            "1455591804.310701000,0.006475000,R,0,203468398592,32768",
-        ),
-        row("spc", S, "UMass / SPC CSV: asu,lba,size_B,op,time", "0,20941264,8192,W,0.551706"),
-        row(
-            "mqsim",
-            Ns,
-            "MQSim: time device lba sectors type(0 = write)",
-            "938513000 4 264719034 16 0",
-        ),
-        row(
-            "disksim",
-            Ms,
-            "DiskSim: time device block blocks flags(bit 0 = read)",
-            "5265.313 0 6357144 8 0",
-        ),
-        row(
-            "ssdsim",
-            Ns,
-            "SSDSim: time device lba sectors op(0 = write, 1 = read)",
-            "26214000 0 303574 7 0",
-        ),
-        row(
-            "heimdall",
-            Ms,
-            "Heimdall: time device offset_B size_B op(0 = write, 1 = read)",
-            "223.412 0 3159347200 36864 0",
-        ),
-        row(
-            "blkparse",
-            S,
-            "blkparse text: events D, Q or C (--event)",
-            "8,16 3 5 0.000026421 3645 D R 4938888 + 256 [java]",
-        ),
-        row("blktrace", Ns, "blktrace binary, one file per CPU: events D, Q or C (--event)", ""),
-        row("fio", Us, "fio iolog version 2 or 3", "17 /dev/sda write 4096 8192"),
-        row(
-            "alibaba",
-            Us,
-            "Alibaba block CSV: device,op,offset_B,size_B,time",
-            "419,W,8792731648,16384,1577808144360767",
-        ),
-        row(
-            "tencent",
-            S,
-            "Tencent block CSV: time,offset_sectors,sectors,op(0 = read),volume",
-            "1538323200,4247200,128,1,1058",
-        ),
-        row("vscsi", Us, "CloudPhysics vSCSI binary, versions 1 and 2", ""),
-        row(
-            "fiu",
-            Ns,
-            "FIU: time pid process lba sectors op major minor md5",
-            "89966522969723 4270 nfsd 18579576 8 W 6 0 d6c75ba4",
-        ),
-        row(
-            "diskmon",
-            S,
-            "DiskMon: row time duration disk op sector sectors",
-            "0\t0.016375\t0.00038147\t0\tWrite\t3271215\t8",
-        ),
-        row(
-            "blkreplay",
-            S,
-            "blkreplay .load: start ; sector ; sectors ; op ; ...",
-            "0.000123 ; 80 ; 8 ; W ; 0.0 ; 0.0",
-        ),
-        row(
-            "mobile",
-            S,
-            "eBPF CSV: process,device,flags,sector,sectors,time",
-            "loop40-2757,8388608,R,206567552,8,653406.907265",
-        ),
-        row(
-            "hadoop",
-            Ns,
-            "decoded blktrace CSV: time_ns,rw,sector512,bytes,cpu,pid",
-            "1135872448,W,766637768,28672,1,723",
-        ),
-        row(
-            "wiscsee",
-            S,
-            "WiscSee: pid event(D|C) op offset_B size_B time latency flag",
-            "39949 D read 299008 4096 0.000000000 0 False",
-        ),
-        row("columns", Ns, "any delimited text, as --columns describes it", ""),
-    ]
-};
-
 impl Format {
     /// All formats.
     pub const ALL: [Self; 22] = [
@@ -206,14 +92,117 @@ impl Format {
         Self::Columns,
     ];
 
-    /// The description of this format.
+    /// What a user should know about this format.
     pub const fn info(self) -> FormatInfo {
-        TABLE[self as usize]
+        FormatInfo {
+            name: self.name(),
+            description: self.description(),
+            example: self.example(),
+            time_unit: self.time_unit(),
+        }
     }
 
     /// The name of this format, as `--format` takes it.
     pub const fn name(self) -> &'static str {
-        self.info().name
+        match self {
+            Self::Ssdt => "ssdt",
+            Self::Csv => "csv",
+            Self::Msr => "msr",
+            Self::Systor => "systor17",
+            Self::Spc => "spc",
+            Self::Mqsim => "mqsim",
+            Self::Disksim => "disksim",
+            Self::Ssdsim => "ssdsim",
+            Self::Heimdall => "heimdall",
+            Self::Blkparse => "blkparse",
+            Self::Blktrace => "blktrace",
+            Self::Fio => "fio",
+            Self::Alibaba => "alibaba",
+            Self::Tencent => "tencent",
+            Self::Vscsi => "vscsi",
+            Self::Fiu => "fiu",
+            Self::Diskmon => "diskmon",
+            Self::Blkreplay => "blkreplay",
+            Self::Mobile => "mobile",
+            Self::Hadoop => "hadoop",
+            Self::Wiscsee => "wiscsee",
+            Self::Columns => "columns",
+        }
+    }
+
+    const fn description(self) -> &'static str {
+        match self {
+            Self::Ssdt => "ssdtune binary: compact, checksummed",
+            Self::Csv => "ssdtune CSV: time_ns,tenant,op(R|W|T|F),lba,sectors",
+            Self::Msr => "MSR Cambridge CSV: time,host,disk,op,offset_B,size_B,response",
+            Self::Systor => "SYSTOR'17 CSV: time,response,op,lun,offset_B,size_B",
+            Self::Spc => "UMass / SPC CSV: asu,lba,size_B,op,time",
+            Self::Mqsim => "MQSim: time device lba sectors type(0 = write)",
+            Self::Disksim => "DiskSim: time device block blocks flags(bit 0 = read)",
+            Self::Ssdsim => "SSDSim: time device lba sectors op(0 = write, 1 = read)",
+            Self::Heimdall => "Heimdall: time device offset_B size_B op(0 = write, 1 = read)",
+            Self::Blkparse => "blkparse text: events D, Q or C (--event)",
+            Self::Blktrace => "blktrace binary, one file per CPU: events D, Q or C (--event)",
+            Self::Fio => "fio iolog version 2 or 3",
+            Self::Alibaba => "Alibaba block CSV: device,op,offset_B,size_B,time",
+            Self::Tencent => "Tencent block CSV: time,offset_sectors,sectors,op(0 = read),volume",
+            Self::Vscsi => "CloudPhysics vSCSI binary, versions 1 and 2",
+            Self::Fiu => "FIU: time pid process lba sectors op major minor md5",
+            Self::Diskmon => "DiskMon: row time duration disk op sector sectors",
+            Self::Blkreplay => "blkreplay .load: start ; sector ; sectors ; op ; ...",
+            Self::Mobile => "eBPF CSV: process,device,flags,sector,sectors,time",
+            Self::Hadoop => "decoded blktrace CSV: time_ns,rw,sector512,bytes,cpu,pid",
+            Self::Wiscsee => "WiscSee: pid event(D|C) op offset_B size_B time latency flag",
+            Self::Columns => "any delimited text, as --columns describes it",
+        }
+    }
+
+    const fn example(self) -> &'static str {
+        match self {
+            Self::Csv => "1000,0,W,2048,8",
+            Self::Msr => "128166385295514663,hm,0,Write,9056014336,2048,2833",
+            Self::Systor => "1455591804.310701000,0.006475000,R,0,203468398592,32768",
+            Self::Spc => "0,20941264,8192,W,0.551706",
+            Self::Mqsim => "938513000 4 264719034 16 0",
+            Self::Disksim => "5265.313 0 6357144 8 0",
+            Self::Ssdsim => "26214000 0 303574 7 0",
+            Self::Heimdall => "223.412 0 3159347200 36864 0",
+            Self::Blkparse => "8,16 3 5 0.000026421 3645 D R 4938888 + 256 [java]",
+            Self::Fio => "17 /dev/sda write 4096 8192",
+            Self::Alibaba => "419,W,8792731648,16384,1577808144360767",
+            Self::Tencent => "1538323200,4247200,128,1,1058",
+            Self::Fiu => "89966522969723 4270 nfsd 18579576 8 W 6 0 d6c75ba4",
+            Self::Diskmon => "0\t0.016375\t0.00038147\t0\tWrite\t3271215\t8",
+            Self::Blkreplay => "0.000123 ; 80 ; 8 ; W ; 0.0 ; 0.0",
+            Self::Mobile => "loop40-2757,8388608,R,206567552,8,653406.907265",
+            Self::Hadoop => "1135872448,W,766637768,28672,1,723",
+            Self::Wiscsee => "39949 D read 299008 4096 0.000000000 0 False",
+            Self::Ssdt | Self::Blktrace | Self::Vscsi | Self::Columns => "",
+        }
+    }
+
+    const fn time_unit(self) -> TimeUnit {
+        match self {
+            Self::Ssdt
+            | Self::Csv
+            | Self::Mqsim
+            | Self::Ssdsim
+            | Self::Blktrace
+            | Self::Fiu
+            | Self::Hadoop
+            | Self::Columns => TimeUnit::Ns,
+            Self::Msr => TimeUnit::FileTime,
+            Self::Systor
+            | Self::Spc
+            | Self::Blkparse
+            | Self::Tencent
+            | Self::Diskmon
+            | Self::Blkreplay
+            | Self::Mobile
+            | Self::Wiscsee => TimeUnit::S,
+            Self::Disksim | Self::Heimdall => TimeUnit::Ms,
+            Self::Fio | Self::Alibaba | Self::Vscsi => TimeUnit::Us,
+        }
     }
 
     /// The names of all formats, separated by commas.
@@ -291,20 +280,5 @@ impl TimeUnit {
             problem: "no such unit".into(),
             legal: Self::ALL.map(Self::name).join(", "),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_format_has_its_own_row() {
-        for (index, format) in Format::ALL.into_iter().enumerate() {
-            assert_eq!(format as usize, index);
-            assert_eq!(Format::parse(format.name()).ok(), Some(format));
-        }
-        let (columns, ssdt) = (Format::Columns.info(), Format::Ssdt.info());
-        assert_eq!((columns.name, ssdt.name), ("columns", "ssdt"));
     }
 }

@@ -116,6 +116,7 @@ enum Mode {
 
 /// The probabilities, as thresholds, that a cursor starts a run, starts a run or a strided run,
 /// continues a run, continues a strided run.
+#[derive(Clone, Copy, Debug)]
 struct Chain {
     start_run: u64,
     start_stride: u64,
