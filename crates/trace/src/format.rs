@@ -1,5 +1,5 @@
 //! The trace formats by name: what a line looks like, and in which unit its times are. The parsers
-//! stand in `formats`, one file for each format.
+//! are in `formats`, one file for each format.
 
 use crate::error::TraceError;
 
