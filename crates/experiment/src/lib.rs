@@ -15,10 +15,13 @@
 //! it, and a [`Tally`] sums up what was completed. No other crate makes a simulator to serve
 //! requests on.
 //!
+//! A sweep is a [`grid()`] of drives and a [`FlowSet`] that runs on each of them. [`summary()`] and
+//! [`comparison()`] tell people the results.
+//!
 //! This crate knows no command line, no tuner and no other simulator's files.
 //!
 //! ```
-//! use ssdtune_experiment::{Experiment, Preparation, RequestSource, RunOptions, Start};
+//! use ssdtune_experiment::{Experiment, Preparation, RequestSource, RunOptions, Start, summary};
 //! use ssdtune_model::{Nanos, Sectors, presets};
 //! use ssdtune_sim::Replay;
 //! use ssdtune_trace::{Op, Request, TenantId};
@@ -43,6 +46,7 @@
 //! let options = RunOptions { stop: &stop, progress: &|_, _| {}, exact_percentiles: false };
 //! let report = experiment.run(&options, &mut [])?;
 //! assert_eq!(report.total.read.requests, 1_000);
+//! println!("{}", summary("reads", &report, None));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -50,20 +54,26 @@ mod error;
 mod experiment;
 mod extents;
 mod fit;
+mod flow_set;
+mod grid;
 mod preparation;
 mod prepare;
 mod recorder;
 mod serve;
 mod source;
+mod summary;
 mod tally;
 
 pub use error::{ExperimentError, PrepareError, SourceError};
 pub use experiment::{Experiment, Flow, RunOptions, unsupported};
 pub use extents::{Extent, Extents};
 pub use fit::{AddressFit, Fitted};
+pub use flow_set::{ChannelList, FlowError, FlowSet};
+pub use grid::{GridError, GridPoint, grid};
 pub use preparation::{Age, OVERWRITES, Preparation, PreparationError, Share, Shares, Start};
 pub use prepare::{Binding, Blank, FallibleRequests, Nothing, Upcoming};
 pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions, SERIES_COLUMNS};
 pub use serve::{KeepCompletions, Observer, ObserverError, Served, serve};
 pub use source::{Origin, Position, RequestSource, page_sectors, read_all};
+pub use summary::{ComparedRun, comparison, fairness, summary};
 pub use tally::{ByOp, Sums, Tally};

@@ -4,7 +4,7 @@
 //! drive and a workload of MQSim and the figures that MQSim gave for them ([`Case`], [`Metrics`]).
 //! [`run_case`] runs a case with the peculiarities of MQSim reproduced, [`compare`] judges its
 //! figures by the rules of the case's tier ([`Agreement`]), and [`Summary`] is the verdict over
-//! many cases. What MQSim's defects make different on purpose stands in
+//! many cases, told to people by [`text()`]. What MQSim's defects make different on purpose stands in
 //! `docs/mqsim-differences.md`.
 //!
 //! A case takes as long as its simulation; comparing costs nothing beside it.
@@ -15,8 +15,9 @@ mod metrics;
 mod rank;
 mod run;
 mod summary;
+mod text;
 
-pub use battery::{Battery, BatteryError, Case, Tier};
+pub use battery::{Battery, BatteryError, Case, Tier, UnknownCase};
 pub use compare::{Agreement, Difference, compare};
 pub use metrics::{
     CollectionCounts, FlashCommandCounts, FlashPageCounts, FlowMetrics, Latency,
@@ -25,3 +26,4 @@ pub use metrics::{
 pub use rank::{RankCorrelation, RankedCase};
 pub use run::run_case;
 pub use summary::{CaseResult, Cost, Status, Summary, Tally};
+pub use text::text;

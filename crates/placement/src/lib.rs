@@ -14,7 +14,7 @@
 //!    numbered without gaps.
 //! 3. [`Comparison::run`] chooses a drive by the [`DriveRule`] and replays the load on it once for
 //!    each candidate. It can also time some requests with the simulator.
-//! 4. [`Study`] puts the results of loads together, and [`figures`] draws it.
+//! 4. [`Study`] puts the results of loads together, [`text()`] prints it and [`figures`] draws it.
 //!
 //! ```
 //! use ssdtune_experiment::RequestSource;
@@ -68,6 +68,7 @@ mod load;
 mod replay;
 mod response;
 mod study;
+mod text;
 mod training;
 mod unit;
 
@@ -75,9 +76,10 @@ pub use candidate::{Candidate, Candidates, UnknownPolicy};
 pub use drive::{DriveRule, Sizing, TABLE_III_PAGE_BYTES, TABLE_III_SPARE};
 pub use error::PlacementError;
 pub use figures::{Figure, figures};
-pub use load::{Load, LoadOptions, WriteRequest};
+pub use load::{Load, LoadOptions, TABLE_IV_VOLUMES, WriteRequest};
 pub use replay::{ReplayFigures, Watch, WearSpread, replay};
 pub use response::ResponseTimes;
 pub use study::{Comparison, DriveShape, LoadResult, PolicyMean, PolicyResult, Progress, Study};
+pub use text::text;
 pub use training::{TrainingFigures, training_csv};
 pub use unit::UnitComparison;

@@ -9,6 +9,23 @@ use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request};
 use std::collections::BTreeSet;
 
+/// The volumes of HAML-SSD's Table IV, by the names of their bundled workload models.
+pub const TABLE_IV_VOLUMES: [&str; 13] = [
+    "prn_1",
+    "proj_1",
+    "usr_2",
+    "prxy_0",
+    "proj_0",
+    "ts_0",
+    "usr_1",
+    "stg_1",
+    "wdev_0",
+    "web_2",
+    "systor_lun0",
+    "systor_lun1",
+    "systor_lun3",
+];
+
 /// A write request, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteRequest {

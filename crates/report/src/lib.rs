@@ -5,6 +5,7 @@
 //! opened.
 //!
 //! - [`Table`] prints columns for people and goes into a page as an HTML table.
+//! - [`Text`] puts lines and tables one below the other, for a terminal.
 //! - [`Chart`] draws lines and dots over two axes of numbers, [`BarChart`] draws a bar for every
 //!   value. Both give an [`Svg`], which is a file of its own or a part of a page.
 //! - [`Page`] puts headings, text, tables and charts into one HTML file.
@@ -40,9 +41,11 @@ mod canvas;
 mod chart;
 mod page;
 mod table;
+mod text;
 
 pub use bars::{Bar, BarChart};
 pub use canvas::{Axis, Svg};
 pub use chart::{Chart, Series};
 pub use page::Page;
 pub use table::Table;
+pub use text::Text;

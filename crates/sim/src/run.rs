@@ -19,6 +19,20 @@ pub enum Replay {
     Closed(u32),
 }
 
+impl std::str::FromStr for Replay {
+    type Err = String;
+
+    /// Reads `open`, or `closed:N` with N from 1 to 65,536.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let depth = |text: &str| text.parse().ok().filter(|depth| (1..=65_536).contains(depth));
+        match (text, text.strip_prefix("closed:").and_then(depth)) {
+            ("open", _) => Ok(Self::Open),
+            (_, Some(depth)) => Ok(Self::Closed(depth)),
+            _ => Err("write open, or closed:N with N from 1 to 65536".to_owned()),
+        }
+    }
+}
+
 /// A stream of requests.
 pub struct Stream<'a> {
     /// The requests, in the order of their times.
@@ -337,5 +351,20 @@ impl Simulator {
     /// An invariant is broken.
     pub fn check(&self) {
         self.core.ftl.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Replay;
+
+    #[test]
+    fn replays_are_read() {
+        let replay = |text: &str| text.parse::<Replay>();
+        assert_eq!(replay("open"), Ok(Replay::Open));
+        assert_eq!(replay("closed:16"), Ok(Replay::Closed(16)));
+        for wrong in ["closed", "closed:0", "closed:x", "open:3", "closed:65537"] {
+            assert!(replay(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,13 +1,14 @@
-//! What every subcommand is given: the global flags, settled, and the two output streams.
+//! What every subcommand is given: the global flags and the two output streams.
 //!
-//! Results go to standard output (text, or one JSON document with `--json`), everything about the
-//! run to standard error, so that a pipe carries only results. Nothing prints with `println!`,
-//! which panics when the reader has gone.
+//! Results go to standard output, as text or, with `--json`, as one JSON document. Everything about
+//! the run goes to standard error, so that a pipe carries results only. Nothing is printed with
+//! `println!`, which panics when the reader has gone.
 
 use crate::global::{Color, Global};
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
+use ssdtune_report::Text;
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{BufWriter, Stdout, Write};
@@ -28,14 +29,14 @@ pub(crate) enum Level {
     Quiet,
     /// Warnings and progress.
     Normal,
-    /// `-v`: also what was decided on the way.
+    /// `-v`: what was decided on the way, too.
     Verbose,
-    /// `-vv`: also where the time went.
+    /// `-vv`: where the time went, too.
     Debug,
 }
 
 impl Context {
-    /// Settles the flags; the choice of colour holds for standard error too.
+    /// Takes the flags. The choice of colour holds for standard error too.
     pub(crate) fn new(global: &Global) -> Self {
         let choice = match global.color {
             Color::Auto => ColorChoice::Auto,
@@ -58,15 +59,21 @@ impl Context {
         }
     }
 
-    /// Whether results are wanted as JSON.
+    /// Whether results are printed as JSON.
     pub(crate) const fn json(&self) -> bool {
         self.json
     }
 
-    /// How many threads to work with.
+    /// The number of threads to work with.
     pub(crate) fn threads(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(all)
+    }
+
+    /// Threads to work with.
+    pub(crate) fn pool(&self) -> Outcome<rayon::ThreadPool> {
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(self.threads());
+        builder.build().map_err(|error| Failure::Work(error.into()))
     }
 
     /// The seed given on the command line.
@@ -79,12 +86,26 @@ impl Context {
         self.level
     }
 
+    /// Prints results: `document` as JSON if that is asked for, otherwise `text`.
+    pub(crate) fn show(&self, document: &impl Serialize, text: impl Into<Text>) -> Outcome {
+        if self.json { self.document(document) } else { self.text(text) }
+    }
+
+    /// Prints lines and tables. On a terminal, tables are as wide as it is.
+    pub(crate) fn text(&self, text: impl Into<Text>) -> Outcome {
+        let mut text = text.into();
+        if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {
+            text.wrap_at(width.0);
+        }
+        Ok(write!(self.out.borrow_mut(), "{text}")?)
+    }
+
     /// Prints a line of the result.
     pub(crate) fn line(&self, text: impl Display) -> Outcome {
         Ok(writeln!(self.out.borrow_mut(), "{text}")?)
     }
 
-    /// Prints the result as it is, bytes included.
+    /// Prints bytes of the result as they are.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Outcome {
         Ok(self.out.borrow_mut().write_all(bytes)?)
     }
@@ -96,14 +117,14 @@ impl Context {
         Ok(writeln!(out)?)
     }
 
-    /// Says something about the run on standard error.
+    /// Says something about the run on standard error, unless `--quiet` forbids it.
     pub(crate) fn note(&self, text: impl Display) {
         if self.level > Level::Quiet {
             anstream::eprintln!("{text}");
         }
     }
 
-    /// Warns on standard error.
+    /// Warns on standard error, unless `--quiet` forbids it.
     pub(crate) fn warn(&self, text: impl Display) {
         if self.level > Level::Quiet {
             let yellow = anstyle::AnsiColor::Yellow.on_default().bold();

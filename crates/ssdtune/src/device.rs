@@ -1,4 +1,4 @@
-//! The `DEVICE` argument: a preset or a file, with `--set` overrides.
+//! The `DEVICE` argument, a preset or a file, and `--set`, which changes parameters of it.
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
@@ -6,12 +6,12 @@ use ssdtune_model::CheckedConfig;
 use ssdtune_model::document::{self, Document};
 use ssdtune_model::source::{Format, LoadError, Loaded};
 
-/// `--set KEY=VALUE`.
+/// A parameter and its value, as in `--set KEY=VALUE`.
 #[derive(Clone, Debug)]
 pub(crate) struct Override {
-    /// A key of the catalogue or an MQSim tag.
+    /// A key of the parameter catalogue or a tag of MQSim.
     pub(crate) key: String,
-    /// Its value as text.
+    /// The value as text.
     pub(crate) value: String,
 }
 
@@ -32,13 +32,13 @@ impl std::str::FromStr for Override {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Overrides {
     /// Change a parameter, as in `gc.threshold=0.1`, `cache.capacity_bytes=64MiB` or
-    /// `CMT_Capacity=4MiB`; may be given often.
+    /// `CMT_Capacity=4MiB`. May be given more than once.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,
 }
 
 impl Overrides {
-    /// The overrides in order, the seed of the command line last.
+    /// The changes in their order, and the seed of the command line at the end.
     pub(crate) fn pairs(&self, context: &Context) -> Vec<(String, String)> {
         let set = self.set.iter().map(|set| (set.key.clone(), set.value.clone()));
         let seed = context.seed().map(|seed| ("run.seed".to_owned(), seed.to_string()));
@@ -46,29 +46,33 @@ impl Overrides {
     }
 }
 
-/// Loads the drive. What is wrong with a file is an input error, what is wrong with a flag or a
-/// name a usage error.
+/// Loads the drive. A faulty file is an input error; a wrong flag or name is a usage error.
 pub(crate) fn load(name: &str, overrides: &Overrides, context: &Context) -> Outcome<Loaded> {
     ssdtune_mqsim::load(name, &overrides.pairs(context)).map_err(failure)
 }
 
-/// Loads the drive, prints what its file makes of it, and checks it.
+/// Loads the drive, and says on standard error what reading its file has left out or assumed.
+pub(crate) fn load_noted(name: &str, overrides: &Overrides, context: &Context) -> Outcome<Loaded> {
+    let loaded = load(name, overrides, context)?;
+    loaded.notes.iter().for_each(|note| context.note(format_args!("{name}: {note}")));
+    Ok(loaded)
+}
+
+/// Loads the drive as [`load_noted`] does, and checks it.
 pub(crate) fn load_checked(
     name: &str,
     overrides: &Overrides,
     context: &Context,
 ) -> Outcome<CheckedConfig> {
-    let loaded = load(name, overrides, context)?;
-    loaded.notes.iter().for_each(|note| context.note(format_args!("{name}: {note}")));
-    loaded.config.check().map_err(Failure::input)
+    load_noted(name, overrides, context)?.config.check().map_err(Failure::input)
 }
 
-/// What a library error means for the exit code.
+/// The failure, and so the exit code, of a drive that cannot be loaded.
 pub(crate) fn failure(error: LoadError) -> Failure {
     match &error {
         LoadError::Unknown { .. } => Failure::usage(error),
         LoadError::Unreadable { .. } => Failure::input(error),
-        // A fault without a file is one of an override.
+        // Faults in the value of a flag name no file.
         LoadError::Faulty(faults) => match faults.0.iter().all(|fault| fault.file.is_some()) {
             true => Failure::input(error),
             false => Failure::usage(error),
@@ -76,7 +80,8 @@ pub(crate) fn failure(error: LoadError) -> Failure {
     }
 }
 
-/// The drive as TOML: its own text with the overrides set in it, or every key written anew.
+/// The drive as TOML: the text of its file with `edits` made in it. With `full`, or if its file is
+/// no TOML, every key is written anew.
 pub(crate) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -> Outcome<String> {
     if full || loaded.format == Format::Foreign {
         return Ok(document::write(&loaded.config));

@@ -10,6 +10,7 @@ mod autodb;
 mod cmd;
 mod context;
 mod device;
+mod files;
 mod firmware;
 mod global;
 mod interrupt;

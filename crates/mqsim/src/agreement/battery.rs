@@ -8,6 +8,7 @@ use crate::trace_files::existing;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use ssdtune_sim::Replay;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
@@ -69,6 +70,16 @@ pub enum BatteryError {
         /// What is wrong with it.
         problem: &'static str,
     },
+}
+
+/// A name that no case and no group of a battery has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("--only {name}: no such group or case; the groups are {}", groups.join(", "))]
+pub struct UnknownCase {
+    /// The name.
+    pub name: String,
+    /// The groups there are, sorted.
+    pub groups: Vec<String>,
 }
 
 /// How closely the figures of a case must agree.
@@ -179,6 +190,23 @@ impl Battery {
         Ok(Self { directory: directory.to_path_buf(), cases })
     }
 
+    /// The cases that have one of these names, or whose group has one; without names, all cases.
+    ///
+    /// # Errors
+    /// No case and no group has one of the names.
+    pub fn select(&self, names: &[String]) -> Result<Vec<&Case>, UnknownCase> {
+        for name in names {
+            if !self.cases.iter().any(|case| case.is_called(name)) {
+                let groups: BTreeSet<&String> = self.cases.iter().map(|case| &case.group).collect();
+                let groups = groups.into_iter().cloned().collect();
+                return Err(UnknownCase { name: name.clone(), groups });
+            }
+        }
+        let wanted =
+            |case: &&Case| names.is_empty() || names.iter().any(|name| case.is_called(name));
+        Ok(self.cases.iter().filter(wanted).collect())
+    }
+
     /// The path of a file that a case names.
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
@@ -192,7 +220,7 @@ impl Battery {
 }
 
 fn check(path: &Path, cases: &[Case]) -> Result<(), BatteryError> {
-    let mut ids = std::collections::BTreeSet::new();
+    let mut ids = BTreeSet::new();
     for case in cases {
         let wrong = |key, value: &str, problem| BatteryError::Case {
             path: path.to_path_buf(),
@@ -242,7 +270,8 @@ mod tests {
         format!(
             "{{\"id\": \"a\", \"group\": \"g\", \"tier\": \"{tier}\", \"ssd\": \"ssd/a.xml\", \
              \"workload\": \"workload/a.xml\", \"traces\": [\"{trace}\"], \
-             \"replay\": \"{replay}\", \"metrics\": {{\"generated\": 1, \"served\": {{\"all\": 1}}, \"bytes\": {{}}, \
+             \"replay\": \"{replay}\", \"metrics\": {{\"generated\": 1, \
+             \"served\": {{\"all\": 1}}, \"bytes\": {{}}, \
              \"sim_seconds\": 1.0, \"iops\": {{}}, \"bandwidth_Bps\": {{}}, \
              \"device_response_ns\": {latencies}, \"end_to_end_ns\": {latencies}}}}}"
         )
@@ -254,7 +283,13 @@ mod tests {
         let battery = battery(&format!("[{one}]")).unwrap();
         assert_eq!(battery.cases[0].replay(), Some(Replay::Closed(8)));
         assert_eq!(battery.cases[0].tier, Tier::Loose);
-        assert!(battery.cases[0].is_called("g") && battery.cases[0].is_called("a"));
+        let selected = |name: &str| battery.select(&[name.to_owned()]).map(|cases| cases.len());
+        assert_eq!(
+            (selected("g"), selected("a"), battery.select(&[]).unwrap().len()),
+            (Ok(1), Ok(1), 1)
+        );
+        let groups = vec!["g".to_owned()];
+        assert_eq!(selected("b"), Err(UnknownCase { name: "b".to_owned(), groups }));
     }
 
     #[test]

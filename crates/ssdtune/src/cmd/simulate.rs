@@ -1,13 +1,12 @@
 //! `ssdtune simulate`: what a drive does with a workload.
 //!
-//! Every combination of a workload and a point of the sweep is a cell, a simulation of its own;
-//! cells run on all threads and are printed in their order. `docs/simulate.md` is the tour,
+//! Every combination of a workload and a point of the sweep is one simulation, called a cell. Cells
+//! run on all threads and are printed in their order. `docs/simulate.md` explains the command,
 //! `docs/results-schema.md` the JSON.
 
-pub(crate) mod allocator;
+mod allocator;
 mod former;
 mod plan;
-mod show;
 
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
@@ -21,15 +20,17 @@ use plan::Cell;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
-    AddressFit, Experiment, ExperimentError, Observer, Recorder, RecorderOptions, RunOptions,
+    AddressFit, ChannelList, ComparedRun, Experiment, ExperimentError, Observer, Recorder,
+    RecorderOptions, RunOptions, comparison, fairness, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
 use ssdtune_predict::firmware::fit::FirmwareModel;
-use ssdtune_sim::{Ending, Report, Slowdown};
+use ssdtune_report::Text;
+use ssdtune_sim::{Ending, Replay, Report, Slowdown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Arguments of `ssdtune simulate`.
 #[derive(Debug, clap::Args)]
@@ -37,30 +38,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Args {
     /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim
     /// ssdconfig.xml.
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        conflicts_with = "mqsim",
-        required_unless_present = "mqsim"
-    )]
+    #[arg(long, value_name = "DEVICE")]
+    #[arg(conflicts_with = "mqsim", required_unless_present = "mqsim")]
     device: Option<String>,
 
     #[command(flatten)]
     overrides: Overrides,
 
-    /// Simulate every one of these values; given often, every combination.
+    /// Simulate a drive for each of these values. Given more than once, every combination of values
+    /// is simulated.
     #[arg(long, value_name = "KEY=A,B,C")]
     sweep: Vec<Override>,
 
-    /// Replay trace files, each on a drive of its own unless --tenants is given.
+    /// Replay trace files. Without --tenants each runs on a drive of its own.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     trace: Vec<PathBuf>,
 
-    /// Format of the traces; `ssdtune trace formats` lists them. Default: told by the content.
+    /// Format of the traces; `ssdtune trace formats` lists them. Default: the format is found by
+    /// the content.
     #[arg(long, value_name = "NAME", requires = "trace")]
     format: Option<String>,
 
-    /// Skip lines of the traces that cannot be read instead of stopping.
+    /// Skip lines of the traces that cannot be read, instead of stopping at the first.
     #[arg(long, requires = "trace")]
     lenient: bool,
 
@@ -68,40 +67,41 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["trace", "tenants"])]
     workload: Option<String>,
 
-    /// Run an MQSim pair as it is; MQSim's peculiarities (`compat`) are reproduced.
+    /// Run a pair of MQSim's files as MQSim does, with its peculiarities (`compat`).
     #[arg(long, num_args = 2, value_names = ["SSD.xml", "WORKLOAD.xml"])]
     #[arg(conflicts_with_all = ["trace", "workload", "tenants", "replay"])]
     mqsim: Vec<PathBuf>,
 
-    /// Put all traces onto one drive, each a tenant with an address space of its own.
+    /// Run all traces on one drive. Each is a tenant with an address space of its own.
     #[arg(long, requires = "trace")]
     tenants: bool,
 
-    /// Channels of a tenant, as in 0-3 or 0,2,5; given once for each tenant, in their order.
+    /// Channels of a tenant, as in 0-3 or 0,2,5. Give it once for each tenant, in their order.
     #[arg(long, value_name = "LIST", requires = "tenants")]
-    channels: Vec<plan::Ids>,
+    channels: Vec<ChannelList>,
 
     #[command(flatten)]
     allocator: allocator::AllocatorArgs,
 
-    /// Also run each tenant alone on the same drive, and say how much sharing slows each down and
-    /// how fair that is.
+    /// Also run each tenant alone on the same drive, and print how much sharing slows each one down
+    /// and how fair that is.
     #[arg(long)]
     slowdown: bool,
 
-    /// When requests are submitted: at their own times (open), or N at once (closed:N).
+    /// When requests are submitted: at their own times (open), or always N at once (closed:N).
     #[arg(long, value_name = "open|closed:N", default_value = "open")]
-    replay: plan::ReplayArg,
+    replay: Replay,
 
     /// Multiply all times of the requests: 0.5 makes them arrive twice as fast.
     #[arg(long, value_name = "FACTOR")]
     time_scale: Option<f64>,
 
-    /// At most so many requests of each trace; of a workload model 1,000,000 unless given.
+    /// Read at most N requests of each trace. Default: all of a trace, 1,000,000 of a workload
+    /// model.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// What to do with addresses beyond the end of the drive; without it they are an error.
+    /// What to do with addresses beyond the end of the drive. Without it they are an error.
     #[arg(long, value_enum, value_name = "HOW")]
     fit_addresses: Option<FitArg>,
 
@@ -111,20 +111,22 @@ pub(crate) struct Args {
     #[command(flatten)]
     former: former::FormerArgs,
 
-    /// Keep the drive as --start and --age leave it, before the run, in a file for --restore. One
-    /// drive only.
+    /// Write the drive as --start and --age leave it, before the run, into a file for --restore.
+    /// There can be one drive only.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
-    /// Begin with a drive that --save has kept. Device and tenants must be those it was made with.
+    /// Begin with a drive that --save has written. Device and tenants must be those that it was
+    /// made with.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["start", "age", "warm_up", "save"])]
     restore: Option<PathBuf>,
 
-    /// Write a line for each request, as CSV; several cells get a number before the ending.
+    /// Write a line for each request, as CSV. Where several cells run, each file has the number of
+    /// its cell before the ending.
     #[arg(long, value_name = "FILE.csv[.zst]")]
     log: Option<PathBuf>,
 
-    /// Write a line for each interval, as CSV; likewise.
+    /// Write a line for each interval of time, as CSV. Files are numbered as those of --log.
     #[arg(long, value_name = "FILE.csv[.zst]")]
     series: Option<PathBuf>,
 
@@ -132,8 +134,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 100.0)]
     interval: f64,
 
-    /// Add the time of the drive's firmware, as a model predicts it that `predict-perf ftl fit`
-    /// made.
+    /// Add the time that the drive's firmware takes, as predicted by a model that `predict-perf ftl
+    /// fit` made.
     #[arg(long, value_name = "MODEL")]
     ftl_time: Option<PathBuf>,
 
@@ -145,9 +147,9 @@ pub(crate) struct Args {
 /// `--fit-addresses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum FitArg {
-    /// Fold them back: the remainder by the size of the drive.
+    /// Fold them back: take the remainder of a division by the size of the drive.
     Wrap,
-    /// Close the gaps between the pages that the trace touches (reads it twice).
+    /// Close the gaps between the pages that the trace touches. The trace is read twice.
     Compact,
 }
 
@@ -168,7 +170,7 @@ struct Document {
     cells: Vec<CellResult>,
 }
 
-/// One cell of it.
+/// What one simulation gave.
 #[derive(Serialize)]
 struct CellResult {
     cell: usize,
@@ -179,14 +181,14 @@ struct CellResult {
     series: Option<PathBuf>,
     error: Option<String>,
     report: Option<Report>,
-    /// What the allocator saw and did.
+    /// What the allocator of channels saw and did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<Decision>,
-    /// What sharing costs the tenants, if that was asked for.
+    /// What sharing costs the tenants, if --slowdown asks for it.
     slowdown: Option<Slowdown>,
-    /// Firmware time, if a model was given.
+    /// The time of the firmware, if --ftl-time asks for it.
     firmware: Option<FirmwareReport>,
-    /// Whether the error is one of the work (writing, room on the drive), not of an input.
+    /// Whether the work failed (writing, room on the drive), rather than an input.
     #[serde(skip)]
     work_failed: bool,
 }
@@ -199,27 +201,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let cells = plan::cells(args, context)?;
     let deferred = Deferred::new();
     let progress = Progress::new(cells.len(), context.level() > Level::Quiet);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(context.threads())
-        .build()
-        .map_err(|error| Failure::Work(error.into()))?;
-    let results: Vec<CellResult> = pool.install(|| {
-        cells
-            .par_iter()
-            .enumerate()
-            .map(|(index, cell)| {
-                let record = if cells.len() > 1 { record.numbered(index) } else { record.clone() };
-                let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
-                let options = RunOptions {
-                    stop: deferred.flag(),
-                    progress: &tell,
-                    exact_percentiles: args.exact,
-                };
-                let watch = Watch { options, record, firmware: firmware.as_ref() };
-                run_cell(index, cell, &watch, args.slowdown)
-            })
-            .collect()
-    });
+    let simulate = |(index, cell): (usize, &Cell)| {
+        let record = if cells.len() > 1 { record.numbered(index) } else { record.clone() };
+        let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
+        let options =
+            RunOptions { stop: deferred.flag(), progress: &tell, exact_percentiles: args.exact };
+        let watch = Watch { options, record, firmware: firmware.as_ref() };
+        let result = run_cell(index, cell, &watch, args.slowdown);
+        tell(1.0, 0);
+        result
+    };
+    let results = context
+        .pool()?
+        .install(|| cells.par_iter().enumerate().map(simulate).collect::<Vec<CellResult>>());
     progress.finish();
     let interrupted = deferred.flag().load(Ordering::Relaxed);
     print(results, interrupted, context)
@@ -235,14 +229,14 @@ fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
     Ok(RecorderOptions { log: args.log.clone(), series })
 }
 
-/// How cells are run and what is kept of them.
+/// How a cell is run, and what is recorded of it.
 struct Watch<'a> {
     options: RunOptions<'a>,
     record: RecorderOptions,
     firmware: Option<&'a FirmwareModel>,
 }
 
-/// What a cell gave.
+/// What a run of a cell gave.
 struct Ran {
     report: Report,
     decisions: Vec<Decision>,
@@ -264,8 +258,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         firmware: None,
         work_failed: false,
     };
-    let stop: &AtomicBool = watch.options.stop;
-    if stop.load(Ordering::Relaxed) {
+    if watch.options.stop.load(Ordering::Relaxed) {
         return result;
     }
     let (shared, alone) = match slowdown {
@@ -273,12 +266,10 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         false => (observed(cell, watch), Ok(Vec::new())),
     };
     match shared.and_then(|ran| Ok((ran, alone?))) {
-        Ok((ran, alone)) => {
-            let report = ran.report;
-            result.decisions = ran.decisions;
-            result.firmware = ran.firmware;
+        Ok((Ran { report, decisions, firmware }, alone)) => {
             let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
             result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
+            (result.decisions, result.firmware) = (decisions, firmware);
             result.report = Some(report);
         }
         Err(error) => {
@@ -286,11 +277,10 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
             result.error = Some(chain(&error.into()));
         }
     }
-    (watch.options.progress)(1.0, 0);
     result
 }
 
-/// Runs a cell with everybody who follows it.
+/// Runs a cell with everything that observes it.
 fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| ExperimentError::Observer(error);
     let mut recorder = Recorder::create(&watch.record).map_err(|error| failed(Box::new(error)))?;
@@ -310,7 +300,7 @@ fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
     })
 }
 
-/// Runs each tenant alone on the same drive, in the order of the tenants.
+/// Runs each tenant alone on the drive that they share, in the order of the tenants.
 fn run_alone(shared: &Experiment, watch: &Watch) -> Result<Vec<Report>, ExperimentError> {
     let alone = |tenant| {
         let experiment = Experiment { only: Some(tenant), ..shared.clone() };
@@ -320,32 +310,97 @@ fn run_alone(shared: &Experiment, watch: &Watch) -> Result<Vec<Report>, Experime
     (0..shared.tenants.len() as u16).into_par_iter().map(alone).collect()
 }
 
-/// Prints what was measured, and says with the exit code how complete it is.
+/// Prints the results. The exit code says how complete they are.
 fn print(cells: Vec<CellResult>, interrupted: bool, context: &Context) -> Outcome {
-    let failed: Vec<String> = cells.iter().filter_map(|cell| cell.error.clone()).collect();
-    let out_of_space = |cell: &CellResult| {
-        cell.report.as_ref().is_some_and(|report| report.outcome == Ending::OutOfSpace)
-    };
-    let starved = cells.iter().any(out_of_space);
-    let partial = |cell: &CellResult| cell.report.as_ref().is_none_or(|report| report.partial);
-    let document =
-        Document { schema: ssdtune_sim::SCHEMA, partial: cells.iter().any(partial), cells };
-    if context.json() {
-        context.document(&document)?;
-    } else {
-        show::show(&document.cells, context)?;
+    let reports = || cells.iter().map(|cell| cell.report.as_ref());
+    let partial = reports().any(|report| report.is_none_or(|report| report.partial));
+    let starved = reports().flatten().any(|report| report.outcome == Ending::OutOfSpace);
+    let document = Document { schema: ssdtune_sim::SCHEMA, partial, cells };
+    context.show(&document, text(&document.cells))?;
+    let cells = &document.cells;
+    if !context.json() {
+        warn(cells, context);
     }
     if interrupted {
         return Err(Failure::Interrupted);
     }
-    if let Some(first) = failed.first() {
-        let more = match failed.len() {
-            1 => String::new(),
-            count => format!(" (and {} more of {} cells failed)", count - 1, document.cells.len()),
+    let mut failed = cells.iter().filter_map(|cell| cell.error.as_ref());
+    if let Some(first) = failed.next() {
+        let more = match failed.count() {
+            0 => String::new(),
+            count => format!(" (and {count} more of {} cells failed)", cells.len()),
         };
         let error = anyhow!("{first}{more}");
-        let work = document.cells.iter().any(|cell| cell.work_failed);
+        let work = cells.iter().any(|cell| cell.work_failed);
         return Err(if work { Failure::Work(error) } else { Failure::input(error) });
     }
     if starved { Err(Failure::Reported(1)) } else { Ok(()) }
+}
+
+/// One cell in full, or several as a table.
+fn text(cells: &[CellResult]) -> Text {
+    if let [CellResult { report: Some(report), .. }] = cells {
+        return one_in_full(&cells[0], report);
+    }
+    let runs: Vec<ComparedRun> = cells.iter().filter_map(compared).collect();
+    if runs.is_empty() { Text::new() } else { comparison(&runs).into() }
+}
+
+fn compared(cell: &CellResult) -> Option<ComparedRun<'_>> {
+    let CellResult { cell: number, workload, settings, report, .. } = cell;
+    Some(ComparedRun { number: *number, workload, settings, report: report.as_ref()? })
+}
+
+fn one_in_full(cell: &CellResult, report: &Report) -> Text {
+    let mut text = summary(&cell.workload, report, cell.slowdown.as_ref());
+    if let (Some(first), Some(last)) = (cell.decisions.first(), cell.decisions.last()) {
+        text.line(format_args!(
+            "allocator       {} at {:.1} ms; {} after {} looks",
+            first.strategy,
+            first.at_ns as f64 / 1e6,
+            last.strategy,
+            cell.decisions.len()
+        ));
+    }
+    if let Some(slowdown) = &cell.slowdown {
+        text.line(fairness(slowdown));
+    }
+    if let Some(firmware) = &cell.firmware {
+        firmware_time(firmware, &mut text);
+    }
+    if !report.never_fired.is_empty() {
+        text.line(format_args!("never used      {}", report.never_fired.join(", ")));
+    }
+    text
+}
+
+fn firmware_time(firmware: &FirmwareReport, text: &mut Text) {
+    let us = |ns: f64| format!("{:.1}", ns / 1e3);
+    text.line(format_args!(
+        "firmware        {} us a request, {} of firmware and flash time ({})",
+        us(firmware.mean_ns),
+        firmware.share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)),
+        firmware.target
+    ));
+    if let Some(latency) = &firmware.device_latency_ns {
+        text.line(format_args!(
+            "  with it       mean {} us, p50 {}, p99 {}, p99.9 {}, max {}",
+            us(latency.mean),
+            us(latency.p50 as f64),
+            us(latency.p99 as f64),
+            us(latency.p999 as f64),
+            us(latency.max as f64)
+        ));
+    }
+}
+
+fn warn(cells: &[CellResult], context: &Context) {
+    for cell in cells {
+        for warning in cell.report.iter().flat_map(|report| &report.warnings) {
+            match cells.len() {
+                1 => context.warn(warning),
+                _ => context.warn(format_args!("cell {}: {warning}", cell.cell)),
+            }
+        }
+    }
 }

@@ -1,44 +1,25 @@
 //! `ssdtune compare placement`: what placement policies make of the writes of traces and workload
 //! models.
 //!
-//! Every combination of a load and a policy is a replay of its own. Loads are read one after the
-//! other, and a load's replays run on all threads.
-
-mod show;
+//! Every policy replays every load. Loads are read one after the other, and the replays of a load
+//! run on all threads.
 
 use crate::context::{Context, Level};
+use crate::files;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use ssdtune_experiment::{Origin, RequestSource};
 use ssdtune_model::config::MovedPages;
 use ssdtune_placement::{
-    Candidates, Comparison, DriveRule, LoadResult, PlacementError, Sizing, Study,
-    TABLE_III_PAGE_BYTES, TABLE_III_SPARE, figures, training_csv,
+    Candidates, Comparison, DriveRule, LoadResult, Sizing, Study, TABLE_III_PAGE_BYTES,
+    TABLE_III_SPARE, TABLE_IV_VOLUMES, figures, text, training_csv,
 };
 use ssdtune_trace::ReadOptions;
 use ssdtune_trace::workload::{Seed, bundled};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The volumes of HAML-SSD's Table IV, as bundled models.
-const VOLUMES: [&str; 13] = [
-    "prn_1",
-    "proj_1",
-    "usr_2",
-    "prxy_0",
-    "proj_0",
-    "ts_0",
-    "usr_1",
-    "stg_1",
-    "wdev_0",
-    "web_2",
-    "systor_lun0",
-    "systor_lun1",
-    "systor_lun3",
-];
 
 /// Arguments of `ssdtune compare placement`.
 #[derive(Debug, clap::Args)]
@@ -58,8 +39,8 @@ pub(crate) struct Args {
     #[arg(long)]
     volumes: bool,
 
-    /// Devices of a trace are applications on one address space, not devices with one each: what
-    /// auto-stream tells apart.
+    /// Take the devices of a trace for applications on one address space, which auto-stream tells
+    /// apart. Otherwise each device has an address space of its own.
     #[arg(long)]
     one_address_space: bool,
 
@@ -69,18 +50,18 @@ pub(crate) struct Args {
     #[arg(default_values_t = Candidates::default().policies)]
     policy: Vec<String>,
 
-    /// Clusters of haml; several compare them.
+    /// Clusters of haml. Several numbers are compared.
     #[arg(long, value_name = "K,K", value_delimiter = ',', default_values_t = [6])]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=16))]
     clusters: Vec<u32>,
 
-    /// Slices of haml; several compare them.
+    /// Slices of haml. Several numbers are compared.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [2_560])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     slices: Vec<u32>,
 
-    /// Trainings of haml in the time of a load; several compare them. 28 are the paper's, a week in
-    /// steps of six hours.
+    /// How often haml is trained in the time of a load. Several numbers are compared. The default
+    /// is the paper's: a week in steps of six hours.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [28.0])]
     #[arg(value_parser = periods)]
     periods: Vec<f64>,
@@ -97,18 +78,19 @@ pub(crate) struct Args {
     #[arg(long)]
     without_interval: bool,
 
-    /// Write each load's last training of haml into this directory, a CSV file each: updates,
-    /// interval and cluster of every slice.
+    /// Write the last training of haml on each load into this directory, as CSV: updates, interval
+    /// and cluster of every slice.
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
 
-    /// Which write frontiers take the pages that collection moves; several compare them. `policy`
-    /// is each policy's own way, `with-host` puts them with host data.
+    /// Which write frontiers take the pages that collection moves. Several ways are compared.
+    /// `policy` is each policy's own way, `with-host` puts the pages with host data.
     #[arg(long, value_name = "WHERE,WHERE", value_delimiter = ',', default_values = ["policy"])]
     #[arg(value_parser = ["policy", "with-host", "together", "by-queue"])]
     moved: Vec<String>,
 
-    /// Spare share of the raw capacity of a sized drive. The default is Table III's, 44 of 300.
+    /// Spare share of the raw capacity of a drive that is sized by its load. The default is that of
+    /// Table III, 44 of 300 GB.
     #[arg(long, value_name = "SHARE", default_value_t = TABLE_III_SPARE, value_parser = spare)]
     spare: f64,
 
@@ -117,7 +99,7 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(512..=65_536))]
     page_bytes: u32,
 
-    /// Take the drive of Table III (300 GB raw) instead of one sized by the load.
+    /// Take the drive of Table III (300 GB raw) instead of one that is sized by its load.
     #[arg(long, conflicts_with_all = ["spare", "page_bytes"])]
     table_iii: bool,
 
@@ -125,14 +107,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// Also time the first N requests of the second half with the simulator, on a drive of four
-    /// planes at least.
+    /// Also time the first N requests of the second half with the simulator, on a drive of at least
+    /// four planes.
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     response: Option<u64>,
 
-    /// Draw into this directory, an SVG file each: write amplification, erases, response times,
-    /// blocks by invalid pages, intervals, and the clusters of each load.
+    /// Draw charts into this directory, as SVG: write amplification, erases, response times, blocks
+    /// by invalid pages, intervals, and the clusters of each load.
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }
@@ -148,22 +130,21 @@ fn periods(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
-    /// The loads, not read yet.
+    /// The loads to read.
     fn sources(&self, context: &Context) -> Outcome<Vec<RequestSource>> {
-        let traces = self.trace.iter().map(|path| Ok((Origin::File(path.clone()), None)));
-        let volumes = VOLUMES.iter().filter(|_| self.volumes).map(|name| (*name).to_owned());
-        let models = volumes.chain(self.workload.iter().cloned()).map(|name| {
-            let model = bundled(&name).map_err(|error| Failure::usage(anyhow!("{error}")))?;
-            let seed = Seed { index: context.seed().unwrap_or(0), ..Seed::default() };
-            let requests = model.requests;
-            Ok((Origin::Model { model: Arc::new(model), seed }, Some(requests)))
-        });
-        let source = |found: Outcome<(Origin, Option<u64>)>| {
-            let (origin, all) = found?;
-            let limit = self.requests.or(all);
-            Ok(RequestSource { limit, ..RequestSource::new(origin, ReadOptions::default()) })
+        let file = |path: &PathBuf| {
+            let source = RequestSource::new(Origin::File(path.clone()), ReadOptions::default());
+            Ok(RequestSource { limit: self.requests, ..source })
         };
-        traces.chain(models).map(source).collect()
+        let model = |name: &str| {
+            let model = bundled(name).map_err(Failure::usage)?;
+            let seed = Seed { index: context.seed().unwrap_or(0), ..Seed::default() };
+            let requests = self.requests.unwrap_or(model.requests);
+            Ok(RequestSource::of_model(model, seed, requests))
+        };
+        let volumes = TABLE_IV_VOLUMES.into_iter().filter(|_| self.volumes);
+        let models = volumes.chain(self.workload.iter().map(String::as_str));
+        self.trace.iter().map(file).chain(models.map(model)).collect()
     }
 
     fn comparison(&self) -> Outcome<Comparison> {
@@ -193,7 +174,8 @@ impl Args {
     }
 }
 
-/// Fewest planes of a drive that is timed: one plane alone would serve one write at a time.
+/// Fewest planes of a drive whose requests are timed: a single plane would serve one write at a
+/// time.
 const TIMED_PLANES: u32 = 4;
 
 /// Compares and prints.
@@ -203,28 +185,29 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let deferred = Deferred::new();
     let loads = measure(&sources, &comparison, deferred.flag(), context)?;
     if let Some(directory) = &args.tables {
-        write_tables(directory, &loads)?;
+        let trained = loads.iter().filter_map(|load| Some((load.title(), load.training()?)));
+        let csv = |(title, training)| (format!("{title}.csv"), training_csv(training));
+        files::write_into(directory, trained.map(csv))?;
     }
     let partial = deferred.flag().load(Ordering::Relaxed);
     let study = Study::of(&comparison.drives, loads, partial);
     if let Some(directory) = &args.plots {
-        write_plots(directory, &study)?;
+        let figures = figures(&study).into_iter();
+        let svg = figures.map(|one| (format!("{}.svg", one.name), one.svg.to_string()));
+        files::write_into(directory, svg)?;
     }
-    show::print(&study, context)?;
+    context.show(&study, text(&study))?;
     if partial { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-/// Measures every candidate on every load, until the flag is set.
+/// Measures every candidate on every load, until `stop` is set.
 fn measure(
     sources: &[RequestSource],
     comparison: &Comparison,
     stop: &AtomicBool,
     context: &Context,
 ) -> Outcome<Vec<LoadResult>> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(context.threads())
-        .build()
-        .map_err(|error| Failure::Work(error.into()))?;
+    let pool = context.pool()?;
     let candidates = comparison.candidates.len();
     let progress = Progress::new(sources.len() * candidates, context.level() > Level::Quiet);
     let mut results = Vec::new();
@@ -232,17 +215,16 @@ fn measure(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let load = comparison.load(source).map_err(failure)?;
+        let load = comparison.load(source).map_err(Failure::input)?;
         let (name, writes) = (&load.name, load.writes.len());
         context.note(format_args!("{name}: {writes} writes of {} pages", load.footprint_pages));
         let tell = |candidate: usize, done: f64, pages: u64| {
             progress.cell(number * candidates + candidate, done, pages);
         };
         let result = pool.install(|| comparison.run(&load, stop, &tell));
-        for policy in &result.policies {
-            if let (Some(measured), Level::Verbose | Level::Debug) =
-                (&policy.measured, context.level())
-            {
+        if context.level() > Level::Normal {
+            for policy in &result.policies {
+                let Some(measured) = &policy.measured else { continue };
                 context.note(format_args!("{name}, {}: {:.1} s", policy.policy, measured.seconds));
             }
         }
@@ -250,36 +232,4 @@ fn measure(
     }
     progress.finish();
     Ok(results)
-}
-
-/// A load that cannot be read is a wrong input.
-fn failure(error: PlacementError) -> Failure {
-    Failure::input(error)
-}
-
-/// Writes a CSV file for each load that haml was trained on.
-fn write_tables(directory: &Path, loads: &[LoadResult]) -> anyhow::Result<()> {
-    let trained = loads.iter().filter_map(|load| Some((load.title(), load.training()?)));
-    let files = trained.map(|(title, training)| (format!("{title}.csv"), training_csv(training)));
-    write_files(directory, files)
-}
-
-/// Writes an SVG file for each figure.
-fn write_plots(directory: &Path, study: &Study) -> anyhow::Result<()> {
-    let files = figures(study).into_iter();
-    write_files(directory, files.map(|one| (format!("{}.svg", one.name), one.svg.to_string())))
-}
-
-/// Writes files, each a name and its text, into a directory that is made if need be.
-fn write_files(
-    directory: &Path,
-    files: impl Iterator<Item = (String, String)>,
-) -> anyhow::Result<()> {
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot create {}", directory.display()))?;
-    for (name, text) in files {
-        let path = directory.join(name);
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
 }

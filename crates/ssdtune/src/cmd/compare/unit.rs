@@ -1,28 +1,28 @@
-//! `ssdtune compare unit`: the HAML unit's time beside that of a program (Fig. 9 and Table V of
-//! HAML-SSD).
+//! `ssdtune compare unit`: the time of the HAML unit beside that of a program (Fig. 9 and Table V
+//! of HAML-SSD).
 
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::table;
 use serde::Serialize;
 use ssdtune_ftl::placement::haml_unit::table_v;
 use ssdtune_placement::UnitComparison;
+use ssdtune_report::{Table, Text};
 
 /// Arguments of `ssdtune compare unit`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Clusters.
+    /// Numbers of clusters.
     #[arg(long, value_name = "K,K", value_delimiter = ',', default_values_t = [3, 4, 5, 6, 7, 8])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
     clusters: Vec<u32>,
 
-    /// Points.
+    /// Numbers of points.
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     #[arg(default_values_t = [640, 1_280, 2_560, 6_400, 12_800, 25_600])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     inputs: Vec<u32>,
 
-    /// Iterations.
+    /// Iterations of the clustering.
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
     iterations: u32,
@@ -36,17 +36,19 @@ struct Document {
     rows: Vec<UnitComparison>,
 }
 
-/// Models, measures and prints.
+/// Computes the unit's figures, measures software, and prints both.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let sizes = args.clusters.iter().flat_map(|&k| args.inputs.iter().map(move |&n| (k, n)));
     let measure = |(k, n)| UnitComparison::measure(k, n, args.iterations);
     let rows: Vec<UnitComparison> = sizes.filter_map(measure).collect();
-    if context.json() {
-        return context.document(&Document { schema: 1, iterations: args.iterations, rows });
-    }
+    let text = text(&rows);
+    context.show(&Document { schema: 1, iterations: args.iterations, rows }, text)
+}
+
+fn text(rows: &[UnitComparison]) -> Text {
     let headings = ["clusters", "inputs", "unit", "area", "power", "this machine", "agreement"];
-    let mut table = table::new(&headings);
-    for row in &rows {
+    let mut table = Table::new(headings);
+    for row in rows {
         table.add_row([
             row.clusters.to_string(),
             row.inputs.to_string(),
@@ -57,13 +59,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             format!("{:.2} %", 100.0 * row.agreement),
         ]);
     }
-    context.line(table)?;
-    context.line(format_args!(
+    let mut text = Text::from(table);
+    text.line(format_args!(
         "\nTable V (6 clusters, 2560 inputs, 10 iterations): {} us, {} mm2, {} mW; the paper's \
          server: {} us.\nArea and power of other sizes are estimates.",
         table_v::TIME_US,
         table_v::AREA_MM2,
         table_v::POWER_MW,
         table_v::SERVER_US
-    ))
+    ));
+    text
 }

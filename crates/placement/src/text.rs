@@ -1,0 +1,72 @@
+//! A study as text for people: a table for each figure, with a row for each load and a column for
+//! each policy, and the reasons why something was not measured.
+
+use crate::study::{PolicyMean, PolicyResult, Study};
+use ssdtune_report::{Table, Text};
+
+/// The tables of a study.
+pub fn text(study: &Study) -> Text {
+    let mut text = Text::new();
+    text.line(format_args!("Drives: {}.\n", study.rule));
+    let mut amplifications = matrix("write amplification", study, |policy| {
+        Some(format!("{:.3}", policy.measured.as_ref()?.write_amplification))
+    });
+    add_means(&mut amplifications, study);
+    text.table(amplifications).line("");
+    let erases =
+        matrix("erases", study, |policy| Some(policy.measured.as_ref()?.erases.to_string()));
+    text.table(erases).line("");
+    let wear = matrix("erases of a block: least..most (mean +- deviation)", study, |policy| {
+        let wear = policy.measured.as_ref()?.wear;
+        let (least, most) = (wear.least, wear.most);
+        Some(format!("{least}..{most} ({:.2} +- {:.2})", wear.mean, wear.deviation))
+    });
+    text.table(wear).line("");
+    if study.has_response_times() {
+        let responses = matrix("mean response time (us)", study, |policy| {
+            Some(format!("{:.1}", policy.response.as_ref()?.mean_ns / 1e3))
+        });
+        text.table(responses).line("");
+    }
+    add_gaps(&mut text, study);
+    text
+}
+
+/// The reasons why something was not measured, a line for each.
+fn add_gaps(text: &mut Text, study: &Study) {
+    for load in &study.loads {
+        if let Some(reason) = &load.skipped {
+            text.line(format_args!("left out: {reason}"));
+        }
+        for policy in &load.policies {
+            if let Some(reason) = policy.error.as_ref().or(policy.not_applicable.as_ref()) {
+                text.line(format_args!("{}, {}: {reason}", load.title(), policy.policy));
+            }
+        }
+    }
+}
+
+/// A figure of every policy on every load that was measured.
+fn matrix(title: &str, study: &Study, figure: impl Fn(&PolicyResult) -> Option<String>) -> Table {
+    let mut table = Table::new(std::iter::once(title).chain(study.labels()));
+    for load in study.measured() {
+        let figures =
+            load.policies.iter().map(|policy| figure(policy).unwrap_or_else(|| "-".into()));
+        let title = format!("{}{}", load.title(), if load.synthetic { " (model)" } else { "" });
+        table.add_row(std::iter::once(title).chain(figures));
+    }
+    table
+}
+
+/// Adds two rows: the mean of each policy, and how far it comes from `none` to `oracle`.
+fn add_means(table: &mut Table, study: &Study) {
+    let mut add = |title: &str, figure: &dyn Fn(&PolicyMean) -> Option<String>| {
+        let cell = |label| study.geometric_means.get(label).and_then(figure);
+        let cells = study.labels().into_iter().map(|label| cell(label).unwrap_or("-".into()));
+        table.add_row(std::iter::once(title.to_owned()).chain(cells));
+    };
+    add("geometric mean", &|mean| Some(format!("{:.3}", mean.write_amplification)));
+    add("of the way to oracle", &|mean| {
+        mean.distance_covered.map(|share| format!("{:.0} %", 100.0 * share))
+    });
+}
