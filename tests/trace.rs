@@ -90,8 +90,8 @@ fn a_model_can_be_held_against_a_trace() {
     };
     assert!(off("database") < 0.05 && off("hdfs") > 0.5);
     let refused = ["trace", "fit", text(&trace), "--against", "databas"];
-    let said = predicate::str::contains("did you mean `database`?");
-    ssdtune().args(refused).assert().code(2).stderr(said);
+    let message = predicate::str::contains("did you mean `database`?");
+    ssdtune().args(refused).assert().code(2).stderr(message);
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn standard_input_is_read_once() {
     ssdtune().args(convert).write_stdin(piped.clone()).assert().success();
     assert_eq!(json(&["info", text(&out)])[0]["requests"], 1000);
     for twice in [["--split", "70/20/10"], ["--remap", "dense"]] {
-        let said =
+        let message =
             predicate::str::contains("twice").and(predicate::str::contains("can be read once"));
         let mut run = ssdtune();
-        run.args(convert).args(twice).write_stdin(piped.clone()).assert().code(2).stderr(said);
+        run.args(convert).args(twice).write_stdin(piped.clone()).assert().code(2).stderr(message);
     }
 }
 
@@ -119,8 +119,8 @@ fn a_file_of_two_lines_is_told_by_their_form_and_the_bad_one_is_named() {
         [("2000 0 8 0 1", "no sectors"), ("2000 0 18446744073709551000 8 1", "past the end")]
     {
         std::fs::write(&path, format!("1000 0 100 8 0\n{line}\n")).expect("a file");
-        let said = predicate::str::contains("line 2").and(predicate::str::contains(complaint));
-        ssdtune().args(["trace", "info"]).arg(&path).assert().code(3).stderr(said);
+        let message = predicate::str::contains("line 2").and(predicate::str::contains(complaint));
+        ssdtune().args(["trace", "info"]).arg(&path).assert().code(3).stderr(message);
     }
 }
 
@@ -156,10 +156,10 @@ fn wrong_files_end_with_3_and_say_what_to_do() {
             if command == "convert" {
                 run.arg("-o").arg(&out);
             }
-            let said = predicate::str::starts_with("error: ")
+            let message = predicate::str::starts_with("error: ")
                 .and(predicate::str::contains(complaint))
                 .and(predicate::str::contains("cause:").not());
-            run.assert().code(3).stdout("").stderr(said);
+            run.assert().code(3).stdout("").stderr(message);
         }
     }
     let left: Vec<_> = std::fs::read_dir(directory.path()).expect("lists").flatten().collect();
@@ -176,8 +176,8 @@ fn lenient_reading_counts_what_it_skips() {
     for command in ["info", "head"] {
         let mut run = ssdtune();
         run.args(["trace", command, "--format", "mqsim", "--lenient"]).arg(&path);
-        let said = predicate::str::contains("2 skipped").and(predicate::str::contains("line 2"));
-        run.assert().success().stderr(said);
+        let message = predicate::str::contains("2 skipped").and(predicate::str::contains("line 2"));
+        run.assert().success().stderr(message);
     }
     assert_eq!(json(&["info", "--format", "mqsim", "--lenient", text(&path)])[0]["skipped"], 2);
 }

@@ -28,16 +28,15 @@ pub enum Join {
 }
 
 impl Join {
-    /// Joins `sources` into one. A single source needs no `how` and then stays as it is.
+    /// Joins `sources` into one. A single source needs no `join`, and stays as it is without one.
     ///
     /// # Errors
-    /// There are several sources and `how` is `None`, or they have more tenants than tenant numbers
-    /// exist.
+    /// There are several sources and `join` is `None`, there are no sources, or more than 65,535.
     pub fn sources(
-        how: Option<Self>,
+        join: Option<Self>,
         mut sources: Vec<Box<dyn Source>>,
     ) -> Result<Box<dyn Source>, ConversionError> {
-        match how {
+        match join {
             None if sources.len() == 1 => Ok(sources.remove(0)),
             None => Err(ConversionError::NotJoined),
             Some(Self::Merge) => Ok(Box::new(Merge::new(sources, Tenants::PerSource)?)),
@@ -301,9 +300,9 @@ mod tests {
 
     #[test]
     fn several_traces_must_be_joined() {
-        let join = |how| Join::sources(how, vec![trace(), trace()]);
-        assert!(matches!(join(None), Err(ConversionError::NotJoined)));
-        let all = |how| Requests::new(join(Some(how)).unwrap()).collect::<Result<Vec<_>, _>>();
+        let joined = |join| Join::sources(join, vec![trace(), trace()]);
+        assert!(matches!(joined(None), Err(ConversionError::NotJoined)));
+        let all = |join| Requests::new(joined(Some(join)).unwrap()).collect::<Result<Vec<_>, _>>();
         let merged = all(Join::Merge).unwrap();
         assert_eq!(merged.len(), 20);
         assert_eq!((merged[0].tenant, merged[1].tenant), (TenantId(0), TenantId(1)));

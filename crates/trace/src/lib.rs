@@ -44,7 +44,7 @@
 //! ```
 //!
 //! For a file, write `open_path(path, &options)?.source` in place of `read_from`, and
-//! [`Requests::new`] for its iterator.
+//! [`Requests::new`] for its iterator. The program `examples/describe_trace.rs` does so.
 //!
 //! # Generate, change and write a trace
 //!

@@ -49,20 +49,20 @@ impl TenantMap {
     }
 
     fn by_name(&mut self, index: usize, source: &dyn Source, tenant: TenantId) -> TenantId {
-        let own = usize::from(tenant.0);
-        if let Some(Some(known)) = self.known[index].get(own) {
+        let local = usize::from(tenant.0);
+        if let Some(Some(known)) = self.known[index].get(local) {
             return *known;
         }
-        let name = source.tenant_names().get(own).cloned().unwrap_or_else(|| own.to_string());
+        let name = source.tenant_names().get(local).cloned().unwrap_or_else(|| local.to_string());
         let found = self.names.iter().position(|n| *n == name).unwrap_or_else(|| {
             self.names.push(name);
             self.names.len() - 1
         });
         let whole = TenantId(u16::try_from(found).unwrap_or(u16::MAX));
-        if self.known[index].len() <= own {
-            self.known[index].resize(own + 1, None);
+        if self.known[index].len() <= local {
+            self.known[index].resize(local + 1, None);
         }
-        self.known[index][own] = Some(whole);
+        self.known[index][local] = Some(whole);
         whole
     }
 }

@@ -8,7 +8,7 @@
 //! - [`bundled()`] gives the models that come with this crate.
 //! - [`fit()`] makes a model of a trace, and [`distance()`] says how much two streams differ.
 //!
-//! The file `docs/workload-models.md` describes the keys of the text form.
+//! The keys of the text form are described [below](#the-text-form-of-workload-models).
 //!
 //! ```
 //! use ssdtune_trace::workload::{Generator, Seed, parse};
@@ -39,6 +39,8 @@
 //!
 //! Left out: dependencies between requests (streams are open-loop), and correlation of size with
 //! time.
+//!
+#![doc = include_str!("../../../docs/workload-models.md")]
 
 mod address;
 mod arrival;

@@ -160,11 +160,11 @@ impl TraceWriter {
             Some(Sink::Text { out, mqsim }) => {
                 self.line.clear();
                 for request in requests {
-                    let said = match *mqsim {
+                    let representable = match *mqsim {
                         true => mqsim_line(request, &mut self.line),
                         false => csv_line(request, &mut self.line),
                     };
-                    match said {
+                    match representable {
                         true => self.summary.requests += 1,
                         false => self.summary.dropped += 1,
                     }

@@ -43,10 +43,10 @@ fn every_input_is_read_or_refused() {
 }
 
 /// A request: its time in nanoseconds, operation, first sector, number of sectors, and tenant.
-type Row = (u64, Op, u64, u32, u16);
+type Expected = (u64, Op, u64, u32, u16);
 
 /// The format, the file and the requests of each seed.
-const SEEDS: &[(&str, &str, &[Row])] = &[
+const SEEDS: &[(&str, &str, &[Expected])] = &[
     (
         "csv",
         "seed",

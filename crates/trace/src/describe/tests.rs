@@ -116,11 +116,11 @@ proptest! {
         let seen = describe(&trace);
         let (mut reads, mut sequential, mut strided) = (0u64, 0u64, 0u64);
         for tenant in 0..2 {
-            let own: Vec<&Request> =
+            let reads_of: Vec<&Request> =
                 trace.iter().filter(|r| r.op == Op::Read && r.tenant.0 == tenant).collect();
-            reads += own.len() as u64;
-            sequential += own.windows(2).filter(|w| w[1].lba == w[0].end()).count() as u64;
-            strided += own
+            reads += reads_of.len() as u64;
+            sequential += reads_of.windows(2).filter(|w| w[1].lba == w[0].end()).count() as u64;
+            strided += reads_of
                 .windows(3)
                 .filter(|w| {
                     let step = |a: &Request, b: &Request| b.lba.0 as i64 - a.lba.0 as i64;

@@ -75,8 +75,8 @@ impl Alias {
         let product = u128::from(rng.next_u64()) * self.slots.len() as u128;
         let (index, rest) = ((product >> 64) as usize, product as u64);
         let slot = self.slots[index];
-        let own = (rest >> 32) < u64::from(slot.cut);
-        (std::hint::select_unpredictable(own, index, slot.alias as usize), rest & 0xffff_ffff)
+        let keep = (rest >> 32) < u64::from(slot.cut);
+        (std::hint::select_unpredictable(keep, index, slot.alias as usize), rest & 0xffff_ffff)
     }
 }
 
@@ -103,7 +103,7 @@ type Span = (u32, u32);
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     cut: u32,
-    own: Span,
+    span: Span,
     alias: Span,
 }
 
@@ -115,7 +115,7 @@ impl Zipf {
             spans.into_iter().map(|(start, len)| (start as u32, len as u32)).collect();
         let slots = Alias::new(&weights).slots.into_iter().zip(&spans);
         let buckets = slots
-            .map(|(Slot { cut, alias }, &own)| Bucket { cut, own, alias: spans[alias as usize] })
+            .map(|(Slot { cut, alias }, &span)| Bucket { cut, span, alias: spans[alias as usize] })
             .collect();
         Self { buckets }
     }
@@ -125,8 +125,8 @@ impl Zipf {
         // Works like `Alias::draw_with_rest`. The free bits choose a rank inside the span.
         let product = u128::from(rng.next_u64()) * self.buckets.len() as u128;
         let (bucket, rest) = (self.buckets[(product >> 64) as usize], product as u64);
-        let own = (rest >> 32) < u64::from(bucket.cut);
-        let (start, len) = std::hint::select_unpredictable(own, bucket.own, bucket.alias);
+        let keep = (rest >> 32) < u64::from(bucket.cut);
+        let (start, len) = std::hint::select_unpredictable(keep, bucket.span, bucket.alias);
         u64::from(start) + (((rest & 0xffff_ffff) * u64::from(len)) >> 32)
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the text form of a model: TOML, without unknown keys.
 //!
 //! An unknown key is a fault that names the most similar known key. All faults are listed, each
-//! with its line. The file `docs/workload-models.md` describes the keys.
+//! with its line. The documentation of [`workload`](super) describes the keys.
 
 mod access;
 mod table;
@@ -91,10 +91,10 @@ fn read_phases(table: &mut Table<'_, '_>, key: &str) -> Vec<Phase> {
         if requests.is_some() && seconds.is_some() {
             table.fault("duration_s", "give `requests` or `duration_s`, not both");
         }
-        let own = read_base(table, base.clone());
+        let base = read_base(table, base.clone());
         // Faults name keys as `check` does, which leaves out the table of a single phase.
         table.alias(&phase_key(key, count, index));
-        phase_from(table, own, requests.or(seconds))
+        phase_from(table, base, requests.or(seconds))
     })
 }
 

@@ -194,12 +194,12 @@ fn mix_and_bytes_come_out_as_the_totals_say() {
     let bytes =
         |op| requests.iter().filter(|r| r.op == op).map(|r| r.sectors as f64 * 512.0).sum::<f64>();
     // A read that repeats a write has the size of the write: 10 % of the reads of tenant a.
-    for (seen, told, slack) in [
+    for (seen, expected, slack) in [
         (count(Op::Read), totals.reads, 0.03),
         (count(Op::Write), totals.writes, 0.05),
         (bytes(Op::Write), totals.write_bytes, 0.05),
     ] {
-        assert!((seen / told - 1.0).abs() < slack, "{seen} against {told}");
+        assert!((seen / expected - 1.0).abs() < slack, "{seen} against {expected}");
     }
 }
 

@@ -84,13 +84,13 @@ const HAML: [(&str, [f64; 4]); 13] = [
 fn haml_volumes_have_the_counts_and_volumes_of_table_iv() {
     for (name, [writes, reads, write_gb, read_gb]) in HAML {
         let model = bundled(name).unwrap();
-        let told = model.totals(model.requests);
+        let totals = model.totals(model.requests);
         // The table rounds counts to 10,000, and the model shares to six decimals.
-        near(name, "writes", told.writes / 1e6, writes, 0.005 + writes * 1e-3);
-        near(name, "reads", told.reads / 1e6, reads, 0.005 + reads * 1e-3);
+        near(name, "writes", totals.writes / 1e6, writes, 0.005 + writes * 1e-3);
+        near(name, "reads", totals.reads / 1e6, reads, 0.005 + reads * 1e-3);
         let gb = |bytes: f64| bytes / f64::from(1 << 30);
-        near(name, "written", gb(told.write_bytes), write_gb, 0.005 + write_gb * 1e-3);
-        near(name, "read", gb(told.read_bytes), read_gb, 0.005 + read_gb * 1e-3);
+        near(name, "written", gb(totals.write_bytes), write_gb, 0.005 + write_gb * 1e-3);
+        near(name, "read", gb(totals.read_bytes), read_gb, 0.005 + read_gb * 1e-3);
         generates_its_totals(name);
     }
 }
@@ -109,10 +109,10 @@ const KEEPER: [(&str, [f64; 3]); 6] = [
 fn keeper_volumes_have_the_mix_and_counts_of_table_ii() {
     for (name, [writes, reads, requests]) in KEEPER {
         let model = bundled(name).unwrap();
-        let told = model.totals(model.requests);
-        let all = told.reads + told.writes;
-        near(name, "write %", 100.0 * told.writes / all, writes, 0.5);
-        near(name, "read %", 100.0 * told.reads / all, reads, 0.5);
+        let totals = model.totals(model.requests);
+        let all = totals.reads + totals.writes;
+        near(name, "write %", 100.0 * totals.writes / all, writes, 0.5);
+        near(name, "read %", 100.0 * totals.reads / all, reads, 0.5);
         // Table IV of HAML-SSD gives the counts of the same volumes, rounded to 10,000.
         near(name, "requests", model.requests as f64, requests, 5_500.0);
         generates_its_totals(name);
@@ -144,13 +144,13 @@ fn learned_model_workloads_have_the_data_and_footprints_of_table_4() {
     for (name, [records, writes, reads, write_fp, read_fp, write_gib, read_gib]) in LPM {
         let model = bundled(name).unwrap();
         near(name, "requests", model.requests as f64, records * 1000.0, 0.0);
-        let told = model.totals(model.requests);
-        let all = told.reads + told.writes;
-        near(name, "write %", 100.0 * told.writes / all, writes, 0.5);
-        near(name, "read %", 100.0 * told.reads / all, reads, 0.5);
+        let totals = model.totals(model.requests);
+        let all = totals.reads + totals.writes;
+        near(name, "write %", 100.0 * totals.writes / all, writes, 0.5);
+        near(name, "read %", 100.0 * totals.reads / all, reads, 0.5);
         let gib = |bytes: f64| bytes / f64::from(1 << 30);
-        near(name, "written", gib(told.write_bytes), write_gib, 0.05);
-        near(name, "read", gib(told.read_bytes), read_gib, 0.05);
+        near(name, "written", gib(totals.write_bytes), write_gib, 0.05);
+        near(name, "read", gib(totals.read_bytes), read_gib, 0.05);
         // The streams of ten million requests never return to a cell: their footprint is their
         // data.
         if model.requests > 4_000_000 {
@@ -174,22 +174,28 @@ fn learned_model_workloads_have_the_data_and_footprints_of_table_4() {
 fn generates_its_totals(name: &str) {
     let model = bundled(name).unwrap();
     let n = 200_000u64;
-    let told = model.totals(n);
+    let totals = model.totals(n);
     let (mut counts, mut bytes) = ([0.0; 2], [0.0; 2]);
     for request in Generator::new(&model, Seed::default()).unwrap().take(n as usize) {
         let op = usize::from(request.op == Op::Write);
         counts[op] += 1.0;
         bytes[op] += f64::from(request.sectors) * 512.0;
     }
-    let slack = |told: f64, count: f64| told * (0.02 + 5.0 / count.sqrt());
-    near(name, "sampled reads", counts[0], told.reads, slack(told.reads, told.reads));
-    near(name, "sampled writes", counts[1], told.writes, slack(told.writes, told.writes));
-    near(name, "sampled read bytes", bytes[0], told.read_bytes, slack(told.read_bytes, told.reads));
+    let slack = |total: f64, count: f64| total * (0.02 + 5.0 / count.sqrt());
+    near(name, "sampled reads", counts[0], totals.reads, slack(totals.reads, totals.reads));
+    near(name, "sampled writes", counts[1], totals.writes, slack(totals.writes, totals.writes));
+    near(
+        name,
+        "sampled read bytes",
+        bytes[0],
+        totals.read_bytes,
+        slack(totals.read_bytes, totals.reads),
+    );
     near(
         name,
         "sampled written bytes",
         bytes[1],
-        told.write_bytes,
-        slack(told.write_bytes, told.writes),
+        totals.write_bytes,
+        slack(totals.write_bytes, totals.writes),
     );
 }
