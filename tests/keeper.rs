@@ -1,7 +1,7 @@
 //! `ssdtune keeper` and `simulate --allocator` from end to end: label, resume, eval, map, compare,
 //! wrong input.
 
-use crate::support::{document, ssdtune};
+use crate::support::{document, parse, ssdtune};
 use predicates::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ fn model(directory: &Path) -> PathBuf {
     let model = json!({
         "version": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "by hand",
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
-        "kind": "ranker", "abstain": 0.01, "risk": 0.0, "burst_max": 20.0, "strategies": strategies, "network": network,
+        "kind": "ranker", "abstain": 0.01, "risk": 0.0, "burst_max": 20.0,
+        "strategies": strategies, "network": network,
     });
     let path = directory.join("model.json");
     std::fs::write(&path, model.to_string()).unwrap();
@@ -77,10 +78,15 @@ fn labels_go_on_where_they_ended_and_are_judged() {
 #[test]
 fn a_map_has_every_level_and_share() {
     let directory = tempfile::tempdir().unwrap();
+    let plot = directory.path().join("map.svg");
     let mut map = keeper(&["map", "--model"]);
-    let places = document(map.arg(model(directory.path())));
+    let places = document(map.arg(model(directory.path())).arg("--plot").arg(&plot));
     assert_eq!(places.as_array().unwrap().len(), 20 * 9);
     assert!(places.as_array().unwrap().iter().all(|place| place["strategy"] == "5:3"));
+    let picture = std::fs::read_to_string(plot).unwrap();
+    // A cell for each place, with its text on a line of its own, before the background.
+    assert_eq!(picture.matches("<rect").count(), 1 + 20 * 9);
+    assert_eq!(picture.lines().filter(|line| *line == "5:3").count(), 20 * 9);
 }
 
 #[test]
@@ -106,6 +112,56 @@ fn plans_are_compared_on_workloads() {
     let total = |line: &Value| line["total_ns"].as_f64().unwrap();
     assert!(lines.iter().all(|line| line["plan"].as_str().unwrap().contains("SSDKeeper")
         || total(line) >= total(&lines[5])));
+}
+
+/// `keeper compare` of a small mix, with these flags more.
+fn compare(model: &Path, flags: &[&str]) -> assert_cmd::Command {
+    let mut command = keeper(&["compare", "--requests", "600", "--level", "8", "--json"]);
+    command.args(SMALL).args(["--collect-ms", "10", "--workload", "mds_0", "mds_1"]);
+    command.arg("--model").arg(model).args(flags);
+    command
+}
+
+#[test]
+fn the_former_flag_of_compare_works_on_and_says_what_to_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = model(directory.path());
+    let now = |start: &str| compare(&model, &["--start", start]).assert().success();
+    let printed = |done: &assert_cmd::assert::Assert| done.get_output().stdout.clone();
+    let [empty, spread] = ["empty", "sequential:0"].map(now);
+    for (former, words, now) in [
+        ("first-touch", "write --start empty", &empty),
+        ("spread", "--start sequential:0", &spread),
+    ] {
+        let done = compare(&model, &["--data", former]).assert().success();
+        assert!(printed(&done) == printed(now), "--data {former}");
+        done.stderr(predicate::str::contains(words));
+    }
+    let default = compare(&model, &[]).assert().success();
+    assert!(printed(&default) == printed(&empty) && printed(&empty) != printed(&spread));
+    default.stderr(predicate::str::contains("--data").not());
+    let both = ["--data", "spread", "--start", "empty"];
+    compare(&model, &both).assert().code(2).stderr(predicate::str::contains("cannot be used"));
+}
+
+#[test]
+fn plans_are_compared_on_drives_with_a_past() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = model(directory.path());
+    let shared_ns = |flags: &[&str]| {
+        let document = parse(&compare(&model, flags).assert().success());
+        document["lines"][0]["total_ns"].as_f64().unwrap()
+    };
+    let spread = shared_ns(&["--start", "sequential:0"]);
+    let footprint = shared_ns(&["--start", "footprint"]);
+    let steady = shared_ns(&["--start", "steady:0.9"]);
+    let aged = shared_ns(&["--start", "sequential:0.5", "--age", "random:1"]);
+    assert!(footprint > 0.0 && aged > 0.0);
+    assert!(steady > spread, "collection takes its part: {steady} and {spread}");
+    compare(&model, &["--age", "random"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("add --start sequential"));
 }
 
 #[test]

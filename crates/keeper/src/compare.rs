@@ -1,18 +1,18 @@
 //! Strategies and the allocator on the same requests: latencies of reads and writes, and what
 //! sharing the drive costs each tenant.
 //!
-//! What a strategy can do depends on where data lie that are read before they are written.
-//! [`DataPlacement::FirstTouch`] is the paper's simulator: a page gets its place when it is first
-//! read or written, by the strategy of that moment. [`DataPlacement::Spread`] is a drive in use:
-//! everything that the run touches lies on all channels from the beginning, and only what is
-//! written moves.
+//! What a strategy can do depends on where data lie that are read before they are written, so on
+//! the [`Preparation`] of the drive. On an empty drive a page gets its place when it is first read
+//! or written, by the strategy of that moment; that is the paper's simulator. On a drive that
+//! holds data at the start, the data lie on all channels, and only what is written moves.
 //!
-//! Cost: one simulation for each plan, and one for each tenant alone; all threads take part.
+//! Cost: one preparation and one simulation for each plan, and for each tenant alone; all threads
+//! take part.
 
 mod merge;
 mod plans;
 
-pub use merge::{MergeError, MergeOptions, merge};
+pub use merge::{MergeError, MergeOptions, merged_requests};
 pub use plans::{CompareOptions, Comparison, PlanLine};
 
 use crate::allocator::{Allocator, AllocatorError, Decision, Repeat};
@@ -20,21 +20,12 @@ use crate::binding::bind;
 use crate::policy::Policy;
 use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
-use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, Tally, serve};
+use ssdtune_experiment::{Blank, Preparation, PrepareError, Served, Start, Tally, serve};
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{Look, Observe, Report, SimError, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::AtomicBool;
-
-/// Where data lie that are read before they are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataPlacement {
-    /// Where the strategy at the time of their first use puts them.
-    FirstTouch,
-    /// On all channels.
-    Spread,
-}
 
 /// Who decides which channels the tenants have.
 #[derive(Clone, Copy, Debug)]
@@ -100,21 +91,24 @@ pub struct PlanRunner<'a> {
     device: CheckedConfig,
     /// The drive with hybrid page allocation.
     hybrid: CheckedConfig,
-    data: DataPlacement,
+    preparation: Preparation,
     tenants: usize,
     requests: &'a [Request],
     stop: &'a AtomicBool,
 }
 
 impl<'a> PlanRunner<'a> {
-    /// Requests in order of time, whose addresses lie within their tenants' address spaces. Runs
-    /// end early when `stop` is set.
+    /// Requests in order of time, whose addresses lie within their tenants' address spaces, on a
+    /// drive prepared like this before each plan. Runs end early when `stop` is set.
+    ///
+    /// If the drive starts empty, `compat.read_allocates` is set: reads of pages that were never
+    /// written would else cost no flash read under any plan.
     ///
     /// # Errors
     /// The drive cannot have static or hybrid page allocation.
     pub fn new(
         device: &CheckedConfig,
-        data: DataPlacement,
+        preparation: Preparation,
         tenants: usize,
         requests: &'a [Request],
         stop: &'a AtomicBool,
@@ -122,13 +116,13 @@ impl<'a> PlanRunner<'a> {
         let with = |allocation| {
             let mut config = (**device).clone();
             config.mapping.allocation = allocation;
-            config.compat.read_allocates |= data == DataPlacement::FirstTouch;
+            config.compat.read_allocates |= preparation.start == Start::Empty;
             config.check().map_err(|faults| CompareError::Config(faults.to_string()))
         };
         Ok(Self {
             device: with(Allocation::Static)?,
             hybrid: with(Allocation::Hybrid)?,
-            data,
+            preparation,
             tenants,
             requests,
             stop,
@@ -204,16 +198,7 @@ impl<'a> PlanRunner<'a> {
         let tenants = vec![Tenant::sole(device); self.tenants];
         let observe = Observe { completions: true, ..Observe::default() };
         let blank = Blank::new(device, &tenants, observe);
-        let mut drive = match self.data {
-            DataPlacement::FirstTouch => {
-                blank.prepare(&Preparation::of(Start::Empty, device.run.seed), &Nothing, self.stop)
-            }
-            // What the requests touch, and nothing else.
-            DataPlacement::Spread => {
-                let start = Start::sequential(0.0);
-                blank.prepare(&Preparation::of(start, device.run.seed), self.requests, self.stop)
-            }
-        }?;
+        let mut drive = blank.prepare(&self.preparation, self.requests, self.stop)?;
         if let Plan::Fixed { strategy, writers } = plan {
             bind(&mut drive, strategy, writers)?;
         }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::{DeviceConfig, document};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -172,6 +172,16 @@ impl Labels {
         let text = std::fs::read_to_string(path)
             .map_err(|source| LabelsError::Io { path: path.to_path_buf(), source })?;
         Ok(parse(path, &text)?.0)
+    }
+
+    /// How many mixes each strategy is the best for; strategies that are never the best are left
+    /// out.
+    pub fn wins(&self) -> BTreeMap<String, usize> {
+        let mut wins = BTreeMap::new();
+        for mix in &self.mixes {
+            *wins.entry(mix.best().strategy.to_string()).or_default() += 1;
+        }
+        wins
     }
 }
 

@@ -63,7 +63,7 @@ mod rates;
 mod vector;
 
 pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Repeat};
-pub use compare::{CompareError, CompareOptions, Comparison, DataPlacement, Plan, PlanRunner};
+pub use compare::{CompareError, CompareOptions, Comparison, Plan, PlanRunner};
 pub use evaluation::{Evaluation, Score, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
 pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, label_mixes};

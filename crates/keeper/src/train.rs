@@ -11,7 +11,7 @@
 //! Cost: a network on 3,500 mixes takes seconds. Each is trained [`FOLDS`] times more for `abstain`
 //! and `risk`.
 
-use crate::evaluation::score;
+use crate::evaluation::{Score, score, score_network};
 use crate::features::{ObservedMix, Rates};
 use crate::forecast;
 use crate::labels::{LabelledMix, Labels};
@@ -25,6 +25,7 @@ use ssdtune_learn::mlp::{
     Activation, Curves, EarlyStopping, MlpError, MlpParams, Optimiser, Targets, Training,
 };
 use ssdtune_learn::{Version, selection};
+use std::time::Instant;
 
 /// The share of mixes that are for testing only, 0 to 1.
 pub const TEST_SHARE: f64 = 0.3;
@@ -129,15 +130,25 @@ pub enum TrainError {
     Network(#[from] MlpError),
 }
 
-/// A policy and how its training went.
-#[derive(Clone, Debug)]
-pub struct TrainedPolicy {
-    /// The policy.
-    pub policy: Policy,
+/// How a training went, and how good the policy is.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainingReport {
+    /// Name of the recipe.
+    pub recipe: &'static str,
+    /// Number of mixes for training.
+    pub mixes: usize,
+    /// The epoch whose weights were kept, from 0.
+    pub epoch: usize,
+    /// Time of the training on this machine, in seconds.
+    pub seconds: f64,
+    /// Loss on the training mixes after that epoch; NaN if there was no epoch.
+    pub loss: f64,
+    /// The network alone, never abstaining, on the plain test mixes: the paper's measure.
+    pub network: Score,
+    /// The policy on all test mixes.
+    pub score: Score,
     /// Loss and accuracy after each epoch.
     pub curves: Curves,
-    /// The epoch whose weights were kept.
-    pub epoch: usize,
 }
 
 /// Divides labelled mixes into those for training and those for testing.
@@ -155,30 +166,44 @@ pub fn divide(labels: &Labels, seed: u64) -> Result<[Vec<&LabelledMix>; 2], Trai
     Ok([mixes(&parts[0]), mixes(&parts[1])])
 }
 
-/// Trains a policy on some of the labelled mixes. `made_by` is the command, for the policy's file.
+/// Trains a policy on the training mixes among the labels and judges it on the others, as
+/// [`divide`] divides them by the schedule's seed. `made_by` is the command, for the policy's file.
 ///
 /// # Errors
-/// The network cannot be trained. Without the feature `torch` none can.
+/// There are too few mixes, or the network cannot be trained. Without the feature `torch` none can.
 pub fn train(
     labels: &Labels,
-    mixes: &[&LabelledMix],
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
     made_by: String,
-) -> Result<TrainedPolicy, TrainError> {
-    let mut trained = fit(labels, mixes, recipe, schedule)?;
-    (trained.policy.abstain, trained.policy.risk) = abstention(labels, mixes, recipe, schedule)?;
-    trained.policy.made_by = made_by;
-    Ok(trained)
+) -> Result<(Policy, TrainingReport), TrainError> {
+    let start = Instant::now();
+    let [mixes, test] = divide(labels, schedule.seed)?;
+    let (bold, curves, epoch) = fit(labels, &mixes, recipe, schedule)?;
+    let (abstain, risk) = abstention(labels, &mixes, recipe, schedule)?;
+    let policy = Policy { abstain, risk, made_by, ..bold };
+    let seconds = start.elapsed().as_secs_f64();
+    let report = TrainingReport {
+        recipe: recipe.name,
+        mixes: mixes.len(),
+        epoch,
+        seconds,
+        loss: curves.train_loss.get(epoch).copied().unwrap_or(f64::NAN),
+        network: score_network(&policy, &test),
+        score: score(&policy, &test),
+        curves,
+    };
+    Ok((policy, report))
 }
 
-/// Trains a policy that never abstains, except from bursts.
+/// Trains a policy that never abstains, except from bursts. Also gives the curves of the training
+/// and the epoch whose weights were kept.
 fn fit(
     labels: &Labels,
     mixes: &[&LabelledMix],
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
-) -> Result<TrainedPolicy, TrainError> {
+) -> Result<(Policy, Curves, usize), TrainError> {
     let source = &labels.source;
     let tenants = source.tenants.iter().copied().max().unwrap_or(2);
     let strategies = Strategy::all(source.channels, tenants);
@@ -205,7 +230,7 @@ fn fit(
         strategies,
         network: model,
     };
-    Ok(TrainedPolicy { policy, curves, epoch })
+    Ok((policy, curves, epoch))
 }
 
 /// What a network learns from.
@@ -360,7 +385,7 @@ fn abstention(
     for fold in folds {
         let of = |part: &[usize]| part.iter().map(|&at| mixes[at]).collect::<Vec<&LabelledMix>>();
         let (known, unknown) = (of(&fold.train), of(&fold.test));
-        let policy = fit(labels, &known, recipe, schedule)?.policy;
+        let policy = fit(labels, &known, recipe, schedule)?.0;
         for (cost, &(abstain, risk)) in costs.iter_mut().zip(&candidates) {
             let score = score(&Policy { abstain, risk, ..policy.clone() }, &unknown);
             *cost += (score.regret_mean + HARM * score.harm_mean) * unknown.len() as f64;

@@ -3,8 +3,8 @@
 use crate::scenes::{config, fast, policy, settings};
 use ssdtune_experiment::{Blank, Nothing, Preparation};
 use ssdtune_keeper::{
-    Allocator, AllocatorError, DataPlacement, Mix, MixSimulator, MixTenant, Plan, PlanRunner,
-    Policy, Repeat, Strategy,
+    Allocator, AllocatorError, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Policy, Repeat,
+    Strategy,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, presets};
@@ -21,7 +21,7 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     let mix = Mix { level: 10, tenants: tenants.into() };
     let requests: Vec<Request> = mix.requests(simulator.request_options(0)).collect();
     let plans =
-        PlanRunner::new(&config, DataPlacement::FirstTouch, 4, &requests, &stop).expect("legal");
+        PlanRunner::new(&config, Preparation::default(), 4, &requests, &stop).expect("legal");
     assert_eq!(plans.writers(), mix.writers());
     let policy = policy("4:1:2:1");
     let collect = Nanos::from_ms(20);
@@ -65,7 +65,7 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     let mut policy = policy("5:3");
     policy.intensity.requests_per_s_max = settings.rate_max_pages;
     let plans =
-        PlanRunner::new(&config, DataPlacement::FirstTouch, 2, &requests, &stop).expect("legal");
+        PlanRunner::new(&config, Preparation::default(), 2, &requests, &stop).expect("legal");
     let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
     let always = plans.run(plan(Repeat::Always { hysteresis: 0.01 }), false, None).expect("a run");
     let once = plans.run(plan(Repeat::Once), false, None).expect("a run");

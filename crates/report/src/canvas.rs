@@ -80,6 +80,12 @@ pub(crate) fn repeats(number: usize) -> bool {
     (number / PALETTE.len()) % 2 == 1
 }
 
+/// A colour mixed with white; `part` of it is left, 0 to 1.
+pub(crate) fn tint(RGBColor(red, green, blue): RGBColor, part: f64) -> RGBColor {
+    let mixed = |value: u8| (255.0 - part * (255.0 - f64::from(value))).round() as u8;
+    RGBColor(mixed(red), mixed(green), mixed(blue))
+}
+
 pub(crate) const GRID: RGBColor = RGBColor(0xe0, 0xe0, 0xe0);
 pub(crate) const FRAME: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
@@ -129,7 +135,16 @@ pub(crate) fn text_style<'a>() -> TextStyle<'a> {
 
 /// How wide a text will be, at most, in pixels.
 pub(crate) fn text_width(text: &str) -> i32 {
-    (text.chars().count() as f64 * TEXT_HEIGHT * 0.7 / 1.24).ceil() as i32
+    width(text, TEXT_HEIGHT)
+}
+
+/// How wide a title will be, at most, in pixels.
+pub(crate) fn title_width(text: &str) -> i32 {
+    width(text, TITLE_HEIGHT)
+}
+
+fn width(text: &str, height: f64) -> i32 {
+    (text.chars().count() as f64 * height * 0.7 / 1.24).ceil() as i32
 }
 
 /// The room that a legend of these names takes at the right.

@@ -7,7 +7,8 @@
 //! - [`Table`] prints columns for people and goes into a page as an HTML table.
 //! - [`Text`] puts lines and tables one below the other, for a terminal.
 //! - [`Chart`] draws lines and dots over two axes of numbers, [`BarChart`] draws a bar for every
-//!   value. Both give an [`Svg`], which is a file of its own or a part of a page.
+//!   value, [`NameGrid`] draws names in coloured cells. Each gives an [`Svg`], which is a file of
+//!   its own or a part of a page.
 //! - [`Page`] puts headings, text, tables and charts into one HTML file.
 //!
 //! It is not a plotting library: there is one palette, one size of text and one layout. Whoever
@@ -39,6 +40,7 @@
 mod bars;
 mod canvas;
 mod chart;
+mod grid;
 mod page;
 mod table;
 mod text;
@@ -46,6 +48,7 @@ mod text;
 pub use bars::{Bar, BarChart};
 pub use canvas::{Axis, Svg};
 pub use chart::{Chart, Series};
+pub use grid::NameGrid;
 pub use page::Page;
 pub use table::Table;
 pub use text::Text;

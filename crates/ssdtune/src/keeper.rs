@@ -1,4 +1,5 @@
-//! What the commands that use a network of SSDKeeper share: reading it, and its flags.
+//! What the commands that use a network of SSDKeeper share: reading its file, a note about its
+//! drive, and periods as flags give them.
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
@@ -11,7 +12,7 @@ pub(crate) fn read_policy(path: &Path) -> Outcome<Policy> {
     Policy::read(path).map_err(Failure::input)
 }
 
-/// Says so if a network was trained for another drive than the one it is used on.
+/// Prints a note if a network was trained for another drive than the one it is used on.
 pub(crate) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: &Context) {
     if !policy.is_for(config) {
         context.note(format_args!(
@@ -22,7 +23,7 @@ pub(crate) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: 
     }
 }
 
-/// A period in milliseconds.
+/// Reads a period that is given in milliseconds.
 pub(crate) fn milliseconds(text: &str) -> Result<Nanos, String> {
     let ms = text.parse().ok().filter(|ms: &f64| (0.001..=1e9).contains(ms));
     ms.map(|ms| Nanos((ms * 1e6) as u64)).ok_or_else(|| "write milliseconds, 0.001 to 1e9".into())

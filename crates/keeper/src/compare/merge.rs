@@ -2,7 +2,9 @@
 
 use super::plans::total_pages;
 use crate::vector::{Intensity, LEVELS};
-use ssdtune_model::Nanos;
+use ssdtune_experiment::{Blank, Position, RequestSource, SourceError, page_sectors};
+use ssdtune_model::{CheckedConfig, Nanos};
+use ssdtune_sim::{Observe, SimError, Tenant};
 use ssdtune_trace::{Request, TenantId};
 
 /// How workloads become a mix.
@@ -16,29 +18,57 @@ pub struct MergeOptions {
     pub level: Option<u8>,
     /// How intensity levels are measured.
     pub intensity: Intensity,
-    /// Sectors of a flash page.
-    pub page_sectors: u32,
 }
 
-/// The requests have no speed that could be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the mix has no reads and writes over some time")]
-pub struct MergeError;
+/// Why workloads do not become a mix.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// The drive cannot be simulated with this number of tenants.
+    #[error(transparent)]
+    Drive(#[from] SimError),
+    /// The requests of a workload do not come.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The requests have no speed that could be changed.
+    #[error("the mix has no reads and writes over some time")]
+    NoDuration,
+}
 
-/// Merges the requests of each tenant, given in order of time, into one mix that begins at time 0.
+/// Reads the workloads of tenants that share a drive, the first tenant's first, and merges them
+/// into one mix that begins at time 0. Each tenant has an equal part of the drive's addresses.
 ///
 /// # Errors
-/// There are no reads and writes, or all requests come at one time.
-pub fn merge(
+/// The drive cannot be simulated, a workload cannot be read, there are no reads and writes, or all
+/// requests come at one time.
+pub fn merged_requests(
+    device: &CheckedConfig,
+    sources: &[RequestSource],
+    options: &MergeOptions,
+) -> Result<Vec<Request>, MergeError> {
+    let tenants = vec![Tenant::sole(device); sources.len()];
+    let spaces = Blank::new(device, &tenants, Observe::default()).address_spaces()?;
+    let page = page_sectors(device.flash.page_bytes);
+    let read = |(tenant, source): (usize, &RequestSource)| {
+        source.open(&spaces[tenant..=tenant], page, &Position::default())?.collect()
+    };
+    let workloads: Vec<Vec<Request>> =
+        sources.iter().enumerate().map(read).collect::<Result<_, SourceError>>()?;
+    merge(workloads, device.geometry().sectors_per_page(), options)
+}
+
+/// Merges the requests of each tenant, given in order of time, into one mix that begins at time 0.
+/// `page_sectors` is the size of a flash page.
+fn merge(
     workloads: Vec<Vec<Request>>,
+    page_sectors: u32,
     options: &MergeOptions,
 ) -> Result<Vec<Request>, MergeError> {
     let end = |requests: &[Request]| requests.last().map_or(0, |request| request.at.0);
     let longest = workloads.iter().map(|requests| end(requests)).max().unwrap_or(0);
     let mut mix: Vec<Request> = Vec::new();
     for (tenant, requests) in workloads.into_iter().enumerate() {
-        let own = end(&requests).max(1);
-        let factor = if options.even { longest as f64 / own as f64 } else { 1.0 };
+        let length = end(&requests).max(1);
+        let factor = if options.even { longest as f64 / length as f64 } else { 1.0 };
         let tenant = TenantId(tenant as u16);
         mix.extend(requests.into_iter().map(|request| Request {
             tenant,
@@ -50,9 +80,9 @@ pub fn merge(
     mix.truncate(options.requests_max);
     let first = mix.first().map_or(0, |request| request.at.0);
     let last = end(&mix);
-    let pages = total_pages(&mix, options.page_sectors);
+    let pages = total_pages(&mix, page_sectors);
     if pages == 0 || last == first {
-        return Err(MergeError);
+        return Err(MergeError::NoDuration);
     }
     let factor = options.level.map_or(1.0, |level| {
         let rate_max = options.intensity.requests_per_s_max;
@@ -88,12 +118,11 @@ mod tests {
         requests_max: 100,
         level: None,
         intensity: Intensity { requests_per_s_max: 1_000.0 },
-        page_sectors: 8,
     };
 
     fn merged(options: &MergeOptions) -> Vec<(u64, u16)> {
         let workloads = vec![reads(&[10, 20, 30]), reads(&[5, 15])];
-        let mix = merge(workloads, options).unwrap();
+        let mix = merge(workloads, 8, options).unwrap();
         mix.iter().map(|request| (request.at.0 / 1_000, request.tenant.0)).collect()
     }
 
@@ -112,8 +141,9 @@ mod tests {
     #[test]
     fn a_mix_without_duration_or_pages_has_no_speed() {
         let at_once = vec![reads(&[7]), reads(&[7])];
-        assert_eq!(merge(at_once, &OPTIONS), Err(MergeError));
+        assert!(matches!(merge(at_once, 8, &OPTIONS), Err(MergeError::NoDuration)));
         let trims = reads(&[1, 2]).into_iter().map(|read| Request { op: Op::Trim, ..read });
-        assert_eq!(merge(vec![trims.collect()], &OPTIONS), Err(MergeError));
+        let trims = merge(vec![trims.collect()], 8, &OPTIONS);
+        assert!(matches!(trims, Err(MergeError::NoDuration)));
     }
 }

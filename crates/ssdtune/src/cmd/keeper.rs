@@ -1,6 +1,6 @@
 //! `ssdtune keeper …`: channels for the tenants of a drive, learned from simulations.
 //!
-//! `docs/keeper.md` is the tour.
+//! `docs/keeper.md` explains the commands.
 
 mod compare;
 mod eval;
@@ -34,6 +34,10 @@ pub(crate) enum Command {
     Shares(Box<shares::Args>),
     /// Compare Shared, Isolated, SSDKeeper and the best strategy on a mix of workloads or traces
     /// (Fig. 5).
+    ///
+    /// Data that the drive holds at the start (--start, --age) lie on all channels, and only what
+    /// is written moves. If the drive starts empty, as in the paper's simulator, a page that is
+    /// read before it is written gets its place when it is read, by the strategy of that moment.
     Compare(Box<compare::Args>),
 }
 
@@ -51,7 +55,7 @@ impl Command {
     }
 }
 
-/// Which drive.
+/// The flags that name the drive.
 #[derive(Debug, clap::Args)]
 struct DriveArgs {
     /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim
@@ -69,8 +73,7 @@ impl DriveArgs {
         device::load_checked(&self.device, &self.overrides, context)
     }
 
-    /// The drive with static page allocation: strategies are compared by their channels alone, and
-    /// hybrid allocation comes on top.
+    /// The drive with static page allocation, so that strategies differ by their channels alone.
     fn load_static(&self, context: &Context) -> Outcome<CheckedConfig> {
         let mut config = (*self.load(context)?).clone();
         config.mapping.allocation = Allocation::Static;
@@ -78,11 +81,12 @@ impl DriveArgs {
     }
 }
 
+/// Reads a file of labels.
 fn read_labels(path: &Path) -> Outcome<Labels> {
     Labels::read(path).map_err(labels_failure)
 }
 
-/// What a library error means for the exit code.
+/// The exit code of an error about labels.
 fn labels_failure(error: LabelsError) -> Failure {
     match error {
         LabelsError::Other { .. } => Failure::usage(error),
@@ -91,6 +95,7 @@ fn labels_failure(error: LabelsError) -> Failure {
     }
 }
 
+/// The exit code of an error while mixes are measured.
 fn simulation_failure(error: SimulationError) -> Failure {
     match error {
         SimulationError::Interrupted => Failure::Interrupted,
@@ -107,6 +112,7 @@ fn percent(share: f64) -> String {
 const SCORE_HEADINGS: [&str; 7] =
     ["accuracy", "within 1 %", "regret", "p99", "max", "over Shared by 2 %", "at most by"];
 
+/// One cell of a table for each of [`SCORE_HEADINGS`].
 fn score_cells(score: &Score) -> [String; 7] {
     [
         percent(score.accuracy),

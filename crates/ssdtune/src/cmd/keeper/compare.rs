@@ -7,19 +7,16 @@ use crate::interrupt::Deferred;
 use crate::keeper::{milliseconds, note_other_drive, read_policy};
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
+use crate::preparation::PreparationArgs;
 use crate::{table, tuning};
 use serde::Serialize;
-use ssdtune_experiment::{
-    AddressFit, Blank, Origin, Position, RequestSource, SourceError, page_sectors,
-};
-use ssdtune_keeper::compare::{MergeOptions, merge};
-use ssdtune_keeper::{CompareError, CompareOptions, Comparison, DataPlacement, PlanRunner, Policy};
-use ssdtune_model::{CheckedConfig, Nanos, Sectors};
-use ssdtune_sim::{Observe, Tenant};
+use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start};
+use ssdtune_keeper::compare::{MergeError, MergeOptions, merged_requests};
+use ssdtune_keeper::{CompareError, CompareOptions, Comparison, PlanRunner};
+use ssdtune_model::{CheckedConfig, Nanos};
+use ssdtune_trace::ReadOptions;
 use ssdtune_trace::workload::Seed;
-use ssdtune_trace::{ReadOptions, Request};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Arguments of `keeper compare`.
 #[derive(Debug, clap::Args)]
@@ -55,10 +52,13 @@ pub(crate) struct Args {
     #[arg(long)]
     even: bool,
 
-    /// Where data lie that are read before they are written: where the strategy at the time of
-    /// their first use puts them (the paper's simulator), or on all channels from the beginning.
-    #[arg(long, value_enum, value_name = "WHERE", default_value = "first-touch")]
-    data: DataArg,
+    #[command(flatten)]
+    preparation: PreparationArgs,
+
+    /// Now --start.
+    #[arg(long, value_enum, value_name = "WHERE", hide = true)]
+    #[arg(conflicts_with_all = ["start", "age", "erases"])]
+    data: Option<FormerData>,
 
     /// The period T, in milliseconds, after which the allocator decides; unless given, the one that
     /// the network was trained for.
@@ -71,20 +71,19 @@ pub(crate) struct Args {
     repeat: Option<f64>,
 }
 
-/// Where data lie.
+/// What the former flag `--data` named.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum DataArg {
-    /// Where the strategy at the time of their first use puts them.
+enum FormerData {
     FirstTouch,
-    /// On all channels.
     Spread,
 }
 
-impl From<DataArg> for DataPlacement {
-    fn from(data: DataArg) -> Self {
-        match data {
-            DataArg::FirstTouch => Self::FirstTouch,
-            DataArg::Spread => Self::Spread,
+impl FormerData {
+    /// What to write instead, after `--start`.
+    fn start(self) -> Start {
+        match self {
+            Self::FirstTouch => Start::Empty,
+            Self::Spread => Start::sequential(0.0),
         }
     }
 }
@@ -102,12 +101,18 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load(context)?;
     let policy = read_policy(&args.model)?;
     note_other_drive(&policy, &config, context);
+    let preparation = preparation(args, &config, context)?;
     let sources = sources(args, context)?;
     let tenants: Vec<String> = sources.iter().map(RequestSource::name).collect();
-    let requests = mix(&sources, args, &config, &policy)?;
+    let options = MergeOptions {
+        even: args.even,
+        requests_max: args.requests as usize,
+        level: args.level,
+        intensity: policy.intensity,
+    };
+    let requests = merged_requests(&config, &sources, &options).map_err(merge_failure)?;
     let deferred = Deferred::new();
-    let stop = deferred.flag();
-    let plans = PlanRunner::new(&config, args.data.into(), tenants.len(), &requests, stop)
+    let plans = PlanRunner::new(&config, preparation, tenants.len(), &requests, deferred.flag())
         .map_err(failure)?;
     let collect = args.collect_ms.unwrap_or(Nanos(policy.collect_ns));
     let options = CompareOptions { policy: &policy, collect, repeat: args.repeat };
@@ -127,55 +132,35 @@ fn failure(error: CompareError) -> Failure {
     }
 }
 
-/// The requests of all tenants in order of time, at the speed asked for.
-fn mix(
-    sources: &[RequestSource],
-    args: &Args,
-    config: &CheckedConfig,
-    policy: &Policy,
-) -> Outcome<Vec<Request>> {
-    let space = shared_space(config, sources.len())?;
-    let page = page_sectors(config.flash.page_bytes);
-    let read = |source: &RequestSource| -> Result<Vec<Request>, SourceError> {
-        source.open(&[space], page, &Position::default())?.collect()
-    };
-    let workloads: Vec<Vec<Request>> =
-        sources.iter().map(read).collect::<Result<_, _>>().map_err(Failure::input)?;
-    let options = MergeOptions {
-        even: args.even,
-        requests_max: args.requests as usize,
-        level: args.level,
-        intensity: policy.intensity,
-        page_sectors: config.geometry().sectors_per_page(),
-    };
-    merge(workloads, &options).map_err(Failure::input)
-}
-
-fn sources(args: &Args, context: &Context) -> Outcome<Vec<RequestSource>> {
-    let limited = |origin, fit| RequestSource {
-        limit: Some(args.requests),
-        fit: Some(fit),
-        ..RequestSource::new(origin, ReadOptions::default())
-    };
-    if !args.trace.is_empty() {
-        let source = |path: &PathBuf| limited(Origin::File(path.clone()), AddressFit::Compact);
-        return Ok(args.trace.iter().map(source).collect());
+fn merge_failure(error: MergeError) -> Failure {
+    match error {
+        MergeError::Drive(error) => Failure::Work(error.into()),
+        MergeError::Source(_) | MergeError::NoDuration => Failure::input(error),
     }
-    let index = context.seed().unwrap_or(0);
-    (args.workload.iter())
-        .map(|name| {
-            let model = Arc::new(load_model(name)?);
-            let seed = Seed { index, ..Seed::default() };
-            Ok(limited(Origin::Model { model, seed }, AddressFit::Wrap))
-        })
-        .collect()
 }
 
-/// Sectors that each of the tenants sees.
-fn shared_space(config: &CheckedConfig, tenants: usize) -> Outcome<Sectors> {
-    let tenants = vec![Tenant::sole(config); tenants];
-    let spaces = Blank::new(config, &tenants, Observe::default()).address_spaces();
-    Ok(spaces.map_err(|error| Failure::Work(error.into()))?[0])
+/// What the drive is prepared like before each plan.
+fn preparation(args: &Args, config: &CheckedConfig, context: &Context) -> Outcome<Preparation> {
+    let seed = config.run.seed;
+    let Some(former) = args.data else { return args.preparation.preparation(seed) };
+    let start = former.start();
+    context.note(format_args!("--data is now --start: write --start {start}"));
+    Ok(Preparation::of(start, seed))
+}
+
+/// The tenants' workloads, in the order of the command line.
+fn sources(args: &Args, context: &Context) -> Outcome<Vec<RequestSource>> {
+    let traces = args.trace.iter().map(|path| {
+        let file = RequestSource::new(Origin::File(path.clone()), ReadOptions::default());
+        let (limit, fit) = (Some(args.requests), Some(AddressFit::Compact));
+        Ok(RequestSource { limit, fit, ..file })
+    });
+    let models = args.workload.iter().map(|name| {
+        let seed = Seed { index: context.seed().unwrap_or(0), ..Seed::default() };
+        let model = RequestSource::of_model(load_model(name)?, seed, args.requests);
+        Ok(RequestSource { fit: Some(AddressFit::Wrap), ..model })
+    });
+    traces.chain(models).collect()
 }
 
 fn show(document: &Document, context: &Context) -> Outcome {
@@ -223,4 +208,21 @@ fn show(document: &Document, context: &Context) -> Outcome {
         ))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum as _;
+
+    /// Every form of the former flag, and what to write instead.
+    #[test]
+    fn the_former_flag_means_what_it_meant() {
+        let now = FormerData::value_variants().iter().map(|former| {
+            let value = former.to_possible_value().expect("no form is hidden");
+            (value.get_name().to_owned(), former.start().to_string())
+        });
+        let rows = [("first-touch", "empty"), ("spread", "sequential:0")];
+        assert!(now.eq(rows.map(|(former, now)| (former.to_owned(), now.to_owned()))));
+    }
 }

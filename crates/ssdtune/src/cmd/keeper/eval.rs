@@ -1,4 +1,4 @@
-//! `keeper eval`: a network on mixes that it has not seen, and what it costs.
+//! `keeper eval`: how good a network is on mixes that it has not seen, and what it costs.
 
 use super::{SCORE_HEADINGS, read_labels, score_cells};
 use crate::context::Context;
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// testing with the model's seed.
     labels: PathBuf,
 
-    /// Judge all mixes: for labels that the model was not trained on.
+    /// Judge all mixes. This is for labels that the network was not trained on.
     #[arg(long)]
     all: bool,
 }
@@ -34,20 +34,20 @@ struct Document {
     cost: DecisionCost,
 }
 
-/// Judges and prints.
+/// Judges the network and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let labels = read_labels(&args.labels)?;
     if labels.source.device_digest != policy.device_digest {
         let (trained, labelled) = (&policy.device, &labels.source.device);
         context.note(format_args!(
-            "the model is of the drive {trained} and the labels are of {labelled}, \
-             not configured alike"
+            "the network was trained for the drive {trained}, the labels are of {labelled}, and \
+             the two are not configured alike"
         ));
     }
     if labels.source.channels != policy.channels {
         return Err(Failure::usage(anyhow::anyhow!(
-            "the model is for {} channels, the labels for {}",
+            "the network is for drives of {} channels, the labels are of one with {}",
             policy.channels,
             labels.source.channels
         )));
@@ -74,8 +74,8 @@ fn show(document: &Document, context: &Context) -> Outcome {
     let mut table = table::new(&headings);
     let rows = [
         ("model", Some(&evaluation.model)),
-        ("of it plain", evaluation.plain.as_ref()),
-        ("in bursts", evaluation.bursty.as_ref()),
+        ("on plain mixes", evaluation.plain.as_ref()),
+        ("on mixes in bursts", evaluation.bursty.as_ref()),
         ("Shared", Some(&evaluation.shared)),
         ("Isolated", Some(&evaluation.isolated)),
     ];

@@ -20,13 +20,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     drive: DriveArgs,
 
-    /// How many mixes.
+    /// Number of mixes to label.
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     mixes: u64,
 
-    /// How many tenants mixes have, in turn: `4`, or `4,4,4,4,2` for two tenants in every fifth
-    /// mix.
+    /// Numbers of tenants of the mixes, taken in turn: `4`, or `4,4,4,4,2` for two tenants in every
+    /// fifth mix.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4")]
     #[arg(value_parser = clap::value_parser!(u8).range(2..=4))]
     tenants: Vec<u8>,
@@ -52,7 +52,7 @@ struct Summary<'a> {
     file: String,
 }
 
-/// Labels what is not labelled yet.
+/// Labels the mixes that the file does not hold yet.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load_static(context)?;
     let deferred = Deferred::new();
@@ -81,17 +81,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn show(labels: &Labels, args: &Args, context: &Context) -> Outcome {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for mix in &labels.mixes {
-        *counts.entry(mix.best().strategy.to_string()).or_default() += 1;
-    }
+    let (wins, source) = (labels.wins(), &labels.source);
     let (mixes, file) = (labels.mixes.len(), args.out.display().to_string());
     if context.json() {
-        return context.document(&Summary { source: &labels.source, mixes, labels: counts, file });
+        return context.document(&Summary { source, mixes, labels: wins, file });
     }
-    context.line(format_args!("{mixes} mixes on {} in {file}", labels.source.device))?;
-    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let words = counts.iter().map(|(name, count)| format!("{name} {count}"));
+    context.line(format_args!("{mixes} mixes on {} in {file}", source.device))?;
+    let mut wins: Vec<(String, usize)> = wins.into_iter().collect();
+    wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let words = wins.iter().map(|(name, count)| format!("{name} {count}"));
     context.line(format_args!("best: {}", words.collect::<Vec<_>>().join(", ")))
 }

@@ -5,9 +5,9 @@ use crate::keeper::read_policy;
 use crate::outcome::Outcome;
 use crate::table;
 use anyhow::Context as _;
-use ssdtune_keeper::evaluation::{MapPoint, choice_map};
+use ssdtune_keeper::evaluation::choice_map;
 use ssdtune_keeper::features::LEVELS;
-use std::fmt::Write as _;
+use ssdtune_report::NameGrid;
 use std::path::PathBuf;
 
 /// Arguments of `keeper map`.
@@ -17,94 +17,36 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
 
-    /// How many tenants: half of them write, half read, shares equal among each.
+    /// Number of tenants. Half of them write and half read; writers have equal shares, and so have
+    /// readers.
     #[arg(long, value_name = "N", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u8).range(2..=4))]
     tenants: u8,
 
-    /// Also draw it as an SVG file.
+    /// Also draw the map as an SVG file.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
 
-/// Asks the network everywhere and prints.
+/// Asks the network at every intensity level and write share, and prints its choices.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let points = choice_map(&policy, args.tenants.into());
+    let levels: Vec<String> = (0..LEVELS).map(|level| level.to_string()).collect();
+    let headings: Vec<&str> =
+        std::iter::once("writers' share").chain(levels.iter().map(String::as_str)).collect();
+    let mut table = table::new(&headings);
+    let title = "Strategy by intensity level and share of the writers";
+    let mut grid = NameGrid::new(title, "intensity level", &levels).grey("Shared");
+    for row in points.chunks(levels.len()) {
+        let share = format!("{:.0} %", 100.0 * row[0].write_share);
+        let strategies: Vec<String> = row.iter().map(|point| point.strategy.to_string()).collect();
+        table.add_row(std::iter::once(&share).chain(&strategies));
+        grid.add_row(share, strategies);
+    }
     if let Some(path) = &args.plot {
-        std::fs::write(path, picture(&points))
+        std::fs::write(path, grid.to_svg().as_str())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    if context.json() {
-        return context.document(&points);
-    }
-    let headings: Vec<String> = (0..LEVELS).map(|level| level.to_string()).collect();
-    let mut all = vec!["writers' share"];
-    all.extend(headings.iter().map(String::as_str));
-    let mut table = table::new(&all);
-    for row in points.chunks(usize::from(LEVELS)) {
-        let mut cells = vec![format!("{:.0} %", 100.0 * row[0].write_share)];
-        cells.extend(row.iter().map(|point| point.strategy.to_string()));
-        table.add_row(cells);
-    }
-    context.line(table)
-}
-
-/// Colours that people with any colour vision can tell apart; the first is for `Shared`.
-const COLOURS: [&str; 8] =
-    ["#dddddd", "#56b4e9", "#e69f00", "#009e73", "#d55e00", "#0072b2", "#cc79a7", "#f0e442"];
-/// Width and height of a cell, in the units of the picture.
-const CELL: (f64, f64) = (44.0, 28.0);
-/// Where the first cell begins.
-const CORNER: (f64, f64) = (60.0, 40.0);
-
-/// The map as an SVG file: levels to the right, the writers' share upwards, a colour for each
-/// strategy.
-fn picture(points: &[MapPoint]) -> String {
-    let columns = usize::from(LEVELS);
-    let rows = points.len() / columns;
-    let width = CORNER.0 + CELL.0 * columns as f64 + 20.0;
-    let bottom = CORNER.1 + CELL.1 * rows as f64;
-    let names: Vec<String> = points.iter().map(|point| point.strategy.to_string()).collect();
-    let mut divided: Vec<&str> = names.iter().map(String::as_str).collect();
-    divided.sort_unstable();
-    divided.dedup();
-    divided.retain(|name| *name != "Shared");
-    let mut out = frame(width, bottom);
-    for (number, (point, name)) in points.iter().zip(&names).enumerate() {
-        let (row, column) = (number / columns, number % columns);
-        let (x, y) = (CORNER.0 + CELL.0 * column as f64, CORNER.1 + CELL.1 * row as f64);
-        let middle = x + CELL.0 / 2.0;
-        let colour = divided.iter().position(|divided| divided == name);
-        let fill = COLOURS[colour.map_or(0, |number| 1 + number % (COLOURS.len() - 1))];
-        // Writing to a String cannot fail.
-        let _ = write!(
-            out,
-            r##"<rect x="{x}" y="{y}" width="{}" height="{}" fill="{fill}" stroke="#fff"/>"##,
-            CELL.0, CELL.1
-        );
-        let _ = writeln!(out, r#"<text x="{middle}" y="{}">{name}</text>"#, y + 18.0);
-        if row == 0 {
-            let level = point.level;
-            let _ = writeln!(out, r#"<text x="{middle}" y="{}">{level}</text>"#, bottom + 18.0);
-        }
-        if column == 0 {
-            let share = format!("{:.0} %", 100.0 * point.write_share);
-            let _ = writeln!(out, r#"<text x="{}" y="{}">{share}</text>"#, x - 24.0, y + 18.0);
-        }
-    }
-    out + "</svg>\n"
-}
-
-/// The beginning of the picture: its size, background, title and the name of the lower axis.
-fn frame(width: f64, bottom: f64) -> String {
-    let (height, middle, axis) = (bottom + 50.0, width / 2.0, bottom + 38.0);
-    let mut out =
-        format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" "#);
-    out += "font-family=\"sans-serif\" font-size=\"11\" text-anchor=\"middle\">\n";
-    out += "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-    let title = "Strategy by intensity level and share of the writers";
-    let _ = writeln!(out, r#"<text x="{middle}" y="24" font-size="13">{title}</text>"#);
-    let _ = writeln!(out, r#"<text x="{middle}" y="{axis}">intensity level</text>"#);
-    out
+    if context.json() { context.document(&points) } else { context.line(table) }
 }

@@ -7,23 +7,26 @@ use crate::outcome::Outcome;
 use ssdtune_keeper::mix::{BURSTY, MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::{MixSimulator, SimulationSettings};
 use ssdtune_model::{CheckedConfig, Nanos};
+use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
 /// How mixes are measured.
 #[derive(Debug, clap::Args)]
 pub(super) struct SettingsArgs {
-    /// Requests of a mix.
+    /// Number of requests of each mix.
     #[arg(long, value_name = "N", default_value_t = 30_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     requests: u64,
 
-    /// Flash pages of each tenant's working set.
+    /// Flash pages of each tenant's working set. The drive holds these at the start of every run,
+    /// and nothing else.
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     working_set: u64,
 
-    /// Share of a tenant's requests that are not of its kind.
-    #[arg(long, value_name = "SHARE", default_value_t = MINORITY, value_parser = minority)]
+    /// Share of a tenant's requests that are not of its kind: a writer's reads, a reader's writes.
+    #[arg(long, value_name = "SHARE", default_value_t = MINORITY)]
+    #[arg(value_parser = |text: &str| within(text, 0.0..=0.5))]
     minority: f64,
 
     /// Flash pages of a read request.
@@ -38,7 +41,8 @@ pub(super) struct SettingsArgs {
 
     /// Share of the mixes whose tenants come in bursts and with requests of 4 to 64 KiB. The paper
     /// has none: 0.
-    #[arg(long, value_name = "SHARE", default_value_t = BURSTY, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = BURSTY)]
+    #[arg(value_parser = |text: &str| within(text, 0.0..=1.0))]
     bursty: f64,
 
     /// The period T, in milliseconds, from whose requests the features are computed.
@@ -47,27 +51,19 @@ pub(super) struct SettingsArgs {
 
     /// Flash pages a second at which intensity level 20 ends. Unless given it is measured: 90 % of
     /// what saturates the drive when all channels are shared.
-    #[arg(long, value_name = "PAGES", value_parser = rate)]
+    #[arg(long, value_name = "PAGES", value_parser = |text: &str| within(text, 1.0..=1e9))]
     rate_max: Option<f64>,
 }
 
-fn minority(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=0.5).contains(share));
-    share.ok_or_else(|| "write a share between 0 and 0.5".to_owned())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "write a share between 0 and 1".to_owned())
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok().filter(|rate| (1.0..=1e9).contains(rate));
-    rate.ok_or_else(|| "write flash pages a second, from 1 to 1e9".to_owned())
+/// A number within a range.
+fn within(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("write a number from {} to {}", range.start(), range.end()))
 }
 
 impl SettingsArgs {
-    /// The settings. The rate of level 20 is measured if no flag gives it.
+    /// The settings that the flags ask for. Measures the rate of level 20 if no flag gives it.
+    /// `eliminate` lets a race give up strategies that can no longer win.
     pub(super) fn settings(
         &self,
         config: &CheckedConfig,

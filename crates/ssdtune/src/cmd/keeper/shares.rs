@@ -25,10 +25,7 @@ pub(crate) struct Args {
     level: u8,
 }
 
-/// A figure that a table shows.
-type Figure = fn(&ShareOutcome) -> f64;
-
-/// Measures and prints.
+/// Measures every strategy and prints a table for each figure.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load_static(context)?;
     let deferred = Deferred::new();
@@ -40,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     if context.json() {
         return context.document(&outcomes);
     }
-    let figures: [(&str, Figure); 3] = [
+    let figures: [(&str, fn(&ShareOutcome) -> f64); 3] = [
         ("write latency, us", |one| one.means.write_ns),
         ("read latency, us", |one| one.means.read_ns),
         ("sum, us", |one| one.total_ns),
