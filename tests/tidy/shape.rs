@@ -13,10 +13,11 @@ const PUBLIC_MODULES_MAX: usize = 10;
 const BINARY_LINES_MAX: usize = 8_000;
 
 /// Which crates of the workspace a crate may depend on, those that these depend on included.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("learn", &[]),
     ("report", &[]),
+    ("train", &["learn"]),
     ("trace", &["model"]),
     ("ftl", &["model"]),
     ("sim", &["model", "trace", "ftl"]),

@@ -170,7 +170,8 @@ pub fn divide(labels: &Labels, seed: u64) -> Result<[Vec<&LabelledMix>; 2], Trai
 /// [`divide`] divides them by the schedule's seed. `made_by` is the command, for the policy's file.
 ///
 /// # Errors
-/// There are too few mixes, or the network cannot be trained. Without the feature `torch` none can.
+/// There are too few mixes, or the network cannot be trained, for instance because the program
+/// `ssdtune-train` is not there.
 pub fn train(
     labels: &Labels,
     recipe: TrainingRecipe,

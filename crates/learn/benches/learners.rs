@@ -1,12 +1,12 @@
 //! How long the learners take, how good their models are, and how long scikit-learn takes.
 //!
 //! ```text
-//! cargo bench -p ssdtune-learn --features torch
+//! cargo bench -p ssdtune-learn
 //! ```
 //!
 //! If Python has scikit-learn, its times on the same cases are measured first. `SSDTUNE_PYTHON`
-//! names the interpreter; the default is `python3`. Without the feature `torch`, networks are not
-//! trained.
+//! names the interpreter; the default is `python3`. How long networks are trained is measured by crate
+//! ssdtune-train.
 
 #[path = "../tests/shared/uniform.rs"]
 mod uniform;
@@ -206,46 +206,6 @@ fn perceptron(criterion: &mut Criterion) {
     criterion.bench_function("mlp/infer_9_64_42", |b| {
         b.iter(|| model.predict_one(black_box(&row), &mut buffer).unwrap()[0]);
     });
-    #[cfg(feature = "torch")]
-    train_perceptron();
-}
-
-/// Training takes seconds, so it is not left to criterion.
-#[cfg(feature = "torch")]
-fn train_perceptron() {
-    use ssdtune_learn::metrics::accuracy;
-    use ssdtune_learn::mlp::{Activation, MlpParams, Optimiser, Targets};
-    let mut draw = Uniform::seeded(28);
-    let centres = draw.matrix(42, 9);
-    let mut sample = |rows: usize| {
-        let labels: Vec<usize> = (0..rows).map(|row| row % 42).collect();
-        let x = Array2::from_shape_fn((rows, 9), |(row, column)| {
-            let noise = draw.draw() + draw.draw() + draw.draw() - 1.5;
-            centres[[row % 42, column]] + 0.35 * noise
-        });
-        (x, labels)
-    };
-    let ((x, labels), (asked, truth)) = (sample(3500), sample(1500));
-    let logistic = Activation::Logistic;
-    for (name, activation, optimiser) in [
-        ("SGD 0.2", logistic, Optimiser::Sgd { learning_rate: 0.2, momentum: 0.0 }),
-        ("SGD 0.2, momentum 0.9", logistic, Optimiser::Sgd { learning_rate: 0.2, momentum: 0.9 }),
-        ("Adam 0.02, ReLU", Activation::Relu, Optimiser::Adam { learning_rate: 0.02 }),
-        ("Adam 0.02, logistic", logistic, Optimiser::Adam { learning_rate: 0.02 }),
-    ] {
-        let params = MlpParams::new([64]).activation(activation).optimiser(optimiser);
-        let targets = Targets::Classes { classes: 42, labels: &labels };
-        least(&format!("mlp/train_9_64_42_200_epochs {name}"), 3, || {
-            params.fit(x.view(), targets).unwrap()
-        });
-        let training = params.fit(x.view(), targets).unwrap();
-        let found = training.model.classify(asked.view()).unwrap().to_vec();
-        println!(
-            "mlp/train_9_64_42_200_epochs {name}: loss {:.3}, accuracy {:.3} on 1500 unseen rows",
-            training.curves.train_loss[199],
-            accuracy(&truth, &found).unwrap()
-        );
-    }
 }
 
 criterion_group!(

@@ -12,7 +12,7 @@
 //! | [`ridge`] | Ridge regression in closed form | faer |
 //! | [`gp`] | Gaussian process regression, RBF + rational quadratic + white | faer |
 //! | [`tree`] | regression tree with linear or constant leaves, and bags of such trees | - |
-//! | [`mlp`] | multilayer perceptron: inference in plain Rust, training by feature `torch` | tch |
+//! | [`mlp`] | multilayer perceptron: inference in plain Rust, training by `ssdtune-train` | - |
 //!
 //! Three more modules help to use them: [`selection`] splits rows for cross-validation and searches
 //! grids of parameters, [`metrics`] measures errors, and [`space`] encodes points of mixed spaces

@@ -1,8 +1,9 @@
 //! Multilayer perceptrons for classification (softmax) and regression.
 //!
-//! Training runs on libtorch and needs the feature `torch`. Its result is [`MlpModel`], a set of
-//! plain weights, which Rust code without libtorch evaluates. Without the feature everything but
-//! training works, and [`MlpParams::fit`] returns an error that says how to enable it.
+//! Training runs on libtorch, in the program `ssdtune-train` (crate `ssdtune-train`), which
+//! [`MlpParams::fit`] starts. Its result is [`MlpModel`], a set of plain weights, which this crate
+//! evaluates in plain Rust. Without that program everything but training works, and `fit` returns an
+//! error that says how to get it.
 //!
 //! ```
 //! use ssdtune_learn::mlp::{Buffer, MlpModel};
@@ -34,16 +35,17 @@
 //! weight decay.
 
 mod errors;
-mod fit;
+mod job;
 mod model;
 mod params;
-#[cfg(feature = "torch")]
-mod train;
+mod program;
 mod training;
 
 pub use errors::MlpError;
-pub use model::{Buffer, MlpModel, Output};
+pub use job::{InitialLayer, TrainingJob};
+pub use model::{Buffer, Layer, MlpModel, Output};
 pub use params::{Activation, EarlyStopping, MlpParams, MlpValidParams, Optimiser};
+pub use program::{TrainingAnswer, can_train};
 pub use training::{Curves, Targets, Training};
 
 #[cfg(test)]

@@ -6,12 +6,15 @@ use crate::DataError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MlpError {
-    /// The program was built without the feature `torch`.
+    /// There is no program that trains networks.
     #[error(
-        "training a network needs libtorch: run scripts/setup-libtorch.sh, then build with \
-         `--features torch`"
+        "training a network needs the program ssdtune-train: run scripts/setup-libtorch.sh, then \
+         `cargo build --release --features torch`, or say by SSDTUNE_TRAIN where it is"
     )]
-    NoTorch,
+    NoTrainer,
+    /// The program that trains networks failed; the text says how.
+    #[error("{0}")]
+    Trainer(String),
     /// The named parameter is 0, but must be at least 1.
     #[error("{0} is 0: give at least 1")]
     Zero(&'static str),

@@ -33,11 +33,13 @@ checked_model!(MlpModel);
 /// The sums of one layer: `out = bias + weightsᵀ · in`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Layer {
-    pub(super) inputs: usize,
+pub struct Layer {
+    /// Number of inputs.
+    pub inputs: usize,
     /// The weight from `input` to `output` is `weights[input * outputs + output]`.
-    pub(super) weights: Vec<f64>,
-    pub(super) bias: Vec<f64>,
+    pub weights: Vec<f64>,
+    /// One number for each output.
+    pub bias: Vec<f64>,
 }
 
 /// Memory for one evaluation. Reused, it saves allocations.
@@ -48,12 +50,18 @@ pub struct Buffer {
 }
 
 impl MlpModel {
-    #[cfg_attr(
-        not(any(test, feature = "torch")),
-        expect(dead_code, reason = "only training makes networks")
-    )]
-    pub(super) fn new(activation: Activation, output: Output, layers: Vec<Layer>) -> Self {
-        Self { version: Version, activation, output, layers }
+    /// A network of these layers, the first first.
+    ///
+    /// # Errors
+    /// The layers do not fit each other, or a weight is not finite.
+    pub fn new(
+        activation: Activation,
+        output: Output,
+        layers: Vec<Layer>,
+    ) -> Result<Self, ModelError> {
+        let model = Self { version: Version, activation, output, layers };
+        model.verify()?;
+        Ok(model)
     }
 
     /// Number of columns that the network was trained on.

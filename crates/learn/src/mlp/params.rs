@@ -16,7 +16,8 @@ pub enum Activation {
 }
 
 /// The method that changes the weights by their gradients.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Optimiser {
     /// Stochastic gradient descent, with or without momentum.
     Sgd {
@@ -42,7 +43,7 @@ impl Optimiser {
 }
 
 /// Stops training when the loss on rows held back no longer falls.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {
     /// Share of the rows that are held back and not trained on: between 0 and 1.
     pub fraction: f64,
@@ -56,7 +57,8 @@ pub struct EarlyStopping {
 pub struct MlpParams(MlpValidParams);
 
 /// Parameters of a network that have passed their check.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MlpValidParams {
     pub(super) hidden: Vec<usize>,
     pub(super) activation: Activation,
@@ -141,6 +143,36 @@ impl MlpParams {
 }
 
 impl MlpValidParams {
+    /// The function that is applied to the sums of each hidden layer.
+    pub fn activation(&self) -> Activation {
+        self.activation
+    }
+
+    /// The method that changes the weights by their gradients.
+    pub fn optimiser(&self) -> Optimiser {
+        self.optimiser
+    }
+
+    /// How many times training goes through all rows.
+    pub fn epochs(&self) -> usize {
+        self.epochs
+    }
+
+    /// Number of rows of a mini-batch.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Whether the learning rate falls to 0 over the epochs, along half a cosine.
+    pub fn cooling(&self) -> bool {
+        self.cooling
+    }
+
+    /// When training stops before its last epoch.
+    pub fn early_stopping(&self) -> Option<EarlyStopping> {
+        self.early_stopping
+    }
+
     pub(super) fn verify(&self) -> Result<(), MlpError> {
         let narrowest = self.hidden.iter().copied().min().unwrap_or(1);
         let patience = self.early_stopping.map_or(1, |stopping| stopping.patience);

@@ -35,7 +35,7 @@ pub struct Curves {
 }
 
 /// A trained network, and how its training went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Training {
     /// The network after the last epoch; with early stopping, after the epoch with the least loss
     /// on the rows held back.

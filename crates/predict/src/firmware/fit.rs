@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// How networks are dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Networks {
-    /// None: libtorch is not there.
+    /// None is trained.
     None,
     /// Of the paper's shape.
     PaperShape,

@@ -24,7 +24,7 @@ use std::path::Path;
 pub(crate) enum Command {
     /// Find out by simulation which strategy is the best for each of many synthetic mixes.
     Label(Box<label::Args>),
-    /// Train a network on labelled mixes. Needs a build with the feature `torch`.
+    /// Train a network on labelled mixes. Needs the program ssdtune-train.
     Train(train::Args),
     /// Say how good a network is on labelled mixes that it has not seen.
     Eval(eval::Args),

@@ -5,9 +5,10 @@ use super::super::simulator;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::{table, tuning};
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use serde::Serialize;
 use ssdtune_learn::Version;
+use ssdtune_learn::mlp::{MlpError, can_train};
 use ssdtune_predict::firmware::fit::{
     Errors, FirmwareModel, FitOptions, Fitted, Judgement, Networks, Provenance, Share, fit,
 };
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     time: TimeArg,
 
     /// Networks of the paper's Table 2: none, of the paper's shape, or also of the shapes that a
-    /// search finds. Needs a program built with `--features torch`.
+    /// search finds. Needs the program ssdtune-train.
     #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
     networks: NetworksArg,
 
@@ -76,10 +77,8 @@ struct Document<'a> {
 
 /// Fits, writes, prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    if args.networks != NetworksArg::None && cfg!(not(feature = "torch")) {
-        return Err(Failure::usage(anyhow!(
-            "this program was built without libtorch: build it with --features torch, or leave --networks away"
-        )));
+    if args.networks != NetworksArg::None && !can_train() {
+        return Err(Failure::usage(MlpError::NoTrainer));
     }
     if let Some(path) = &args.out {
         super::has_folder(path)?;

@@ -1,4 +1,4 @@
-//! Lets this package's own tests and benches find libtorch at run time.
+//! Lets the program, tests and benches of this package find libtorch at run time.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,20 +1,35 @@
-//! Training on libtorch, in double precision, on one thread.
+//! Training of multilayer perceptrons on libtorch, in double precision, on one thread.
+//!
+//! This is the inside of the program `ssdtune-train`. The commands of `ssdtune` and the crate
+//! [`ssdtune_learn`] start that program when a network is to be trained
+//! ([`ssdtune_learn::mlp::MlpParams::fit`]) and link no libtorch themselves: it takes 500 MB of disk
+//! and a quarter of a second to load. A program that trains all the time may call [`train`] itself.
+//!
+//! Cost: one thread; 5 to 50 us for each mini-batch of 64 rows and layers of 64 units.
+//!
+//! It is not for other networks than those of [`ssdtune_learn::mlp`], and not for GPUs.
+//!
+//! ```
+//! use ssdtune_learn::mlp::{MlpParams, Targets};
+//! use ssdtune_learn::ndarray::array;
+//!
+//! let x = array![[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
+//! let targets = Targets::Classes { classes: 2, labels: &[0, 1, 1, 0] };
+//! let job = MlpParams::new([8]).epochs(300).job(x.view(), targets)?;
+//! let training = ssdtune_train::train(&job)?;
+//! assert_eq!(training.model.classify(x.view())?.to_vec(), [0, 1, 1, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg(feature = "torch")]
 
-use super::model::{Layer, Output};
-use super::training::{Curves, Targets, Training};
-use super::{Activation, MlpError, MlpModel, MlpValidParams, Optimiser};
-use crate::random;
-use crate::scale::{ConstantColumns, Method, ScaleParams, Scaler};
-use crate::selection;
-use ndarray::ArrayView2;
-use rand::RngExt;
+use ssdtune_learn::mlp::{
+    Activation, Curves, InitialLayer, Layer, MlpError, MlpModel, MlpValidParams, Optimiser, Output,
+    Targets, Training, TrainingJob,
+};
+use ssdtune_learn::ndarray::ArrayView2;
+use ssdtune_learn::scale::{ConstantColumns, Method, ScaleParams, Scaler};
 use tch::nn::{self, OptimizerConfig};
 use tch::{Device, Kind, Tensor};
-
-/// Random stream of the initial weights, counted back from the last.
-const WEIGHTS: u64 = 0;
-/// Random stream of the first epoch's mini-batches; later epochs use the next ones.
-const BATCHES: u64 = 1;
 
 /// Rows as tensors of libtorch.
 struct TensorRows {
@@ -38,47 +53,36 @@ struct Scales {
     targets: Option<Scaler>,
 }
 
-/// Trains a network on data that have been checked.
-pub(super) fn train(
-    params: &MlpValidParams,
-    x: ArrayView2<'_, f64>,
-    targets: Targets<'_>,
-) -> Result<Training, MlpError> {
-    // A setting of this thread: a grid search trains many networks at once, each on one thread, and
-    // the order of sums does not change.
+/// Trains the network of a job.
+///
+/// # Errors
+/// The loss became infinite or NaN.
+pub fn train(job: &TrainingJob) -> Result<Training, MlpError> {
+    let params = job.params();
+    // A setting of this thread: who trains many networks at once gives each one thread, and the
+    // order of sums does not change.
     tch::set_num_threads(1);
-    let (all, scales) = prepare(x, targets);
-    let (training, held_back) = match params.early_stopping {
+    let (all, scales) = prepare(job.x(), job.targets());
+    let (training, held_back) = match job.parts()? {
         None => (all, None),
-        Some(stopping) => {
-            let fractions = [1.0 - stopping.fraction, stopping.fraction];
-            let parts = selection::partition(x.nrows(), &fractions, params.seed).map_err(|_| {
-                let purpose = "holding rows back";
-                crate::DataError::TooFewRows { rows: x.nrows(), needed: 2, purpose }
-            })?;
-            (all.select(&parts[0]), Some(all.select(&parts[1])))
-        }
-    };
-    let (outputs, output) = match targets {
-        Targets::Classes { classes, .. } => (classes, Output::Softmax),
-        Targets::Values(values) => (values.ncols(), Output::Linear),
+        Some([training, held_back]) => (all.select(&training), Some(all.select(&held_back))),
     };
     let store = nn::VarStore::new(Device::Cpu);
-    let network = Network::new(params, x.ncols(), outputs, output, &store);
+    let network = Network::new(job, &store);
     let mut optimiser = optimiser(params, &store);
-    let mut session = Session { params, network, curves: Curves::default(), best: None };
-    for epoch in 0..params.epochs {
-        if params.cooling {
-            let done = epoch as f64 / params.epochs as f64;
+    let mut session = Session { job, network, curves: Curves::default(), best: None };
+    for epoch in 0..params.epochs() {
+        if params.cooling() {
+            let done = epoch as f64 / params.epochs() as f64;
             let share = 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
-            optimiser.set_lr(params.optimiser.learning_rate() * share);
+            optimiser.set_lr(params.optimiser().learning_rate() * share);
         }
         session.run_epoch(&training, &mut optimiser, epoch);
         if !session.judge(&training, held_back.as_ref(), &scales, epoch)? {
             break;
         }
     }
-    Ok(session.finish(&scales))
+    session.finish(&scales)
 }
 
 /// The network with the least loss so far on the rows held back.
@@ -90,7 +94,7 @@ struct Best {
 
 /// One training as it goes on.
 struct Session<'a> {
-    params: &'a MlpValidParams,
+    job: &'a TrainingJob,
     network: Network,
     curves: Curves,
     best: Option<Best>,
@@ -100,12 +104,11 @@ impl Session<'_> {
     /// Goes once through all rows, in mini-batches of random order.
     fn run_epoch(&self, rows: &TensorRows, optimiser: &mut nn::Optimizer, epoch: usize) {
         let count = rows.inputs.size()[0];
-        let mut order: Vec<i64> = (0..count).collect();
-        let stream = BATCHES + epoch as u64;
-        random::shuffle(&mut order, &mut random::stream(self.params.seed, stream));
+        let order: Vec<i64> =
+            self.job.order(epoch, count as usize).into_iter().map(|row| row as i64).collect();
         let shuffled = rows.take(&Tensor::from_slice(&order));
-        let batch = self.params.batch as i64;
-        for start in (0..count).step_by(self.params.batch) {
+        let batch = self.job.params().batch() as i64;
+        for start in (0..count).step_by(self.job.params().batch()) {
             let length = batch.min(count - start);
             let inputs = shuffled.inputs.narrow(0, start, length);
             let targets = shuffled.targets.narrow(0, start, length);
@@ -128,24 +131,25 @@ impl Session<'_> {
         if !loss.is_finite() {
             return Err(MlpError::Diverged { epoch });
         }
-        let (Some(rows), Some(stopping)) = (held_back, self.params.early_stopping) else {
+        let (Some(rows), Some(stopping)) = (held_back, self.job.params().early_stopping()) else {
             return Ok(true);
         };
         let (losses, accuracies) = (&mut curves.held_back_loss, &mut curves.held_back_accuracy);
         let loss = self.network.assess(rows, losses, accuracies);
         if self.best.as_ref().is_none_or(|best| loss < best.loss) {
-            self.best = Some(Best { loss, epoch, model: self.network.export(scales) });
+            let model = self.network.export(scales, epoch)?;
+            self.best = Some(Best { loss, epoch, model });
         }
         Ok(self.best.as_ref().is_none_or(|best| epoch - best.epoch < stopping.patience))
     }
 
-    fn finish(self, scales: &Scales) -> Training {
+    fn finish(self, scales: &Scales) -> Result<Training, MlpError> {
         let last = self.curves.train_loss.len() - 1;
         let (model, epoch) = match self.best {
             Some(best) => (best.model, best.epoch),
-            None => (self.network.export(scales), last),
+            None => (self.network.export(scales, last)?, last),
         };
-        Training { model, curves: self.curves, epoch }
+        Ok(Training { model, curves: self.curves, epoch })
     }
 }
 
@@ -165,38 +169,20 @@ impl TensorRows {
 }
 
 impl Network {
-    /// A network with random weights: uniform in Glorot's range, but in He's range before a
-    /// rectifier.
-    fn new(
-        params: &MlpValidParams,
-        inputs: usize,
-        outputs: usize,
-        output: Output,
-        store: &nn::VarStore,
-    ) -> Self {
-        let widths: Vec<usize> =
-            std::iter::once(inputs).chain(params.hidden.iter().copied()).chain([outputs]).collect();
-        let mut rng = random::stream(params.seed, u64::MAX - WEIGHTS);
+    /// The network with the job's initial weights.
+    fn new(job: &TrainingJob, store: &nn::VarStore) -> Self {
         let root = store.root();
-        let mut layers = Vec::new();
-        for (number, pair) in widths.windows(2).enumerate() {
-            let (from, to) = (pair[0], pair[1]);
-            let last = number + 2 == widths.len();
-            let spread = if params.activation == Activation::Relu && !last {
-                (6.0 / from as f64).sqrt()
-            } else {
-                (6.0 / (from + to) as f64).sqrt()
-            };
-            let cells: Vec<f64> =
-                (0..from * to).map(|_| rng.random_range(-spread..spread)).collect();
-            let weights = Tensor::from_slice(&cells).reshape([to as i64, from as i64]);
-            let bias = Tensor::zeros([to as i64], (Kind::Double, Device::Cpu));
-            layers.push((
+        let layer = |(number, layer): (usize, InitialLayer)| {
+            let (inputs, outputs) = (layer.inputs as i64, layer.outputs as i64);
+            let weights = Tensor::from_slice(&layer.weights).reshape([outputs, inputs]);
+            let bias = Tensor::zeros([outputs], (Kind::Double, Device::Cpu));
+            (
                 root.add(&format!("weights{number}"), weights, true),
                 root.add(&format!("bias{number}"), bias, true),
-            ));
-        }
-        Self { layers, activation: params.activation, output }
+            )
+        };
+        let layers = job.initial_weights().into_iter().enumerate().map(layer).collect();
+        Self { layers, activation: job.params().activation(), output: job.outputs().1 }
     }
 
     /// The sums of the last layer, before any softmax.
@@ -236,14 +222,15 @@ impl Network {
         })
     }
 
-    /// The network as plain weights for data that are not standardised.
-    fn export(&self, scales: &Scales) -> MlpModel {
+    /// The network after an epoch, as plain weights for data that are not standardised.
+    fn export(&self, scales: &Scales, epoch: usize) -> Result<MlpModel, MlpError> {
         let mut layers: Vec<Layer> = self.layers.iter().map(|(w, b)| plain(w, b)).collect();
         fold_inputs(&mut layers[0], &scales.inputs);
         if let (Some(scaler), Some(last)) = (&scales.targets, layers.last_mut()) {
             fold_targets(last, scaler);
         }
         MlpModel::new(self.activation, self.output, layers)
+            .map_err(|_| MlpError::Diverged { epoch })
     }
 }
 
@@ -313,7 +300,7 @@ fn standardised(x: ArrayView2<'_, f64>) -> (Tensor, Scaler) {
 
 /// libtorch's optimiser for these parameters.
 fn optimiser(params: &MlpValidParams, store: &nn::VarStore) -> nn::Optimizer {
-    let built = match params.optimiser {
+    let built = match params.optimiser() {
         Optimiser::Sgd { learning_rate, momentum } => {
             nn::sgd(momentum, 0.0, 0.0, false).build(store, learning_rate)
         }
@@ -325,8 +312,11 @@ fn optimiser(params: &MlpValidParams, store: &nn::VarStore) -> nn::Optimizer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::Array2;
     use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+    use ssdtune_learn::mlp::MlpParams;
+    use ssdtune_learn::ndarray::Array2;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
@@ -339,7 +329,7 @@ mod tests {
             relu: bool,
             softmax: bool,
         ) {
-            let mut rng = random::stream(seed, 3);
+            let mut rng = Pcg64::seed_from_u64(seed);
             let x = Array2::from_shape_fn((20, 9), |(_, j)| {
                 10f64.powi(j as i32 - 4) * rng.random_range(0.0..9.0)
             });
@@ -350,15 +340,13 @@ mod tests {
                 false => Targets::Values(values.view()),
             };
             let activation = if relu { Activation::Relu } else { Activation::Logistic };
-            let params = super::super::MlpParams::new(shape).activation(activation).seed(seed);
-            let params = linfa::ParamGuard::check(params).unwrap();
+            let params = MlpParams::new(shape).activation(activation).seed(seed);
+            let job = params.job(x.view(), targets).unwrap();
             let (rows, scales) = prepare(x.view(), targets);
-            let store = nn::VarStore::new(Device::Cpu);
-            let output = if softmax { Output::Softmax } else { Output::Linear };
-            let network = Network::new(&params, 9, 42, output, &store);
-            let ours = network.export(&scales).predict(x.view()).unwrap();
+            let network = Network::new(&job, &nn::VarStore::new(Device::Cpu));
+            let ours = network.export(&scales, 0).unwrap().predict(x.view()).unwrap();
             let out = network.forward(&rows.inputs);
-            let theirs: Vec<f64> = match output {
+            let theirs: Vec<f64> = match job.outputs().1 {
                 Output::Softmax => out.softmax(-1, Kind::Double),
                 Output::Linear => {
                     let scaler = scales.targets.as_ref().unwrap();
