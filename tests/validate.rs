@@ -38,6 +38,31 @@ fn single_requests_of_the_whole_battery_agree_to_the_nanosecond() {
     assert_eq!(document["cases"].as_array().unwrap().len(), 23);
 }
 
+/// Every case of the battery, with `SSDTUNE_LONG=1`: minutes in a debug build.
+#[test]
+fn the_whole_battery_agrees_but_for_the_two_cases_that_are_known() {
+    if std::env::var_os("SSDTUNE_LONG").is_none() {
+        return;
+    }
+    let Some(battery) = shared("reference/mqsim") else { return };
+    let (code, document) = validate(&battery, &[]);
+    let tiers = &document["summary"]["tiers"];
+    let figures = |tier: &str| {
+        let one = |figure: &str| tiers[tier][figure].as_u64().unwrap();
+        [one("cases"), one("passed"), one("identical")]
+    };
+    assert_eq!(figures("exact"), [24, 24, 24]);
+    assert_eq!(figures("tight"), [140, 140, 139]);
+    assert_eq!(figures("loose")[..2], [22, 20]);
+    // docs/results/simulator.md says why these two differ; the verdict is not a pass because of them.
+    let mut missed: Vec<&str> = (document["cases"].as_array().unwrap().iter())
+        .filter(|case| case["tier"] == "loose" && case["agreement"]["pass"] == false)
+        .map(|case| case["id"].as_str().unwrap())
+        .collect();
+    missed.sort_unstable();
+    assert_eq!((code, missed), (Some(1), vec!["g_pre_hotcold", "g_pre_rga_70"]));
+}
+
 #[test]
 fn a_difference_is_found_and_a_missing_trace_is_skipped() {
     let (battery, directory) = (recorded(), tempfile::tempdir().unwrap());
