@@ -30,8 +30,9 @@ pub enum SourceError {
     },
     /// A request reaches beyond the end of the drive.
     #[error(
-        "{name}: request {number} reaches sector {} and the drive ends at {} ({}): --fit-addresses compact closes \
-         the gaps in the trace's address space, --fit-addresses wrap folds it, or take a larger drive",
+        "{name}: request {number} reaches sector {} and the drive ends at {} ({}): \
+         --fit-addresses compact closes the gaps in the trace's address space, \
+         --fit-addresses wrap folds it, or take a larger drive",
         .end.0, .space.0, gib(*.space)
     )]
     BeyondEnd {

@@ -104,8 +104,8 @@ pub enum PreparationError {
     UnknownAge,
     /// Random ageing of a drive that holds nothing to overwrite.
     #[error(
-        "--age random overwrites what the drive holds, and --start {0} gives it nothing or only what the run \
-         touches: add --start sequential, or sequential:SHARE"
+        "--age random overwrites what the drive holds, and --start {0} gives it nothing or only \
+         what the run touches: add --start sequential, or sequential:SHARE"
     )]
     NothingToOverwrite(&'static str),
     /// Random ageing of a drive in steady state.
@@ -118,8 +118,8 @@ pub enum PreparationError {
     RandomNotFirst,
     /// Wear of a drive that is not defined.
     #[error(
-        "--erases says how worn --start sequential or --start steady leave the drive: give one of them, \
-         without --age random"
+        "--erases says how worn --start sequential or --start steady leave the drive: give one of \
+         them, without --age random"
     )]
     ErasesWithoutDefinition,
     /// A restored drive is given another past.

@@ -10,6 +10,7 @@
 
 mod ageing;
 mod compat;
+mod describe;
 mod energy;
 mod flash;
 mod ftl;
@@ -17,6 +18,7 @@ mod host;
 mod markdown;
 
 pub use crate::value::{Candidates, Field, Kind, Legal, Unit, Value};
+pub use describe::{Description, Difference, differences, select};
 pub use markdown::markdown;
 
 use crate::config::DeviceConfig;

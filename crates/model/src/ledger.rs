@@ -4,6 +4,7 @@
 //! Arithmetic on a configuration; nothing is measured.
 
 use crate::config::{DeviceConfig, Frontiers};
+use crate::geometry::Geometry;
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -129,6 +130,57 @@ impl Memory {
             simulation_empty_bytes: Bytes(empty),
             simulation_full_bytes: Bytes(empty + visible_pages * SIM_PAGE_BYTES),
         }
+    }
+}
+
+impl Ledger {
+    /// Where the capacity goes, a line for each part: its size, its share of the raw capacity, and
+    /// what it consists of. `at` is the geometry of the drive.
+    pub fn lines(&self, at: &Geometry) -> Vec<String> {
+        let layout = format!(
+            "{} channels x {} chips x {} dies x {} planes x {} blocks x {} pages x {}",
+            at.channels,
+            at.chips_per_channel,
+            at.dies_per_chip,
+            at.planes_per_die,
+            at.blocks_per_plane,
+            at.pages_per_block,
+            Bytes(at.page_bytes.into()),
+        );
+        let spare = format!("{:.1} blocks of each plane", self.spare_blocks_per_plane);
+        let reserve = format!("{} blocks of each plane", self.gc_reserve_blocks_per_plane);
+        let frontiers = format!("{} open blocks of each plane", self.frontiers_per_plane);
+        [
+            ("raw capacity", self.raw_bytes, layout),
+            ("visible to the host", self.visible_bytes, String::new()),
+            ("over-provisioned", self.overprovisioned_bytes, spare),
+            ("  collection reserve", self.gc_reserve_bytes, reserve),
+            ("  write frontiers", self.frontier_bytes, frontiers),
+        ]
+        .map(|(name, bytes, remark)| {
+            let share = 100.0 * bytes.0 as f64 / self.raw_bytes.0 as f64;
+            format!("{name:<22}{:>12} {share:>6.2} %  {remark}", bytes.to_string())
+        })
+        .into()
+    }
+}
+
+impl Memory {
+    /// What needs memory, a line for each part.
+    pub fn lines(&self) -> [String; 4] {
+        [
+            ("DRAM of the drive", self.drive_dram_bytes, "data cache and mapping entries"),
+            ("whole mapping table", self.mapping_table_bytes, "8 bytes for each visible page"),
+            ("to simulate, empty", self.simulation_empty_bytes, "estimate"),
+            (
+                "to simulate, full",
+                self.simulation_full_bytes,
+                "estimate, every visible page written",
+            ),
+        ]
+        .map(|(name, bytes, remark)| {
+            format!("{name:<22}{:>12}           {remark}", bytes.to_string())
+        })
     }
 }
 

@@ -1,31 +1,43 @@
-//! The `--db` argument: which AutoDB, and how its errors end a run.
+//! The `--db` argument, and which failures the errors of AutoDB are.
 
 use crate::outcome::{Failure, Outcome};
-use ssdtune_tune::cluster::ClusterError;
+use ssdtune_tune::cluster::{Categories, ClusterError};
 use ssdtune_tune::memory::{AutoDb, DbError};
 use std::path::PathBuf;
 
 /// Which AutoDB.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DbArg {
-    /// The AutoDB: a directory that one process uses at a time.
+    /// The AutoDB: a directory that one process uses at a time. Commands that write make it if it
+    /// does not exist.
     #[arg(long, value_name = "DIR", env = "SSDTUNE_DB", default_value = "ssdtune.autodb")]
     db: PathBuf,
 }
 
 impl DbArg {
-    /// Opens it, or makes a new one.
+    /// Opens the AutoDB, or makes a new one.
     pub(crate) fn open(&self) -> Outcome<AutoDb> {
         AutoDb::open(&self.db).map_err(failure)
     }
 
-    /// Opens one that must be there.
+    /// Opens the AutoDB, or makes a new one, to remember work in it. Whatever is wrong with it is
+    /// failed work.
+    pub(crate) fn open_for_work(&self) -> Outcome<AutoDb> {
+        AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))
+    }
+
+    /// Opens an AutoDB that must exist.
     pub(crate) fn open_existing(&self) -> Outcome<AutoDb> {
         AutoDb::open_existing(&self.db).map_err(failure)
     }
+
+    /// The categories of workloads in an AutoDB that must exist.
+    pub(crate) fn categories(&self) -> Outcome<Categories> {
+        Categories::load(&self.open_existing()?).map_err(cluster_failure)
+    }
 }
 
-/// What an error of an AutoDB means: a wrong argument, a wrong file, or work that failed.
+/// The failure, and so the exit code, of an error of AutoDB.
 pub(crate) fn failure(error: DbError) -> Failure {
     match error {
         DbError::Missing { .. } | DbError::Foreign { .. } => Failure::usage(error),
@@ -40,7 +52,7 @@ pub(crate) fn failure(error: DbError) -> Failure {
     }
 }
 
-/// What an error of the categories means.
+/// The failure, and so the exit code, of an error of the categories.
 pub(crate) fn cluster_failure(error: ClusterError) -> Failure {
     match error {
         ClusterError::Db(error) => failure(error),

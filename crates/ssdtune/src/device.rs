@@ -2,9 +2,10 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_model::CheckedConfig;
 use ssdtune_model::document::{self, Document};
-use ssdtune_model::source::{Format, LoadError, Loaded};
+use ssdtune_model::source::{Format, LoadError, Loaded, read_text};
+use ssdtune_model::{CheckedConfig, Constraints};
+use std::path::Path;
 
 /// A parameter and its value, as in `--set KEY=VALUE`.
 #[derive(Clone, Debug)]
@@ -40,9 +41,13 @@ pub(crate) struct Overrides {
 impl Overrides {
     /// The changes in their order, and the seed of the command line at the end.
     pub(crate) fn pairs(&self, context: &Context) -> Vec<(String, String)> {
-        let set = self.set.iter().map(|set| (set.key.clone(), set.value.clone()));
         let seed = context.seed().map(|seed| ("run.seed".to_owned(), seed.to_string()));
-        set.chain(seed).collect()
+        self.set_pairs().into_iter().chain(seed).collect()
+    }
+
+    /// The changes in their order, without the seed of the command line.
+    pub(crate) fn set_pairs(&self) -> Vec<(String, String)> {
+        self.set.iter().map(|set| (set.key.clone(), set.value.clone())).collect()
     }
 }
 
@@ -65,6 +70,13 @@ pub(crate) fn load_checked(
     context: &Context,
 ) -> Outcome<CheckedConfig> {
     load_noted(name, overrides, context)?.config.check().map_err(Failure::input)
+}
+
+/// Reads a file of constraints.
+pub(crate) fn read_constraints(path: &Path) -> Outcome<Constraints> {
+    let text = read_text(path).map_err(failure)?;
+    let name = path.display().to_string();
+    Constraints::parse(&text).map_err(|faults| Failure::input(faults.in_file(&name)))
 }
 
 /// The failure, and so the exit code, of a drive that cannot be loaded.

@@ -5,7 +5,7 @@
 //! that the work polls (libraries take it as a plain `&AtomicBool`), and a second one ends the
 //! process anyway.
 
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::Failure;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -39,14 +39,6 @@ impl Deferred {
     /// The flag that a signal sets, for libraries to poll.
     pub(crate) fn flag(&self) -> &'static AtomicBool {
         &INTERRUPTED
-    }
-
-    /// Ends the command if a signal has come.
-    pub(crate) fn check(&self) -> Outcome {
-        match INTERRUPTED.load(Ordering::Relaxed) {
-            true => Err(Failure::Interrupted),
-            false => Ok(()),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Progress on standard error: share done, rate, time left. On a terminal only.
+//! Progress bars on standard error: share done, rate, time left. They are drawn on a terminal only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdtune_trace::ReadStats;
@@ -7,10 +7,12 @@ use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Parts of a cell that the bar tells apart.
+/// Steps of the bar for one cell.
 const PARTS: f64 = 1000.0;
 
-fn bar(length: u64, rate: &str, wanted: bool) -> ProgressBar {
+/// A bar of `length` steps that is drawn if it is wanted and standard error is a terminal. `rate` is
+/// the part of its template between the share and the times.
+pub(crate) fn bar(length: u64, rate: &str, wanted: bool) -> ProgressBar {
     let target = match wanted && std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr_with_hz(4),
         false => ProgressDrawTarget::hidden(),
@@ -27,27 +29,28 @@ fn bar(length: u64, rate: &str, wanted: bool) -> ProgressBar {
 #[derive(Clone)]
 pub(crate) struct Reading {
     bar: ProgressBar,
-    /// Bytes of the passes before this one.
+    /// Bytes that earlier passes have read.
     before: u64,
 }
 
 impl Reading {
-    /// Of so many bytes in all passes together, 0 where nobody knows; drawn as [`Progress`] is.
+    /// The progress of reading `bytes` in all passes together; 0 if that is not known, and then
+    /// nothing is drawn.
     pub(crate) fn new(bytes: u64, wanted: bool) -> Self {
         Self { bar: bar(bytes, "{binary_bytes_per_sec}", wanted && bytes > 0), before: 0 }
     }
 
-    /// `source`, telling how far it has been read.
+    /// Wraps a source so that the bar follows how far it has been read.
     pub(crate) fn watch<S>(&self, source: S) -> Watched<S> {
         Watched { source, reading: self.clone() }
     }
 
-    /// The next pass begins.
+    /// Begins the next pass over the files.
     pub(crate) fn next_pass(&mut self) {
         self.before = self.bar.position();
     }
 
-    /// Says something while the bar is out of the way.
+    /// Calls `say`, which may print lines, while the bar is hidden.
     pub(crate) fn aside(&self, say: impl FnOnce()) {
         self.bar.suspend(say);
     }
@@ -58,7 +61,7 @@ impl Reading {
     }
 }
 
-/// A source that tells how far it has been read.
+/// A source whose reading moves a bar.
 pub(crate) struct Watched<S> {
     source: S,
     reading: Reading,
@@ -69,7 +72,7 @@ impl<S: Source> Source for Watched<S> {
         let outcome = self.source.fill(out);
         match outcome {
             Ok(_) => self.reading.bar.set_position(self.reading.before + self.source.bytes_read()),
-            // The message must not share its line with the bar.
+            // The error message would otherwise share its line with the bar.
             Err(_) => self.reading.finish(),
         }
         outcome
@@ -92,7 +95,7 @@ impl<S: Source> Source for Watched<S> {
     }
 }
 
-/// The progress of several cells.
+/// The progress of several simulations, called cells, that run side by side.
 pub(crate) struct Progress {
     bar: ProgressBar,
     parts: Vec<AtomicU64>,
@@ -101,14 +104,15 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of so many cells; nothing is drawn unless wanted and standard error is a terminal.
+    /// The progress of `cells` cells.
     pub(crate) fn new(cells: usize, wanted: bool) -> Self {
         let bar = bar(cells as u64 * PARTS as u64, "{msg}", wanted);
         let parts = (0..cells).map(|_| AtomicU64::new(0)).collect();
         Self { bar, parts, requests: AtomicU64::new(0), start: Instant::now() }
     }
 
-    /// A cell has come so far (0 to 1) and completed so many more requests.
+    /// Tells which share of a cell is done, 0 to 1, and how many requests it has completed since the
+    /// last time.
     pub(crate) fn cell(&self, cell: usize, done: f64, requests: u64) {
         let part = (done * PARTS) as u64;
         let before = self.parts[cell].fetch_max(part, Ordering::Relaxed);

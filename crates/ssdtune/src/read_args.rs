@@ -1,30 +1,32 @@
-//! The flags that say how traces are read, shared by every command that reads one.
+//! The flags that say how traces are read, for all commands that read traces.
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::units;
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{
-    ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, TimeUnit, TraceError,
-    bytes_to_read, open_path, read_from,
+    ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, Request, Source, TimeUnit,
+    TraceError, bytes_to_read, open_path, read_from,
 };
 use std::path::Path;
 
-/// How to read.
+/// How to read traces.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
-    /// Format of the trace; `ssdtune trace formats` lists them. Default: told by the content.
+    /// Format of the trace; `ssdtune trace formats` lists them. Default: the format is found by the
+    /// content.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     format: String,
-    /// Skip what cannot be read, count it and say so at the end, instead of stopping.
+    /// Skip what cannot be read, count it and report it at the end, instead of stopping.
     #[arg(long)]
     lenient: bool,
-    /// Unit of the times (ns, filetime, us, ms, s), where it is not the format's own.
+    /// Unit of the times (ns, filetime, us, ms, s), if it is not the format's own.
     #[arg(long, value_name = "UNIT")]
     time_unit: Option<String>,
-    /// Read only these devices (names with ; between); each becomes a tenant, in this order.
+    /// Read only these devices (names with ; between them). Each becomes a tenant, in this order.
     #[arg(long, value_name = "NAMES", value_delimiter = ';', conflicts_with = "merge_devices")]
     devices: Vec<String>,
     /// Take all devices for one.
@@ -33,22 +35,22 @@ pub(crate) struct ReadArgs {
     /// The event that counts as arrival, in traces that record several.
     #[arg(long, value_enum, default_value_t = EventArg::Auto)]
     event: EventArg,
-    /// Columns of any delimited text: time=0:s,op=2,lba=3,size=4:sectors (counted from 0).
+    /// Columns of a delimited text, counted from 0: time=0:s,op=2,lba=3,size=4:sectors.
     #[arg(long, value_name = "SPEC")]
     columns: Option<String>,
-    /// Delimiter of --columns: one character; a blank stands for any run of blanks.
+    /// Delimiter of --columns: one character. A blank stands for any number of blanks.
     #[arg(long, value_name = "CHAR", default_value = ",", requires = "columns")]
     delimiter: String,
-    /// How many rows late a request may stand.
+    /// How many rows later than its place by time a request may stand.
     #[arg(long, value_name = "ROWS", default_value_t = 65_536)]
     reorder_window: usize,
-    /// The longest silence believed; a later time stamp counts as damaged.
+    /// The longest plausible silence. A time stamp after a longer one counts as damaged.
     #[arg(long, value_name = "TIME", default_value = "8784h", value_parser = units::duration)]
     max_gap: Nanos,
-    /// End of the address space; a request beyond it is an error.
+    /// End of the address space. A request beyond it is an error.
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     address_limit: Option<ssdtune_model::Bytes>,
-    /// Decompressed bytes per compressed byte, beyond which a file is taken for a bomb.
+    /// A compressed file that expands to more than N times its size is refused.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     max_expansion: u64,
 }
@@ -70,7 +72,7 @@ enum EventArg {
 }
 
 impl ReadArgs {
-    /// The options they amount to.
+    /// The options that the flags ask for.
     pub(crate) fn options(&self) -> Outcome<ReadOptions> {
         let format = match self.format.as_str() {
             "auto" => None,
@@ -78,13 +80,13 @@ impl ReadArgs {
         };
         let columns = match (&self.columns, self.delimiter.as_bytes()) {
             (None, _) => None,
+            (Some(spec), b"\\t") => Some(ColumnSpec::parse(spec, b'\t').map_err(Failure::usage)?),
             (Some(spec), &[delimiter]) => {
                 Some(ColumnSpec::parse(spec, delimiter).map_err(Failure::usage)?)
             }
-            (Some(spec), b"\\t") => Some(ColumnSpec::parse(spec, b'\t').map_err(Failure::usage)?),
             (Some(_), _) => {
-                let error =
-                    anyhow::anyhow!("--delimiter {:?}: not one ASCII character", self.delimiter);
+                let given = &self.delimiter;
+                let error = anyhow!("--delimiter {given:?}: not one ASCII character");
                 return Err(Failure::usage(error));
             }
         };
@@ -113,9 +115,14 @@ impl ReadArgs {
             ..ReadOptions::default()
         })
     }
+
+    /// Opens a trace by its path; `-` is standard input.
+    pub(crate) fn open(&self, path: &Path) -> Outcome<Opened> {
+        open_input(path, &self.options()?).map_err(Failure::input)
+    }
 }
 
-/// Opens a trace by its path; - is standard input.
+/// Opens a trace by its path; `-` is standard input.
 pub(crate) fn open_input(path: &Path, options: &ReadOptions) -> Result<Opened, TraceError> {
     if !is_standard_input(path) {
         return open_path(path, options);
@@ -129,12 +136,20 @@ fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// How many bytes there are to read; `None` for a pipe, which cannot be read twice either.
+/// How many bytes there are to read; `None` for a pipe, which can be read once only.
 pub(crate) fn input_bytes(path: &Path) -> Option<u64> {
     if is_standard_input(path) { None } else { bytes_to_read(path) }
 }
 
-/// Says what was skipped, if anything was.
+/// The first requests of a source, at most `most` of them.
+pub(crate) fn first_requests(source: &mut dyn Source, most: usize) -> Outcome<Vec<Request>> {
+    let mut requests = Vec::new();
+    while requests.len() < most && source.fill(&mut requests).map_err(Failure::input)? > 0 {}
+    requests.truncate(most);
+    Ok(requests)
+}
+
+/// Warns of what was skipped, if anything was.
 pub(crate) fn warn_of_skipped(stats: &ReadStats, context: &Context) {
     let Some(first) = &stats.first_skipped else { return };
     let kinds: Vec<_> = stats.skipped_by.iter().map(|(what, n)| format!("{n} x {what}")).collect();

@@ -1,37 +1,59 @@
-//! What every tuning command shares: its arguments, the workloads they name, AutoDB, and progress.
+//! What all tuning commands share: arguments, the task that they describe, AutoDB, and progress.
 
 mod args;
 mod bar;
-mod workloads;
 
-pub(crate) use args::{Bounds, TuneArgs, TuningJob};
+pub(crate) use args::{BudgetArgs, TuneArgs};
 pub(crate) use bar::Bar;
 
 use crate::context::Context;
+use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_tune::TuneError;
-use ssdtune_tune::evaluate::MeasureError;
-use ssdtune_tune::search::Settings;
+use ssdtune_tune::evaluate::{CachedEvaluator, Evaluator, MeasureError};
+use ssdtune_tune::memory::AutoDb;
+use ssdtune_tune::workload::Workload;
+use ssdtune_tune::{Task, TuneError};
 
-/// The threads that the command line asks for.
-pub(crate) fn pool(context: &Context) -> Outcome<rayon::ThreadPool> {
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(context.threads());
-    builder.build().map_err(|error| Failure::Work(error.into()))
+/// How far a search may go where the arguments do not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// As far as drives on the market.
+    Market,
+    /// Beyond them.
+    Wide,
 }
 
-/// The settings of a search that may spend `budget` evaluations and races candidates on their first
-/// `prefix` requests. 0 races nothing.
-pub(crate) fn settings(context: &Context, tune: &TuneArgs, budget: u32, prefix: u32) -> Settings {
-    let prefix = f64::from(prefix) / f64::from(tune.requests);
-    Settings {
-        seed: tune.search_seed(context),
-        budget: budget.into(),
-        prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
-        ..Settings::default()
+/// What a tuning command works on. It does not change once it is loaded.
+pub(crate) struct TuningJob {
+    pub(crate) task: Task,
+    /// The workloads of `task` with requests of other seeds, which no decision may see: the target,
+    /// then the others. `None` if a workload is a trace file, which has no other seeds.
+    pub(crate) held_out: Option<Vec<Workload>>,
+    pub(crate) evaluator: Box<dyn Evaluator>,
+    pub(crate) db: Option<AutoDb>,
+}
+
+impl TuningJob {
+    /// The job with the held-out workloads in its task; `None` if there are none.
+    pub(crate) fn on_held_out(self) -> Option<Self> {
+        let mut workloads = self.held_out?;
+        let target = workloads.remove(0);
+        let task = Task { target, others: workloads, ..self.task };
+        Some(Self { task, held_out: None, ..self })
+    }
+
+    /// The evaluator with its memory, until a signal ends the work.
+    pub(crate) fn evaluator(&self, deferred: &Deferred) -> CachedEvaluator<'_> {
+        CachedEvaluator::new(&*self.evaluator, self.db.as_ref(), deferred.flag(), &|_| {})
     }
 }
 
-/// What an error of tuning means for the exit code.
+/// The threads that the command line asks for.
+pub(crate) fn pool(context: &Context) -> Outcome<rayon::ThreadPool> {
+    context.pool()
+}
+
+/// The failure, and so the exit code, of tuning that cannot go on.
 pub(crate) fn failure(error: TuneError) -> Failure {
     match error {
         TuneError::Measure(MeasureError::Interrupted) => Failure::Interrupted,

@@ -2,28 +2,27 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, open_input};
+use crate::read_args::{ReadArgs, first_requests};
 use anyhow::anyhow;
+use ssdtune_trace::Request;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
-use ssdtune_trace::{Request, Source};
 use ssdtune_tune::cluster::WINDOW_REQUESTS;
 use std::path::Path;
 
-/// Windows that a model is asked for, unless said otherwise.
+/// Windows that are generated of a model without --windows.
 const MODEL_WINDOWS: usize = 40;
-/// Windows that are read of a trace, unless said otherwise.
+/// Most windows that are read of a trace without --windows.
 const TRACE_WINDOWS_MAX: usize = 1_000;
 
-/// How much to read, and how.
+/// How much of a workload to read, and how.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SourceArgs {
-    /// Windows of 3,000 requests to generate of a model (40 without it), and the most to read of a
-    /// trace (1,000 without it).
+    /// Windows of 3,000 requests to generate of a model (default 40), or most windows to read of a
+    /// trace (default 1,000).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     windows: Option<u32>,
 
-    /// Which of the three disjoint sets of seeds models draw from: training, validation or
-    /// held-out.
+    /// Which of the three disjoint sets of seeds models use: training, validation or held-out.
     #[arg(long, value_name = "SET", default_value = "training")]
     seed_set: SeedSet,
 
@@ -31,20 +30,20 @@ pub(crate) struct SourceArgs {
     read: ReadArgs,
 }
 
-/// A workload to read.
+/// A workload to read, as the command line names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceName {
-    /// The category it is said to be of.
+    /// The category that it is said to be of.
     pub(crate) category: Option<String>,
-    /// A file, or a bundled model.
+    /// A trace file, or the name of a bundled model.
     pub(crate) source: String,
 }
 
 impl std::str::FromStr for SourceName {
     type Err = String;
 
-    /// Reads `SOURCE` or `CATEGORY=SOURCE`. A text with = is a path if what stands before = cannot
-    /// be a name.
+    /// Reads `SOURCE` or `CATEGORY=SOURCE`. A text with = in it is a path if the part before = can
+    /// be no name.
     fn from_str(text: &str) -> Result<Self, String> {
         let named = |name: &str| !name.is_empty() && !name.contains(['/', '\\', '.']);
         let (category, source) = match text.split_once('=') {
@@ -59,7 +58,7 @@ impl std::str::FromStr for SourceName {
 }
 
 impl SourceName {
-    /// What the workload is called: the model's name, or the file's up to its first dot.
+    /// The name of the workload: that of the model, or that of the file up to its first dot.
     pub(crate) fn name(&self) -> String {
         if self.is_file() {
             let path = Path::new(&self.source);
@@ -69,25 +68,22 @@ impl SourceName {
                 None => name,
             };
         }
-        bundled(&self.source).map_or_else(
-            |_| self.source.clone(),
-            |model| match self.source.split_once('@') {
-                Some((_, variant)) => {
-                    format!("{}@{variant}", model.name.split('@').next().unwrap_or_default())
-                }
-                None => model.name,
-            },
-        )
+        let Ok(model) = bundled(&self.source) else { return self.source.clone() };
+        let Some((_, variant)) = self.source.split_once('@') else { return model.name };
+        format!("{}@{variant}", model.name.split('@').next().unwrap_or_default())
     }
 
     fn is_file(&self) -> bool {
         self.source == "-" || Path::new(&self.source).exists()
     }
 
-    /// Its requests, whole windows of them.
+    /// Reads or generates its requests, whole windows of them.
     pub(crate) fn read(&self, args: &SourceArgs, context: &Context) -> Outcome<Vec<Request>> {
+        let windows = args.windows.map(|windows| windows as usize);
         if self.is_file() {
-            return self.read_file(args);
+            let mut source = args.read.open(Path::new(&self.source))?.source;
+            let most = windows.unwrap_or(TRACE_WINDOWS_MAX);
+            return first_requests(&mut *source, most * WINDOW_REQUESTS);
         }
         let path_like = self.source.contains(['/', '\\']);
         let model = bundled(&self.source).map_err(|error| {
@@ -98,23 +94,7 @@ impl SourceName {
         })?;
         let seed = Seed { set: args.seed_set, index: context.seed().unwrap_or(0) };
         let generator = Generator::new(&model, seed).map_err(Failure::input)?;
-        let windows = args.windows.map_or(MODEL_WINDOWS, |windows| windows as usize);
-        Ok(generator.take(windows * WINDOW_REQUESTS).collect())
-    }
-
-    fn read_file(&self, args: &SourceArgs) -> Outcome<Vec<Request>> {
-        let mut source = open_input(Path::new(&self.source), &args.read.options()?)
-            .map_err(Failure::input)?
-            .source;
-        let most = args.windows.map_or(TRACE_WINDOWS_MAX, |windows| windows as usize);
-        let mut requests = Vec::new();
-        while requests.len() < most * WINDOW_REQUESTS {
-            if source.fill(&mut requests).map_err(Failure::input)? == 0 {
-                break;
-            }
-        }
-        requests.truncate(most * WINDOW_REQUESTS);
-        Ok(requests)
+        Ok(generator.take(windows.unwrap_or(MODEL_WINDOWS) * WINDOW_REQUESTS).collect())
     }
 }
 

@@ -12,7 +12,9 @@ use crate::transform::{
     Chain, ClipGaps, Cut, Deduplicate, Dense, DenseOptions, DensePlan, Filter, Modulo, ScaleTime,
     SplitPlan,
 };
+use crate::writer::TraceWriter;
 use ssdtune_model::{Bytes, Nanos, Sectors};
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// How several traces become one.
@@ -123,6 +125,58 @@ pub struct Converted {
     pub split: Option<SplitPlan>,
     /// The sizes of a dense address space, if addresses are numbered.
     pub dense: Option<DenseSize>,
+}
+
+/// Why the parts of a conversion are not complete.
+#[derive(Debug, Error)]
+pub enum PartsError {
+    /// A trace cannot be read to its end.
+    #[error(transparent)]
+    Read(TraceError),
+    /// A part cannot be written.
+    #[error(transparent)]
+    Write(TraceError),
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Stopped,
+}
+
+impl Converted {
+    /// How many parts there are; 1 if the trace is not split.
+    pub fn parts(&self) -> usize {
+        self.split.as_ref().map_or(1, SplitPlan::parts)
+    }
+
+    /// Reads the requests to their end and writes each into its part, until `stop` is set. There is
+    /// a writer for each part.
+    ///
+    /// # Errors
+    /// A request cannot be read or written, or `stop` was set.
+    pub fn write_parts(
+        &mut self,
+        writers: &mut [TraceWriter],
+        stop: &AtomicBool,
+    ) -> Result<(), PartsError> {
+        let mut batch = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            batch.clear();
+            if self.source.fill(&mut batch).map_err(PartsError::Read)? == 0 {
+                return Ok(());
+            }
+            let Some(plan) = &mut self.split else {
+                writers[0].write(&batch).map_err(PartsError::Write)?;
+                continue;
+            };
+            let mut outcome = Ok(());
+            plan.cut(&batch, |part, requests| {
+                if outcome.is_ok() {
+                    outcome = writers[part].write(&requests).map_err(PartsError::Write);
+                }
+            });
+            outcome?;
+        }
+        Err(PartsError::Stopped)
+    }
 }
 
 /// The sizes of a dense address space.

@@ -97,7 +97,7 @@ pub mod transform;
 pub mod workload;
 pub mod writer;
 
-pub use conversion::{Conversion, ConversionError, Converted, DenseSize, Join, Remap};
+pub use conversion::{Conversion, ConversionError, Converted, DenseSize, Join, PartsError, Remap};
 pub use error::TraceError;
 pub use format::{Format, FormatInfo, TimeUnit};
 pub use open::{Opened, bytes_to_read, open_path};

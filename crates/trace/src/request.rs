@@ -18,6 +18,20 @@ pub enum Op {
     Flush = 3,
 }
 
+impl std::str::FromStr for Op {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "read" => Ok(Self::Read),
+            "write" => Ok(Self::Write),
+            "trim" => Ok(Self::Trim),
+            "flush" => Ok(Self::Flush),
+            _ => Err("write read, write, trim or flush".to_owned()),
+        }
+    }
+}
+
 /// The number of the tenant (namespace, flow, volume) that a request belongs to; 0 if a trace has
 /// only one tenant.
 #[derive(

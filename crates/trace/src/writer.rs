@@ -41,6 +41,29 @@ pub enum OutputFormat {
     Mqsim,
 }
 
+impl std::str::FromStr for OutputFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "ssdt" => Ok(Self::Ssdt),
+            "csv" => Ok(Self::Csv),
+            "mqsim" => Ok(Self::Mqsim),
+            _ => Err("write ssdt, csv or mqsim".to_owned()),
+        }
+    }
+}
+
+/// The path of a part of a trace, numbered from 1: `dir/name-2.csv.gz` for `dir/name.csv.gz`.
+pub fn part_path(path: &Path, part: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, ending) = match name.find('.') {
+        Some(dot) if dot > 0 => name.split_at(dot),
+        _ => (name.as_str(), ""),
+    };
+    path.with_file_name(format!("{stem}-{part}{ending}"))
+}
+
 impl OutputFormat {
     /// The format that belongs to the name of an output file: .ssdt, .csv, or .trace, .txt or
     /// .mqsim for MQSim's. The ending of a compression may follow.
@@ -242,4 +265,17 @@ fn mqsim_line(request: &Request, line: &mut Vec<u8>) -> bool {
     number(u64::from(request.sectors), b' ', line);
     number(kind, b'\n', line);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_numbered_before_the_endings() {
+        let part = |path: &str| part_path(Path::new(path), 2).display().to_string();
+        assert_eq!(part("dir/name.csv.gz"), "dir/name-2.csv.gz");
+        assert_eq!(part("name"), "name-2");
+        assert_eq!(part(".hidden"), ".hidden-2");
+    }
 }

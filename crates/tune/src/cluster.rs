@@ -28,6 +28,7 @@ mod refile;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use basis::{Basis, DIMENSIONS, FeatureSet, WindowPoint};
 pub use errors::ClusterError;
@@ -36,3 +37,4 @@ pub use model::{
     PAPER_THRESHOLD, Threshold, TraceToLearn,
 };
 pub use paper::WINDOW_REQUESTS;
+pub use text::{chart, classified_text, learned_text};

@@ -22,7 +22,7 @@ use serde::Serialize;
 use ssdtune_model::Violation;
 use ssdtune_model::ledger::{Ledger, Memory};
 use ssdtune_model::{
-    Bytes, CheckedConfig, Constraints, DeviceConfig, Fault, Faults, Problem, catalogue,
+    Bytes, CheckedConfig, Constraints, DeviceConfig, Fault, Faults, Problem, Sectors, catalogue,
 };
 use toml::de::DeValue;
 
@@ -147,6 +147,16 @@ impl Limits {
         }
         own.interface.get_or_insert(base.host.interface);
         own.flash_type.get_or_insert(base.flash.technology);
+    }
+
+    /// Sectors that the smallest drive within the limits shows the host. A trace that fits them
+    /// means the same on all drives.
+    pub fn host_sectors_min(&self, base: &DeviceConfig) -> Sectors {
+        /// The largest over-provisioning of any space.
+        const HIDDEN: f64 = 0.4;
+        let raw = self.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
+        let least = raw.0 as f64 * (1.0 - self.constraints.capacity_tolerance) * (1.0 - HIDDEN);
+        Sectors((least / 512.0) as u64)
     }
 
     /// Reads a constraints file: the names of [`Constraints`], and `prices`, `max_price`,

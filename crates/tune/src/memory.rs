@@ -28,4 +28,4 @@ pub use key::{
     BUILT_IN, EvaluationInputs, EvaluationKey, RESULTS_EPOCH, WarmUp, canonical,
     configuration_digest,
 };
-pub use recommendation::{StoredRecommendation, UNCLUSTERED, WorkloadSpeedup};
+pub use recommendation::{BestError, StoredRecommendation, UNCLUSTERED, WorkloadSpeedup};

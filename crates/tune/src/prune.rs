@@ -15,6 +15,9 @@
 
 mod coarse;
 mod fine;
+mod text;
+
+pub use text::text;
 
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};

@@ -13,10 +13,12 @@
 mod build;
 mod html;
 mod store;
+mod terminal;
 mod text;
 
 pub use build::{Options, recommend};
 pub use html::html_page;
+pub use terminal::text;
 pub use text::{markdown, parameter_lines};
 
 use crate::grade::{Figures, Speedup};

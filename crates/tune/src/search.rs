@@ -23,6 +23,7 @@
 //! and the same again when a killed search is repeated over the AutoDB it left, in which its
 //! evaluations are then found.
 
+mod ablation;
 mod autoblox;
 mod bayes;
 mod censor;
@@ -45,11 +46,12 @@ mod uniform;
 
 pub use crate::error::TuneError;
 pub use crate::task::Task;
+pub use ablation::{AblationRow, Weight, ablate, ablation_table};
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
 pub use judge::Baseline;
 pub use log::CurvePoint;
-pub use objective::{Graded, Objective};
+pub use objective::{Graded, Objective, Proposed};
 pub use prior::{BeginError, BeginOptions, PriorKnowledge, begin};
 pub use settings::{Algorithm, OrderUse, Settings};
 pub use trial::{Trial, Verdict};

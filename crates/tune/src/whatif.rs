@@ -7,6 +7,10 @@
 //! it is the distance from the baseline, each parameter's steps over the length of its axis. Where
 //! nothing meets the goal, the nearest trial is the answer.
 
+mod text;
+
+pub use text::text;
+
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};

@@ -6,9 +6,11 @@
 //! every drive alike. The footprint costs a sort of the requests once; requests take 24 bytes each.
 
 mod characteristics;
+mod named;
 mod published;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
+pub use named::{LoadOptions, NamedError, NamedWorkload};
 pub use published::{
     DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,
 };

@@ -1,20 +1,17 @@
 //! `ssdtune search`: find a drive that serves a workload better, prove it, remember it.
 
-mod show;
-
 use crate::context::{Context, Level};
+use crate::files;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Bar, Bounds, TuneArgs, TuningJob};
-use anyhow::{Context as _, anyhow};
-use ssdtune_tune::evaluate::CachedEvaluator;
+use anyhow::anyhow;
 use ssdtune_tune::memory::{AutoDb, Beginning};
 use ssdtune_tune::recommend::{self, Options, Recommendation};
 use ssdtune_tune::search::{
     self, Algorithm, BeginError, BeginOptions, OrderUse, PriorKnowledge, Progress, Settings, Trial,
 };
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `ssdtune search`.
 #[derive(Debug, clap::Args)]
@@ -22,68 +19,73 @@ pub(crate) struct Args {
     #[command(flatten)]
     tune: TuneArgs,
 
-    /// Who proposes: `bayes` (screening, then batches by expected improvement), `autoblox` (the
-    /// paper's), or `random`.
+    /// Who proposes drives: `bayes` (sensitivity runs, then batches by expected improvement),
+    /// `autoblox` (the paper's algorithm), or `random`.
     #[arg(long, value_name = "NAME", default_value = "bayes", value_parser = algorithm)]
     algorithm: Algorithm,
 
-    /// Evaluations of the target that may be spent; a run on a prefix counts as its part of one.
+    /// Evaluations of the target that may be spent. A run on a prefix counts as its share of one.
     #[arg(long, value_name = "EVALS", default_value_t = 60.0, value_parser = positive)]
     budget: f64,
 
-    /// Proposals judged together. It decides the result; the number of threads does not.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    /// Proposals judged together. This number decides the result; the number of threads does not.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
     batch: u32,
 
-    /// Top configurations that a root is drawn from.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    /// The best N configurations make the top set, from which roots are drawn.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     top: u32,
 
-    /// Parameters that differ between a proposal and the nearest learned configuration at most
-    /// (autoblox).
+    /// Largest number of parameters in which a proposal may differ from the nearest learned
+    /// configuration (autoblox).
     #[arg(long, value_name = "N", default_value_t = 5)]
     manhattan: u32,
 
-    /// Steps of one descent at most (autoblox).
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Largest number of steps of one descent (autoblox).
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     descent: u32,
 
-    /// Iterations for one new configuration at most (autoblox).
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Largest number of iterations for one new configuration (autoblox).
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     iterations: u32,
 
     /// Standard deviations added to a predicted grade before the best is taken (autoblox).
     #[arg(long, value_name = "N", default_value_t = 8.0)]
     exploration: f64,
 
-    /// Relative change of the top set that counts as none.
+    /// Largest relative change of the top set that counts as no change.
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
     convergence: f64,
 
-    /// Evaluations without such a change after which the search has converged.
+    /// Evaluations without a change of the top set after which the search has converged.
     #[arg(long, value_name = "EVALS", default_value_t = 15)]
     patience: u32,
 
-    /// Requests of the prefix that candidates are raced on (bayes); 0 races nothing.
+    /// Requests of the prefix that candidates are raced on (bayes). With 0 there are no races.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     prefix: u32,
 
-    /// Go on with the search that these very options began: what it measured is not run again, and
-    /// its answer is the one it would have had without the interruption.
+    /// Go on with the search that these same options began. What it measured is not run again, and
+    /// the answer is the one that it would have had without the interruption.
     #[arg(long, conflicts_with = "no_db")]
     resume: bool,
 
-    /// Discard proposals that are predicted to be hopeless before they are simulated. Learned from
-    /// what AutoDB knows of such drives when the search begins; where that is too little, nothing
-    /// is discarded. Of autoblox nothing ever is: it proposes in order to learn.
+    /// Discard proposals that are predicted to be hopeless before they are simulated. The
+    /// prediction is learned from what AutoDB knows of such drives when the search begins; if that
+    /// is too little, nothing is discarded. Proposals of autoblox are never discarded, since it
+    /// proposes in order to learn.
     #[arg(long, conflicts_with = "no_db")]
     screen: bool,
 
-    /// Let every parameter play from the start, whatever pruning has found (autoblox).
+    /// Vary all parameters from the start, whatever pruning has found (autoblox).
     #[arg(long)]
     ignore_pruning: bool,
 
-    /// Let the parameters that pruning has kept play from the start, all together (autoblox).
+    /// Vary all parameters that pruning has kept from the start, together (autoblox).
     #[arg(long, conflicts_with = "ignore_pruning")]
     ignore_order: bool,
 
@@ -105,7 +107,6 @@ fn positive(text: &str) -> Result<f64, String> {
 
 impl Args {
     fn settings(&self, context: &Context) -> Settings {
-        let prefix = f64::from(self.prefix) / f64::from(self.tune.requests);
         Settings {
             algorithm: self.algorithm,
             seed: self.tune.search_seed(context),
@@ -118,7 +119,7 @@ impl Args {
             exploration: self.exploration,
             convergence: self.convergence,
             patience: self.patience as usize,
-            prefix: if prefix > 0.0 { prefix.min(1.0) } else { 1.0 },
+            prefix: self.tune.prefix_share(self.prefix),
             discard_hopeless: self.screen,
         }
     }
@@ -140,20 +141,20 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         result.store(db, beginning).map_err(|error| Failure::Work(error.into()))?;
     }
     if let Some(directory) = &args.out {
-        write(directory, &result)
-            .with_context(|| format!("writing the result into {}", directory.display()))?;
+        write(directory, &result)?;
     }
     let report = result.effort.discard_report.as_ref();
     if let Some(reason) = report.and_then(|report| report.idle.as_deref()) {
         context.note(format_args!("--screen discarded nothing: {reason}"));
     }
-    match context.json() {
-        true => context.document(&result),
-        false => show::show(&result, context),
+    context.show(&result, recommend::text(&result))?;
+    if !context.json() {
+        result.notes.iter().for_each(|note| context.note(format_args!("note: {note}")));
     }
+    Ok(())
 }
 
-/// Takes prior knowledge out of AutoDB, and says what it was.
+/// Takes prior knowledge out of AutoDB, and tells what it is.
 fn begin(
     job: &TuningJob,
     db: &AutoDb,
@@ -191,44 +192,35 @@ fn find(
     context: &Context,
 ) -> Outcome<Recommendation> {
     let deferred = Deferred::new();
-    let evaluator =
-        CachedEvaluator::new(&*job.evaluator, job.db.as_ref(), deferred.flag(), &|_| {});
-    let pool = tuning::pool(context)?;
-    // The pool's closure crosses threads and the bar does not, so it goes behind a lock. Trials are
-    // told from the thread that judges.
-    let bar = Mutex::new(Bar::new(settings.budget, context.level() > Level::Quiet));
-    let with_bar = |act: &dyn Fn(&Bar)| act(&bar.lock().unwrap_or_else(|held| held.into_inner()));
-    let outcome = pool.install(|| {
-        let mut tell = |_: &Trial, progress: &Progress| with_bar(&|bar| bar.trial(progress));
+    let evaluator = job.evaluator(&deferred);
+    let bar = Bar::new(settings.budget, context);
+    let outcome = context.pool()?.install(|| {
+        let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress);
         let found = search::run(&job.task, prior, settings, &evaluator, &mut tell)?;
-        with_bar(&|bar| bar.say("measuring the evidence"));
+        bar.say("measuring the evidence");
         let options = Options {
             held_out: job.held_out.clone(),
             name: format!("{}-for-{}", job.task.base.name, job.task.target.name),
         };
         recommend::recommend(&job.task, settings, &found, &evaluator, &options)
     });
-    with_bar(&Bar::finish);
+    bar.finish();
     let mut result = outcome.map_err(tuning::failure)?;
-    result.effort.seconds = bar.lock().unwrap_or_else(|held| held.into_inner()).seconds();
+    result.effort.seconds = bar.seconds();
     Ok(result)
 }
 
-fn write(directory: &std::path::Path, result: &Recommendation) -> anyhow::Result<()> {
-    std::fs::create_dir_all(directory)?;
-    let json = serde_json::to_string_pretty(result)?;
-    let mut files = vec![
+/// Writes the files of --out.
+fn write(directory: &Path, result: &Recommendation) -> Outcome {
+    let xml = result.mqsim_xml.clone().ok_or_else(|| {
+        Failure::Work(anyhow!("the recommended drive has no form in MQSim's XML"))
+    })?;
+    let files = [
         ("recommended.toml", result.toml.clone()),
-        ("result.json", json + "\n"),
+        ("recommended.xml", xml),
+        ("result.json", serde_json::to_string_pretty(result)? + "\n"),
         ("report.html", recommend::html_page(result)),
         ("report.md", recommend::markdown(result)),
     ];
-    match &result.mqsim_xml {
-        Some(xml) => files.push(("recommended.xml", xml.clone())),
-        None => return Err(anyhow!("the recommended drive has no form in MQSim's XML")),
-    }
-    for (name, text) in files {
-        std::fs::write(directory.join(name), text)?;
-    }
-    Ok(())
+    files::write_into(directory, files)
 }

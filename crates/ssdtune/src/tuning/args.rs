@@ -1,21 +1,23 @@
-//! Arguments that every tuning command takes, and what they ask for.
+//! Arguments that every tuning command takes, and the task that they describe.
 
-use super::workloads::{Named, split};
+use super::{Bounds, TuningJob};
+use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use anyhow::anyhow;
 use ssdtune_experiment::{Age, Preparation, Start};
-use ssdtune_model::ledger::Ledger;
 use ssdtune_model::source::read_text;
-use ssdtune_model::{CheckedConfig, Sectors};
-use ssdtune_trace::workload::SeedSet;
+use ssdtune_model::{Bytes, CheckedConfig, catalogue};
+use ssdtune_trace::workload::{Seed, SeedSet};
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
-use ssdtune_tune::limits::Limits;
-use ssdtune_tune::memory::AutoDb;
+use ssdtune_tune::limits::{Inequality, Limits};
+use ssdtune_tune::search::Settings;
 use ssdtune_tune::space::Space;
-use ssdtune_tune::workload::{Workload, published_workloads};
+use ssdtune_tune::workload::{
+    LoadOptions, NamedError, NamedWorkload, Workload, published_workloads,
+};
 use ssdtune_tune::{Task, Weights};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,103 +26,128 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("start", |start| start.default_value("footprint")))]
 pub(crate) struct TuneArgs {
-    /// The workload to serve: a bundled model (`ssdtune trace models`), a model file (.toml), a
-    /// trace file, or NAME=FILE+FILE for a category of several traces.
+    /// The workload to serve better: a bundled model (`ssdtune trace models`), a model file
+    /// (.toml), a trace file, or NAME=FILE+FILE for a category of several traces.
     #[arg(long, value_name = "WORKLOAD")]
-    pub(crate) target: String,
+    target: String,
 
-    /// The workloads not to hurt, separated by commas, named likewise; `none` for none. Default:
-    /// the rest of AutoBlox's seven.
+    /// The workloads not to hurt, named as --target is, with commas between them; `none` for none.
+    /// Default: the other ones of AutoBlox's seven.
     #[arg(long, value_name = "A,B,C")]
     pub(crate) others: Vec<String>,
 
     /// The drive to beat: a preset, a TOML file, or an MQSim ssdconfig.xml.
     #[arg(long, value_name = "DEVICE", default_value = "intel-750")]
-    pub(crate) device: String,
+    device: String,
 
     #[command(flatten)]
-    pub(crate) overrides: Overrides,
+    overrides: Overrides,
 
     /// Requests of each trace.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(100..))]
-    pub(crate) requests: u32,
+    requests: u32,
 
     /// Seed of the traces that models generate. Default: --seed, which sets this and --search-seed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
-    pub(crate) trace_seed: Option<u64>,
+    trace_seed: Option<u64>,
 
-    /// Seed of everything that is drawn while configurations are proposed. Default: --seed.
+    /// Seed of all random choices of configurations. Default: --seed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
-    pub(crate) search_seed: Option<u64>,
+    search_seed: Option<u64>,
 
     /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space
     /// file.
     #[arg(long, value_name = "NAME|FILE.toml")]
-    pub(crate) space: Option<String>,
+    space: Option<String>,
 
     /// What the result must keep to (TOML: capacity, interface, flash type, power, DRAM, prices,
-    /// inequalities). What it does not say is taken from the baseline.
+    /// inequalities). What the file does not say is taken from the baseline.
     #[arg(long, value_name = "FILE.toml")]
-    pub(crate) constraints: Option<PathBuf>,
+    constraints: Option<PathBuf>,
 
-    /// Average power on the target not to be exceeded, in watt.
-    #[arg(long, value_name = "W")]
-    pub(crate) power_budget: Option<f64>,
+    /// Largest average power on the target, in watt.
+    #[arg(long, value_name = "W", value_parser = watts)]
+    power_budget: Option<f64>,
 
     /// Raw flash capacity to have, within a tenth, as in 512GiB.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) capacity: Option<String>,
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    capacity: Option<Bytes>,
 
-    /// DRAM for cache and mapping table not to be exceeded, as in 1GiB.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) dram_budget: Option<String>,
+    /// Largest DRAM for cache and mapping table together, as in 1GiB.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    dram_budget: Option<Bytes>,
 
-    /// A condition more, as in "bus.channels * bus.chips_per_channel <= 80"; may be given often.
-    #[arg(long, value_name = "INEQUALITY")]
-    pub(crate) require: Vec<String>,
+    /// One more condition, as in "bus.channels * bus.chips_per_channel <= 80". May be given more
+    /// than once.
+    #[arg(long, value_name = "INEQUALITY", value_parser = Inequality::parse)]
+    require: Vec<Inequality>,
 
     /// Weight of throughput against latency (formula 1).
     #[arg(long, value_name = "A", default_value_t = 0.5, value_parser = share)]
-    pub(crate) alpha: f64,
+    alpha: f64,
 
     /// Weight of the other workloads against the target (formula 2).
     #[arg(long, value_name = "B", default_value_t = 0.1, value_parser = share)]
-    pub(crate) beta: f64,
+    beta: f64,
 
-    /// Requests outstanding in a workload's closed loop, as in websearch=256; may be given often.
-    /// Default: what AutoBlox's artifact says, or 16.
-    #[arg(long, value_name = "WORKLOAD=N")]
-    pub(crate) depth: Vec<String>,
+    /// Requests outstanding in a workload's closed loop, as in websearch=256. May be given more
+    /// than once. Default: what AutoBlox's artifact says, or 16.
+    #[arg(long, value_name = "WORKLOAD=N", value_parser = depth)]
+    depth: Vec<(String, u32)>,
 
     #[command(flatten)]
-    pub(crate) preparation: PreparationArgs,
+    preparation: PreparationArgs,
 
     /// Now --start and --age.
     #[arg(long, value_name = "STATE", hide = true, value_parser = former_state)]
     #[arg(conflicts_with_all = ["start", "age"])]
-    pub(crate) initial_state: Option<Former>,
+    initial_state: Option<Former>,
 
     /// Measure with another simulator: a program that takes MQSim's two files, as in "sim
     /// {config.xml} {workload.xml}", or `mqsim:PATH` for MQSim itself.
     #[arg(long, value_name = "COMMAND")]
-    pub(crate) evaluator: Option<String>,
+    evaluator: Option<String>,
 
     /// Longest time of one run of --evaluator, in seconds.
     #[arg(long, value_name = "S", default_value_t = 600, requires = "evaluator")]
-    pub(crate) timeout: u64,
+    timeout: u64,
 
     /// How often a failed run of --evaluator is tried again.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "evaluator")]
-    pub(crate) retries: u32,
+    retries: u32,
 
-    /// AutoDB to remember in; it is made if absent.
-    #[arg(long, value_name = "DIR", env = "SSDTUNE_DB", default_value = "ssdtune.autodb")]
-    pub(crate) db: PathBuf,
+    #[command(flatten)]
+    db: DbArg,
 
     /// Remember nothing beyond this run.
     #[arg(long, conflicts_with = "db")]
-    pub(crate) no_db: bool,
+    no_db: bool,
+}
+
+/// What a search of `whatif` and `ablate` may spend.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BudgetArgs {
+    /// Evaluations of the target that one search may spend.
+    #[arg(long, value_name = "EVALS", default_value_t = 60)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
+
+    /// Requests of the prefix that candidates are raced on. With 0 there are no races.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    prefix: u32,
+}
+
+impl BudgetArgs {
+    /// The settings of a search; all others have their defaults.
+    pub(crate) fn settings(&self, tune: &TuneArgs, context: &Context) -> Settings {
+        Settings {
+            seed: tune.search_seed(context),
+            budget: self.budget.into(),
+            prefix: tune.prefix_share(self.prefix),
+            ..Settings::default()
+        }
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -128,9 +155,27 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "write a number between 0 and 1".to_owned())
 }
 
+fn watts(text: &str) -> Result<f64, String> {
+    let watts = text.parse().ok().filter(|watts: &f64| watts.is_finite() && *watts > 0.0);
+    watts.ok_or_else(|| "write watts above 0".to_owned())
+}
+
+fn bytes(text: &str) -> Result<Bytes, String> {
+    let bytes = catalogue::Unit::Bytes.parse_int(text).filter(|bytes| *bytes > 0);
+    bytes.map(Bytes).ok_or_else(|| "write a size such as 512GiB".to_owned())
+}
+
+fn depth(text: &str) -> Result<(String, u32), String> {
+    let parsed = text.split_once('=').and_then(|(name, depth)| {
+        let depth = depth.parse().ok().filter(|depth| (1..=65_536).contains(depth))?;
+        Some((name.to_owned(), depth))
+    });
+    parsed.ok_or_else(|| "write WORKLOAD=N with N from 1 to 65536".to_owned())
+}
+
 /// What the former flag `--initial-state` named.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Former(Start, Vec<Age>);
+struct Former(Start, Vec<Age>);
 
 fn former_state(text: &str) -> Result<Former, String> {
     let wrong = "write --start footprint, --start empty, --start steady:SHARE, or \
@@ -148,46 +193,8 @@ fn former_state(text: &str) -> Result<Former, String> {
     state().ok_or_else(|| wrong.to_owned())
 }
 
-/// How far a search may go where the arguments do not say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bounds {
-    /// As drives on the market.
-    Market,
-    /// Beyond them.
-    Wide,
-}
-
-impl Bounds {
-    const fn space(self) -> &'static str {
-        match self {
-            Self::Market => "autoblox",
-            Self::Wide => "what-if",
-        }
-    }
-}
-
-/// What a tuning command works on, as the arguments say it. It does not change once it is loaded.
-pub(crate) struct TuningJob {
-    pub(crate) task: Task,
-    /// Workloads of other seeds, which no decision may see: the target, then the others. `None`
-    /// where a workload is a trace file, which has no other seeds.
-    pub(crate) held_out: Option<Vec<Workload>>,
-    pub(crate) evaluator: Box<dyn Evaluator>,
-    pub(crate) db: Option<AutoDb>,
-}
-
-impl TuningJob {
-    /// The same question about the held-out workloads; `None` where there are none.
-    pub(crate) fn on_held_out(self) -> Option<Self> {
-        let mut workloads = self.held_out?;
-        let target = workloads.remove(0);
-        let task = Task { target, others: workloads, ..self.task };
-        Some(Self { task, held_out: None, ..self })
-    }
-}
-
 impl TuneArgs {
-    /// The seed of what is drawn while configurations are proposed.
+    /// The seed of all random choices of configurations.
     pub(crate) fn search_seed(&self, context: &Context) -> u64 {
         self.search_seed.or(context.seed()).unwrap_or(0)
     }
@@ -197,7 +204,14 @@ impl TuneArgs {
         Weights { alpha: self.alpha, beta: self.beta }
     }
 
-    /// Loads everything. `bounds` are those of what the arguments do not limit.
+    /// The share of a trace that its first `requests` are, for races on a prefix. Without requests
+    /// it is the whole trace: nothing is raced.
+    pub(crate) fn prefix_share(&self, requests: u32) -> f64 {
+        let share = f64::from(requests) / f64::from(self.requests);
+        if share > 0.0 { share.min(1.0) } else { 1.0 }
+    }
+
+    /// Loads everything. `bounds` hold for what the arguments do not limit.
     pub(crate) fn load(
         &self,
         bounds: Bounds,
@@ -205,16 +219,17 @@ impl TuneArgs {
         context: &Context,
     ) -> Outcome<TuningJob> {
         let base = self.base()?;
-        let space = self.space.as_deref().unwrap_or(bounds.space());
-        let space = load_space(space)?.around(&base);
+        let space = match (self.space.as_deref(), bounds) {
+            (Some("autoblox"), _) | (None, Bounds::Market) => Space::autoblox(),
+            (Some("what-if"), _) | (None, Bounds::Wide) => Space::what_if(),
+            (Some(path), _) => read_space(path)?,
+        };
+        let space = space.around(&base);
         let limits = self.limits(&base, bounds)?;
-        let (mut workloads, held_out) = self.workloads(smallest_space(&base, &limits), context)?;
+        let (mut workloads, held_out) = self.workloads(&base, &limits, context)?;
         let target = workloads.remove(0);
         let task = Task { base, space, limits, target, others: workloads, weights };
-        let db = match self.no_db {
-            true => None,
-            false => Some(AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))?),
-        };
+        let db = if self.no_db { None } else { Some(self.db.open_for_work()?) };
         let evaluator = self.evaluator(context)?;
         Ok(TuningJob { task, held_out, evaluator, db })
     }
@@ -222,39 +237,61 @@ impl TuneArgs {
     /// The workloads, the target first, and those of held-out seeds if all of them have such seeds.
     fn workloads(
         &self,
-        smallest: Sectors,
+        base: &CheckedConfig,
+        limits: &Limits,
         context: &Context,
     ) -> Outcome<(Vec<Workload>, Option<Vec<Workload>>)> {
-        let target = Named::parse(&self.target)?;
-        let others = self.others(&target)?;
-        let depths = self.depths()?;
-        let all: Vec<&Named> = std::iter::once(&target).chain(&others).collect();
-        if let Some(name) = depths.iter().find(|(name, _)| all.iter().all(|own| own.name != *name))
-        {
-            return Err(Failure::usage(anyhow!("--depth {}: no such workload here", name.0)));
+        let target = NamedWorkload::parse(&self.target).map_err(workload_failure)?;
+        let mut all = self.others(&target)?;
+        all.insert(0, target);
+        let known = |name: &str| all.iter().any(|own| own.name == name);
+        if let Some((name, _)) = self.depth.iter().find(|(name, _)| !known(name)) {
+            return Err(Failure::usage(anyhow!("--depth {name}: no such workload here")));
         }
-        let seed = self.trace_seed.or(context.seed()).unwrap_or(0);
+        let index = self.trace_seed.or(context.seed()).unwrap_or(0);
         let load = |set: SeedSet| {
-            let one = |own: &&Named| {
-                let depth = depths.iter().find(|(name, _)| *name == own.name).map(|(_, n)| *n);
-                own.load(set, seed, self.requests as usize, smallest, depth)
+            let one = |own: &NamedWorkload| {
+                let depth = self.depth.iter().find(|(name, _)| *name == own.name);
+                let options = LoadOptions {
+                    seed: Seed { set, index },
+                    requests: self.requests as usize,
+                    space: limits.host_sectors_min(base),
+                    depth: depth.map(|(_, depth)| *depth),
+                };
+                own.load(&options).map_err(workload_failure)
             };
             all.iter().map(one).collect::<Outcome<Vec<Workload>>>()
         };
         let training = load(SeedSet::Training)?;
-        let held_out = match all.iter().all(|own| own.can_hold_out()) {
-            true => Some(load(SeedSet::HeldOut)?),
-            false => None,
-        };
-        Ok((training, held_out))
+        let held_out = all.iter().all(NamedWorkload::can_hold_out);
+        Ok((training, held_out.then(|| load(SeedSet::HeldOut)).transpose()?))
     }
 
-    /// The baseline. The seed of the command line is the search's; a drive keeps its own.
+    /// The workloads of --others, each once.
+    fn others(&self, target: &NamedWorkload) -> Outcome<Vec<NamedWorkload>> {
+        let parts = self.others.iter().flat_map(|list| list.split(','));
+        let mut names: Vec<&str> = parts.map(str::trim).filter(|name| !name.is_empty()).collect();
+        if names == ["none"] {
+            return Ok(Vec::new());
+        }
+        if names.is_empty() {
+            names = published_workloads().iter().map(|one| one.name.as_str()).collect();
+        }
+        let mut others: Vec<NamedWorkload> = Vec::new();
+        for name in names {
+            let other = NamedWorkload::parse(name).map_err(workload_failure)?;
+            // The default list may hold the target.
+            if other.name != target.name && others.iter().all(|own| own.name != other.name) {
+                others.push(other);
+            }
+        }
+        Ok(others)
+    }
+
+    /// The baseline. It keeps its own seed: that of the command line is the search's.
     fn base(&self) -> Outcome<CheckedConfig> {
-        let pairs: Vec<(String, String)> =
-            (self.overrides.set.iter()).map(|set| (set.key.clone(), set.value.clone())).collect();
-        let loaded = ssdtune_mqsim::load(&self.device, &pairs).map_err(device::failure)?;
-        loaded.config.check().map_err(Failure::usage)
+        let loaded = ssdtune_mqsim::load(&self.device, &self.overrides.set_pairs());
+        loaded.map_err(device::failure)?.config.check().map_err(Failure::usage)
     }
 
     fn evaluator(&self, context: &Context) -> Outcome<Box<dyn Evaluator>> {
@@ -268,7 +305,7 @@ impl TuneArgs {
         Ok(Box::new(external))
     }
 
-    /// What drives are prepared like; each has its own seed.
+    /// What drives hold and have been through. Each drive has its own seed.
     fn preparation(&self, context: &Context) -> Outcome<Preparation> {
         let Some(Former(start, ages)) = &self.initial_state else {
             return self.preparation.preparation(0);
@@ -289,95 +326,39 @@ impl TuneArgs {
             }
             None => Limits::default(),
         };
-        let bytes = |option: &str, text: &str| {
-            let parsed = ssdtune_model::catalogue::Unit::Bytes.parse_int(text);
-            parsed.filter(|bytes| *bytes > 0).map(ssdtune_model::Bytes).ok_or_else(|| {
-                Failure::usage(anyhow!("{option} {text}: write a size such as 512GiB"))
-            })
-        };
-        if let Some(text) = &self.capacity {
-            limits.constraints.capacity = Some(bytes("--capacity", text)?);
-            limits.constraints.capacity_tolerance = 0.1;
+        let constraints = &mut limits.constraints;
+        if self.capacity.is_some() {
+            constraints.capacity = self.capacity;
+            constraints.capacity_tolerance = 0.1;
         }
-        if let Some(text) = &self.dram_budget {
-            limits.constraints.dram_budget = Some(bytes("--dram-budget", text)?);
-        }
-        if let Some(watts) = self.power_budget {
-            if !(watts.is_finite() && watts > 0.0) {
-                return Err(Failure::usage(anyhow!("--power-budget {watts}: write watts above 0")));
-            }
-            limits.constraints.power_budget_watts = Some(watts);
-        }
+        constraints.dram_budget = self.dram_budget.or(constraints.dram_budget);
+        constraints.power_budget_watts = self.power_budget.or(constraints.power_budget_watts);
         match bounds {
             Bounds::Market => limits.complete_from(base),
             Bounds::Wide => limits.complete_widely_from(base),
         }
-        for text in &self.require {
-            let own = ssdtune_tune::limits::Inequality::parse(text)
-                .map_err(|reason| Failure::usage(anyhow!("--require {text}: {reason}")))?;
-            limits.inequalities.push(own);
-        }
+        limits.inequalities.extend(self.require.iter().cloned());
         Ok(limits)
     }
-
-    fn others(&self, target: &Named) -> Outcome<Vec<Named>> {
-        let names = split(&self.others);
-        if names == ["none"] {
-            return Ok(Vec::new());
-        }
-        let names: Vec<String> = match names.is_empty() {
-            true => published_workloads().iter().map(|one| one.name.clone()).collect(),
-            false => names,
-        };
-        let mut others: Vec<Named> = Vec::new();
-        for name in &names {
-            let other = Named::parse(name)?;
-            let known = |own: &Named| own.name == other.name;
-            // The default list may hold the target; a list that was written out should not.
-            if !known(target) && !others.iter().any(known) {
-                others.push(other);
-            }
-        }
-        Ok(others)
-    }
-
-    fn depths(&self) -> Outcome<Vec<(String, u32)>> {
-        let one = |text: &String| {
-            let parsed = text.split_once('=').and_then(|(name, depth)| {
-                let depth = depth.parse().ok().filter(|depth| (1..=65_536).contains(depth))?;
-                Some((name.to_owned(), depth))
-            });
-            parsed.ok_or_else(|| {
-                Failure::usage(anyhow!("--depth {text}: write WORKLOAD=N with N from 1 to 65536"))
-            })
-        };
-        self.depth.iter().map(one).collect()
-    }
 }
 
-/// A built-in space or a file.
-pub(crate) fn load_space(name: &str) -> Outcome<Space> {
-    match name {
-        "autoblox" => Ok(Space::autoblox()),
-        "what-if" => Ok(Space::what_if()),
-        path if path.ends_with(".toml") => {
-            let text = read_text(Path::new(path)).map_err(device::failure)?;
-            Space::parse(&text).map_err(|faults| Failure::input(faults.in_file(path)))
-        }
-        _ => {
-            Err(Failure::usage(anyhow!("--space {name}: write autoblox, what-if, or a .toml file")))
-        }
+/// Reads a space file.
+fn read_space(path: &str) -> Outcome<Space> {
+    if !path.ends_with(".toml") {
+        let wrong = anyhow!("--space {path}: write autoblox, what-if, or a .toml file");
+        return Err(Failure::usage(wrong));
     }
+    let text = read_text(Path::new(path)).map_err(device::failure)?;
+    Space::parse(&text).map_err(|faults| Failure::input(faults.in_file(path)))
 }
 
-/// Sectors that the smallest drive within the limits shows the host, so that a trace means the same
-/// on all.
-fn smallest_space(base: &CheckedConfig, limits: &Limits) -> Sectors {
-    /// The most over-provisioning of any space.
-    const HIDDEN: f64 = 0.4;
-    let raw = limits.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
-    let least = raw.0 as f64 * (1.0 - limits.constraints.capacity_tolerance) * (1.0 - HIDDEN);
-    Sectors((least / 512.0) as u64)
+/// A name that stands for nothing is a wrong argument; a file that cannot be read is a wrong input.
+fn workload_failure(error: NamedError) -> Failure {
+    match error {
+        NamedError::Unknown(error) => Failure::usage(error),
+        NamedError::File(error) => device::failure(error),
+        other => Failure::input(other),
+    }
 }
 
 #[cfg(test)]

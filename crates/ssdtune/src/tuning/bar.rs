@@ -1,39 +1,38 @@
-//! Progress of a search on standard error: a bar on a terminal, a line at each improvement
-//! elsewhere.
+//! Progress of a search on standard error: a bar on a terminal, elsewhere a line for each
+//! improvement.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::context::{Context, Level};
+use crate::progress::bar;
+use indicatif::ProgressBar;
 use ssdtune_tune::search::Progress;
 use std::io::IsTerminal as _;
+use std::sync::Mutex;
 use std::time::Instant;
 
-/// Parts of an evaluation that the bar tells apart.
+/// Steps of the bar for one evaluation.
 const PARTS: f64 = 10.0;
 
 pub(crate) struct Bar {
     bar: ProgressBar,
     start: Instant,
-    terminal: bool,
-    wanted: bool,
-    best: std::cell::Cell<f64>,
+    /// Whether improvements are printed as lines.
+    lines: bool,
+    best_grade: Mutex<f64>,
 }
 
 impl Bar {
-    /// Says nothing unless `wanted`.
-    pub(crate) fn new(budget: f64, wanted: bool) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let target = match wanted && terminal {
-            true => ProgressDrawTarget::stderr_with_hz(4),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some((budget * PARTS) as u64), target);
-        let template = "{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+    /// The progress of a search that may spend `budget` evaluations.
+    pub(crate) fn new(budget: f64, context: &Context) -> Self {
+        let wanted = context.level() > Level::Quiet;
+        Self {
+            bar: bar((budget * PARTS) as u64, "{msg}", wanted),
+            start: Instant::now(),
+            lines: wanted && !std::io::stderr().is_terminal(),
+            best_grade: Mutex::new(0.0),
         }
-        Self { bar, start: Instant::now(), terminal, wanted, best: std::cell::Cell::new(0.0) }
     }
 
-    /// A trial is known.
+    /// Tells how far the search is after a trial.
     pub(crate) fn trial(&self, progress: &Progress) {
         self.bar.set_position((progress.spent * PARTS) as u64);
         let said = format!(
@@ -43,27 +42,30 @@ impl Bar {
             progress.best_target.latency,
             progress.best_target.throughput
         );
-        let better = progress.best_grade > self.best.replace(progress.best_grade);
-        if self.wanted && !self.terminal && better {
-            let elapsed = self.start.elapsed().as_secs_f64();
+        let mut best = self.best_grade.lock().unwrap_or_else(|held| held.into_inner());
+        let better = progress.best_grade > std::mem::replace(&mut *best, progress.best_grade);
+        if self.lines && better {
+            let elapsed = self.seconds();
             let left = (progress.budget - progress.spent) * elapsed / progress.spent.max(0.1);
             anstream::eprintln!("{elapsed:7.1} s  {said}, {left:.0} s left at most");
         }
         self.bar.set_message(said);
     }
 
-    /// What comes after the trials.
+    /// Tells what comes after the trials.
     pub(crate) fn say(&self, what: &'static str) {
         self.bar.set_message(what);
-        if self.wanted && !self.terminal {
-            anstream::eprintln!("{:7.1} s  {what}", self.start.elapsed().as_secs_f64());
+        if self.lines {
+            anstream::eprintln!("{:7.1} s  {what}", self.seconds());
         }
     }
 
+    /// Seconds since the search began.
     pub(crate) fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
 
+    /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

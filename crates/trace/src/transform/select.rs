@@ -3,7 +3,7 @@
 use super::Transform;
 use crate::error::TraceError;
 use crate::request::{Op, Request, TenantId};
-use ssdtune_model::{Nanos, Sectors};
+use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
@@ -22,6 +22,36 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Keeps only requests of at least and at most these sizes.
+    #[must_use]
+    pub fn with_sizes(mut self, least: Option<Bytes>, most: Option<Bytes>) -> Self {
+        let clamp = |sectors: u64| u32::try_from(sectors).unwrap_or(u32::MAX);
+        if least.is_some() || most.is_some() {
+            let start = least.map_or(0, |bytes| clamp(bytes.0.div_ceil(SECTOR_BYTES)));
+            let end = most.map_or(u32::MAX, |bytes| clamp(bytes.0 / SECTOR_BYTES + 1));
+            self.sectors = Some(start..end);
+        }
+        self
+    }
+
+    /// Keeps only requests that begin at `first` or above it and end at `end` or below it.
+    #[must_use]
+    pub fn with_addresses(mut self, first: Option<Bytes>, end: Option<Bytes>) -> Self {
+        if first.is_some() || end.is_some() {
+            let first = first.map_or(0, |bytes| bytes.0.div_ceil(SECTOR_BYTES));
+            let end = end.map_or(Sectors::MAX, |bytes| bytes.sectors_floor());
+            self.addresses = Some(Sectors(first)..end);
+        }
+        self
+    }
+
+    /// The filter, if it has any condition.
+    pub fn if_any(self) -> Option<Self> {
+        let Self { ops, sectors, addresses, tenants } = &self;
+        let any = ops.is_some() || sectors.is_some() || addresses.is_some() || tenants.is_some();
+        any.then_some(self)
+    }
+
     fn keeps(&self, r: &Request) -> bool {
         let in_range = |range: &Range<Sectors>| {
             r.op == Op::Flush || (range.start <= r.lba && r.end() <= range.end)

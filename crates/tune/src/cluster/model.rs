@@ -228,6 +228,29 @@ impl Categories {
         Ok(Self { basis, kmeans, names, members })
     }
 
+    /// Learns workloads one after the other. If no category is known, the workloads make the first
+    /// ones together.
+    ///
+    /// # Errors
+    /// As for [`Categories::found`] and [`Categories::learn`].
+    pub fn found_or_learn(
+        known: Option<Self>,
+        features: FeatureSet,
+        material: &[TraceToLearn],
+        threshold: Threshold,
+    ) -> Result<(Self, Vec<LearnOutcome>), ClusterError> {
+        let Some(mut categories) = known else {
+            let categories = Self::found(features, material)?;
+            let founded = |one: &TraceToLearn| LearnOutcome::Founded {
+                category: one.category.unwrap_or(one.name).to_owned(),
+            };
+            return Ok((categories, material.iter().map(founded).collect()));
+        };
+        let learned = material.iter().map(|one| categories.learn(*one, threshold));
+        let learned = learned.collect::<Result<_, _>>()?;
+        Ok((categories, learned))
+    }
+
     /// Learns one more workload.
     ///
     /// # Errors

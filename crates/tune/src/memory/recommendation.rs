@@ -1,8 +1,10 @@
 //! What a search leaves for later: the configurations it found best.
 
-use super::db::{AutoDb, RecordKind, Scan};
+use super::db::{AutoDb, DbError, RecordKind, Scan};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
+use ssdtune_model::document::Document;
+use ssdtune_model::{Constraints, Faults};
 
 /// The category number of workloads that belong to no category.
 pub const UNCLUSTERED: u32 = u32::MAX;
@@ -20,6 +22,31 @@ pub struct WorkloadSpeedup {
     pub latency_speedup: f64,
     /// The configuration's throughput over the baseline's.
     pub throughput_speedup: f64,
+}
+
+/// Why no stored configuration can be recommended.
+#[derive(Debug, thiserror::Error)]
+pub enum BestError {
+    /// AutoDB cannot be read.
+    #[error(transparent)]
+    Db(#[from] DbError),
+    /// A stored configuration is no drive.
+    #[error("the configuration stored for {target} is wrong: {faults}")]
+    Faulty {
+        /// The target of the search that stored it.
+        target: String,
+        /// What is wrong with it.
+        faults: Faults,
+    },
+    /// Nothing is stored for the category.
+    #[error("no configuration is stored")]
+    Nothing,
+    /// Configurations are stored, and each breaks a constraint.
+    #[error("none of the {refused} stored configurations keeps to the constraints")]
+    NoneKeeps {
+        /// How many are stored.
+        refused: usize,
+    },
 }
 
 /// A configuration that a search found for a category of workloads: the value of a record of
@@ -62,6 +89,42 @@ impl StoredRecommendation {
     /// Every configuration stored for a category, in the order of keys.
     pub fn of_category(db: &AutoDb, cluster: u32) -> Scan<'_, Self> {
         db.scan_prefix(RecordKind::Search, &Self::key_prefix(cluster))
+    }
+
+    /// The configuration of the highest grade that is stored for a category and keeps the
+    /// constraints. Of equal ones it is the first by key.
+    ///
+    /// # Errors
+    /// There is none, or the store cannot be read.
+    pub fn best_of_category(
+        db: &AutoDb,
+        cluster: u32,
+        constraints: Option<&Constraints>,
+    ) -> Result<Self, BestError> {
+        let mut best: Option<Self> = None;
+        let mut refused = 0;
+        for found in Self::of_category(db, cluster) {
+            let one = found?.1.value;
+            if let Some(constraints) = constraints
+                && !one.keeps(constraints)?
+            {
+                refused += 1;
+                continue;
+            }
+            if best.as_ref().is_none_or(|best| one.grade > best.grade) {
+                best = Some(one);
+            }
+        }
+        best.ok_or(if refused > 0 { BestError::NoneKeeps { refused } } else { BestError::Nothing })
+    }
+
+    /// Whether the configuration keeps constraints. A drive of unknown power keeps no power budget.
+    fn keeps(&self, constraints: &Constraints) -> Result<bool, BestError> {
+        let document = Document::parse(&self.configuration)
+            .map_err(|faults| BestError::Faulty { target: self.target.clone(), faults })?;
+        let within = constraints.power_budget_watts.is_none()
+            || self.watts.is_some_and(|watts| constraints.power_violation(watts).is_none());
+        Ok(within && constraints.violations(document.config()).is_empty())
     }
 
     fn key_prefix(cluster: u32) -> Vec<u8> {

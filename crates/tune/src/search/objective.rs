@@ -37,6 +37,15 @@ pub struct Graded {
     pub average_watts: Option<f64>,
 }
 
+/// A drive that an optimiser from elsewhere proposes.
+#[derive(Clone, Debug)]
+pub struct Proposed {
+    /// The drive.
+    pub config: CheckedConfig,
+    /// Values that the repair has changed, by the keys of their axes.
+    pub repaired: BTreeMap<&'static str, String>,
+}
+
 /// A task as a function of drives.
 pub struct Objective<'a> {
     task: &'a Task,
@@ -102,6 +111,26 @@ impl<'a> Objective<'a> {
     /// The nearest point that keeps the limits; `None` where none was found nearby.
     pub fn repair(&self, point: &Point) -> Option<Feasible> {
         self.moves.nearest(point)
+    }
+
+    /// The drive of a point; with `repair` it is moved to the nearest that keeps the limits.
+    ///
+    /// # Errors
+    /// A text that says why there is no such drive.
+    pub fn propose(&self, point: &Point, repair: bool) -> Result<Proposed, String> {
+        let found = match self.drive(point) {
+            Err(_) if repair => {
+                let nearest = self.repair(point);
+                nearest.ok_or_else(|| "no drive near it keeps the limits".to_owned())?
+            }
+            drive => drive?,
+        };
+        let axes = self.task.space.axes().iter().zip(found.point.0.iter().zip(&point.0));
+        let changed = axes.filter(|(_, (own, asked))| own != asked);
+        let repaired = changed
+            .map(|(axis, (own, _))| (axis.key(), axis.values()[usize::from(*own)].to_string()))
+            .collect();
+        Ok(Proposed { config: found.config, repaired })
     }
 
     /// Grades drives, whether they are in the space or not. A drive that cannot serve one of the

@@ -1,10 +1,9 @@
-//! `ssdtune config convert`: from TOML to MQSim's XML, back, and TOML edited in place of its
-//! comments.
+//! `ssdtune config convert`: from TOML to MQSim's XML and back, or a TOML file edited.
 
 use crate::context::Context;
 use crate::device::{self, Overrides};
+use crate::files;
 use crate::outcome::{Failure, Outcome};
-use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Serialize;
 use ssdtune_model::source::Format;
@@ -13,7 +12,7 @@ use std::path::PathBuf;
 /// Arguments of `ssdtune config convert`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A preset, a TOML file or an MQSim XML file, told apart by its content.
+    /// A preset, a TOML file or an MQSim XML file. What a file is, is found by its content.
     #[arg(value_name = "DEVICE")]
     device: String,
 
@@ -32,13 +31,13 @@ pub(crate) struct Args {
 /// A form of configuration files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Target {
-    /// ssdtune's own; comments of a TOML file stay.
+    /// The form of ssdtune. Comments of a TOML file stay.
     Toml,
     /// MQSim's ssdconfig.xml.
     Xml,
 }
 
-/// The result as JSON has it.
+/// What `--json` prints.
 #[derive(Serialize)]
 struct Report {
     notes: Vec<String>,
@@ -46,7 +45,7 @@ struct Report {
     output: Option<PathBuf>,
 }
 
-/// Converts; what the other form cannot say is told on standard error.
+/// Converts. What the other form cannot say is told on standard error.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let loaded = device::load(&args.device, &args.overrides, context)?;
     let other = if loaded.format == Format::Foreign { Target::Toml } else { Target::Xml };
@@ -61,7 +60,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         }
     };
     if let Some(path) = &args.output {
-        std::fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+        files::write(path, &text)?;
     }
     if context.json() {
         let output = args.output.clone();

@@ -1,10 +1,10 @@
-//! `ssdtune config diff`: what differs between two drives, and what it means.
+//! `ssdtune config diff`: the parameters in which two drives differ, and what they mean.
 
 use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::Outcome;
-use serde::Serialize;
-use ssdtune_model::catalogue::{self, Value};
+use ssdtune_model::catalogue::differences;
+use ssdtune_report::{Table, Text};
 
 /// Arguments of `ssdtune config diff`.
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DEVICE")]
     first: String,
 
-    /// The second; overrides apply to it.
+    /// The second drive. --set changes this one.
     #[arg(value_name = "DEVICE")]
     second: String,
 
@@ -21,48 +21,23 @@ pub(crate) struct Args {
     overrides: Overrides,
 }
 
-/// One difference.
-#[derive(Serialize)]
-struct Change {
-    key: &'static str,
-    first: Value,
-    second: Value,
-    unit: &'static str,
-    meaning: &'static str,
-    no_effect: Option<&'static str>,
-}
-
-/// Prints the differences; none is no failure.
+/// Prints the differences. That there are none is no failure.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let plain = Overrides { set: Vec::new() };
     let first = device::load(&args.first, &plain, context)?.config;
     let second = device::load(&args.second, &args.overrides, context)?.config;
-    let rows = catalogue::parameters().filter(|row| row.get(&first) != row.get(&second));
-    let changes: Vec<Change> = rows
-        .map(|row| Change {
-            key: row.key,
-            first: row.get(&first),
-            second: row.get(&second),
-            unit: row.unit.sign(),
-            meaning: row.meaning,
-            // A setting that acts in neither drive is a difference on paper only.
-            no_effect: row.inert(&first).and(row.inert(&second)),
-        })
-        .collect();
-    if context.json() {
-        return context.document(&changes);
+    let found = differences(&first, &second);
+    if found.is_empty() {
+        return context.show(&found, Text::from("no difference".to_owned()));
     }
-    if changes.is_empty() {
-        return context.line("no difference");
-    }
-    let mut table = crate::table::new(&["key", &args.first, &args.second, "unit", "meaning"]);
-    for change in changes {
-        let meaning = match change.no_effect {
+    let mut table = Table::new(["key", &args.first, &args.second, "unit", "meaning"]);
+    for one in &found {
+        let meaning = match one.no_effect {
             Some(reason) => format!("(no effect: {reason})"),
-            None => change.meaning.to_owned(),
+            None => one.meaning.to_owned(),
         };
-        let (first, second) = (change.first.to_string(), change.second.to_string());
-        table.add_row([change.key.to_owned(), first, second, change.unit.to_owned(), meaning]);
+        let (first, second) = (one.first.to_string(), one.second.to_string());
+        table.add_row([one.key.to_owned(), first, second, one.unit.to_owned(), meaning]);
     }
-    context.line(table)
+    context.show(&found, table)
 }

@@ -1,4 +1,4 @@
-//! `ssdtune config show`: a drive as TOML or JSON, with its comments where it has any.
+//! `ssdtune config show`: a drive as TOML or JSON, or the list of presets.
 
 use crate::context::Context;
 use crate::device::{self, Overrides};
@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use ssdtune_model::ledger::Ledger;
 use ssdtune_model::source::Loaded;
 use ssdtune_model::{catalogue, presets};
+use ssdtune_report::Table;
 
 /// Arguments of `ssdtune config show`.
 #[derive(Debug, clap::Args)]
@@ -15,7 +16,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DEVICE")]
     device: Option<String>,
 
-    /// State every key, also those that the file leaves at their defaults.
+    /// Print every key, also those that the file leaves at their defaults.
     #[arg(long)]
     full: bool,
 
@@ -48,16 +49,11 @@ fn as_json(loaded: &Loaded) -> Value {
 }
 
 fn list(context: &Context) -> Outcome {
-    let mut drives = Vec::new();
-    for name in presets::names() {
-        drives.push((name, presets::load(name).map_err(Failure::usage)?));
-    }
-    if context.json() {
-        return context.document(&drives.iter().map(|(name, _)| name).collect::<Vec<_>>());
-    }
-    let mut table = crate::table::new(&["preset", "link", "flash", "raw", "visible", "about"]);
-    for (name, config) in &drives {
-        let ledger = Ledger::of(config);
+    let names: Vec<&str> = presets::names().collect();
+    let mut table = Table::new(["preset", "link", "flash", "raw", "visible", "about"]);
+    for name in &names {
+        let config = presets::load(name).map_err(Failure::usage)?;
+        let ledger = Ledger::of(&config);
         let about = presets::text(name).and_then(|text| text.lines().next()).unwrap_or_default();
         table.add_row([
             (*name).to_owned(),
@@ -68,5 +64,5 @@ fn list(context: &Context) -> Outcome {
             about.trim_start_matches("# ").to_owned(),
         ]);
     }
-    context.line(table)
+    context.show(&names, table)
 }

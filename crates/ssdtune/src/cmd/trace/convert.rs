@@ -1,4 +1,4 @@
-//! `ssdtune trace convert`: reads traces, joins and changes them, writes one (or, split, several).
+//! `ssdtune trace convert`: reads traces, joins and changes them, and writes one trace or its parts.
 
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
@@ -6,30 +6,32 @@ use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
 use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of_skipped};
 use crate::units;
+use anyhow::anyhow;
 use clap::ValueEnum;
 use serde_json::json;
-use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
+use ssdtune_model::{Bytes, Nanos};
+use ssdtune_report::Text;
 use ssdtune_trace::transform::{Cut, Filter};
-use ssdtune_trace::writer::{OutputFormat, TraceWriter, WriteSummary};
+use ssdtune_trace::writer::{OutputFormat, TraceWriter, WriteSummary, part_path};
 use ssdtune_trace::{
-    self as trace, Conversion, ConversionError, Converted, Op, ReadOptions, Request, Source,
-    TenantId, TraceError,
+    self as trace, Conversion, ConversionError, Op, PartsError, ReadOptions, Source, TenantId,
+    TraceError,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Arguments of `trace convert`. Changes are made in the order of their headings below.
+/// Arguments of `ssdtune trace convert`. Changes are made in the order of their headings.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The traces; a directory stands for the per-CPU files of one blktrace, - for standard input.
+    /// The traces. A directory stands for the per-CPU files of one blktrace, - for standard input.
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// The trace to write: .ssdt, .csv or .trace (MQSim); text also with .gz, .zst, .xz, .bz2 after
-    /// it.
+    /// The trace to write: .ssdt, .csv or .trace (MQSim). After the latter two .gz, .zst, .xz or
+    /// .bz2 may follow.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Format to write, where the name does not say it.
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    to: Option<To>,
+    /// Format to write, if the name does not say it: ssdt, csv or mqsim.
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<OutputFormat>,
     #[command(flatten)]
     read: ReadArgs,
     /// How several traces become one.
@@ -41,25 +43,25 @@ pub(crate) struct Args {
     pause: Nanos,
     #[command(flatten)]
     select: SelectArgs,
-    /// Shorten every silence to at most this.
+    /// Shorten every longer silence to this.
     #[arg(long, value_name = "TIME", value_parser = units::duration, help_heading = "3. Time")]
     clip_gaps: Option<Nanos>,
     /// Multiply all times by this: 0.5 doubles the load.
     #[arg(long, value_name = "FACTOR", help_heading = "3. Time")]
     scale_time: Option<f64>,
-    /// Put the addresses onto a drive: `dense` closes the holes (reads the trace twice), `modulo`
-    /// folds.
+    /// Put the addresses onto a drive: `dense` closes the holes between them (the trace is read
+    /// twice), `modulo` folds them.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "4. Addresses")]
     remap: Option<Remap>,
     /// Unit in which `dense` closes holes.
     #[arg(long, value_name = "SIZE", default_value = "16KiB", help_heading = "4. Addresses")]
     #[arg(value_parser = units::size)]
     chunk: Bytes,
-    /// Size of the drive: where `modulo` folds, and what `dense` must fit.
+    /// Size of the drive: `modulo` folds there, and `dense` must fit into it.
     #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "4. Addresses")]
     capacity: Option<Bytes>,
-    /// Write parts by time, such as 70/20/10, as OUT with -1, -2, ... before the ending (reads the
-    /// trace twice).
+    /// Write parts by time, as in 70/20/10, into OUT with -1, -2, ... before the ending. The trace
+    /// is read twice.
     #[arg(long, value_name = "SHARES", help_heading = "5. Splitting")]
     split: Option<String>,
 }
@@ -68,12 +70,13 @@ pub(crate) struct Args {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "2. Selecting")]
 struct SelectArgs {
-    /// Drop repeats of a request (operation, address, size) within this time: capture artefacts.
+    /// Drop repeats of a request (operation, address, size) within this time, which some captures
+    /// have.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     dedupe: Option<Nanos>,
-    /// Keep only these operations.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "OPS")]
-    ops: Vec<OpArg>,
+    /// Keep only these operations: read, write, trim, flush.
+    #[arg(long, value_delimiter = ',', value_name = "OPS")]
+    ops: Vec<Op>,
     /// Keep only requests of at least this size.
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     size_min: Option<Bytes>,
@@ -95,7 +98,7 @@ struct SelectArgs {
     /// End before this time of the trace.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     end: Option<Nanos>,
-    /// Pass over the first N requests.
+    /// Leave out the first N requests.
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
     /// Keep at most N requests.
@@ -103,72 +106,38 @@ struct SelectArgs {
     count: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum To {
-    Ssdt,
-    Csv,
-    Mqsim,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Join {
     /// Side by side: each trace is a tenant.
     Merge,
-    /// One after the other; devices of the same name are the same tenant.
+    /// One after the other: devices with the same name are one tenant.
     Concat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Remap {
-    /// Number the touched chunks without gaps.
+    /// Number the chunks that are touched, without gaps.
     Dense,
     /// Take addresses modulo --capacity.
     Modulo,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum OpArg {
-    Read,
-    Write,
-    Trim,
-    Flush,
-}
-
-impl From<OpArg> for Op {
-    fn from(op: OpArg) -> Self {
-        match op {
-            OpArg::Read => Self::Read,
-            OpArg::Write => Self::Write,
-            OpArg::Trim => Self::Trim,
-            OpArg::Flush => Self::Flush,
-        }
-    }
-}
-
 impl SelectArgs {
     /// The conditions on requests, if there are any.
     fn filter(&self) -> Option<Filter> {
-        let sectors = |bytes: Bytes| bytes.0.div_ceil(SECTOR_BYTES);
+        let tenants = || self.tenants.iter().map(|&tenant| TenantId(tenant)).collect();
         let filter = Filter {
-            ops: (!self.ops.is_empty()).then(|| self.ops.iter().map(|&op| op.into()).collect()),
-            sectors: (self.size_min.is_some() || self.size_max.is_some()).then(|| {
-                let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-                let end = self.size_max.map_or(u32::MAX, |b| clamp(b.0 / SECTOR_BYTES + 1));
-                clamp(self.size_min.map_or(0, sectors))..end
-            }),
-            addresses: (self.address_min.is_some() || self.address_max.is_some()).then(|| {
-                let end = self.address_max.map_or(Sectors::MAX, |b| b.sectors_floor());
-                Sectors(self.address_min.map_or(0, sectors))..end
-            }),
-            tenants: (!self.tenants.is_empty())
-                .then(|| self.tenants.iter().map(|&t| TenantId(t)).collect()),
+            ops: (!self.ops.is_empty()).then(|| self.ops.clone()),
+            tenants: (!self.tenants.is_empty()).then(tenants),
+            ..Filter::default()
         };
-        let Filter { ops, sectors, addresses, tenants } = &filter;
-        let any = ops.is_some() || sectors.is_some() || addresses.is_some() || tenants.is_some();
-        any.then_some(filter)
+        filter
+            .with_sizes(self.size_min, self.size_max)
+            .with_addresses(self.address_min, self.address_max)
+            .if_any()
     }
 
-    /// The stretch of the trace, if it is not all of it.
+    /// The part of the trace in time and in number, if it is not all of it.
     fn cut(&self) -> Option<Cut> {
         let any =
             self.start.is_some() || self.end.is_some() || self.skip > 0 || self.count.is_some();
@@ -190,10 +159,10 @@ impl Args {
                 Some(trace::Remap::Modulo { capacity: capacity.sectors_floor() })
             }
             (Some(Remap::Modulo), None) => {
-                return Err(Failure::usage(anyhow::anyhow!("--remap modulo needs --capacity")));
+                return Err(Failure::usage(anyhow!("--remap modulo needs --capacity")));
             }
         };
-        // What is no number is no share either, and refused as 0 is.
+        // A share that is no number becomes 0, which is refused.
         let shares = |text: &String| {
             text.split('/').map(|share| share.trim().parse().unwrap_or(0)).collect()
         };
@@ -208,7 +177,7 @@ impl Args {
         })
     }
 
-    /// Opens the traces for the first or the next pass.
+    /// Opens the traces for a pass over them.
     fn traces(&self, options: &ReadOptions) -> Result<Box<dyn Source>, ConversionError> {
         let open = |path: &PathBuf| Ok(open_input(path, options)?.source);
         let sources: Result<Vec<_>, TraceError> = self.inputs.iter().map(open).collect();
@@ -230,60 +199,31 @@ impl Args {
         for path in &self.inputs {
             let length = input_bytes(path);
             if let (None, Some(option)) = (length, extra.first()) {
-                let error = anyhow::anyhow!(
-                    "{option} reads a trace twice and {} can be read once: write it to a file first",
+                return Err(Failure::usage(anyhow!(
+                    "{option} reads a trace twice and {} can be read once: write it to a file \
+                     first",
                     path.display()
-                );
-                return Err(Failure::usage(error));
+                )));
             }
             bytes = bytes.zip(length).map(|(sum, length)| sum + length);
         }
         let bytes = bytes.unwrap_or(0) * (1 + extra.len() as u64);
         Ok(Reading::new(bytes, context.level() > Level::Quiet))
     }
-
-    fn output_format(&self) -> Outcome<OutputFormat> {
-        match self.to {
-            Some(To::Ssdt) => Ok(OutputFormat::Ssdt),
-            Some(To::Csv) => Ok(OutputFormat::Csv),
-            Some(To::Mqsim) => Ok(OutputFormat::Mqsim),
-            None => OutputFormat::of_name(&self.output).map_err(Failure::usage),
-        }
-    }
-
-    /// The files to write, one for each part.
-    fn outputs(&self, converted: &Converted) -> Vec<PathBuf> {
-        match &converted.split {
-            None => vec![self.output.clone()],
-            Some(plan) => (1..=plan.parts()).map(|part| part_path(&self.output, part)).collect(),
-        }
-    }
-}
-
-/// `dir/name.csv.gz` as `dir/name-2.csv.gz`.
-fn part_path(path: &Path, part: usize) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let (stem, ending) = match name.find('.') {
-        Some(dot) if dot > 0 => name.split_at(dot),
-        _ => (name.as_str(), ""),
-    };
-    path.with_file_name(format!("{stem}-{part}{ending}"))
 }
 
 fn failure(error: ConversionError) -> Failure {
-    match error.is_usage() {
-        true => Failure::usage(error),
-        false => Failure::input(error),
-    }
+    if error.is_usage() { Failure::usage(error) } else { Failure::input(error) }
 }
 
 fn work(error: TraceError) -> Failure {
     Failure::Work(error.into())
 }
 
-/// Converts, and says what was written.
+/// Converts, and tells what was written.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let format = args.output_format()?;
+    let by_name = || OutputFormat::of_name(&args.output).map_err(Failure::usage);
+    let format = args.to.map_or_else(by_name, Ok)?;
     let mut reading = args.reading(context)?;
     let (conversion, options) = (args.conversion()?, args.read.options()?);
     let mut converted = conversion
@@ -298,14 +238,19 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             context.note(format!("dense address space {space}, bitmap of chunks {table}"));
         });
     }
-    let paths = args.outputs(&converted);
-    let mut writers = paths
-        .iter()
-        .map(|path| TraceWriter::create(path, format).map_err(work))
-        .collect::<Outcome<Vec<_>>>()?;
-    let pumped = pump(&mut converted, &mut writers);
+    let paths: Vec<PathBuf> = match converted.split {
+        None => vec![args.output.clone()],
+        Some(_) => (1..=converted.parts()).map(|part| part_path(&args.output, part)).collect(),
+    };
+    let create = |path: &PathBuf| TraceWriter::create(path, format).map_err(work);
+    let mut writers = paths.iter().map(create).collect::<Outcome<Vec<_>>>()?;
+    let written = converted.write_parts(&mut writers, Deferred::new().flag());
     reading.finish();
-    pumped?;
+    written.map_err(|error| match error {
+        PartsError::Read(error) => Failure::input(error),
+        PartsError::Write(error) => work(error),
+        PartsError::Stopped => Failure::Interrupted,
+    })?;
     let source = &converted.source;
     warn_of_skipped(&source.read_stats(), context);
     let (origin_ns, names) = (source.origin_ns(), source.tenant_names());
@@ -317,48 +262,22 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     report(&finished, context)
 }
 
-/// Reads the requests to their end and writes each into the file of its part.
-fn pump(converted: &mut Converted, writers: &mut [TraceWriter]) -> Outcome {
-    let interrupt = Deferred::new();
-    let Converted { source, split, .. } = converted;
-    let mut batch: Vec<Request> = Vec::new();
-    loop {
-        interrupt.check()?;
-        batch.clear();
-        if source.fill(&mut batch).map_err(Failure::input)? == 0 {
-            return Ok(());
-        }
-        let Some(plan) = split else {
-            writers[0].write(&batch).map_err(work)?;
-            continue;
-        };
-        let mut outcome = Ok(());
-        plan.cut(&batch, |part, requests| {
-            if outcome.is_ok() {
-                outcome = writers[part].write(&requests).map_err(work);
-            }
-        });
-        outcome?;
-    }
-}
-
 fn report(written: &[(&PathBuf, WriteSummary)], context: &Context) -> Outcome {
     let dropped: u64 = written.iter().map(|(_, summary)| summary.dropped).sum();
     if dropped > 0 {
         context.warn(format!("{dropped} trims and flushes left out: this format cannot say them"));
     }
-    if context.json() {
-        let parts: Vec<_> = written
-            .iter()
-            .map(|(path, WriteSummary { requests, dropped, bytes })| {
-                let path = path.display().to_string();
-                json!({ "path": path, "requests": requests, "dropped": dropped, "bytes": bytes })
-            })
-            .collect();
-        return context.document(&parts);
+    let mut text = Text::new();
+    let mut parts = Vec::new();
+    for (path, WriteSummary { requests, dropped, bytes }) in written {
+        let path = path.display().to_string();
+        text.line(format_args!("{path}: {requests} requests, {}", Bytes(*bytes)));
+        parts.push(json!({
+            "path": path,
+            "requests": requests,
+            "dropped": dropped,
+            "bytes": bytes,
+        }));
     }
-    for (path, WriteSummary { requests, bytes, .. }) in written {
-        context.line(format!("{}: {requests} requests, {}", path.display(), Bytes(*bytes)))?;
-    }
-    Ok(())
+    context.show(&parts, text)
 }

@@ -1,42 +1,43 @@
 //! `ssdtune trace fit`: a workload model from a trace.
 
 use crate::context::Context;
+use crate::files;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, open_input, warn_of_skipped};
+use crate::read_args::{ReadArgs, first_requests, warn_of_skipped};
 use serde::Serialize;
-use ssdtune_trace::workload::Distance;
-use ssdtune_trace::workload::{Model, distance_to, fit};
-use ssdtune_trace::{Request, Source};
-use std::path::PathBuf;
+use ssdtune_report::Text;
+use ssdtune_trace::Request;
+use ssdtune_trace::workload::{Distance, Model, distance_to, fit};
+use std::path::{Path, PathBuf};
 
-/// A fit holds the trace in memory, 24 bytes a request; a longer one is cut here.
+/// A fit holds the trace in memory, 24 bytes for each request. Requests after these are left out.
 const REQUESTS_MAX: usize = 16_000_000;
 
 /// Arguments of `ssdtune trace fit`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A trace, compressed or not; of a long one the first 16 million requests.
+    /// A trace, compressed or not. Of a long one the first 16 million requests are read.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
     #[command(flatten)]
     read: ReadArgs,
 
-    /// The model; printed without it.
+    /// The model file to write. Default: the model is printed.
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
 
-    /// Name of the model; without it that of the trace's file.
+    /// Name of the model. Default: the name of the trace's file.
     #[arg(long)]
     name: Option<String>,
 
-    /// Say how far the model's stream is from the trace, aspect by aspect.
+    /// Print how far the model's stream is from the trace, aspect by aspect.
     #[arg(long)]
     report: bool,
 
-    /// Fit nothing, say how far this model is from the trace: a bundled one, one of its variants,
-    /// or a TOML file.
+    /// Fit nothing, and print how far this model is from the trace: a bundled model, one of its
+    /// variants, or a TOML file.
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["output", "name"])]
     against: Option<String>,
 }
@@ -54,10 +55,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if let Some(name) = &args.against {
         let model = load_model(name)?;
         let distance = distance_to(&model, &requests);
-        return match context.json() {
-            true => context.document(&Report { requests: requests.len(), distance, model }),
-            false => context.line(distance),
-        };
+        let text = Text::from(distance.to_string());
+        return context.show(&Report { requests: requests.len(), distance, model }, text);
     }
     let name = args.name.clone().unwrap_or_else(|| name_of(&args.file));
     let (model, distance) = fit(&requests, &name).map_err(Failure::input)?;
@@ -67,9 +66,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     );
     let text = model.to_toml(&comment);
     if let Some(path) = &args.output {
-        std::fs::write(path, &text).map_err(|error| {
-            Failure::Work(anyhow::anyhow!("{}: writing failed: {error}", path.display()))
-        })?;
+        files::write(path, &text)?;
     }
     if context.json() {
         return context.document(&Report { requests: requests.len(), distance, model });
@@ -82,21 +79,18 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
-    let mut source = open_input(&args.file, &args.read.options()?).map_err(Failure::input)?.source;
-    let mut requests = Vec::new();
-    while source.fill(&mut requests).map_err(Failure::input)? > 0 {
-        if requests.len() > REQUESTS_MAX {
-            requests.truncate(REQUESTS_MAX);
-            context.warn(format!("fitting to the first {REQUESTS_MAX} requests only"));
-            break;
-        }
+    let mut source = args.read.open(&args.file)?.source;
+    let mut requests = first_requests(&mut *source, REQUESTS_MAX + 1)?;
+    if requests.len() > REQUESTS_MAX {
+        requests.truncate(REQUESTS_MAX);
+        context.warn(format!("fitting to the first {REQUESTS_MAX} requests only"));
     }
     warn_of_skipped(&source.read_stats(), context);
     Ok(requests)
 }
 
 /// The file's name up to its first dot, in the letters a model's name may have.
-fn name_of(path: &std::path::Path) -> String {
+fn name_of(path: &Path) -> String {
     let stem = path.file_name().and_then(|name| name.to_str()).unwrap_or("trace");
     let stem = stem.split('.').next().unwrap_or("trace").to_ascii_lowercase();
     let legal =

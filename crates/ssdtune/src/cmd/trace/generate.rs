@@ -8,7 +8,7 @@ use ssdtune_trace::workload::{Generator, Seed, SeedSet};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter};
 use std::path::PathBuf;
 
-/// Requests handed to the writer at once.
+/// Requests that are handed to the writer at once.
 const BATCH: usize = 65_536;
 
 /// Arguments of `ssdtune trace generate`.
@@ -19,17 +19,17 @@ pub(crate) struct Args {
     #[arg(value_name = "MODEL")]
     model: String,
 
-    /// How many requests; without it the model's own number.
+    /// How many requests to generate. Default: the model's own number.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// Which of the three disjoint sets of seeds: training, validation or held-out. --seed picks a
-    /// stream of the set, 0 without it.
+    /// Which of the three disjoint sets of seeds: training, validation or held-out. --seed chooses
+    /// a stream of the set (default 0).
     #[arg(long, value_name = "SET", default_value = "training")]
     seed_set: SeedSet,
 
-    /// Where to; the name says the format: .ssdt (binary), .csv, .trace (MQSim), the text ones
-    /// also with .gz, .zst, .xz or .bz2.
+    /// The trace to write: .ssdt, .csv or .trace (MQSim). After the latter two .gz, .zst, .xz or
+    /// .bz2 may follow.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -69,20 +69,21 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             summary.dropped
         ));
     }
-    let file = args.output.display().to_string();
-    if context.json() {
-        return context.document(&Report {
-            model: model.name,
-            seed_set: seed.set,
-            seed: seed.index,
-            file,
-            requests: summary.requests,
-            dropped: summary.dropped,
-            bytes: summary.bytes,
-        });
+    let (file, requests, bytes) =
+        (args.output.display().to_string(), summary.requests, summary.bytes);
+    if !context.json() {
+        context.note(format!("{file}: {requests} requests, {bytes} bytes"));
+        return Ok(());
     }
-    context.note(format!("{file}: {} requests, {} bytes", summary.requests, summary.bytes));
-    Ok(())
+    context.document(&Report {
+        model: model.name,
+        seed_set: seed.set,
+        seed: seed.index,
+        file,
+        requests,
+        dropped: summary.dropped,
+        bytes,
+    })
 }
 
 fn work(error: ssdtune_trace::TraceError) -> Failure {

@@ -1,9 +1,9 @@
-//! `ssdtune trace info`: what traces are like.
+//! `ssdtune trace info`: what traces are like in numbers.
 
 use crate::context::{Context, Level};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
-use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of_skipped};
+use crate::read_args::{ReadArgs, input_bytes, warn_of_skipped};
 use serde::Serialize;
 use ssdtune_trace::describe::{Describer, Description};
 use ssdtune_trace::{Opened, Source};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `ssdtune trace info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Traces, compressed or not; a directory stands for the per-CPU files of one blktrace, - for
+    /// Traces, compressed or not. A directory stands for the per-CPU files of one blktrace, - for
     /// standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     read: ReadArgs,
 }
 
-/// One trace in JSON.
+/// One trace, as `--json` prints it.
 #[derive(Serialize)]
 struct Entry {
     file: String,
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
-    let Opened { source, format } = open_input(path, &read.options()?).map_err(Failure::input)?;
+    let Opened { source, format } = read.open(path)?;
     let bytes = input_bytes(path).unwrap_or(0);
     let reading = Reading::new(bytes, context.level() > Level::Quiet);
     let mut source = reading.watch(source);

@@ -3,14 +3,14 @@
 use crate::context::Context;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
-use crate::table;
 use serde::Serialize;
-use ssdtune_trace::workload::{Model, names};
+use ssdtune_report::Table;
+use ssdtune_trace::workload::{Model, bundled, names};
 
 /// Arguments of `ssdtune trace models`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print the text of this one, as a start for your own.
+    /// Print the text of this model, as a start for your own.
     #[arg(value_name = "MODEL")]
     model: Option<String>,
 }
@@ -37,23 +37,18 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         let comment = format!("Fitted to: {}\n\nGuesses:\n{}", model.source, guesses.join("\n"));
         return context.raw(model.to_toml(&comment).as_bytes());
     }
-    let models: Vec<Model> = names()
-        .map(ssdtune_trace::workload::bundled)
-        .collect::<Result<_, _>>()
-        .map_err(Failure::input)?;
-    if context.json() {
-        return context.document(&models.into_iter().map(row).collect::<Vec<_>>());
-    }
-    let mut table = table::new(&["name", "also", "requests", "description"]);
-    for model in models {
+    let models = names().map(bundled).collect::<Result<Vec<_>, _>>().map_err(Failure::input)?;
+    let rows: Vec<Row> = models.into_iter().map(row).collect();
+    let mut table = Table::new(["name", "also", "requests", "description"]);
+    for row in &rows {
         table.add_row([
-            model.name,
-            model.aliases.join(", "),
-            model.requests.to_string(),
-            model.description,
+            row.name.clone(),
+            row.aliases.join(", "),
+            row.requests.to_string(),
+            row.description.clone(),
         ]);
     }
-    context.line(table)
+    context.show(&rows, table)
 }
 
 fn row(model: Model) -> Row {

@@ -1,12 +1,11 @@
-//! `ssdtune workload classify`: where traces belong.
+//! `ssdtune workload classify`: the categories that traces belong to.
 
 use crate::autodb::{DbArg, cluster_failure};
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::table;
 use crate::workload_source::{SourceArgs, SourceName};
 use serde::Serialize;
-use ssdtune_tune::cluster::{Categories, Classification, PAPER_THRESHOLD, Threshold};
+use ssdtune_tune::cluster::{Classification, PAPER_THRESHOLD, Threshold, classified_text};
 use std::time::Instant;
 
 /// Arguments of `ssdtune workload classify`.
@@ -16,8 +15,8 @@ pub(crate) struct Args {
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<SourceName>,
 
-    /// How near a trace must be to a category's centre to belong to it: a distance, or derived,
-    /// which is the least distance between two categories.
+    /// How near a trace must be to the centre of a category to belong to it: a distance, or
+    /// `derived`, the least distance between two categories.
     #[arg(long, value_name = "DISTANCE", default_value_t = Threshold::default())]
     threshold: Threshold,
 
@@ -38,10 +37,7 @@ struct Row {
 
 /// Classifies each source.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let categories = {
-        let db = args.db.open_existing()?;
-        Categories::load(&db).map_err(cluster_failure)?
-    };
+    let categories = args.db.categories()?;
     let mut rows = Vec::new();
     for source in &args.sources {
         let requests = source.read(&args.input, context)?;
@@ -55,45 +51,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             verdict.windows,
             began.elapsed().as_secs_f64() * 1e3
         ));
-        rows.push(Row {
-            source: source.source.clone(),
-            threshold_default: PAPER_THRESHOLD,
-            verdict,
-        });
+        let source = source.source.clone();
+        rows.push(Row { source, threshold_default: PAPER_THRESHOLD, verdict });
     }
-    if context.json() {
-        return context.document(&rows);
-    }
-    let mut table = table::new(&[
-        "source",
-        "category",
-        "distance",
-        "next",
-        "threshold",
-        "windows",
-        "of them there",
-    ]);
-    for Row { source, verdict, .. } in &rows {
-        let next = verdict.distances.get(1);
-        table.add_row([
-            source.clone(),
-            if verdict.inside {
-                verdict.name.clone()
-            } else {
-                format!("none; nearest {}", verdict.name)
-            },
-            format!("{:.2}", verdict.distance),
-            next.map_or_else(String::new, |(name, distance)| format!("{name} {distance:.2}")),
-            format!("{:.2}", verdict.threshold),
-            verdict.windows.to_string(),
-            format!("{:.0} %", 100.0 * verdict.windows_share),
-        ]);
-    }
-    context.line(table)?;
-    let least = categories.category_distance_min();
-    let least = least.map_or("none".to_owned(), |least| format!("{least:.2}"));
-    context.line(format_args!(
-        "threshold {}; default {PAPER_THRESHOLD}, least distance between two categories {least}",
-        args.threshold
-    ))
+    let verdicts = rows.iter().map(|row| (row.source.as_str(), &row.verdict));
+    context.show(&rows, classified_text(&categories, verdicts, args.threshold))
 }

@@ -1,11 +1,11 @@
-//! `ssdtune workload list`: the categories, and what is in them.
+//! `ssdtune workload list`: the categories, and the workloads in them.
 
-use crate::autodb::{DbArg, cluster_failure};
+use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::table;
 use serde::Serialize;
-use ssdtune_tune::cluster::{Categories, FeatureSet, WindowPoint};
+use ssdtune_report::Table;
+use ssdtune_tune::cluster::{FeatureSet, WindowPoint};
 
 /// Arguments of `ssdtune workload list`.
 #[derive(Debug, clap::Args)]
@@ -34,10 +34,7 @@ struct Row {
 
 /// Lists them.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let categories = {
-        let db = args.db.open_existing()?;
-        Categories::load(&db).map_err(cluster_failure)?
-    };
+    let categories = args.db.categories()?;
     let members = |number: u32, outliers: bool| -> Vec<String> {
         let own = categories.members().filter(|member| member.category == number);
         own.filter(|member| member.outlier_of.is_some() == outliers)
@@ -58,18 +55,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         category_distance_min: categories.category_distance_min(),
         categories: rows.collect(),
     };
-    if context.json() {
-        return context.document(&report);
-    }
-    let mut table = table::new(&["number", "category", "windows", "workloads", "outliers"]);
-    for row in report.categories {
+    let mut table = Table::new(["number", "category", "windows", "workloads", "outliers"]);
+    for row in &report.categories {
         table.add_row([
             row.number.to_string(),
-            row.name,
+            row.name.clone(),
             row.windows.to_string(),
             row.workloads.join(", "),
             row.outliers.join(", "),
         ]);
     }
-    context.line(table)
+    context.show(&report, table)
 }

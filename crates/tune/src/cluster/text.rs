@@ -1,0 +1,135 @@
+//! What people see of the categories: what became of a workload, tables, and the chart of windows.
+
+use super::basis::WindowPoint;
+use super::model::{Categories, Classification, LearnOutcome, PAPER_THRESHOLD, Threshold};
+use ssdtune_report::{Axis, Chart, Series, Svg, Table, Text};
+use std::fmt;
+
+impl LearnOutcome {
+    /// The distance from the workload's centre to that of a category, where one was measured.
+    pub fn distance(&self) -> Option<f64> {
+        match self {
+            Self::Joined { distance, .. }
+            | Self::Added { distance, .. }
+            | Self::Outlier { distance, .. } => Some(*distance),
+            Self::Founded { .. } | Self::Seceded { .. } | Self::Known { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for LearnOutcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Founded { category } => write!(out, "in category {category}, new"),
+            Self::Joined { category, .. } => write!(out, "joined category {category}"),
+            Self::Added { category, .. } => write!(out, "near no category: {category} is new"),
+            Self::Outlier { category, count, .. } => {
+                write!(out, "outlier {count} of category {category}")
+            }
+            Self::Seceded { from, category } => {
+                write!(out, "the outliers of {from} are category {category} now")
+            }
+            Self::Known { category } => write!(out, "known already, in category {category}"),
+        }
+    }
+}
+
+/// Workloads that were learned: the name, the number of windows and what became of each; then how
+/// much the basis explains, and the threshold.
+pub fn learned_text<'a>(
+    categories: &Categories,
+    learned: impl IntoIterator<Item = (&'a str, usize, &'a LearnOutcome)>,
+    threshold: Threshold,
+) -> Text {
+    let mut table = Table::new(["workload", "windows", "what became of it", "distance"]);
+    for (workload, windows, outcome) in learned {
+        let distance = outcome.distance().map(|distance| format!("{distance:.2}"));
+        let (windows, outcome) = (windows.to_string(), outcome.to_string());
+        table.add_row([workload.to_owned(), windows, outcome, distance.unwrap_or_default()]);
+    }
+    let mut text = Text::from(table);
+    let shares = categories.basis().explained_variance_ratio();
+    text.line(format_args!(
+        "{:.1} % of the variance of the {} features lie in {} dimensions",
+        100.0 * shares.iter().sum::<f64>(),
+        categories.basis().features(),
+        shares.len()
+    ));
+    text.line(threshold_line(categories, threshold));
+    text
+}
+
+/// Traces that were classified, each a name and its verdict; then the threshold.
+pub fn classified_text<'a>(
+    categories: &Categories,
+    verdicts: impl IntoIterator<Item = (&'a str, &'a Classification)>,
+    threshold: Threshold,
+) -> Text {
+    let mut table = Table::new([
+        "source",
+        "category",
+        "distance",
+        "next",
+        "threshold",
+        "windows",
+        "of them there",
+    ]);
+    for (source, verdict) in verdicts {
+        let category = match verdict.inside {
+            true => verdict.name.clone(),
+            false => format!("none; nearest {}", verdict.name),
+        };
+        let next = verdict.distances.get(1);
+        let next = next.map(|(name, distance)| format!("{name} {distance:.2}"));
+        table.add_row([
+            source.to_owned(),
+            category,
+            format!("{:.2}", verdict.distance),
+            next.unwrap_or_default(),
+            format!("{:.2}", verdict.threshold),
+            verdict.windows.to_string(),
+            format!("{:.0} %", 100.0 * verdict.windows_share),
+        ]);
+    }
+    let mut text = Text::from(table);
+    text.line(threshold_line(categories, threshold));
+    text
+}
+
+fn threshold_line(categories: &Categories, threshold: Threshold) -> String {
+    let least = categories.category_distance_min();
+    let least = least.map_or("none".to_owned(), |least| format!("{least:.2}"));
+    format!(
+        "threshold {threshold}; default {PAPER_THRESHOLD}, least distance between two categories \
+         {least}"
+    )
+}
+
+/// The windows of all learned workloads over two of the principal components, which count from 0
+/// (Fig. 2 of the paper). A dot stands for a window, in the colour of its category, a ring for a
+/// window of an outlier, and a cross for the centre of a category.
+pub fn chart(categories: &Categories, components: [usize; 2]) -> Svg {
+    let shares = categories.basis().explained_variance_ratio();
+    let [x, y] = components.map(|component| {
+        let share = 100.0 * shares.get(component).copied().unwrap_or(0.0);
+        let name = format!("principal component {}", component + 1);
+        Axis::new(name).in_unit(format!("{share:.1} % of the variance"))
+    });
+    let mut chart = Chart::new("Windows of 3,000 requests, by category", x, y);
+    let flat = |point: &WindowPoint| (point[components[0]], point[components[1]]);
+    let list = categories.list();
+    for category in &list {
+        let windows = |outliers: bool| {
+            let members = categories.members().filter(move |member| {
+                member.category == category.number && member.outlier_of.is_some() == outliers
+            });
+            members.flat_map(|member| member.points.iter().map(flat)).collect::<Vec<_>>()
+        };
+        let colour = category.number as usize;
+        let name = format!("{} ({})", category.name, category.windows);
+        chart.add(Series::dots(windows(false)).coloured(colour).named(name));
+        chart.add(Series::rings(windows(true)).coloured(colour));
+    }
+    chart.add(Series::crosses(list.iter().map(|category| flat(&category.centre))));
+    chart.to_svg()
+}

@@ -1,0 +1,123 @@
+//! A recommendation as text for terminals: what the search took, speedups, and what changes.
+
+use super::{Recommendation, SpeedupTable, WorkloadResult, parameter_lines};
+use crate::grade::Speedup;
+use ssdtune_report::{Table, Text};
+
+/// The whole result, without its notes.
+pub fn text(result: &Recommendation) -> Text {
+    let mut text = Text::new();
+    effort(result, &mut text);
+    if let Some(held_out) = &result.held_out {
+        text.line("\nSpeedups on held-out traces (latency, throughput)").table(speedups(held_out));
+    }
+    text.line("\nSpeedups on the traces of the search").table(speedups(&result.training));
+    let alone = &result.ignoring_others;
+    let others = match (&alone.others_mean, &alone.others_worst) {
+        (Some(mean), Some(worst)) => {
+            let (mean, worst) = (factors(mean), factors(worst));
+            format!("; others {mean} in geometric mean, {worst} at worst")
+        }
+        _ => String::new(),
+    };
+    let target = factors(&alone.target.speedup);
+    text.line(format_args!("\nIgnoring the others: target {target}{others}"));
+    match result.parameters.is_empty() {
+        true => text.line("\nNothing better than the baseline was found."),
+        false => text
+            .line("\nWhat changes, and what the target loses when it is taken back")
+            .table(parameters(result)),
+    };
+    text
+}
+
+/// The grade, and what it took to find it.
+fn effort(result: &Recommendation, text: &mut Text) {
+    let (question, effort) = (&result.question, &result.effort);
+    text.line(format_args!(
+        "{} tuned for {}: grade {:.4} ({})",
+        question.baseline, question.target, result.grade, result.ended
+    ));
+    text.line(format_args!(
+        "{} proposals, {:.1} evaluations of the target spent of {}; {} evaluations run, \
+         {:.1} M requests in {:.1} s",
+        effort.proposals,
+        effort.spent,
+        question.settings.budget,
+        effort.run,
+        effort.requests as f64 / 1e6,
+        effort.seconds
+    ));
+    if let Some(report) = effort.discard_report.as_ref().filter(|report| report.idle.is_none()) {
+        text.line(format_args!(
+            "Screened by {} evaluations known before: {} proposals discarded, {} hopeless ones \
+             run to check, {} of them wrongly so",
+            report.examples, report.discarded, report.checked, report.wrong
+        ));
+    }
+}
+
+fn factors(speedup: &Speedup) -> String {
+    format!("{:.2}x / {:.2}x", speedup.latency, speedup.throughput)
+}
+
+fn speedups(results: &SpeedupTable) -> Table {
+    let mut table = Table::new([
+        "workload",
+        "latency",
+        "throughput",
+        "us",
+        "was us",
+        "MB/s",
+        "was MB/s",
+        "baseline busy",
+    ]);
+    let mut add = |row: &WorkloadResult, mark: &str| {
+        let busy = match (&row.baseline.busiest, row.baseline.utilisation) {
+            (Some(part), Some(share)) => format!("{:.0} % {part}", share * 100.0),
+            _ => String::new(),
+        };
+        let (own, was) = (&row.own.figures, &row.baseline.figures);
+        table.add_row([
+            format!("{}{mark}", row.workload),
+            format!("{:.2}x", row.speedup.latency),
+            format!("{:.2}x", row.speedup.throughput),
+            format!("{:.1}", own.latency_ns / 1e3),
+            format!("{:.1}", was.latency_ns / 1e3),
+            format!("{:.1}", own.throughput_bps / 1e6),
+            format!("{:.1}", was.throughput_bps / 1e6),
+            busy,
+        ]);
+    };
+    add(&results.target, " (target)");
+    results.others.iter().for_each(|row| add(row, ""));
+    let means = [("others, mean", results.others_mean), ("others, worst", results.others_worst)];
+    for (name, mean) in means {
+        if let Some(mean) = mean {
+            let factors = [mean.latency, mean.throughput].map(|factor| format!("{factor:.2}x"));
+            table.add_row([name.to_owned()].into_iter().chain(factors));
+        }
+    }
+    table.align_right(1..);
+    table
+}
+
+/// The changed parameters. A loss is told once for each group of parameters that change together.
+fn parameters(result: &Recommendation) -> Table {
+    let mut table = Table::new(["parameter", "baseline", "recommended", "loss"]);
+    let mut told: Vec<usize> = Vec::new();
+    for [key, base, new] in parameter_lines(result) {
+        let group = result.importance.iter().position(|own| own.keys.contains(&key.as_str()));
+        let loss = match group {
+            Some(index) if told.contains(&index) => "with the above".to_owned(),
+            Some(index) => {
+                told.push(index);
+                let loss = result.importance[index].loss;
+                loss.map_or("needed".to_owned(), |loss| format!("{:.1} %", loss.exp_m1() * 100.0))
+            }
+            None => String::new(),
+        };
+        table.add_row([key, base, new, loss]);
+    }
+    table
+}

@@ -1,0 +1,101 @@
+//! Ablation of a weight of the grade (AutoBlox, section 4.6): one search for each of its values.
+//!
+//! As in the paper, no search knows what another one has learned. Measurements are shared through
+//! the evaluator's memory, which changes no result.
+
+use super::{PriorKnowledge, Settings, run};
+use crate::error::TuneError;
+use crate::evaluate::CachedEvaluator;
+use crate::grade::{Speedup, Weights};
+use crate::task::Task;
+use serde::Serialize;
+use ssdtune_report::Table;
+
+/// A weight of the grade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Throughput against latency (formula 1).
+    Alpha,
+    /// The other workloads against the target (formula 2).
+    Beta,
+}
+
+/// The best that a search found with one value of the weight.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AblationRow {
+    /// The value of the weight.
+    pub value: f64,
+    /// The grade of the best drive.
+    pub grade: f64,
+    /// Its speedup on the target.
+    pub target: Speedup,
+    /// The geometric mean of its speedups on the other workloads.
+    pub others_mean: Speedup,
+    /// Its smallest latency speedup on another workload.
+    pub others_worst_latency: Option<f64>,
+}
+
+/// Searches once for each value of the weight. `tell` is told each row when it is known.
+///
+/// # Errors
+/// Measuring fails, the caller asked to stop, or a search is impossible.
+pub fn ablate(
+    task: &Task,
+    weight: Weight,
+    values: &[f64],
+    settings: &Settings,
+    evaluator: &CachedEvaluator,
+    tell: &(dyn Fn(&AblationRow) + Sync),
+) -> Result<Vec<AblationRow>, TuneError> {
+    let one = |&value: &f64| {
+        let weights = match weight {
+            Weight::Alpha => Weights { alpha: value, ..task.weights },
+            Weight::Beta => Weights { beta: value, ..task.weights },
+        };
+        let task = Task { weights, ..task.clone() };
+        let prior = PriorKnowledge::default();
+        let found = run(&task, &prior, settings, evaluator, &mut |_, _| {})?;
+        let best = found.best();
+        let others = best.others.clone().unwrap_or_default();
+        let row = AblationRow {
+            value,
+            grade: best.grade.unwrap_or(0.0),
+            target: best.target.unwrap_or(Speedup { latency: 1.0, throughput: 1.0 }),
+            others_mean: Speedup::mean(&others),
+            others_worst_latency: others.iter().map(|own| own.latency).min_by(f64::total_cmp),
+        };
+        tell(&row);
+        Ok(row)
+    };
+    values.iter().map(one).collect()
+}
+
+/// The rows as a table for terminals.
+pub fn ablation_table(weight: Weight, rows: &[AblationRow]) -> Table {
+    let name = match weight {
+        Weight::Alpha => "alpha",
+        Weight::Beta => "beta",
+    };
+    let mut table = Table::new([
+        name,
+        "grade",
+        "target latency",
+        "target throughput",
+        "others latency",
+        "others throughput",
+        "worst latency",
+    ]);
+    for row in rows {
+        table.add_row([
+            row.value.to_string(),
+            format!("{:.4}", row.grade),
+            format!("{:.2}x", row.target.latency),
+            format!("{:.2}x", row.target.throughput),
+            format!("{:.2}x", row.others_mean.latency),
+            format!("{:.2}x", row.others_mean.throughput),
+            row.others_worst_latency.map(|worst| format!("{worst:.2}x")).unwrap_or_default(),
+        ]);
+    }
+    table.align_right(..);
+    table
+}

@@ -1,0 +1,39 @@
+//! The answer of a what-if analysis as text for terminals.
+
+use super::{Goal, WhatIfAnswer};
+use ssdtune_report::{Table, Text};
+
+/// What can be had, by which changes, and at which cost. `target` is the name of the workload.
+pub fn text(answer: &WhatIfAnswer, target: &str) -> Text {
+    let what = match answer.goal {
+        Goal::Latency(_) => "shorter latency",
+        Goal::Throughput(_) => "the throughput",
+    };
+    let (reached, wanted) = (answer.goal.of(&answer.speedup), answer.goal.wanted());
+    let mut text = Text::new();
+    match answer.met {
+        true => text.line(format_args!(
+            "{target}: {reached:.2}x {what} can be had (wanted {wanted}x) by these changes"
+        )),
+        false => text.line(format_args!(
+            "{target}: {wanted}x {what} was not reached; {reached:.2}x is the nearest, by these \
+             changes"
+        )),
+    };
+    let mut table = Table::new(["parameter", "baseline", "changed"]);
+    for change in &answer.parameters {
+        let with_unit = |value: &str| format!("{value} {}", change.unit).trim_end().to_owned();
+        let (baseline, changed) = (with_unit(&change.baseline), with_unit(&change.recommended));
+        table.add_row([change.key.to_owned(), baseline, changed]);
+    }
+    text.table(table);
+    let (cost, baseline) = (answer.cost, answer.baseline_cost);
+    match answer.priced {
+        true => text.line(format_args!("price {cost:.2}, baseline {baseline:.2}")),
+        false => text.line(format_args!(
+            "distance from the baseline {cost:.2} (axes wholly crossed); give prices in \
+             --constraints for a cost"
+        )),
+    };
+    text
+}

@@ -1,0 +1,187 @@
+//! Workloads by name: a bundled model, a model file, a trace file, or a category of several traces.
+
+use super::{Trace, Workload, published_depth};
+use ssdtune_model::Sectors;
+use ssdtune_model::source::{LoadError, read_text};
+use ssdtune_trace::transform::{DenseOptions, DensePlan};
+use ssdtune_trace::workload::{self, Model, ModelError, Seed};
+use ssdtune_trace::{Devices, ReadOptions, Request, Source, TraceError};
+use std::path::Path;
+
+/// A workload that is named and not yet read.
+#[derive(Clone, Debug)]
+pub struct NamedWorkload {
+    /// Its name in reports.
+    pub name: String,
+    origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+enum Origin {
+    Model(Box<Model>),
+    /// Trace files of one category.
+    Traces(Vec<String>),
+}
+
+/// What [`NamedWorkload::load`] reads.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadOptions {
+    /// Which stream of a model.
+    pub seed: Seed,
+    /// Requests of each trace, at most.
+    pub requests: usize,
+    /// The sectors that every drive has at least. A trace that reaches beyond them gets the gaps
+    /// between its addresses closed.
+    pub space: Sectors,
+    /// Requests outstanding in the closed loop. `None` stands for the published depth.
+    pub depth: Option<u32>,
+}
+
+/// Why a workload cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum NamedError {
+    /// No bundled model has this name.
+    #[error(transparent)]
+    Unknown(ModelError),
+    /// There is no file at the path.
+    #[error("cannot read {path}: there is no such file")]
+    NoFile {
+        /// The path.
+        path: String,
+    },
+    /// A model file cannot be read.
+    #[error(transparent)]
+    File(#[from] LoadError),
+    /// A model is not sound.
+    #[error(transparent)]
+    Model(ModelError),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A trace has no request.
+    #[error("{trace}: no requests in it")]
+    Empty {
+        /// The trace.
+        trace: String,
+    },
+}
+
+impl NamedWorkload {
+    /// Finds out what a name stands for: a bundled model, `FILE.toml`, a trace file, or
+    /// `NAME=FILE+FILE` for a category of several traces.
+    ///
+    /// # Errors
+    /// It is nothing of these, or a model file cannot be read.
+    pub fn parse(text: &str) -> Result<Self, NamedError> {
+        let of_model = |model: Model| {
+            let name = model.name.clone();
+            Self { name, origin: Origin::Model(Box::new(model)) }
+        };
+        if let Some((name, files)) = text.split_once('=') {
+            let files = files.split('+').map(str::to_owned).collect();
+            return Ok(Self { name: name.to_owned(), origin: Origin::Traces(files) });
+        }
+        let path = Path::new(text);
+        if text.ends_with(".toml") {
+            let model = workload::parse(&read_text(path)?, text).map_err(NamedError::Model)?;
+            return Ok(of_model(model));
+        }
+        if path.is_file() {
+            let stem = path.file_stem().map_or(text.into(), |stem| stem.to_string_lossy());
+            let origin = Origin::Traces(vec![text.to_owned()]);
+            return Ok(Self { name: stem.into_owned(), origin });
+        }
+        if text.contains(std::path::is_separator) {
+            return Err(NamedError::NoFile { path: text.to_owned() });
+        }
+        workload::bundled(text).map(of_model).map_err(NamedError::Unknown)
+    }
+
+    /// Whether traces can be had that no decision has seen. A model has more seeds; a trace file
+    /// has no other part.
+    pub fn can_hold_out(&self) -> bool {
+        matches!(self.origin, Origin::Model(_))
+    }
+
+    /// Reads or generates its requests.
+    ///
+    /// # Errors
+    /// A trace cannot be read, or has no request.
+    pub fn load(&self, options: &LoadOptions) -> Result<Workload, NamedError> {
+        let LoadOptions { seed, requests, space, depth } = *options;
+        let traces = match &self.origin {
+            Origin::Model(model) => {
+                vec![Trace::of_model(model, seed, requests).map_err(NamedError::Model)?]
+            }
+            Origin::Traces(files) => files
+                .iter()
+                .map(|file| read_trace(file, requests, space))
+                .collect::<Result<_, _>>()?,
+        };
+        if let Some(empty) = traces.iter().find(|trace: &&Trace| trace.requests().is_empty()) {
+            return Err(NamedError::Empty { trace: empty.name.clone() });
+        }
+        let depth = depth.unwrap_or_else(|| published_depth(&self.name));
+        Ok(Workload { name: self.name.clone(), depth, traces })
+    }
+}
+
+/// The first requests of a trace file. If one of them reaches beyond `space`, the gaps between the
+/// addresses are closed.
+fn read_trace(file: &str, requests: usize, space: Sectors) -> Result<Trace, TraceError> {
+    let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
+    let mut all = ssdtune_experiment::read_all(Path::new(file), &options)?;
+    all.truncate(requests);
+    if all.iter().any(|request| request.end() > space) {
+        let plan = DensePlan::of(&mut InMemory(all.clone()), DenseOptions::default())?;
+        for request in &mut all {
+            request.lba = plan.address(request.tenant, request.lba).unwrap_or(request.lba);
+        }
+    }
+    Ok(Trace::new(file, all))
+}
+
+/// Requests that are handed out at once.
+struct InMemory(Vec<Request>);
+
+impl Source for InMemory {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        let count = self.0.len();
+        out.append(&mut self.0);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_paths() {
+        let model = NamedWorkload::parse("tpcc").unwrap();
+        assert_eq!((model.name.as_str(), model.can_hold_out()), ("database", true));
+        let traces = NamedWorkload::parse("reads=a.csv+b.csv").unwrap();
+        assert_eq!((traces.name.as_str(), traces.can_hold_out()), ("reads", false));
+        assert!(matches!(NamedWorkload::parse("no/such.csv"), Err(NamedError::NoFile { .. })));
+        assert!(matches!(NamedWorkload::parse("no-model"), Err(NamedError::Unknown(_))));
+        assert!(matches!(NamedWorkload::parse("no.toml"), Err(NamedError::File(_))));
+    }
+
+    #[test]
+    fn a_trace_that_is_too_large_gets_its_gaps_closed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gaps.csv");
+        let text = "time_ns,tenant,op,lba,sectors\n0,0,W,0,8\n\
+                    1000,0,R,2147483648,8\n";
+        std::fs::write(&path, text).unwrap();
+        let named = NamedWorkload::parse(path.to_str().unwrap()).unwrap();
+        let load = |sectors| {
+            let (seed, space) = (Seed::default(), Sectors(sectors));
+            named.load(&LoadOptions { seed, requests: 9, space, depth: None }).unwrap()
+        };
+        let whole = load(1 << 40);
+        assert_eq!((whole.name.as_str(), whole.depth), ("gaps", super::super::DEFAULT_DEPTH));
+        assert_eq!(whole.traces[0].requests()[1].lba, Sectors(1 << 31));
+        assert!(load(1 << 20).traces[0].requests()[1].lba < Sectors(1 << 20));
+    }
+}
