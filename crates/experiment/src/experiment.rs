@@ -6,6 +6,7 @@ use crate::preparation::Preparation;
 use crate::prepare::{Blank, FallibleRequests, Upcoming, address_spaces};
 use crate::serve::{Observer, serve};
 use crate::source::{Position, RequestSource, page_sectors};
+use rayon::prelude::*;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Sectors};
 use ssdtune_sim::{Observe, Replay, Report, Simulator, Stream, Tenant};
@@ -106,6 +107,19 @@ impl Experiment {
             observer.end(&drive, &report).map_err(ExperimentError::Observer)?;
         }
         Ok(report)
+    }
+
+    /// Runs each tenant alone on the drive that they share, on all threads of the current pool. The
+    /// reports are in the order of the tenants.
+    ///
+    /// # Errors
+    /// As for [`Experiment::run`].
+    pub fn run_each_alone(&self, options: &RunOptions<'_>) -> Result<Vec<Report>, ExperimentError> {
+        let alone = |tenant| {
+            let experiment = Self { only: Some(tenant), ..self.clone() };
+            experiment.run(&RunOptions { progress: &|_, _| {}, ..*options }, &mut [])
+        };
+        (0..self.tenants.len() as u16).into_par_iter().map(alone).collect()
     }
 
     /// Writes the prepared drive to its file. A drive whose ageing was cut short is not the one

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::str::FromStr;
 
 /// Bytes in one logical sector, the unit of host addresses in every trace format we read.
 pub const SECTOR_BYTES: u64 = 512;
@@ -187,6 +188,63 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Reads a duration as people write it: `5ms`, `1.5s`, `2h`. A number without a unit is refused.
+impl FromStr for Nanos {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, unit) = number_and_unit(text);
+        let factor = match unit {
+            "ns" => 1,
+            "us" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return Err("a number with ns, us, ms, s, min or h, such as 5ms".into()),
+        };
+        let nanos = scaled(number, factor).map(Self);
+        nanos.ok_or_else(|| "not a duration of at most 584 years".into())
+    }
+}
+
+/// Reads a size as people write it: `4KiB`, `512GiB`, `1GB`. A number without a unit is in bytes.
+impl FromStr for Bytes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, unit) = number_and_unit(text);
+        let factor = match unit {
+            "" | "B" => 1,
+            "KiB" | "K" | "k" => 1 << 10,
+            "MiB" | "M" => 1 << 20,
+            "GiB" | "G" => 1 << 30,
+            "TiB" | "T" => 1 << 40,
+            "KB" | "kB" => 1_000,
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            "TB" => 1_000_000_000_000,
+            _ => return Err("a number with B, KiB, MiB, GiB, TiB, KB, MB, GB or TB".into()),
+        };
+        scaled(number, factor).map(Self).ok_or_else(|| "not a size of at most 16 EiB".into())
+    }
+}
+
+/// Splits a text behind its digits and decimal point.
+fn number_and_unit(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+/// The number times the factor, rounded; `None` if it does not fit.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor);
+    }
+    let value = number.parse::<f64>().ok()? * factor as f64;
+    (value.is_finite() && (0.0..1.8e19).contains(&value)).then_some(value.round() as u64)
+}
+
 impl fmt::Display for Sectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} sectors", self.0)
@@ -217,5 +275,18 @@ mod tests {
     fn sectors_and_bytes_agree() {
         assert_eq!(Sectors(8).bytes(), Bytes::from_kib(4));
         assert_eq!(Bytes(4095).sectors_floor(), Sectors(7));
+    }
+
+    #[test]
+    fn what_people_write_is_read_and_the_rest_refused() {
+        let duration = |text: &str| text.parse::<Nanos>();
+        assert_eq!(duration("5ms"), Ok(Nanos(5_000_000)));
+        assert_eq!(duration("1.5 s"), Ok(Nanos(1_500_000_000)));
+        assert!(duration("5").is_err() && duration("x").is_err() && duration("9e9h").is_err());
+        let size = |text: &str| text.parse::<Bytes>();
+        assert_eq!(size("4KiB"), Ok(Bytes(4096)));
+        assert_eq!(size("1GB"), Ok(Bytes(1_000_000_000)));
+        assert_eq!(size("512"), Ok(Bytes(512)));
+        assert!(size("-1").is_err() && size("99999999999TiB").is_err() && size("4Q").is_err());
     }
 }

@@ -82,4 +82,4 @@ pub use response::ResponseTimes;
 pub use study::{Comparison, DriveShape, LoadResult, PolicyMean, PolicyResult, Progress, Study};
 pub use text::text;
 pub use training::{TrainingFigures, training_csv};
-pub use unit::UnitComparison;
+pub use unit::{UnitComparison, unit_text};

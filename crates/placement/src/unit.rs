@@ -4,6 +4,8 @@
 use serde::Serialize;
 use ssdtune_ftl::placement::clusters::{Points, lloyd, on_the_diagonal};
 use ssdtune_ftl::placement::haml_unit::HamlUnit;
+use ssdtune_ftl::placement::haml_unit::table_v;
+use ssdtune_report::{Table, Text};
 use std::time::Instant;
 
 /// How often software is measured; the fastest run counts.
@@ -28,6 +30,33 @@ pub struct UnitComparison {
     pub software_us: f64,
     /// Share of random points that both put into the same cluster.
     pub agreement: f64,
+}
+
+/// Comparisons as text for people, and Table V of the paper below them.
+pub fn unit_text(rows: &[UnitComparison]) -> Text {
+    let headings = ["clusters", "inputs", "unit", "area", "power", "this machine", "agreement"];
+    let mut table = Table::new(headings);
+    for row in rows {
+        table.add_row([
+            row.clusters.to_string(),
+            row.inputs.to_string(),
+            format!("{:.2} us", row.unit_us),
+            format!("{:.4} mm2", row.unit_area_mm2),
+            format!("{:.1} mW", row.unit_power_mw),
+            format!("{:.1} us", row.software_us),
+            format!("{:.2} %", 100.0 * row.agreement),
+        ]);
+    }
+    let mut text = Text::from(table);
+    text.line(format_args!(
+        "\nTable V (6 clusters, 2560 inputs, 10 iterations): {} us, {} mm2, {} mW; the paper's \
+         server: {} us.\nArea and power of other sizes are estimates.",
+        table_v::TIME_US,
+        table_v::AREA_MM2,
+        table_v::POWER_MW,
+        table_v::SERVER_US
+    ));
+    text
 }
 
 impl UnitComparison {

@@ -23,7 +23,6 @@ mod progress;
 mod read_args;
 mod table;
 mod tuning;
-mod units;
 mod workload_source;
 
 use clap::Parser;

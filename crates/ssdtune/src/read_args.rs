@@ -2,7 +2,6 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::units;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
@@ -45,10 +44,10 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "ROWS", default_value_t = 65_536)]
     reorder_window: usize,
     /// The longest plausible silence. A time stamp after a longer one counts as damaged.
-    #[arg(long, value_name = "TIME", default_value = "8784h", value_parser = units::duration)]
+    #[arg(long, value_name = "TIME", default_value = "8784h")]
     max_gap: Nanos,
     /// End of the address space. A request beyond it is an error.
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE")]
     address_limit: Option<ssdtune_model::Bytes>,
     /// A compressed file that expands to more than N times its size is refused.
     #[arg(long, value_name = "N", default_value_t = 1_000)]

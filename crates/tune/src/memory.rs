@@ -19,8 +19,8 @@ mod recommendation;
 pub use crate::digest::{Digest, DigestError, Digester, RequestDigester, digest_requests};
 pub use beginning::{Beginning, IDENTITY_VERSION};
 pub use db::{
-    AutoDb, Batch, Collected, Damage, DbError, Generation, Health, Imported, OnConflict, RawRecord,
-    Record, RecordKind, SCHEMA, Scan, Stale, Upkeep, key_text,
+    AutoDb, Batch, Collected, Damage, DbError, FindError, Generation, Health, Imported, OnConflict,
+    RawRecord, Record, RecordKind, SCHEMA, Scan, Stale, Upkeep, key_text,
 };
 pub use evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
 pub use examples::{ExampleQuery, TrainingExample, features, training_examples};

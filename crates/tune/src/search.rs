@@ -51,7 +51,7 @@ pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
 pub use judge::Baseline;
 pub use log::CurvePoint;
-pub use objective::{Graded, Objective, Proposed};
+pub use objective::{AxisDescription, Graded, Objective, Proposed, graded_text};
 pub use prior::{BeginError, BeginOptions, PriorKnowledge, begin};
 pub use settings::{Algorithm, OrderUse, Settings};
 pub use trial::{Trial, Verdict};

@@ -9,11 +9,7 @@ use crate::tuning::{self, Bounds, TuneArgs};
 use anyhow::anyhow;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
-use ssdtune_model::catalogue::Value;
-use ssdtune_report::{Table, Text};
-use ssdtune_tune::Task;
-use ssdtune_tune::search::{Graded, Objective};
-use ssdtune_tune::space::Axis;
+use ssdtune_tune::search::{AxisDescription, Graded, Objective, graded_text};
 use std::collections::BTreeMap;
 use std::io::BufRead as _;
 
@@ -73,6 +69,10 @@ impl Answer {
         };
         Self { drive, graded, reason, repaired: BTreeMap::new(), requests }
     }
+
+    fn named(&self) -> (&str, Result<&Graded, &str>) {
+        (&self.drive, self.graded.as_ref().ok_or(self.reason.as_deref().unwrap_or_default()))
+    }
 }
 
 /// Grades and prints.
@@ -84,8 +84,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         })?;
     }
     if args.axes {
-        let axes = job.task.space.axes().iter().map(|axis| AxisRow::of(axis, &job.task));
-        return context.document(&axes.collect::<Vec<_>>());
+        return context.document(&AxisDescription::of_task(&job.task));
     }
     let load = |name: &String| {
         let loaded = ssdtune_mqsim::load(name, &[]).map_err(device::failure)?;
@@ -105,7 +104,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         let graded = args.drives.iter().cloned().zip(grade(&drives)?);
         let answers: Vec<Answer> =
             graded.map(|(drive, graded)| Answer::new(drive, graded, requests())).collect();
-        return context.show(&answers, text(&answers, &job.task));
+        let text = graded_text(&job.task, answers.iter().map(Answer::named));
+        return context.show(&answers, text);
     }
     for (number, line) in (1..).zip(std::io::stdin().lock().lines()) {
         let line = line?;
@@ -136,48 +136,4 @@ fn values(line: &str) -> Result<BTreeMap<String, String>, String> {
         other => other.to_string(),
     };
     Ok(values.into_iter().map(|(key, value)| (key, text(value))).collect())
-}
-
-/// One axis of the space, as --axes prints it.
-#[derive(Serialize)]
-struct AxisRow {
-    key: &'static str,
-    ordered: bool,
-    unit: &'static str,
-    values: Vec<Value>,
-    baseline: Value,
-}
-
-impl AxisRow {
-    fn of(axis: &Axis, task: &Task) -> Self {
-        Self {
-            key: axis.key(),
-            ordered: axis.is_numeric(),
-            unit: axis.parameter().unit.sign(),
-            values: axis.values().to_vec(),
-            baseline: axis.parameter().get(&task.base),
-        }
-    }
-}
-
-/// A row for each drive: its grade, and its speedups on each workload.
-fn text(answers: &[Answer], task: &Task) -> Text {
-    let names = task.workloads().map(|workload| workload.name.as_str());
-    let mut table = Table::new(["drive", "grade"].into_iter().chain(names));
-    for answer in answers {
-        let mut row = vec![answer.drive.clone()];
-        match &answer.graded {
-            Some(graded) => {
-                row.push(format!("{:.4}", graded.grade));
-                let all = std::iter::once(&graded.target).chain(&graded.others);
-                row.extend(all.map(|own| format!("{:.2}/{:.2}", own.latency, own.throughput)));
-            }
-            None => row.push(answer.reason.clone().unwrap_or_default()),
-        }
-        table.add_row(row);
-    }
-    table.align_right(1..);
-    let mut text = Text::new();
-    text.line(format_args!("latency/throughput speedups over {}", task.base.name)).table(table);
-    text
 }

@@ -20,8 +20,8 @@ use plan::Cell;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
-    AddressFit, ChannelList, ComparedRun, Experiment, ExperimentError, Observer, Recorder,
-    RecorderOptions, RunOptions, comparison, fairness, summary,
+    AddressFit, ChannelList, ComparedRun, ExperimentError, Observer, Recorder, RecorderOptions,
+    RunOptions, comparison, fairness, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
@@ -262,7 +262,9 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
         return result;
     }
     let (shared, alone) = match slowdown {
-        true => rayon::join(|| observed(cell, watch), || run_alone(&cell.experiment, watch)),
+        true => {
+            rayon::join(|| observed(cell, watch), || cell.experiment.run_each_alone(&watch.options))
+        }
         false => (observed(cell, watch), Ok(Vec::new())),
     };
     match shared.and_then(|ran| Ok((ran, alone?))) {
@@ -298,16 +300,6 @@ fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
         decisions: allocator.map(|own| own.decisions().to_vec()).unwrap_or_default(),
         firmware: firmware.and_then(FirmwareTime::into_report),
     })
-}
-
-/// Runs each tenant alone on the drive that they share, in the order of the tenants.
-fn run_alone(shared: &Experiment, watch: &Watch) -> Result<Vec<Report>, ExperimentError> {
-    let alone = |tenant| {
-        let experiment = Experiment { only: Some(tenant), ..shared.clone() };
-        let options = RunOptions { progress: &|_, _| {}, ..watch.options };
-        experiment.run(&options, &mut [])
-    };
-    (0..shared.tenants.len() as u16).into_par_iter().map(alone).collect()
 }
 
 /// Prints the results. The exit code says how complete they are.

@@ -1,7 +1,10 @@
 //! What people see of the categories: what became of a workload, tables, and the chart of windows.
 
-use super::basis::WindowPoint;
-use super::model::{Categories, Classification, LearnOutcome, PAPER_THRESHOLD, Threshold};
+use super::basis::{FeatureSet, WindowPoint};
+use super::model::{
+    Categories, Category, Classification, LearnOutcome, PAPER_THRESHOLD, Threshold,
+};
+use serde::Serialize;
 use ssdtune_report::{Axis, Chart, Series, Svg, Table, Text};
 use std::fmt;
 
@@ -31,6 +34,76 @@ impl fmt::Display for LearnOutcome {
             }
             Self::Known { category } => write!(out, "known already, in category {category}"),
         }
+    }
+}
+
+/// All categories, as a document.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview {
+    /// What describes the windows.
+    pub features: FeatureSet,
+    /// The share of the variance that each dimension explains.
+    pub explained_variance_ratio: Vec<f64>,
+    /// The least distance between two categories; `None` if there is one category.
+    pub category_distance_min: Option<f64>,
+    /// The categories, by number.
+    pub categories: Vec<CategoryOverview>,
+}
+
+/// A category with the names of its workloads.
+#[derive(Clone, Debug, Serialize)]
+pub struct CategoryOverview {
+    /// Its number.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// The centre of its cluster.
+    pub centre: WindowPoint,
+    /// How many learned windows are in its cluster.
+    pub windows: u64,
+    /// The workloads in it, by name.
+    pub workloads: Vec<String>,
+    /// The workloads that are known to be of it and lie elsewhere, by name.
+    pub outliers: Vec<String>,
+}
+
+impl Overview {
+    /// The overview of these categories.
+    pub fn of(categories: &Categories) -> Self {
+        let members = |number: u32, outliers: bool| {
+            let own = categories.members().filter(|member| member.category == number);
+            let own = own.filter(|member| member.outlier_of.is_some() == outliers);
+            own.map(|member| member.name.clone()).collect()
+        };
+        let overview = |category: Category| CategoryOverview {
+            number: category.number,
+            name: category.name,
+            centre: category.centre,
+            windows: category.windows,
+            workloads: members(category.number, false),
+            outliers: members(category.number, true),
+        };
+        Self {
+            features: categories.basis().features(),
+            explained_variance_ratio: categories.basis().explained_variance_ratio(),
+            category_distance_min: categories.category_distance_min(),
+            categories: categories.list().into_iter().map(overview).collect(),
+        }
+    }
+
+    /// The categories as a table for terminals.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new(["number", "category", "windows", "workloads", "outliers"]);
+        for category in &self.categories {
+            table.add_row([
+                category.number.to_string(),
+                category.name.clone(),
+                category.windows.to_string(),
+                category.workloads.join(", "),
+                category.outliers.join(", "),
+            ]);
+        }
+        table
     }
 }
 

@@ -29,6 +29,7 @@ mod acknowledged;
 mod envelope;
 mod errors;
 mod export;
+mod find;
 mod kind;
 mod lock;
 mod schema;
@@ -39,6 +40,7 @@ mod upkeep;
 
 pub use errors::DbError;
 pub use export::{Imported, OnConflict};
+pub use find::FindError;
 pub use kind::{RecordKind, key_text};
 pub use schema::SCHEMA;
 pub use upkeep::{Collected, Damage, Health, Stale, Upkeep};

@@ -15,11 +15,13 @@ use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::Speedup;
 use crate::limits::Feasible;
 use crate::moves::Moves;
-use crate::space::Point;
+use crate::space::{Axis, Point};
 use crate::task::Task;
 use crate::workload::Workload;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
+use ssdtune_model::catalogue::Value;
+use ssdtune_report::{Table, Text};
 use std::collections::BTreeMap;
 
 /// What a drive is worth.
@@ -44,6 +46,61 @@ pub struct Proposed {
     pub config: CheckedConfig,
     /// Values that the repair has changed, by the keys of their axes.
     pub repaired: BTreeMap<&'static str, String>,
+}
+
+/// An axis of the space, as an optimiser from elsewhere needs to know it.
+#[derive(Clone, Debug, Serialize)]
+pub struct AxisDescription {
+    /// The key of the parameter.
+    pub key: &'static str,
+    /// Whether the values have an order.
+    pub ordered: bool,
+    /// The sign of the unit; empty if there is none.
+    pub unit: &'static str,
+    /// The values that a point may take.
+    pub values: Vec<Value>,
+    /// The value of the baseline.
+    pub baseline: Value,
+}
+
+impl AxisDescription {
+    /// Every axis of a task's space.
+    pub fn of_task(task: &Task) -> Vec<Self> {
+        let describe = |axis: &Axis| Self {
+            key: axis.key(),
+            ordered: axis.is_numeric(),
+            unit: axis.parameter().unit.sign(),
+            values: axis.values().to_vec(),
+            baseline: axis.parameter().get(&task.base),
+        };
+        task.space.axes().iter().map(describe).collect()
+    }
+}
+
+/// Graded drives as text for terminals: a row for each drive, with its grade and its speedups on
+/// each workload of the task, or with the reason why it has no grade.
+pub fn graded_text<'a>(
+    task: &Task,
+    drives: impl IntoIterator<Item = (&'a str, Result<&'a Graded, &'a str>)>,
+) -> Text {
+    let names = task.workloads().map(|workload| workload.name.as_str());
+    let mut table = Table::new(["drive", "grade"].into_iter().chain(names));
+    for (drive, graded) in drives {
+        let mut row = vec![drive.to_owned()];
+        match graded {
+            Ok(graded) => {
+                row.push(format!("{:.4}", graded.grade));
+                let all = std::iter::once(&graded.target).chain(&graded.others);
+                row.extend(all.map(|own| format!("{:.2}/{:.2}", own.latency, own.throughput)));
+            }
+            Err(reason) => row.push(reason.to_owned()),
+        }
+        table.add_row(row);
+    }
+    table.align_right(1..);
+    let mut text = Text::new();
+    text.line(format_args!("latency/throughput speedups over {}", task.base.name)).table(table);
+    text
 }
 
 /// A task as a function of drives.

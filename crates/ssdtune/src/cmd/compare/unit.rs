@@ -4,9 +4,7 @@
 use crate::context::Context;
 use crate::outcome::Outcome;
 use serde::Serialize;
-use ssdtune_ftl::placement::haml_unit::table_v;
-use ssdtune_placement::UnitComparison;
-use ssdtune_report::{Table, Text};
+use ssdtune_placement::{UnitComparison, unit_text};
 
 /// Arguments of `ssdtune compare unit`.
 #[derive(Debug, clap::Args)]
@@ -41,32 +39,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let sizes = args.clusters.iter().flat_map(|&k| args.inputs.iter().map(move |&n| (k, n)));
     let measure = |(k, n)| UnitComparison::measure(k, n, args.iterations);
     let rows: Vec<UnitComparison> = sizes.filter_map(measure).collect();
-    let text = text(&rows);
+    let text = unit_text(&rows);
     context.show(&Document { schema: 1, iterations: args.iterations, rows }, text)
-}
-
-fn text(rows: &[UnitComparison]) -> Text {
-    let headings = ["clusters", "inputs", "unit", "area", "power", "this machine", "agreement"];
-    let mut table = Table::new(headings);
-    for row in rows {
-        table.add_row([
-            row.clusters.to_string(),
-            row.inputs.to_string(),
-            format!("{:.2} us", row.unit_us),
-            format!("{:.4} mm2", row.unit_area_mm2),
-            format!("{:.1} mW", row.unit_power_mw),
-            format!("{:.1} us", row.software_us),
-            format!("{:.2} %", 100.0 * row.agreement),
-        ]);
-    }
-    let mut text = Text::from(table);
-    text.line(format_args!(
-        "\nTable V (6 clusters, 2560 inputs, 10 iterations): {} us, {} mm2, {} mW; the paper's \
-         server: {} us.\nArea and power of other sizes are estimates.",
-        table_v::TIME_US,
-        table_v::AREA_MM2,
-        table_v::POWER_MW,
-        table_v::SERVER_US
-    ));
-    text
 }

@@ -1,26 +1,24 @@
-//! `ssdtune db export`: records as JSON lines.
+//! `ssdtune db export`: records written as JSON lines, without loss.
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome, chain};
 use anyhow::Context as _;
-use ssdtune_tune::memory::RecordKind;
+use ssdtune_tune::memory::{DbError, RecordKind};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `ssdtune db export`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The first line says what the file is, every other is one record. Whatever is damaged \
-                        is left out and named, and the exit code is then 1."
-)]
+#[command(after_help = "The first line says what the file is; each other line is one record. \
+    Damaged records are left out and named, and the exit code is then 1.")]
 pub(crate) struct Args {
-    /// Only these kinds (with , between).
+    /// Only records of these kinds.
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     kinds: Vec<RecordKind>,
 
-    /// Where to; standard output without it.
+    /// The file to write. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -45,8 +43,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         None => {
             let mut out = Lines(context);
             db.export(&kinds, &mut out).map_err(|error| match error {
-                // A reader that leaves is no error.
-                ssdtune_tune::memory::DbError::Io { source, .. } => source.into(),
+                // Standard output fails in this way if its reader leaves, which is no error.
+                DbError::Io { source, .. } => source.into(),
                 other => failure(other),
             })?
         }
@@ -71,7 +69,7 @@ fn write_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Outcome<T>) 
     Ok(done)
 }
 
-/// Standard output as a writer.
+/// Standard output, as the library writes to it.
 struct Lines<'a>(&'a Context);
 
 impl Write for Lines<'_> {

@@ -1,4 +1,4 @@
-//! `ssdtune db import`: records that were exported.
+//! `ssdtune db import`: reads and stores records that were exported.
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 /// Arguments of `ssdtune db import`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Nothing is stored before every line is read and sound. Into a new AutoDB the records come \
-                        back with the generations they had; elsewhere they are new ones."
+    after_help = "Nothing is stored until every line is read and sound. In a new AutoDB the \
+    records have the generations that they had; in another one they get new generations."
 )]
 pub(crate) struct Args {
-    /// What `ssdtune db export` wrote; - for standard input.
+    /// A file that `ssdtune db export` wrote; - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// What to do with a record that is stored with another value.
+    /// What to do with a record that is already stored with another value.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Conflict::Refuse)]
     on_conflict: Conflict,
 
@@ -29,10 +29,10 @@ pub(crate) struct Args {
     db: DbArg,
 }
 
-/// What to do with a record that is stored with another value.
+/// What to do with a record that is already stored with another value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Conflict {
-    /// Stop, with nothing stored.
+    /// Stop, and store nothing.
     Refuse,
     /// Keep the stored one.
     Keep,
@@ -62,11 +62,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         }
         other => failure(other),
     })?;
-    if context.json() {
-        return context.document(&imported);
-    }
-    context.line(format_args!(
+    let text = format!(
         "{} added, {} replaced, {} there already, {} kept as stored",
         imported.added, imported.replaced, imported.same, imported.kept
-    ))
+    );
+    context.show(&imported, text)
 }

@@ -1,11 +1,11 @@
-//! `ssdtune db list`: how much there is, or every record of a kind.
+//! `ssdtune db list`: how much is stored of each kind, or every record of one kind.
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::table;
 use serde::Serialize;
-use ssdtune_tune::memory::{Generation, RecordKind, Stale, key_text};
+use ssdtune_report::{Table, Text};
+use ssdtune_tune::memory::{AutoDb, Generation, RecordKind, SCHEMA, Stale, key_text};
 
 /// Arguments of `ssdtune db list`.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct RecordRow {
     key: String,
     generation: Generation,
     epoch: u32,
@@ -48,60 +48,49 @@ struct KindRow {
 /// Lists.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let db = args.db.open_existing()?;
-    let Some(kind) = args.kind else {
-        let health = db.verify().map_err(failure)?;
-        let row = |(kind, records): (&RecordKind, &u64)| KindRow {
-            kind: *kind,
-            records: *records,
-            bytes: health.bytes.get(kind).copied().unwrap_or(0),
-        };
-        let summary = Summary {
-            path: db.path().display().to_string(),
-            schema: ssdtune_tune::memory::SCHEMA,
-            generation: db.generation(),
-            kinds: health.records.iter().map(row).collect(),
-            stale: health.stale,
-            damaged: health.damaged.len(),
-        };
-        return summarise(&summary, context);
-    };
-    let mut rows = Vec::new();
-    for entry in db.entries(kind) {
-        let entry = entry.map_err(failure)?;
-        rows.push(Row {
-            key: key_text(&entry.key),
-            generation: entry.generation,
-            epoch: entry.epoch,
-            bytes: entry.json.len(),
-        });
+    match args.kind {
+        Some(kind) => list_records(&db, kind, context),
+        None => summarise(&db, context),
     }
-    if context.json() {
-        return context.document(&rows);
-    }
-    let mut table = table::new(&["key", "generation", "epoch", "bytes"]);
-    for Row { key, generation, epoch, bytes } in rows {
-        table.add_row([key, generation.to_string(), epoch.to_string(), bytes.to_string()]);
-    }
-    context.line(table)
 }
 
-fn summarise(summary: &Summary, context: &Context) -> Outcome {
-    if summary.damaged > 0 {
-        context.warn(format!("{} damaged records: see `ssdtune db verify`", summary.damaged));
+fn list_records(db: &AutoDb, kind: RecordKind, context: &Context) -> Outcome {
+    let mut rows = Vec::new();
+    let mut table = Table::new(["key", "generation", "epoch", "bytes"]);
+    for record in db.entries(kind) {
+        let record = record.map_err(failure)?;
+        let (key, bytes) = (key_text(&record.key), record.json.len());
+        let (generation, epoch) = (record.generation, record.epoch);
+        let cells = [key.clone(), generation.to_string(), epoch.to_string(), bytes.to_string()];
+        table.add_row(cells);
+        rows.push(RecordRow { key, generation, epoch, bytes });
     }
-    if context.json() {
-        return context.document(summary);
+    context.show(&rows, table)
+}
+
+fn summarise(db: &AutoDb, context: &Context) -> Outcome {
+    let health = db.verify().map_err(failure)?;
+    let damaged = health.damaged.len();
+    if damaged > 0 {
+        context.warn(format!("{damaged} damaged records: see `ssdtune db verify`"));
     }
-    context.line(format_args!(
-        "{}: generation {}, schema {}",
-        summary.path, summary.generation, summary.schema
-    ))?;
-    for Stale { kind, records, reason } in &summary.stale {
-        context.note(format_args!("{records} stale {kind} records: {reason}"));
-    }
-    let mut table = table::new(&["kind", "records", "bytes"]);
-    for KindRow { kind, records, bytes } in &summary.kinds {
+    let (path, generation) = (db.path().display().to_string(), db.generation());
+    let mut text = Text::new();
+    text.line(format_args!("{path}: generation {generation}, schema {SCHEMA}"));
+    let mut table = Table::new(["kind", "records", "bytes"]);
+    let mut kinds = Vec::new();
+    for (&kind, &records) in &health.records {
+        let bytes = health.bytes.get(&kind).copied().unwrap_or(0);
         table.add_row([kind.to_string(), records.to_string(), bytes.to_string()]);
+        kinds.push(KindRow { kind, records, bytes });
     }
-    context.line(table)
+    text.table(table);
+    let stale = health.stale;
+    if !context.json() {
+        for Stale { kind, records, reason } in &stale {
+            context.note(format_args!("{records} stale {kind} records: {reason}"));
+        }
+    }
+    let schema = SCHEMA;
+    context.show(&Summary { path, schema, generation, kinds, stale, damaged }, text)
 }

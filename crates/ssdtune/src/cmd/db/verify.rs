@@ -1,8 +1,9 @@
-//! `ssdtune db verify`: whether every record is what was written.
+//! `ssdtune db verify`: checks whether every record is what was written.
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use ssdtune_report::Text;
 
 /// Arguments of `ssdtune db verify`.
 #[derive(Debug, clap::Args)]
@@ -12,21 +13,18 @@ pub(crate) struct Args {
     db: DbArg,
 }
 
-/// Reads everything.
+/// Reads and checks every record.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let db = args.db.open_existing()?;
     let health = db.verify().map_err(failure)?;
-    if context.json() {
-        context.document(&health)?;
-    } else {
-        let sound: u64 = health.records.values().sum();
-        context.line(format_args!(
-            "{sound} records are sound, {} of them of another results epoch",
-            health.outdated
-        ))?;
-        for damage in &health.damaged {
-            context.line(format_args!("{} {}: {}", damage.kind, damage.key, damage.reason))?;
-        }
+    let (sound, outdated) = (health.records.values().sum::<u64>(), health.outdated);
+    let mut text = Text::new();
+    text.line(format_args!(
+        "{sound} records are sound, {outdated} of them of another results epoch"
+    ));
+    for damage in &health.damaged {
+        text.line(format_args!("{} {}: {}", damage.kind, damage.key, damage.reason));
     }
+    context.show(&health, text)?;
     if health.damaged.is_empty() { Ok(()) } else { Err(Failure::Reported(1)) }
 }

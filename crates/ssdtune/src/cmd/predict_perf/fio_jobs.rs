@@ -3,7 +3,6 @@
 use super::GridArgs;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::units;
 use anyhow::Context as _;
 use ssdtune_model::Bytes;
 use ssdtune_predict::blackbox::fio::{JobOptions, jobs};
@@ -20,7 +19,7 @@ pub(crate) struct Args {
     filename: String,
 
     /// How much of it to use.
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE")]
     size: Bytes,
 
     /// Seconds for each point; the paper's were 60.

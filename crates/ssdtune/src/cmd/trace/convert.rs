@@ -5,7 +5,6 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
 use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of_skipped};
-use crate::units;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use serde_json::json;
@@ -39,12 +38,11 @@ pub(crate) struct Args {
     join: Option<Join>,
     /// Pause between concatenated traces.
     #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "1. Joining")]
-    #[arg(value_parser = units::duration)]
     pause: Nanos,
     #[command(flatten)]
     select: SelectArgs,
     /// Shorten every longer silence to this.
-    #[arg(long, value_name = "TIME", value_parser = units::duration, help_heading = "3. Time")]
+    #[arg(long, value_name = "TIME", help_heading = "3. Time")]
     clip_gaps: Option<Nanos>,
     /// Multiply all times by this: 0.5 doubles the load.
     #[arg(long, value_name = "FACTOR", help_heading = "3. Time")]
@@ -55,10 +53,9 @@ pub(crate) struct Args {
     remap: Option<Remap>,
     /// Unit in which `dense` closes holes.
     #[arg(long, value_name = "SIZE", default_value = "16KiB", help_heading = "4. Addresses")]
-    #[arg(value_parser = units::size)]
     chunk: Bytes,
     /// Size of the drive: `modulo` folds there, and `dense` must fit into it.
-    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "4. Addresses")]
+    #[arg(long, value_name = "SIZE", help_heading = "4. Addresses")]
     capacity: Option<Bytes>,
     /// Write parts by time, as in 70/20/10, into OUT with -1, -2, ... before the ending. The trace
     /// is read twice.
@@ -72,31 +69,31 @@ pub(crate) struct Args {
 struct SelectArgs {
     /// Drop repeats of a request (operation, address, size) within this time, which some captures
     /// have.
-    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    #[arg(long, value_name = "TIME")]
     dedupe: Option<Nanos>,
     /// Keep only these operations: read, write, trim, flush.
     #[arg(long, value_delimiter = ',', value_name = "OPS")]
     ops: Vec<Op>,
     /// Keep only requests of at least this size.
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE")]
     size_min: Option<Bytes>,
     /// Keep only requests of at most this size.
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE")]
     size_max: Option<Bytes>,
     /// Keep only requests at or above this address.
-    #[arg(long, value_name = "ADDRESS", value_parser = units::size)]
+    #[arg(long, value_name = "ADDRESS")]
     address_min: Option<Bytes>,
     /// Keep only requests that end at or below this address.
-    #[arg(long, value_name = "ADDRESS", value_parser = units::size)]
+    #[arg(long, value_name = "ADDRESS")]
     address_max: Option<Bytes>,
     /// Keep only these tenants, by number.
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS")]
     tenants: Vec<u16>,
     /// Begin at this time of the trace.
-    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    #[arg(long, value_name = "TIME")]
     start: Option<Nanos>,
     /// End before this time of the trace.
-    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    #[arg(long, value_name = "TIME")]
     end: Option<Nanos>,
     /// Leave out the first N requests.
     #[arg(long, value_name = "N", default_value_t = 0)]
