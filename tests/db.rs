@@ -1,4 +1,4 @@
-//! `ssdtune db …` from outside.
+//! Tests of `ssdtune db` from end to end: export, import, listing, upkeep, wrong input.
 
 use crate::support::{self, ssdtune};
 use predicates::prelude::*;
@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+/// A directory for AutoDBs and files of a test.
 struct Scratch {
     directory: tempfile::TempDir,
 }
@@ -19,7 +20,7 @@ impl Scratch {
         self.directory.path().join(name)
     }
 
-    /// `ssdtune db … --db NAME`.
+    /// The command `ssdtune db ARGUMENTS --db NAME`.
     fn db(&self, name: &str, arguments: &[&str]) -> assert_cmd::Command {
         let mut command = ssdtune();
         command.arg("db").args(arguments).arg("--db").arg(self.path(name));
@@ -30,7 +31,7 @@ impl Scratch {
         support::document(&mut self.db(name, arguments))
     }
 
-    /// An AutoDB of some records of two kinds.
+    /// Makes an AutoDB of 40 records of two kinds by an import. Returns the imported file.
     fn filled(&self, name: &str) -> PathBuf {
         let mut text = r#"{"autodb":"ssdtune","schema":1,"generation":40}"#.to_owned();
         for number in 0..40 {
@@ -38,7 +39,10 @@ impl Scratch {
             let key: String =
                 format!("key {number:02} of forty").bytes().map(|b| format!("{b:02x}")).collect();
             let value = json!({"number": number, "third": f64::from(number) / 3.0});
-            let line = json!({"kind": kind, "key": key, "generation": 40 - number, "epoch": 1, "value": value});
+            let generation = 40 - number;
+            let line = json!({
+                "kind": kind, "key": key, "generation": generation, "epoch": 1, "value": value
+            });
             text += &format!("\n{line}");
         }
         let file = self.path("filled.jsonl");
@@ -65,7 +69,7 @@ fn an_export_comes_back_byte_for_byte() {
     let models = scratch.db("a", &["export", "--kinds", "model"]).assert().success();
     let lines = String::from_utf8_lossy(&models.get_output().stdout).lines().count();
     assert_eq!(lines, 1 + 10);
-    // Through a pipe, into an AutoDB that has it all.
+    // An import from standard input, into an AutoDB that has all these records.
     let piped = scratch.db("b", &["import", "-"]).write_stdin(first).assert().success();
     piped.stdout(predicate::str::contains("0 added, 0 replaced, 40 there already"));
 }
@@ -85,7 +89,7 @@ fn records_are_listed_and_shown() {
     let shown = scratch.json("a", &["show", "model", "key 08 of forty"]);
     assert_eq!((&shown["value"]["number"], &shown["generation"]), (&json!(8), &json!(32)));
     assert_eq!(shown["value"]["third"], json!(8.0 / 3.0));
-    // A beginning will do if it is one record's.
+    // The beginning of a key is enough if it belongs to one record only.
     assert_eq!(scratch.json("a", &["show", "model", "key 36"])["value"]["number"], 36);
     let both = scratch.db("a", &["show", "model", "key"]).assert().code(2);
     both.stderr(predicate::str::contains("key 00 of forty and key 04 of forty"));

@@ -1,4 +1,5 @@
-//! `ssdtune grade` from end to end: drives, points of another optimiser, seeds, wrong input.
+//! Tests of `ssdtune grade` from end to end: drives, points of another optimiser, seeds, wrong
+//! input.
 
 use crate::support::{parse, ssdtune};
 use predicates::prelude::*;
@@ -38,8 +39,9 @@ fn points_are_answered_a_line_for_a_line() {
     let axes = parse(&axes);
     let channels = axes.as_array().unwrap().iter().find(|axis| axis["key"] == "bus.channels");
     assert_eq!(channels.unwrap()["baseline"], 12);
-    // The baseline; a better bus; a layout of half the capacity.
-    let points = "{}\n\n{\"bus.width_bytes\": 8, \"suspension.support\": \"program\"}\n{\"bus.channels\": 6}\n";
+    // The baseline, a drive with a better bus, and a layout of half the capacity.
+    let points = "{}\n\n{\"bus.width_bytes\": 8, \"suspension.support\": \"program\"}\n\
+                  {\"bus.channels\": 6}\n";
     let strict = lines(grade(&["--points"]).write_stdin(points));
     assert_eq!(strict.len(), 3);
     assert_eq!(strict[0]["grade"], 0.0);
@@ -82,15 +84,15 @@ fn one_seed_sets_two() {
         command.args(["search", "--target", "database", "--others", "none", "--requests", "300"]);
         command.args(["--algorithm", "random", "--budget", "4", "--no-db", "-q", "--json"]);
         let done = command.args(more).assert().success();
-        let mut own = parse(&done);
-        own["effort"] = json!(null);
-        own
+        let mut document = parse(&done);
+        document["effort"] = json!(null);
+        document
     };
     let both = answer(&["--seed", "5"]);
     assert_eq!(both, answer(&["--trace-seed", "5", "--search-seed", "5"]));
     let other_search = answer(&["--seed", "5", "--search-seed", "6"]);
     assert_ne!(both["top"], other_search["top"]);
-    let latency = |own: &Value| own["training"]["target"]["baseline"]["figures"].clone();
+    let latency = |document: &Value| document["training"]["target"]["baseline"]["figures"].clone();
     assert_eq!(latency(&both), latency(&other_search), "the traces are the same");
     assert_ne!(latency(&both), latency(&answer(&["--seed", "5", "--trace-seed", "6"])));
 }

@@ -1,4 +1,4 @@
-//! `ssdtune search`, `prune`, `whatif` and `ablate` from end to end: results, resumption,
+//! Tests of `ssdtune search`, `prune`, `whatif` and `ablate` from end to end: results, resumption,
 //! determinism, wrong input, exit codes.
 
 use crate::support::{self, binary, ssdtune};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A search that takes a second.
+/// Arguments of a search that takes about a second.
 const SMALL: [&str; 10] = [
     "--target",
     "websearch",
@@ -33,11 +33,11 @@ fn document(command: &mut assert_cmd::Command) -> Value {
     support::document(command.arg("-q"))
 }
 
-/// The answer without what depends on the clock and on what was remembered.
+/// The result document without the parts that depend on the clock and on evaluations in memory.
 fn answer(mut document: Value) -> Value {
-    let own = document.as_object_mut().expect("an object");
-    own.remove("effort");
-    own.remove("curve");
+    let fields = document.as_object_mut().expect("an object");
+    fields.remove("effort");
+    fields.remove("curve");
     document
 }
 
@@ -60,7 +60,7 @@ fn a_search_recommends_a_drive_that_is_measured_better_and_can_be_used() {
     }
     let html = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(html.contains("<svg") && !html.contains("http"), "drawn, and alone");
-    // The recommended drive, simulated by hand, keeps what the constraints say.
+    // The recommended drive keeps the interface and the flash type of the baseline.
     let text = std::fs::read_to_string(out.join("recommended.toml")).unwrap();
     assert!(text.contains("interface = \"nvme\"") && text.contains("technology = \"mlc\""));
 }
@@ -90,7 +90,7 @@ fn a_killed_search_resumes_to_the_same_answer() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // An improvement is told of after the beginning was noted and evaluations were stored.
+    // When the search reports an improvement, its beginning and some evaluations are stored.
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(said.any(|line| line.contains("best grade")), "the search found nothing better");
     child.kill().unwrap();
@@ -98,7 +98,7 @@ fn a_killed_search_resumes_to_the_same_answer() {
     let resumed = document(&mut search(&db, &["--resume"]));
     let run = |result: &Value| result["effort"]["run"].as_u64().unwrap();
     assert!(run(&resumed) < run(&whole), "{} of {} run again", run(&resumed), run(&whole));
-    // On a machine that is slow to kill it may have ended.
+    // If killing took long, the search may have ended before.
     assert!(!is_killed || run(&resumed) > 0, "nothing was left to do");
     assert_eq!(answer(whole), answer(resumed));
 }
@@ -114,7 +114,7 @@ fn a_later_search_begins_with_what_an_earlier_one_found() {
         .stderr(predicate::str::is_match("[1-9][0-9]* configurations known").unwrap());
     let second = document(&mut search(&db, &["--algorithm", "random", "--seed", "9", "--resume"]));
     let grade = |result: &Value| result["grade"].as_f64().unwrap();
-    // The recommended drive of the first is among the second's, on traces of another seed.
+    // The second search, on traces of another seed, begins with the drive that the first one found.
     assert!(grade(&second) > 0.5 * grade(&first), "{} {}", grade(&first), grade(&second));
 }
 
@@ -215,7 +215,7 @@ fn an_ablation_has_a_row_for_each_value() {
     let rows = document(&mut ablate);
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 2);
-    // With one weight alone, that figure must not be worse than the baseline's.
+    // If only one figure counts, that figure must not be worse than the baseline's.
     assert!(rows[0]["target"]["latency"].as_f64().unwrap() >= 1.0);
     assert!(rows[1]["target"]["throughput"].as_f64().unwrap() >= 1.0);
 }
@@ -226,9 +226,10 @@ fn another_simulator_can_be_the_judge() {
     use std::os::unix::fs::PermissionsExt as _;
     let directory = tempfile::tempdir().unwrap();
     let sim = directory.path().join("sim");
-    // Faster with every channel.
+    // A simulator whose drives are faster with more channels.
     let text = "#!/bin/sh\nc=$(sed -n 's/.*<Flash_Channel_Count>\\([0-9]*\\)<.*/\\1/p' $1)\n\
-                echo \"{\\\"latency_ns\\\": $((1000000 / c)), \\\"throughput_bps\\\": $((c * 1000))}\"\n";
+                echo \"{\\\"latency_ns\\\": $((1000000 / c)), \
+                \\\"throughput_bps\\\": $((c * 1000))}\"\n";
     std::fs::write(&sim, text).unwrap();
     std::fs::set_permissions(&sim, std::fs::Permissions::from_mode(0o755)).unwrap();
     let command = format!("{} {{config.xml}} {{workload.xml}}", sim.display());

@@ -1,12 +1,13 @@
-//! The figures of docs/results/clustering.md: how well categories of workloads recognise what they
-//! have not seen.
+//! A study: how well categories of workloads recognise requests they have not seen. It prints the
+//! figures of docs/results/clustering.md.
 //!
-//!     cargo run --release -p ssdtune-tune --example clustering -- [--develop] [DIRECTORY OF REAL TRACES]
+//!     cargo run --release -p ssdtune-tune --example clustering -- [--develop] [TRACES]
 //!
-//! Models: learned from training seeds, judged on held-out ones. Real traces: learned from the
-//! first 70 % of each, judged on the rest. `--develop` judges on what choices were made with
-//! instead: validation seeds, and the windows between 50 % and 70 % of each trace, learned from the
-//! first half.
+//! Categories of bundled models are learned from training seeds and tested on held-out seeds. If
+//! TRACES, a directory of real traces, is given, categories are also learned from the first 70 % of
+//! each trace and tested on the rest. `--develop` is for making choices without looking at held-out
+//! data: it tests on validation seeds, and learns the first half of each trace and tests on the
+//! windows between 50 % and 70 %.
 
 use ndarray::Array2;
 use ssdtune_learn::kmeans::{Init, KMeansParams};
@@ -21,11 +22,11 @@ use std::path::Path;
 use std::time::Instant;
 
 const NEW_SIX: [&str; 6] = ["vdi", "fiu", "radiusauth", "leveldb", "mysql", "hdfs"];
-/// Windows of each stream of a model.
+/// The number of windows in each stream of a model.
 const WINDOWS: usize = 40;
-/// Streams of each model that are learned, and that are judged.
+/// The number of streams of each model that are learned, and of those that are tested.
 const STREAMS: u64 = 2;
-/// Windows that a real trace must have to be a category.
+/// The least number of windows in a real trace that becomes a category.
 const REAL_WINDOWS_MIN: usize = 10;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -81,7 +82,7 @@ fn streams(models: &[&str], set: SeedSet, count: u64) -> Outcome<Vec<Labelled>> 
     Ok(all)
 }
 
-/// Every trace of a directory that has a window, by name.
+/// The traces of a directory that have at least one window, with their names.
 fn real_traces(directory: &Path) -> Outcome<Vec<(String, Vec<Request>)>> {
     let mut paths: Vec<_> =
         std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Outcome<_>>()?;
@@ -118,13 +119,15 @@ fn learn(features: FeatureSet, learned: &[Labelled]) -> Outcome<Categories> {
     Ok(Categories::found(features, &material)?)
 }
 
-/// What one way of describing windows makes of the judged streams.
+/// How well one set of features recognises the tested streams.
 struct Judged {
     name: String,
+    /// The share of the variance that five components explain.
     variance: Option<f64>,
-    /// Of each stream: windows in their own category, windows, and the centre's distance if there
-    /// is one.
+    /// For each stream: the number of windows in their own category, the number of all windows, and
+    /// the distance from the stream's centre to its category's.
     rows: Vec<(usize, usize, Option<f64>)>,
+    /// The least distance between two categories.
     least: Option<f64>,
 }
 
@@ -136,11 +139,12 @@ fn judge_all(learned: &[Labelled], tested: &[Labelled]) -> Outcome {
         for one in tested {
             let number = categories.number(&one.category)?;
             let points = categories.basis().points(&one.requests)?;
-            let own = categories.nearest(&points).into_iter().filter(|&c| c == number).count();
+            let recognised =
+                categories.nearest(&points).into_iter().filter(|&c| c == number).count();
             let verdict = categories.classify("x", &one.requests, Threshold::default())?;
             let distance =
                 verdict.distances.iter().find(|(name, _)| *name == one.category).map(|d| d.1);
-            rows.push((own, points.len(), distance));
+            rows.push((recognised, points.len(), distance));
         }
         columns.push(Judged {
             name: features.to_string(),
@@ -154,7 +158,7 @@ fn judge_all(learned: &[Labelled], tested: &[Labelled]) -> Outcome {
     Ok(())
 }
 
-/// Arrival rate and read share alone: two numbers for a window, the same scaling and k-means.
+/// For comparison: categories by arrival rate and share of reads alone, with scaling and k-means.
 fn baseline(learned: &[Labelled], tested: &[Labelled]) -> Outcome<Judged> {
     let two = |requests: &[Request]| -> Vec<[f64; 2]> {
         let row = |window: &[Request]| {
@@ -179,8 +183,8 @@ fn baseline(learned: &[Labelled], tested: &[Labelled]) -> Outcome<Judged> {
     let scaler = ScaleParams::new(Method::Standard).fit(matrix(&plain).view())?;
     let scaled = scaler.transform(matrix(&plain).view())?;
     let start = Array2::from_shape_fn((names.len(), 2), |(number, j)| {
-        let own = rows.iter().enumerate().filter(|(_, (n, _))| *n == number);
-        let values: Vec<f64> = own.map(|(i, _)| scaled[[i, j]]).collect();
+        let members = rows.iter().enumerate().filter(|(_, (n, _))| *n == number);
+        let values: Vec<f64> = members.map(|(i, _)| scaled[[i, j]]).collect();
         values.iter().sum::<f64>() / values.len() as f64
     });
     let kmeans = KMeansParams::new(names.len()).init(Init::Given(start)).fit(scaled.view())?;
@@ -188,8 +192,8 @@ fn baseline(learned: &[Labelled], tested: &[Labelled]) -> Outcome<Judged> {
     for one in tested {
         let number = names.iter().position(|name| *name == one.category).unwrap_or(0);
         let points = scaler.transform(matrix(&two(&one.requests)).view())?;
-        let own = kmeans.predict(points.view())?.iter().filter(|&&c| c == number).count();
-        judged.push((own, points.nrows(), None));
+        let recognised = kmeans.predict(points.view())?.iter().filter(|&&c| c == number).count();
+        judged.push((recognised, points.nrows(), None));
     }
     Ok(Judged { name: "rate and read share".to_owned(), variance: None, rows: judged, least: None })
 }
@@ -200,7 +204,7 @@ fn print(columns: &[Judged], tested: &[Labelled]) {
     println!("|---|---|{}", "---|".repeat(names.len()));
     let mut categories: Vec<&str> = tested.iter().map(|one| one.category.as_str()).collect();
     categories.dedup();
-    let percent = |own: usize, all: usize| 100.0 * own as f64 / all as f64;
+    let percent = |part: usize, all: usize| 100.0 * part as f64 / all as f64;
     for category in categories {
         let of = |one: &Judged| {
             let rows = one.rows.iter().zip(tested).filter(|(_, t)| t.category == category);
@@ -209,10 +213,10 @@ fn print(columns: &[Judged], tested: &[Labelled]) {
             })
         };
         let cells = columns.iter().map(|one| {
-            let (own, all, distance) = of(one);
+            let (recognised, all, distance) = of(one);
             match one.least {
-                Some(_) => format!("{:.1} % (centre {distance:.2})", percent(own, all)),
-                None => format!("{:.1} %", percent(own, all)),
+                Some(_) => format!("{:.1} % (centre {distance:.2})", percent(recognised, all)),
+                None => format!("{:.1} %", percent(recognised, all)),
             }
         });
         let cells: Vec<String> = cells.collect();
@@ -234,7 +238,7 @@ fn print(columns: &[Judged], tested: &[Labelled]) {
     println!("| least distance between categories | | {} |", cells.join(" | "));
 }
 
-/// What no category was learned from: the new six, and real traces.
+/// Classifies workloads that no category was learned from: six further models, and real traces.
 fn strangers(learned: &[Labelled], real: &[(String, Vec<Request>)]) -> Outcome {
     println!("\n## Never learned, against the categories of the models\n");
     println!("| workload | windows | nearest | distance | inside 20 | next | windows there |");
@@ -257,6 +261,7 @@ fn strangers(learned: &[Labelled], real: &[(String, Vec<Request>)]) -> Outcome {
     Ok(())
 }
 
+/// Prints how long it takes to classify a stream.
 fn timing(learned: &[Labelled], requests: &[Request]) -> Outcome {
     let categories = learn(FeatureSet::Profile, learned)?;
     let mut times: Vec<f64> = Vec::new();

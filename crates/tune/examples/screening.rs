@@ -1,13 +1,13 @@
-//! The figures of docs/results/search.md on screening: what `search --screen` saves, and whether it
-//! costs anything.
+//! A study: how many simulations the filter of hopeless proposals (`search --screen`) saves, and
+//! whether grades suffer. It prints the figures of docs/results/search.md.
 //!
 //!     cargo run --release -p ssdtune-tune --example screening -- \
 //!         [FIRST SEED] [LAST SEED] [ALGORITHM,...] [TARGET,...]
 //!
-//! First an AutoDB learns: one search for each target, on traces of seeds that no pair uses. Then
-//! every pair of searches, with and without screening, runs on traces of its own seed with the same
-//! options otherwise. A discarded proposal counts against the budget as if it had run, so both make
-//! about as many proposals.
+//! First, searches for each target fill an AutoDB, on traces of seeds that are not used again. Then
+//! pairs of searches run, one with and one without the filter. Each pair has traces of its own seed
+//! and equal options otherwise. A discarded proposal costs as much of the budget as if it had run,
+//! so both searches make about as many proposals.
 
 use ssdtune_model::presets;
 use ssdtune_trace::workload::{Seed, SeedSet, bundled};
@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 const TARGETS: [&str; 3] = ["database", "websearch", "recomm"];
 const REQUESTS: usize = 1_000;
 const BUDGET: f64 = 20.0;
-/// Seeds that AutoDB learns from.
+/// The seeds of the searches that fill AutoDB.
 const EXPERIENCE: [u64; 2] = [101, 102];
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -83,11 +83,11 @@ fn settings(algorithm: Algorithm, seed: u64) -> Settings {
     Settings { algorithm, seed, budget: BUDGET, prefix: 0.2, patience, ..Settings::default() }
 }
 
-/// What a search found and what it took.
+/// The result of a search and its cost.
 struct SearchFigures {
     grade: f64,
     proposals: usize,
-    /// Requests simulated, those for the baseline left out.
+    /// The number of requests simulated, without those for the baseline.
     requests: u64,
     report: DiscardReport,
 }
@@ -110,6 +110,7 @@ fn run(
     })
 }
 
+/// Runs a pair of searches for each seed, and prints each pair and the mean of all.
 fn pairs(
     db: &AutoDb,
     algorithm: Algorithm,
@@ -138,8 +139,8 @@ fn pairs(
         let with = run(&task, &prior, &settings, None)?;
         let DiscardReport { examples, discarded, checked, wrong, .. } = with.report;
         println!(
-            "| {target} | {seed} | {:.4} | {:.4} | {} | {} | {discarded} of {} discarded, {checked} \
-             checked, {wrong} wrong, {examples} lessons |",
+            "| {target} | {seed} | {:.4} | {:.4} | {} | {} | {discarded} of {} discarded, \
+             {checked} checked, {wrong} wrong, {examples} lessons |",
             with.grade, without.grade, with.requests, without.requests, with.proposals,
         );
         gaps.push(with.grade - without.grade);
@@ -165,7 +166,7 @@ fn pairs(
     Ok(())
 }
 
-/// The mean and its standard error.
+/// The mean of some values, and its standard error.
 fn mean(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -1,23 +1,25 @@
-//! Categories of workloads (section 3.1 of the paper): what a search learns for one serves all of
-//! it.
+//! Categories of workloads (section 3.1 of the paper): what a search learns for one workload serves
+//! its whole category.
 //!
-//! A trace is cut into windows of 3,000 requests; each becomes a vector ([`FeatureSet`]), is
-//! scaled, and projected on five principal components; k-means finds the clusters, and a cluster is
-//! a category. As many clusters are made as categories are named, beginning at their means, so that
-//! cluster and category keep one number; the basis (scaling and components) is fitted once, when
-//! the first workloads are learned.
+//! A trace is cut into windows of 3,000 requests. Each becomes a vector ([`FeatureSet`]), which is
+//! scaled and projected on five principal components. k-means finds clusters of these points, and a
+//! cluster is a category. As many clusters are made as categories are named, and they begin at the
+//! means of those, so that cluster and category keep one number. Scaling and components (the basis)
+//! are fitted once, when the first workloads are learned.
 //!
 //! A trace belongs to the nearest cluster if its centre, the mean of its windows, lies within a
 //! [`Threshold`]: 20, or the least distance between two clusters. The paper says that its 20
-//! corresponds to that distance; so that the number keeps this meaning, the unit of the
-//! [`FeatureSet::Profile`] space is chosen such that the least distance is 20 when the categories
-//! are first learned ([`FeatureSet::Paper`] keeps the unit of the published features).
-//! - A trace that belongs nowhere makes k-means be trained again with one more cluster.
-//! - A trace that is *known* to be of a category and does not fall into its cluster is an outlier:
-//!   it is kept, and when 20 such applications have come, they become a category of their own.
+//! corresponds to that distance. To keep this meaning, the unit of the [`FeatureSet::Profile`]
+//! space makes the least distance 20 when the categories are first learned. [`FeatureSet::Paper`]
+//! keeps the unit of the published features.
 //!
-//! Points of learned windows are kept in AutoDB, so that training again needs no trace. Classifying
-//! costs some microseconds beyond the features.
+//! - A trace that belongs nowhere makes k-means train again with one more cluster.
+//! - A trace that is *known* to be of a category, and lies outside of its cluster, is an outlier.
+//!   It is kept, and 20 outliers of one category become a category of their own.
+//!
+//! The points of learned windows are kept in AutoDB, so that training again needs no trace.
+//!
+//! Cost: classifying takes some microseconds beyond the features.
 
 mod basis;
 mod errors;

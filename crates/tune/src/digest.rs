@@ -10,12 +10,12 @@ use std::str::FromStr;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Its bytes.
+    /// The 32 bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// A digest of these bytes as they are.
+    /// A digest that consists of these bytes. Nothing is hashed.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -33,11 +33,11 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A text that is no digest.
+/// A text that cannot be read as a digest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no digest: write 64 hexadecimal digits")]
 pub struct DigestError {
-    /// What was given, its first 80 characters.
+    /// The first 80 characters of that text.
     pub text: String,
 }
 
@@ -76,39 +76,39 @@ impl<'de> Deserialize<'de> for Digest {
 pub struct Digester(blake3::Hasher);
 
 impl Digester {
-    /// Begins; digests of different purposes never meet.
+    /// An empty digest for a purpose. Equal fields for different purposes give different digests.
     pub fn new(purpose: &str) -> Self {
         let mut digester = Self(blake3::Hasher::new());
         digester.bytes("purpose", purpose.as_bytes());
         digester
     }
 
-    /// Adds bytes.
+    /// Adds a field of bytes.
     pub fn bytes(&mut self, name: &str, value: &[u8]) -> &mut Self {
         self.field(b'b', name, value)
     }
 
-    /// Adds a text.
+    /// Adds a field of text.
     pub fn text(&mut self, name: &str, value: &str) -> &mut Self {
         self.field(b't', name, value.as_bytes())
     }
 
-    /// Adds a whole number.
+    /// Adds a field with a whole number.
     pub fn number(&mut self, name: &str, value: u64) -> &mut Self {
         self.field(b'n', name, &value.to_le_bytes())
     }
 
-    /// Adds a real number, to the last bit; -0 is 0.
+    /// Adds a field with a real number. Every bit counts, but -0 and 0 are equal.
     pub fn real(&mut self, name: &str, value: f64) -> &mut Self {
         self.field(b'r', name, &(value + 0.0).to_bits().to_le_bytes())
     }
 
-    /// Adds another digest.
+    /// Adds a field with another digest.
     pub fn digest(&mut self, name: &str, value: Digest) -> &mut Self {
         self.field(b'd', name, &value.0)
     }
 
-    /// The digest of what was added.
+    /// The digest of the fields added so far.
     pub fn finish(&self) -> Digest {
         Digest(*self.0.finalize().as_bytes())
     }
@@ -128,7 +128,7 @@ const REQUEST_BYTES: usize = 23;
 /// Requests hashed at once: enough for the hash's widest vectors.
 const BLOCK_REQUESTS: usize = 1024;
 
-/// Makes a digest of a request stream, however long.
+/// Makes a digest of a request stream of any length, in constant memory.
 #[derive(Clone, Debug)]
 pub struct RequestDigester {
     hasher: blake3::Hasher,
@@ -143,7 +143,7 @@ impl Default for RequestDigester {
 }
 
 impl RequestDigester {
-    /// An empty stream.
+    /// The digester of an empty stream.
     pub fn new() -> Self {
         let block = Vec::with_capacity(BLOCK_REQUESTS * REQUEST_BYTES);
         Self { hasher: blake3::Hasher::new(), block, count: 0 }

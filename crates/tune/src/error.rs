@@ -12,7 +12,7 @@ pub enum TuneError {
     /// The baseline cannot be measured.
     #[error("the baseline cannot serve {workload}: {reason}")]
     Baseline {
-        /// The workload.
+        /// The name of the workload.
         workload: String,
         /// Why not.
         reason: String,

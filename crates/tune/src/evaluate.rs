@@ -1,15 +1,14 @@
-//! The one door to measuring: `(configuration, trace) -> Measurement`.
+//! The one door to measuring: a configuration and a trace in, a [`Measurement`] out.
 //!
 //! A measurement is two runs from the same initial state. **Latency** comes from an open loop:
-//! requests at their own times, the mean of the drive's response times (submission queue to
-//! completion, MQSim's `Device_Response_Time`). **Throughput** comes from a closed loop at the
-//! workload's depth, because an open loop can only show the arrival rate. In the closed loop the
-//! drive's queues hold at least that depth.
+//! requests arrive at their own times, and the mean of the drive's response times is taken, from
+//! submission queue to completion (MQSim's `Device_Response_Time`). **Throughput** comes from a
+//! closed loop at the workload's depth, because an open loop can show no more than the arrival
+//! rate. In the closed loop the drive's queues hold at least that depth.
 //!
 //! An [`Evaluator`] makes measurements: [`InProcess`] simulates here, [`External`] runs any other
-//! simulator. A [`CachedEvaluator`] is an evaluator with a memory and threads: it measures many
-//! pairs at once, none of them twice, stores each result when it is known, and answers in the order
-//! of the questions whatever ran first.
+//! simulator. A [`CachedEvaluator`] adds a memory and threads to one: it measures many pairs at
+//! once, none of them twice, and stores each result as soon as it is known.
 
 mod cached;
 mod external;
@@ -25,8 +24,8 @@ use ssdtune_experiment::{Age, Preparation, Share, Start};
 use ssdtune_model::CheckedConfig;
 use std::sync::atomic::AtomicBool;
 
-/// What a preparation is called in keys of stored evaluations and in recommendations. Its seed is
-/// not part of it: a drive is prepared with the seed of its own configuration.
+/// Describes a preparation in words, for keys of stored evaluations and for recommendations. The
+/// seed is left out: a drive is prepared with the seed of its own configuration.
 pub(crate) fn described(preparation: &Preparation) -> String {
     if let Some((share, times)) = filled_and_overwritten(preparation) {
         return format!("{} % filled, overwritten {times}x", share * 100.0);
@@ -52,7 +51,7 @@ pub(crate) fn described(preparation: &Preparation) -> String {
     words.join(", ")
 }
 
-/// The share that was written and how often it was overwritten, of a preparation that is this and
+/// The share that is written, and how often it is overwritten, if a preparation does this and
 /// nothing else.
 pub(crate) fn filled_and_overwritten(preparation: &Preparation) -> Option<(f64, u32)> {
     let (Start::Sequential(shares), [Age::Random { times }]) =
@@ -66,7 +65,7 @@ pub(crate) fn filled_and_overwritten(preparation: &Preparation) -> Option<(f64, 
     }
 }
 
-/// One question: a drive and a trace.
+/// A question to an evaluator: what does this drive do on this trace?
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// The drive.
@@ -80,10 +79,10 @@ pub struct Job<'a> {
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
-    /// The drive cannot serve the workload: an answer about the drive, kept like a measurement.
+    /// The drive cannot serve the workload. That is an answer about the drive, and is remembered.
     #[error("{0}")]
     Unfit(String),
-    /// The evaluator itself does not work; nothing is learnt about the drive.
+    /// The evaluator itself does not work. Nothing is learned about the drive.
     #[error(transparent)]
     Broken(#[from] ExternalError),
     /// The caller asked to stop.
@@ -91,16 +90,16 @@ pub enum EvaluationError {
     Interrupted,
 }
 
-/// Something that measures.
+/// Something that measures drives on traces: a simulator in this process or another program.
 pub trait Evaluator: Sync {
-    /// Everything about it that decides a result, for the key of one.
+    /// Everything about the evaluator that decides a result. It is part of an evaluation's key.
     fn identity(&self) -> String;
 
-    /// What a drive holds and has been through before each run; each drive has its own seed instead
-    /// of this one.
+    /// What a drive holds and has been through before each run. The seed in it is not used: each
+    /// drive has its own.
     fn preparation(&self) -> Preparation;
 
-    /// Measures. `stop` is polled.
+    /// Measures a drive on a trace. It gives up soon after `stop` is set.
     ///
     /// # Errors
     /// The drive is unfit, the evaluator does not work, or the caller asked to stop.

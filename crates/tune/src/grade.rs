@@ -1,31 +1,31 @@
 //! Formulas 1 and 2 of the paper: one number for latency and throughput, one for a target and all
-//! others.
+//! other workloads.
 //!
-//! Both are logarithms of ratios to a reference drive, so that 0 is the reference itself, twice as
-//! fast and half as fast are equally far from it, and the geometric mean over the traces of a
-//! category is the mean of their logarithms. With α = β = 0.5, 1.1x is 0.095.
+//! Both are logarithms of ratios to a reference drive. So 0 is the reference itself, twice as fast
+//! and half as fast are equally far from it, and the geometric mean over the traces of a category
+//! is the mean of their logarithms. With α = β = 0.5 a speedup of 1.1 is 0.095.
 
 use serde::{Deserialize, Serialize};
 
-/// What one workload gets out of a drive.
+/// What a drive achieves on one workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Mean response time of the drive at the workload's own arrival times, in nanoseconds.
     pub latency_ns: f64,
-    /// Bytes a second in a closed loop.
+    /// Throughput in a closed loop, in bytes a second.
     pub throughput_bps: f64,
 }
 
-/// How often better than the reference.
+/// How many times better a drive is than a reference; 1 means equally good.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Speedup {
-    /// Reference latency over this one.
+    /// The reference's latency over the drive's.
     pub latency: f64,
-    /// This throughput over the reference.
+    /// The drive's throughput over the reference's.
     pub throughput: f64,
 }
 
-/// The two weights.
+/// The weights of the two formulas, each from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// Weight of throughput against latency (formula 1).
@@ -35,14 +35,14 @@ pub struct Weights {
 }
 
 impl Default for Weights {
-    /// The paper's: latency and throughput alike, a tenth for the others.
+    /// The paper's weights: latency and throughput count alike, the others a tenth.
     fn default() -> Self {
         Self { alpha: 0.5, beta: 0.1 }
     }
 }
 
 impl Figures {
-    /// Against a reference.
+    /// The speedup over a reference drive on the same workload.
     pub fn over(&self, reference: &Self) -> Speedup {
         Speedup {
             latency: reference.latency_ns / self.latency_ns,
@@ -52,7 +52,7 @@ impl Figures {
 }
 
 impl Speedup {
-    /// The geometric mean of several; 1 of none.
+    /// The geometric mean of several speedups; 1 of none.
     pub fn mean<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let (mut latency, mut throughput, mut count) = (0.0, 0.0, 0.0_f64);
         for one in all {
@@ -66,13 +66,13 @@ impl Speedup {
 }
 
 impl Weights {
-    /// Formula 1.
+    /// Formula 1: the weighted sum of the logarithms of both speedups.
     pub fn performance(&self, speedup: &Speedup) -> f64 {
         (1.0 - self.alpha) * speedup.latency.ln() + self.alpha * speedup.throughput.ln()
     }
 
-    /// Formula 2, from the performances of the target and of each other category. Without others
-    /// the target is all there is.
+    /// Formula 2, from the performances of the target and of each other workload. Without other
+    /// workloads it is the performance of the target.
     pub fn grade(&self, target: f64, others: &[f64]) -> f64 {
         if others.is_empty() {
             return target;

@@ -1,25 +1,98 @@
-//! AutoBlox: from a workload and constraints to a better drive, with the evidence.
+//! AutoBlox: finds a better flash drive for a workload, and gives the evidence.
 //!
-//! Workloads are clustered, insensitive parameters pruned, configurations searched with a Gaussian
-//! process and judged by simulation; every result is kept in AutoDB, so that nothing is ever
-//! simulated twice.
+//! You state a [`Task`]: a baseline drive, the parameters that may change, the limits that a drive
+//! must keep, a target workload to serve better, and other workloads not to hurt. A search proposes
+//! drives, measures each in a simulator, and returns every trial. After Li, Sun, Huang, "Learning
+//! to Drive Software-Defined Solid-State Drives" (MICRO 2023).
+//!
+//! A drive is compared with the baseline by its *grade*: a logarithm of its speedup, made of
+//! latency and throughput on the target and on the other workloads. 0 is as good as the baseline,
+//! and 0.1 is about ten percent faster.
+//!
+//! # A search
+//!
+//! Beside this crate you need `ssdtune-model` for drives and `ssdtune-trace` for requests. The
+//! example tunes an Intel 750 for 300 requests of a web search engine. A real search takes some
+//! thousand requests and the default budget of 60 evaluations.
+//!
+//! ```
+//! use ssdtune_model::{document, presets};
+//! use ssdtune_trace::workload::{Seed, bundled};
+//! use ssdtune_tune::search;
+//! use ssdtune_tune::{
+//!     CachedEvaluator, InProcess, Limits, PriorKnowledge, Settings, Space, Task, Trace, Weights,
+//!     Workload,
+//! };
+//! use std::sync::atomic::AtomicBool;
+//!
+//! // The workload, from a model that is part of ssdtune-trace. `Trace::new` takes any requests.
+//! let trace = Trace::of_model(&bundled("websearch")?, Seed::default(), 300)?;
+//! let target = Workload { name: "websearch".to_owned(), depth: 16, traces: vec![trace] };
+//!
+//! // The drive to beat; what may change: the space of the paper; what must hold: capacity,
+//! // interface, flash type and DRAM of the baseline.
+//! let base = presets::load("intel-750")?;
+//! let task = Task {
+//!     space: Space::autoblox().around(&base),
+//!     limits: Limits::around(&base),
+//!     base: base.check()?,
+//!     target,
+//!     others: Vec::new(),
+//!     weights: Weights::default(),
+//! };
+//!
+//! // Drives are simulated in this process. `None` in place of an AutoDB remembers nothing on disk.
+//! let stop = AtomicBool::new(false);
+//! let simulator = InProcess::default();
+//! let evaluator = CachedEvaluator::new(&simulator, None, &stop, &|_| {});
+//!
+//! let settings = Settings { budget: 14.0, ..Settings::default() };
+//! let prior = PriorKnowledge::default();
+//! let found = search::run(&task, &prior, &settings, &evaluator, &mut |_, _| {})?;
+//!
+//! let best = found.best();
+//! assert!(best.grade > Some(0.1), "{:?}", best.grade);
+//! println!("{} times as fast:\n{}", best.target.unwrap().latency, document::write(&best.config));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # More
+//!
+//! - With an [`AutoDb`] nothing is simulated twice, an interrupted search can be resumed
+//!   ([`search::begin`]), and later searches learn from earlier ones.
+//! - [`recommend`] explains the best drive: which change brings how much, and what
+//!   held-out traces say.
+//! - Any other simulator can measure: [`evaluate::External`] runs a command, and
+//!   [`evaluate::Evaluator`] is the trait to implement.
+//! - Any other optimiser can search: [`search::Objective`] grades drives for it.
+//!
+//! The program `examples/search.rs` shows a whole search with these.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`space`] | what a search may vary: axes over the parameter catalogue, points, the encoding |
 //! | [`limits`] | what a drive must keep to, and how a proposal is completed to keep to it |
-//! | [`workload`] | requests to judge drives by, with their closed-loop depth |
-//! | [`evaluate`] | the one door to measuring: `(configuration, trace) -> Measurement`, in-process or external |
-//! | [`prune`] | which parameters matter, in which order |
-//! | [`search`] | the algorithms that look for a better drive |
-//! | [`recommend`] | what a search found, measured, explained and written out |
+//! | [`workload`] | requests to measure drives on, with their closed-loop depth |
+//! | [`evaluate`] | measuring a drive on a trace, in this process or by another program |
+//! | [`memory`] | AutoDB, the keys of evaluations, and training examples from them |
 //! | [`cluster`] | categories of workloads |
-//! | [`whatif`] | what it takes to be so many times faster |
-//! | [`memory`] | AutoDB, the keys of evaluations, what stored evaluations teach |
+//! | [`prune`] | which parameters matter, and in which order to tune them |
+//! | [`search`] | the algorithms that look for a better drive |
+//! | [`recommend`] | the best drive of a search, measured, explained and written out |
+//! | [`whatif`] | what it takes to reach a given speedup |
+//!
+//! # What this crate does not do
+//!
+//! It does not simulate (`ssdtune-sim` does) and does not read traces (`ssdtune-trace` does). It
+//! knows what its workloads show: on a trace without garbage collection, parameters of collection
+//! look as if they had no effect. Grades compare drives of one simulator on one set of traces; they
+//! are not figures of real devices.
 
 mod digest;
 mod error;
 mod grade;
+#[cfg(test)]
+mod long;
 mod measurement;
 mod moves;
 mod random;
@@ -37,5 +110,11 @@ pub mod whatif;
 pub mod workload;
 
 pub use error::TuneError;
+pub use evaluate::{CachedEvaluator, InProcess};
 pub use grade::{Figures, Speedup, Weights};
+pub use limits::Limits;
+pub use memory::AutoDb;
+pub use search::{Found, PriorKnowledge, Settings};
+pub use space::Space;
 pub use task::Task;
+pub use workload::{Trace, Workload};

@@ -1,16 +1,17 @@
-//! What a proposed drive must keep to, and how a proposal is completed so that it does.
+//! The limits of a search: what a proposed drive must keep to, and how other parameters follow so
+//! that it does.
 //!
 //! [`Limits`] are the model's [`Constraints`] (capacity, interface, flash type, power, DRAM, chips)
 //! and three more: a price, computed from the user's own price list; inequalities over names of the
-//! catalogue; and the checks of the configuration itself. Power is known after a simulation only
+//! catalogue; and the checks of the configuration itself. Power is only known after a simulation
 //! ([`Constraints::power_violation`]); everything else is checked before one.
 //!
-//! A change of one layout parameter breaks the capacity. [`Limits::complete`] then moves up to two
-//! others until the product fits again, nearest changes first (the paper adjusts them "with linear
-//! regression"; its artifact enumerates pairs, and so does this). A change of one DRAM size takes
-//! from the other.
+//! A change of one layout parameter alone would change the capacity. So [`Limits::complete`]
+//! changes up to two others until the capacity fits again, nearest values first. (The paper adjusts
+//! them "with linear regression"; its artifact enumerates pairs, as is done here.) When one DRAM
+//! size grows, the other shrinks.
 //!
-//! Checking a configuration costs some microseconds, completing one some hundred.
+//! Cost: some microseconds to check a configuration, some hundred to complete one.
 
 mod complete;
 mod inequality;
@@ -29,32 +30,32 @@ use toml::de::DeValue;
 /// Everything a drive must keep to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// The limits of the model.
+    /// Limits on capacity, interface, flash type, power, DRAM and chips.
     pub constraints: Constraints,
-    /// What parts cost.
+    /// The price list; `None` where prices do not matter.
     pub prices: Option<Prices>,
-    /// The price not to be exceeded.
+    /// The highest price of a drive, in the currency of `prices`.
     pub max_price: Option<f64>,
     /// Further conditions.
     pub inequalities: Vec<Inequality>,
 }
 
-/// What parts cost, in any currency. There is no default: prices are the user's to know.
+/// A price list of parts, in any currency. Parts that are not listed cost nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Prices {
-    /// Everything that does not depend on the configuration.
+    /// The price of everything that does not depend on the configuration.
     pub base: f64,
-    /// A gibibyte of flash.
+    /// The price of a gibibyte of flash.
     pub per_flash_gib: f64,
-    /// A gibibyte of DRAM.
+    /// The price of a gibibyte of DRAM.
     pub per_dram_gib: f64,
-    /// A flash channel of the controller.
+    /// The price of a flash channel of the controller.
     pub per_channel: f64,
-    /// A chip package.
+    /// The price of a chip package.
     pub per_chip: f64,
-    /// A die.
+    /// The price of a die.
     pub per_die: f64,
-    /// A GB/s of the host link (lanes times bandwidth of one).
+    /// The price of a GB/s of the host link (the number of lanes times the bandwidth of one).
     pub per_link_gbps: f64,
 }
 
@@ -97,33 +98,35 @@ impl Prices {
     }
 }
 
-/// AutoBlox's artifact lets chips grow from 60 to 80, planes from 480 to 1,024 and planes of a chip
-/// from 8 to 16: the same factors around any baseline.
+/// The factor by which the number of chips may grow. AutoBlox's artifact allows 80 instead of 60.
 const CHIPS_FACTOR: f64 = 80.0 / 60.0;
+/// The factor by which the number of planes may grow. AutoBlox's artifact allows 1,024 instead of
+/// 480.
 const PLANES_FACTOR: f64 = 1024.0 / 480.0;
+/// The factor by which the planes of one chip may grow. AutoBlox's artifact allows 16 instead of 8.
 const CHIP_PLANES_FACTOR: f64 = 2.0;
 
-/// Names a file may state beside those of [`Constraints`].
+/// Names that a constraints file may have in addition to those of [`Constraints`].
 const NAMES: [&str; 3] = ["prices", "max_price", "inequalities"];
 
 impl Limits {
-    /// Limits around a baseline: its capacity (a tenth more or less), interface, flash type and
-    /// DRAM, and as much growth of chips and planes as AutoBlox's artifact allows.
+    /// Limits around a baseline: its capacity (a tenth more or less), its interface, flash type and
+    /// DRAM size, and as much growth of chips and planes as AutoBlox's artifact allows.
     pub fn around(base: &DeviceConfig) -> Self {
         let mut limits = Self::default();
         limits.complete_from(base);
         limits
     }
 
-    /// Takes from the baseline what is not limited yet.
+    /// Adds the limits of [`Limits::around`] for everything that is not limited yet.
     pub fn complete_from(&mut self, base: &DeviceConfig) {
         self.complete_widely_from(base);
-        let own = &mut self.constraints;
-        own.dram_budget.get_or_insert(Memory::of(base).drive_dram_bytes);
-        if own.max_chips.is_none() && self.inequalities.is_empty() {
+        let constraints = &mut self.constraints;
+        constraints.dram_budget.get_or_insert(Memory::of(base).drive_dram_bytes);
+        if constraints.max_chips.is_none() && self.inequalities.is_empty() {
             let at = base.geometry();
             let grown = |count: u64, factor: f64| (count as f64 * factor).round();
-            own.max_chips = Some(grown(at.chips(), CHIPS_FACTOR) as u64);
+            constraints.max_chips = Some(grown(at.chips(), CHIPS_FACTOR) as u64);
             let in_chip = u64::from(at.dies_per_chip * at.planes_per_die);
             for text in [
                 format!("planes <= {}", grown(at.planes(), PLANES_FACTOR)),
@@ -137,36 +140,37 @@ impl Limits {
         }
     }
 
-    /// Takes from the baseline only what makes drives comparable (capacity, interface, flash type):
-    /// what-if analysis asks beyond the rest.
+    /// Adds limits around a baseline on capacity, interface and flash type only, where these are
+    /// not limited yet. What-if analysis uses them: its drives must be comparable with the
+    /// baseline, but may have more chips and DRAM.
     pub fn complete_widely_from(&mut self, base: &DeviceConfig) {
-        let own = &mut self.constraints;
-        if own.capacity.is_none() {
-            own.capacity = Some(Ledger::of(base).raw_bytes);
-            own.capacity_tolerance = 0.1;
+        let constraints = &mut self.constraints;
+        if constraints.capacity.is_none() {
+            constraints.capacity = Some(Ledger::of(base).raw_bytes);
+            constraints.capacity_tolerance = 0.1;
         }
-        own.interface.get_or_insert(base.host.interface);
-        own.flash_type.get_or_insert(base.flash.technology);
+        constraints.interface.get_or_insert(base.host.interface);
+        constraints.flash_type.get_or_insert(base.flash.technology);
     }
 
-    /// Sectors that the smallest drive within the limits shows the host. A trace that fits them
-    /// means the same on all drives.
+    /// The number of sectors that the smallest drive within the limits has for the host. A trace
+    /// within these addresses fits on every drive.
     pub fn host_sectors_min(&self, base: &DeviceConfig) -> Sectors {
-        /// The largest over-provisioning of any space.
+        /// The greatest over-provisioning in any space.
         const HIDDEN: f64 = 0.4;
         let raw = self.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
         let least = raw.0 as f64 * (1.0 - self.constraints.capacity_tolerance) * (1.0 - HIDDEN);
         Sectors((least / 512.0) as u64)
     }
 
-    /// Reads a constraints file: the names of [`Constraints`], and `prices`, `max_price`,
-    /// `inequalities`.
+    /// Reads a constraints file, a TOML document with the names of [`Constraints`], and `prices`,
+    /// `max_price` and `inequalities`.
     ///
     /// # Errors
     /// Every fault, with its line.
     pub fn parse(text: &str) -> Result<Self, Faults> {
         let mut limits = Self::default();
-        let own = Constraints::parse_with(text, &NAMES, |name, value| match name {
+        let constraints = Constraints::parse_with(text, &NAMES, |name, value| match name {
             "prices" => {
                 Some(read_prices(value.get_ref()).map(|prices| limits.prices = Some(prices)))
             }
@@ -180,13 +184,13 @@ impl Limits {
             let remedy = "max_price needs a table [prices] of what parts cost".to_owned();
             return Err(Fault::new("prices", Problem::Missing { remedy }).into());
         }
-        Ok(Self { constraints: own, ..limits })
+        Ok(Self { constraints, ..limits })
     }
 
-    /// The configuration, checked, if it keeps every limit that can be told without a simulation.
+    /// Checks a configuration against every limit that needs no simulation.
     ///
     /// # Errors
-    /// Every limit it breaks.
+    /// Every limit that the configuration breaks.
     pub fn check(&self, config: &DeviceConfig) -> Result<CheckedConfig, Vec<Violation>> {
         let mut broken = self.constraints.violations(config);
         if let (Some(prices), Some(most)) = (&self.prices, self.max_price) {
@@ -196,7 +200,7 @@ impl Limits {
                 broken.push(Violation { limit: "max_price", explanation });
             }
         }
-        for inequality in self.inequalities.iter().filter(|own| !own.holds(config)) {
+        for inequality in self.inequalities.iter().filter(|inequality| !inequality.holds(config)) {
             let explanation = inequality.explain(config);
             broken.push(Violation { limit: "inequalities", explanation });
         }
@@ -212,27 +216,33 @@ impl Limits {
         })
     }
 
-    /// Every limit as a line for people.
+    /// Every limit as a line of text.
     pub fn lines(&self) -> Vec<String> {
-        let own = &self.constraints;
+        let constraints = &self.constraints;
         let mut lines = Vec::new();
-        if let Some(capacity) = own.capacity {
-            let percent = own.capacity_tolerance * 100.0;
+        if let Some(capacity) = constraints.capacity {
+            let percent = constraints.capacity_tolerance * 100.0;
             lines.push(format!("capacity {capacity} within {percent} %"));
         }
-        lines.extend(own.interface.map(|interface| format!("interface {interface}")));
-        lines.extend(own.flash_type.map(|flash| format!("flash {flash}")));
-        lines.extend(own.power_budget_watts.map(|watts| format!("average power <= {watts} W")));
-        lines.extend(own.dram_budget.map(|dram| format!("cache + mapping table <= {dram}")));
-        lines.extend(own.max_chips.map(|chips| format!("chips <= {chips}")));
-        lines.extend(own.min_overprovisioning.map(|least| format!("over-provisioning >= {least}")));
+        lines.extend(constraints.interface.map(|interface| format!("interface {interface}")));
+        lines.extend(constraints.flash_type.map(|flash| format!("flash {flash}")));
+        lines.extend(
+            constraints.power_budget_watts.map(|watts| format!("average power <= {watts} W")),
+        );
+        lines
+            .extend(constraints.dram_budget.map(|dram| format!("cache + mapping table <= {dram}")));
+        lines.extend(constraints.max_chips.map(|chips| format!("chips <= {chips}")));
+        lines.extend(
+            constraints.min_overprovisioning.map(|least| format!("over-provisioning >= {least}")),
+        );
         lines.extend(self.max_price.map(|most| format!("price <= {most}")));
         lines.extend(self.inequalities.iter().map(ToString::to_string));
         lines
     }
 }
 
-fn not(expected: &'static str, legal: &str) -> Problem {
+/// The problem of a value that is not what was expected.
+fn illegal(expected: &'static str, legal: &str) -> Problem {
     Problem::Illegal { expected, legal: legal.to_owned(), nearest: None }
 }
 
@@ -243,12 +253,12 @@ fn price(value: &DeValue<'_>) -> Result<f64, Problem> {
         _ => "",
     };
     let read = text.parse().ok().filter(|read: &f64| (0.0..=1e12).contains(read));
-    read.ok_or_else(|| not("a price", "0 or more"))
+    read.ok_or_else(|| illegal("a price", "0 or more"))
 }
 
 fn read_prices(value: &DeValue<'_>) -> Result<Prices, Problem> {
     let legal = Prices::NAMES.join(", ");
-    let DeValue::Table(rows) = value else { return Err(not("a table", &legal)) };
+    let DeValue::Table(rows) = value else { return Err(illegal("a table", &legal)) };
     let mut prices = Prices::default();
     for (name, value) in rows {
         let slot = prices.slot(name.get_ref()).ok_or_else(|| Problem::Conflict {
@@ -261,15 +271,15 @@ fn read_prices(value: &DeValue<'_>) -> Result<Prices, Problem> {
 
 fn read_inequalities(value: &DeValue<'_>) -> Result<Vec<Inequality>, Problem> {
     let legal = "a list of texts such as \"bus.channels * bus.chips_per_channel <= 80\"";
-    let DeValue::Array(items) = value else { return Err(not("inequalities", legal)) };
+    let DeValue::Array(items) = value else { return Err(illegal("inequalities", legal)) };
     let one = |item: &toml::Spanned<DeValue<'_>>| {
-        let text = item.get_ref().as_str().ok_or_else(|| not("inequalities", legal))?;
+        let text = item.get_ref().as_str().ok_or_else(|| illegal("inequalities", legal))?;
         Inequality::parse(text).map_err(|reason| Problem::Conflict { reason })
     };
     items.iter().map(one).collect()
 }
 
-/// What an inequality may name beside the catalogue's keys, and its value.
+/// The value of a name that inequalities may use in addition to the catalogue's keys.
 fn derived(name: &str, config: &DeviceConfig) -> Option<f64> {
     let at = config.geometry();
     Some(match name {
@@ -282,10 +292,10 @@ fn derived(name: &str, config: &DeviceConfig) -> Option<f64> {
     })
 }
 
-/// The value of a name in an inequality.
+/// The value of any name in an inequality; not a number where there is no such name.
 fn value_of(name: &str, config: &DeviceConfig) -> f64 {
-    let own = || catalogue::find(name).map(|row| crate::space::number(row.get(config)));
-    derived(name, config).or_else(own).unwrap_or(f64::NAN)
+    let in_catalogue = || catalogue::find(name).map(|row| crate::space::number(row.get(config)));
+    derived(name, config).or_else(in_catalogue).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! What an evaluator finds out about a drive on a trace.
+//! What an evaluator finds out about a drive on a trace: latency, throughput, and facts that
+//! explain them.
 //!
 //! Field names are part of the format of AutoDB.
 
 use crate::grade::{Figures, Speedup};
 use serde::{Deserialize, Serialize};
 
-/// A drive on a trace: two runs from the same initial state.
+/// What a drive achieved on a trace, in two runs from the same initial state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Latency and throughput: what grades are made of.
@@ -16,14 +17,14 @@ pub struct Measurement {
     pub closed: Option<RunFacts>,
 }
 
-/// A drive on a workload: one measurement for each trace, in the order of the traces.
+/// What a drive achieved on a workload: one measurement for each trace, in the order of the traces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadMeasurement {
     traces: Vec<Measurement>,
 }
 
 impl WorkloadMeasurement {
-    /// From one measurement for each trace.
+    /// Bundles the measurements of a workload's traces, in the order of the traces.
     pub(crate) fn new(traces: Vec<Measurement>) -> Self {
         Self { traces }
     }
@@ -43,13 +44,13 @@ impl WorkloadMeasurement {
     /// The mean over the traces of the average power in the open loop, in watt. `None` unless the
     /// evaluator counted energy in all of them.
     pub fn average_watts(&self) -> Option<f64> {
-        let watts = |own: &Measurement| own.open.as_ref().and_then(|open| open.average_watts);
+        let watts = |trace: &Measurement| trace.open.as_ref().and_then(|open| open.average_watts);
         let each: Vec<f64> = self.traces.iter().map(watts).collect::<Option<_>>()?;
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     }
 }
 
-/// What one run of a drive showed.
+/// Facts about one run of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// Mean response time of the drive, in nanoseconds.
@@ -59,7 +60,7 @@ pub struct RunFacts {
     /// Mean time from arrival to completion, in nanoseconds. It is longer than the response time
     /// where requests wait for a queue entry.
     pub total_latency_ns_mean: f64,
-    /// Bytes moved in a second.
+    /// Bytes moved for each second of simulated time.
     pub bandwidth_bps: f64,
     /// Simulated time in seconds.
     pub seconds: f64,
@@ -85,8 +86,8 @@ pub struct RunFacts {
     pub peak_watts: Option<f64>,
 }
 
-/// The share of the time, 0 to 1, that each part of a drive was busy. Of several equal parts it is
-/// their mean.
+/// The share of the time, 0 to 1, that each part of a drive was busy. Where there are several equal
+/// parts, it is their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Busy {
     /// Flash dies.

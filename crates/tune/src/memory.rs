@@ -1,4 +1,4 @@
-//! What AutoBlox remembers: AutoDB, the keys under which it stands, and what it teaches.
+//! What AutoBlox remembers: AutoDB, the keys of its records, and what can be learned from them.
 //!
 //! | part | what |
 //! |---|---|
@@ -13,17 +13,19 @@ mod beginning;
 mod db;
 mod evaluation;
 mod examples;
+mod identity;
 mod key;
 mod recommendation;
 
 pub use crate::digest::{Digest, DigestError, Digester, RequestDigester, digest_requests};
-pub use beginning::{Beginning, IDENTITY_VERSION};
+pub use beginning::Beginning;
 pub use db::{
     AutoDb, Batch, Collected, Damage, DbError, FindError, Generation, Health, Imported, OnConflict,
     RawRecord, Record, RecordKind, SCHEMA, Scan, Stale, Upkeep, key_text,
 };
 pub use evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
 pub use examples::{ExampleQuery, TrainingExample, features, training_examples};
+pub use identity::IDENTITY_VERSION;
 pub use key::{
     BUILT_IN, EvaluationInputs, EvaluationKey, RESULTS_EPOCH, WarmUp, canonical,
     configuration_digest,

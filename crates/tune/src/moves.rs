@@ -1,4 +1,4 @@
-//! Points near a point, and points anywhere: what algorithms choose from.
+//! Candidates for algorithms to choose from: points near a point, and random points of the space.
 //!
 //! Every drive handed out keeps the limits, and its point is canonical: a setting without effect is
 //! as in the baseline.
@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 
 /// Attempts at a random point before a search calls its space exhausted.
 const ATTEMPTS: usize = 400;
-/// The number of layouts that a point is repaired with at most.
+/// The greatest number of layouts that are tried to repair a point.
 const NEAREST: usize = 8;
-/// The number of layouts kept at most. A space with more is thinned evenly.
+/// The greatest number of layouts kept. Of more, evenly spaced ones are kept.
 const LAYOUTS_MAX: usize = 200_000;
 
 /// Makes points of a space.
@@ -30,6 +30,7 @@ pub(crate) struct Moves<'a> {
     base_point: Point,
     /// Ranks of every layout whose capacity fits, in the order of `layout_axes`.
     layouts: Vec<Vec<u16>>,
+    /// The axes that make up the layout of flash: channels, chips, dies and so on.
     layout_axes: Vec<usize>,
 }
 
@@ -67,7 +68,8 @@ impl<'a> Moves<'a> {
         self.limits.feasible(self.space, self.base, &point)
     }
 
-    /// The point with one axis at another rank, completed in every way that is near.
+    /// The drives nearest to a point when one axis is set to another rank and other axes follow as
+    /// the limits ask.
     pub fn single(&self, from: &Point, axis: usize, rank: u16) -> Vec<Feasible> {
         let mut point = from.clone();
         point.0[axis] = rank;
@@ -99,11 +101,11 @@ impl<'a> Moves<'a> {
         let mut point = from.clone();
         for _ in 0..rng.random_range(1..=4_usize) {
             let axis = axes[rng.random_range(0..axes.len())];
-            let own = &self.space.axes()[axis];
-            let count = own.values().len();
+            let chosen = &self.space.axes()[axis];
+            let count = chosen.values().len();
             if self.layout_axes.contains(&axis) && !self.layouts.is_empty() {
                 self.jump_layout(&mut point, reach, rng);
-            } else if own.is_numeric() {
+            } else if chosen.is_numeric() {
                 let span = ((count - 1) as f64 * reach).ceil().max(1.0) as i64;
                 let rank = i64::from(point.0[axis]) + rng.random_range(-span..=span);
                 point.0[axis] = rank.clamp(0, count as i64 - 1) as u16;
@@ -159,9 +161,9 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The nearest point that keeps the limits: with less DRAM, or with another layout if the
-    /// capacity asks for one, by steps of the axes. Where that is not enough, one other axis is as
-    /// in the baseline, or all of them. `None` where none of the nearest layouts will do.
+    /// The point nearest to a given one that keeps the limits. DRAM is lowered first; then the
+    /// nearest layouts are tried, by steps on the axes; then one further axis is set as in the
+    /// baseline; then all of them. `None` where none of this keeps the limits.
     pub fn nearest(&self, point: &Point) -> Option<Feasible> {
         if let Some(found) = self.with_less_dram(point) {
             return Some(found);
@@ -191,7 +193,8 @@ impl<'a> Moves<'a> {
         with_any(point).or_else(one_axis).or_else(|| with_baseline_on(&rest))
     }
 
-    /// The point with DRAM sizes that fit, the cache lowered last, if it then keeps the limits.
+    /// The point with DRAM sizes lowered to the budget, the cache last, if it then keeps the
+    /// limits.
     fn with_less_dram(&self, point: &Point) -> Option<Feasible> {
         let mut point = point.clone();
         if let Some(budget) = self.limits.constraints.dram_budget {

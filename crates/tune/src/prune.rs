@@ -1,17 +1,21 @@
-//! Learning-based pruning (AutoBlox, section 3.3): which parameters matter for a workload, in which
-//! order.
+//! Learning-based pruning (AutoBlox, section 3.3): which parameters matter for a workload, and in
+//! which order to tune them.
 //!
-//! **Coarse.** Every numeric parameter goes from its baseline to 16 times that, the others staying,
-//! limits ignored; what never moves the performance is insensitive. Insensitive ones are then moved
-//! in pairs, in case two hide each other. **Fine.** Configurations drawn within the limits are
-//! measured, and Ridge regression of the performance on their encoded values gives each parameter a
-//! coefficient: below 0.001 it is dropped, the rest are tuned in the order of absolute values.
+//! **Coarse stage.** Every numeric parameter is swept from its baseline value to 16 times that.
+//! Other parameters stay, and limits are ignored. A parameter that never changes the performance is
+//! insensitive. Insensitive parameters are then changed in pairs, because two may hide each other's
+//! effect.
 //!
-//! A parameter whose mechanism the runs never used (no garbage collected, no mapping missed) is
-//! *not exercised*: nothing is known about it, which is not the same as insensitive. One that the
-//! catalogue calls without effect in this drive is reported so, and not run.
+//! **Fine stage.** Random configurations within the limits are measured. Ridge regression of the
+//! performance on their encoded values gives each parameter a coefficient. Parameters below a
+//! threshold are dropped, and the others are tuned in the order of absolute coefficients.
 //!
-//! Cost: five runs for each parameter, one for each pair, and the drawn samples, all on the target.
+//! A parameter whose mechanism no run used (such as garbage collection) is *not exercised*: nothing
+//! is known about it, so it does not count as insensitive. A parameter that the catalogue calls
+//! without effect in this drive is reported as such and not run.
+//!
+//! Cost: four evaluations for each parameter, one for each pair, and one for each random
+//! configuration, all on the target.
 
 mod coarse;
 mod fine;
@@ -27,94 +31,98 @@ use crate::task::Task;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::CheckedConfig;
 
-/// How to prune.
+/// Settings of a pruning. Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PruneSettings {
-    /// A parameter that moves the performance (a logarithm) by less is insensitive.
+    /// A parameter that changes the performance (a logarithm) by less than this is insensitive.
     pub flat: f64,
-    /// Whether insensitive parameters are moved in pairs.
+    /// Whether insensitive parameters are changed in pairs too.
     pub pairs: bool,
-    /// Configurations drawn for the regression.
+    /// The number of random configurations for the regression.
     pub samples: usize,
-    /// Penalty of the regression.
+    /// The penalty of the Ridge regression, 0 or more.
     pub penalty: f64,
-    /// Coefficients below this are dropped.
+    /// Parameters whose absolute coefficient is below this are dropped.
     pub threshold: f64,
-    /// Seed of the draws.
+    /// The seed of the random configurations.
     pub seed: u64,
 }
 
 impl Default for PruneSettings {
-    /// The paper's threshold of 0.001; the artifact's penalty of 1; a performance within half a
-    /// percent is flat.
+    /// The paper's threshold of 0.001, and the artifact's penalty of 1. Changes of performance
+    /// below half a percent count as none.
     fn default() -> Self {
         Self { flat: 0.005, pairs: true, samples: 100, penalty: 1.0, threshold: 0.001, seed: 0 }
     }
 }
 
-/// What is known of a parameter after the sweep.
+/// What the coarse stage found out about a parameter. Names of variants are part of the format of
+/// AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// It moves the performance.
+    /// The parameter changes the performance.
     Sensitive,
-    /// It does not.
+    /// The parameter does not change the performance.
     Insensitive,
-    /// It does not alone, but together with this one.
+    /// The parameter changes the performance only together with another one, whose key is given.
     SensitiveWith(String),
-    /// The runs never used this mechanism, so nothing is known.
+    /// Nothing is known about the parameter, because no run used its mechanism, which is given.
     NotExercised(String),
-    /// It has no effect in this drive, for this reason.
+    /// The parameter has no effect in this drive. The text says why.
     NoEffect(String),
-    /// It cannot be swept, for this reason.
+    /// The parameter cannot be swept. The text says why.
     NotSwept(String),
 }
 
-/// One row of the coarse table.
+/// One row of the coarse table. Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// The parameter.
+    /// The key of the parameter in the catalogue.
     pub key: String,
-    /// Its values, the baseline's first.
+    /// The values of the sweep, the baseline's first.
     pub values: Vec<f64>,
-    /// Formula 1 at each; `None` where the drive is impossible or cannot serve.
+    /// The performance (formula 1) at each value; 0 is the baseline. `None` where there is no such
+    /// drive or it cannot serve the target.
     pub performances: Vec<Option<f64>>,
-    /// What it means.
+    /// The conclusion from these performances.
     pub finding: Finding,
 }
 
-/// One row of the fine table.
+/// One row of the fine table. Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coefficient {
-    /// The parameter.
+    /// The key of the parameter in the catalogue.
     pub key: String,
-    /// Its coefficient; of a category, the one of its names that is greatest.
+    /// The coefficient of the parameter; for a category, that of the name whose coefficient is
+    /// greatest in absolute value.
     pub coefficient: f64,
-    /// Whether it stays.
+    /// Whether the parameter is to be tuned.
     pub kept: bool,
 }
 
-/// What pruning found: a record of [`RecordKind::Pruning`].
+/// The result of a pruning: a record of [`RecordKind::Pruning`]. Field names are part of the format
+/// of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pruning {
-    /// The workload.
+    /// The name of the target workload.
     pub target: String,
-    /// The baseline.
+    /// The name of the baseline.
     pub baseline: String,
-    /// The space.
+    /// The name of the space.
     pub space: String,
-    /// How it was done.
+    /// The settings of the pruning.
     pub settings: PruneSettings,
-    /// The coarse table.
+    /// The table of the coarse stage, in the order of the catalogue.
     pub coarse: Vec<Sweep>,
-    /// Pairs of insensitive parameters that were moved together.
+    /// The number of pairs of insensitive parameters that were changed together.
     pub pairs_tried: usize,
-    /// The fine table, greatest first.
+    /// The table of the fine stage, greatest absolute coefficient first.
     pub fine: Vec<Coefficient>,
-    /// Samples that the regression had.
+    /// The number of samples of the regression, the baseline included.
     pub samples: usize,
-    /// Share of the variance it explains.
+    /// The share of the variance that the regression explains, up to 1.
     pub r_squared: f64,
     /// The parameters to tune, in order.
     pub order: TuningOrder,
@@ -125,26 +133,26 @@ impl Pruning {
         format!("{target}/{baseline}/{space}").into_bytes()
     }
 
-    /// What was found for a task, if anything was.
+    /// Reads the stored result for a task's target, baseline and space; `None` where there is none.
     ///
     /// # Errors
-    /// AutoDB fails.
+    /// Reading AutoDB fails.
     pub fn load(db: &AutoDb, task: &Task) -> Result<Option<Self>, DbError> {
         let key = Self::key(&task.target.name, &task.base.name, &task.space.name);
         Ok(db.get::<Self>(RecordKind::Pruning, &key)?.map(|stored| stored.value))
     }
 
-    /// Stores it, in the place of what was known.
+    /// Stores the result. It replaces an earlier one for this target, baseline and space.
     ///
     /// # Errors
-    /// AutoDB fails.
+    /// Writing AutoDB fails.
     pub fn store(&self, db: &AutoDb) -> Result<(), DbError> {
         let key = Self::key(&self.target, &self.baseline, &self.space);
         db.put(RecordKind::Pruning, &key, self).map(|_| ())
     }
 }
 
-/// Prunes the parameters of a task for its target. `tell` is told what comes next.
+/// Prunes the parameters of a task for its target. Calls `tell` with a text before each stage.
 ///
 /// # Errors
 /// Measuring fails, the caller asked to stop, or the baseline cannot serve the target.
@@ -183,7 +191,7 @@ pub fn prune(
     })
 }
 
-/// The target and its baseline.
+/// Measures drives on the target and compares them with the baseline.
 struct TargetMeter<'a> {
     task: &'a Task,
     evaluator: &'a CachedEvaluator<'a>,
@@ -196,7 +204,7 @@ impl<'a> TargetMeter<'a> {
         Ok(Self { task, evaluator, baseline })
     }
 
-    /// Measurements of drives on the target.
+    /// Measures drives on the target; `None` for a drive that cannot serve it.
     fn measure(
         &self,
         configs: &[CheckedConfig],
@@ -205,6 +213,7 @@ impl<'a> TargetMeter<'a> {
         Ok(self.evaluator.measure_workloads(&questions)?.into_iter().map(Result::ok).collect())
     }
 
+    /// The performance (formula 1) of a measured drive; 0 is the baseline.
     fn performance(&self, measured: &WorkloadMeasurement) -> f64 {
         self.task.weights.performance(&measured.speedup_over(&self.baseline))
     }

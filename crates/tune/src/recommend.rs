@@ -1,14 +1,20 @@
-//! What a search found, as evidence: speedups beside the paper's SpeedupTable 1, parameters beside
-//! its SpeedupTable 5, why each parameter is as it is, energy, and the choice between performance
-//! and power.
+//! A recommendation: the best drive of a search, with the evidence for it.
 //!
-//! After a search a few more evaluations are made. Every changed parameter is put back to the
-//! baseline alone (layout parameters and the two DRAM sizes as groups, since one alone would break
-//! the limits); what the target loses is the parameter's importance. Changes that bring nothing are
-//! then taken back together, if the grade stays: a recommendation should not change what does not
-//! matter. The configuration that is best for the target alone is run on the other workloads too,
-//! for the three rows of SpeedupTable 1 that ignore them. Held-out traces, which no decision has
-//! seen, judge the result last.
+//! The evidence are speedups (as in table 1 of the paper), changed parameters (as in its table 5),
+//! the importance of each change, energy, and the choice between performance and power.
+//!
+//! After a search a few more evaluations are made:
+//!
+//! 1. Each changed parameter is set back to its baseline value, one at a time. What the target
+//!    loses is the importance of the change. Layout parameters and the two DRAM sizes are set back
+//!    as groups, because one alone would break the limits.
+//! 2. Changes without importance are taken back together, if the grade does not suffer. A
+//!    recommendation should not change what does not matter.
+//! 3. The configuration that is best for the target alone is run on the other workloads, for the
+//!    rows of table 1 that ignore them.
+//! 4. Held-out traces, which no decision has seen, are run last.
+//!
+//! Cost: one evaluation of the target for each change, and one of each workload for each table.
 
 mod build;
 mod html;
@@ -26,194 +32,200 @@ use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
 use crate::space::ParameterChange;
 use serde::Serialize;
 
-/// Version of the document below.
+/// The version of the result document.
 pub const SCHEMA: u32 = 1;
 
-/// Everything about a search's result.
+/// The result document of a search. Its field names, and those of the structures in it, are part of
+/// the format.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
-    /// Version of this document.
+    /// The version of this document, [`SCHEMA`].
     pub schema: u32,
-    /// What was asked.
+    /// The task and the settings of the search.
     pub question: Question,
     /// Why the search ended.
     pub ended: Ended,
-    /// How much it took.
+    /// What the search cost.
     pub effort: Effort,
-    /// Grade of the recommended configuration; 0 is the baseline.
+    /// The grade of the recommended configuration; 0 is the baseline.
     pub grade: f64,
-    /// Speedups on the traces that the search used.
+    /// The speedups of the recommended configuration on the traces of the search.
     pub training: SpeedupTable,
-    /// Speedups on held-out traces, where there are any.
+    /// The speedups of the recommended configuration on held-out traces; `None` where there are
+    /// none.
     pub held_out: Option<SpeedupTable>,
-    /// The best for the target alone, on the traces that the search used.
+    /// The speedups of the configuration that is best for the target alone, on the traces of the
+    /// search.
     pub ignoring_others: SpeedupTable,
-    /// Every parameter that differs from the baseline.
+    /// Every parameter in which the recommended configuration differs from the baseline.
     pub parameters: Vec<ParameterChange>,
-    /// What is lost when changes are taken back, one at a time; greatest loss first.
+    /// What the target loses when changes are taken back, one at a time; greatest loss first.
     pub importance: Vec<Importance>,
     /// The recommended configuration, as TOML.
     pub toml: String,
-    /// The same as MQSim's XML, where it can be written.
+    /// The recommended configuration as MQSim's XML; `None` where it cannot be written.
     pub mqsim_xml: Option<String>,
-    /// The best grade as it grew.
+    /// The best grade after each trial.
     pub curve: Vec<CurvePoint>,
-    /// Performance of the target against power, every trial.
+    /// Performance on the target and power of every trial for which both are known.
     pub trade: Vec<PowerTrade>,
-    /// The top configurations.
+    /// The best trials, best first.
     pub top: Vec<TopConfiguration>,
-    /// How proposals ended.
+    /// How many proposals had which verdict.
     pub verdicts: Verdicts,
     /// What a reader of the figures must know.
     pub notes: Vec<String>,
 }
 
-/// What was asked.
+/// The task and the settings of a search.
 #[derive(Clone, Debug, Serialize)]
 pub struct Question {
-    /// Name of the baseline.
+    /// The name of the baseline.
     pub baseline: String,
-    /// Name of the target.
+    /// The name of the target workload.
     pub target: String,
-    /// Names of the others.
+    /// The names of the other workloads.
     pub others: Vec<String>,
-    /// Name of the space and the number of its points.
+    /// The name of the space.
     pub space: String,
-    /// Points of the space, limits not looked at.
+    /// The number of points in the space, whether they keep the limits or not.
     pub points: f64,
-    /// The limits.
+    /// The limits, a line of text for each.
     pub limits: Vec<String>,
-    /// Requests of the target's traces.
+    /// The number of requests in the target's traces.
     pub requests: usize,
-    /// What drives have been through.
+    /// What drives hold and have been through before each run, in words.
     pub initial_state: String,
-    /// Weight of throughput.
+    /// The weight of throughput against latency (formula 1).
     pub alpha: f64,
-    /// Weight of the others.
+    /// The weight of the other workloads against the target (formula 2).
     pub beta: f64,
-    /// How the search was run.
+    /// The settings of the search.
     pub settings: Settings,
 }
 
-/// How much a search took.
+/// What a search cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Effort {
-    /// Proposals.
+    /// The number of proposals.
     pub proposals: usize,
-    /// Evaluations of the target, prefixes counted by their part.
+    /// Evaluations of the target spent. A run on a prefix counts as its share of one.
     pub spent: f64,
-    /// Evaluations run by this process, and answered from memory besides.
+    /// Evaluations run by this process.
     pub run: u64,
-    /// Evaluations answered in all.
+    /// Evaluations answered, whether from memory or by running them.
     pub answered: u64,
     /// Requests simulated by this process.
     pub requests: u64,
     /// What the filter of hopeless proposals did; `None` where there was no filter.
     #[serde(rename = "screened")]
     pub discard_report: Option<DiscardReport>,
-    /// Wall-clock seconds, search and evidence together; set by the caller.
+    /// Wall-clock seconds of the search and of the evidence together. The caller sets it.
     pub seconds: f64,
 }
 
-/// Speedups of one configuration.
+/// The speedups of one configuration on all workloads.
 #[derive(Clone, Debug, Serialize)]
 pub struct SpeedupTable {
-    /// The target.
+    /// The result on the target.
     pub target: WorkloadResult,
-    /// The others.
+    /// The results on the other workloads.
     pub others: Vec<WorkloadResult>,
-    /// Geometric mean of the others.
+    /// The geometric mean of the speedups on the other workloads; `None` if there are none.
     pub others_mean: Option<Speedup>,
-    /// The smallest latency speedup and the smallest throughput speedup among the others.
+    /// The smallest latency speedup and the smallest throughput speedup on the other workloads;
+    /// `None` if there are none.
     pub others_worst: Option<Speedup>,
 }
 
-/// One workload of a table.
+/// A configuration and the baseline on one workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadResult {
-    /// The workload.
+    /// The name of the workload.
     pub workload: String,
-    /// Its speedup.
+    /// The speedup of the configuration over the baseline; 0 if one of them cannot serve the
+    /// workload.
     pub speedup: Speedup,
-    /// What the baseline did.
+    /// The result of the baseline.
     pub baseline: DriveResult,
-    /// What the configuration did.
+    /// The result of the configuration.
     pub own: DriveResult,
 }
 
-/// One drive on one workload: means over the traces.
+/// The result of one drive on one workload, over all traces. Facts that the evaluator does not tell
+/// are `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriveResult {
-    /// Latency and throughput.
+    /// Latency and throughput, as geometric means over the traces.
     pub figures: Figures,
-    /// Busiest part in the open loop, where known.
+    /// The name of the busiest part in the open loop.
     pub busiest: Option<String>,
-    /// How busy it was.
+    /// The share of the time that this part was busy, 0 to 1.
     pub utilisation: Option<f64>,
-    /// Energy of the open loop in joule.
+    /// The energy of the open loop in joule, summed over the traces.
     pub energy_j: Option<f64>,
-    /// Average power of the open loop in watt.
+    /// The average power of the open loop in watt.
     pub average_watts: Option<f64>,
-    /// Highest power of a millisecond.
+    /// The highest power over a millisecond in watt, as a mean over the traces.
     pub peak_watts: Option<f64>,
-    /// Victims collected in both runs.
+    /// The number of blocks that garbage collection emptied in both runs.
     pub collections: Option<u64>,
-    /// Mapping look-ups that went to flash, in both runs.
+    /// The number of look-ups of the mapping table that had to read flash in both runs.
     pub mapping_misses: Option<u64>,
 }
 
-/// What is lost when one change is taken back.
+/// What the target loses when one change is taken back.
 #[derive(Clone, Debug, Serialize)]
 pub struct Importance {
-    /// The parameter, or the members of the group.
+    /// The keys of the parameters taken back: one, or the members of a group.
     pub keys: Vec<&'static str>,
-    /// Formula 1 of the target with the change, less that without it. `None` where the drive
-    /// without it breaks the limits or cannot serve.
+    /// The performance (formula 1) on the target with the change, less that without it. `None`
+    /// where the drive without the change breaks the limits or cannot serve the target.
     pub loss: Option<f64>,
-    /// Speedup of the target without the change.
+    /// The speedup on the target without the change.
     pub without: Option<Speedup>,
 }
 
-/// One trial of the choice between performance and power.
+/// Performance and power of a trial.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PowerTrade {
-    /// The trial.
+    /// The number of the trial.
     pub number: usize,
-    /// Formula 1 of the target.
+    /// The performance (formula 1) on the target.
     pub performance: f64,
-    /// Average power in watt.
+    /// The average power on the target in watt.
     pub average_watts: f64,
-    /// Whether no other trial is better in one and as good in the other.
+    /// Whether no other trial is better in one and at least as good in the other.
     pub pareto: bool,
 }
 
-/// One of the top configurations.
+/// One of the best trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct TopConfiguration {
-    /// The trial.
+    /// The number of the trial.
     pub number: usize,
-    /// Its grade.
+    /// The grade of the trial.
     pub grade: f64,
-    /// Speedup of the target.
+    /// The speedup on the target.
     pub target: Speedup,
     /// The configuration, as TOML.
     pub toml: String,
 }
 
-/// How many proposals ended how.
+/// The number of proposals with each [`Verdict`](crate::search::Verdict).
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Verdicts {
-    /// Everything measured.
+    /// Measured on every workload.
     pub graded: usize,
-    /// Others left out.
+    /// Not run on the other workloads.
     pub censored: usize,
     /// Lost the race on the prefix.
     pub raced: usize,
-    /// Could not serve.
+    /// Could not serve a workload.
     pub unfit: usize,
-    /// Above the power budget.
+    /// Needed more power than allowed.
     pub over_power: usize,
-    /// Predicted to be hopeless.
+    /// Predicted to be hopeless, and not run.
     #[serde(rename = "screened")]
     pub hopeless: usize,
 }

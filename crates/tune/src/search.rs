@@ -1,27 +1,30 @@
 //! Automated tuning (AutoBlox, section 3.4): from a baseline and workloads to a better drive.
 //!
-//! A [`Task`] says what is wanted, [`Settings`] how to look for it, [`PriorKnowledge`] what earlier
-//! work knows. [`run`] measures the baseline, lets an [`Algorithm`] propose drives, measures them,
-//! and gives back every [`Trial`]. There are three algorithms:
+//! A [`Task`] says what is wanted, [`Settings`] how to look for it, and [`PriorKnowledge`] what is
+//! known from earlier work. [`run`] measures the baseline, lets an [`Algorithm`] propose drives,
+//! measures these, and returns every [`Trial`]. There are three algorithms:
 //!
 //! - [`Algorithm::Autoblox`] is the paper's: from a root among the best trials, descend over
 //!   neighbours to the best predicted grade, measure that, repeat.
 //! - [`Algorithm::Bayes`], the default: sensitivity runs on a prefix of the trace, then batches of
-//!   proposals by expected improvement in a trust region, raced on the prefix before they run in
-//!   full.
+//!   proposals with the greatest expected improvement in a trust region. Proposals race on the
+//!   prefix, and the winners run in full.
 //! - [`Algorithm::Random`]: uniform draws from the drives within the limits.
 //!
-//! The other workloads are run only where the target's part of the grade can still win. A trial
-//! without them is *censored*, and no number stands in for what was not measured. The surrogate
-//! therefore models the target's performance and the others' separately (`search/surrogate.rs`).
+//! A drive is run on the other workloads only if its performance on the target can still win. A
+//! trial that was not run on them is *censored*: it has no grade. The surrogate therefore models
+//! the performance on the target and on the other workloads separately (`search/surrogate.rs`).
 //!
 //! With [`Settings::discard_hopeless`] proposals that are predicted to be hopeless are discarded
 //! before they are simulated (`search/hopeless.rs`).
 //!
-//! Decisions are taken when a whole batch is known, in the order of its proposals, and every random
-//! draw is keyed by (seed, iteration, slot). So the answer is the same for any number of threads,
-//! and the same again when a killed search is repeated over the AutoDB it left, in which its
-//! evaluations are then found.
+//! Decisions are taken when a whole batch is measured, in the order of its proposals, and every
+//! random draw depends on seed, iteration and slot only. So the answer does not depend on the
+//! number of threads. A killed search that is started again with its AutoDB finds the evaluations
+//! it made there, and ends at the same answer.
+//!
+//! Cost: [`Settings::budget`] evaluations of the target, fewer of the other workloads, and some ten
+//! milliseconds for each decision.
 
 mod ablation;
 mod autoblox;
@@ -44,8 +47,6 @@ mod tests;
 mod trial;
 mod uniform;
 
-pub use crate::error::TuneError;
-pub use crate::task::Task;
 pub use ablation::{AblationRow, Weight, ablate, ablation_table};
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
@@ -56,8 +57,10 @@ pub use prior::{BeginError, BeginOptions, PriorKnowledge, begin};
 pub use settings::{Algorithm, OrderUse, Settings};
 pub use trial::{Trial, Verdict};
 
+use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
 use crate::grade::Speedup;
+use crate::task::Task;
 use serde::{Deserialize, Serialize};
 use state::SearchState;
 use std::fmt;
@@ -66,11 +69,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// The top set no longer changed.
+    /// The best trials did not change any more.
     Converged,
     /// The budget was spent.
     Budget,
-    /// There was nothing left to propose.
+    /// No drive within the limits was left to propose.
     Exhausted,
 }
 
@@ -84,36 +87,36 @@ impl fmt::Display for Ended {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What the baseline did.
+    /// The measurements of the baseline.
     pub baseline: Baseline,
     /// Every trial, in order. The first one is the baseline.
     pub trials: Vec<Trial>,
     /// Numbers of the graded trials, best first.
     pub ranking: Vec<usize>,
-    /// The best grade as it grew, one point for each trial.
+    /// The best grade after each trial.
     pub curve: Vec<CurvePoint>,
     /// Why the search ended.
     pub ended: Ended,
-    /// Evaluations of the target spent, those on a prefix counted by their share.
+    /// Evaluations of the target spent. A run on a prefix counts as its share of one.
     pub spent: f64,
     /// What the filter of hopeless proposals did; `None` where there was no filter.
     pub discard_report: Option<DiscardReport>,
 }
 
 impl Found {
-    /// The best trial; the baseline itself where nothing beats it.
+    /// The trial with the best grade. It is the baseline if no trial beats that.
     pub fn best(&self) -> &Trial {
         &self.trials[self.ranking.first().copied().unwrap_or(0)]
     }
 
-    /// The trial that is best for the target, whatever the others say.
+    /// The trial with the best performance on the target. Other workloads do not count.
     pub fn best_alone(&self) -> &Trial {
         let measured = self.trials.iter().filter(|trial| trial.target.is_some());
         let performance = |trial: &Trial| trial.performance.unwrap_or(f64::NEG_INFINITY);
-        // Reversed, so that of equals the first one is the greatest.
+        // Reversed, because `max_by` returns the last of equals, and the first is wanted.
         measured
             .rev()
             .max_by(|a, b| performance(a).total_cmp(&performance(b)))
@@ -126,7 +129,7 @@ impl Found {
 pub struct Progress {
     /// Evaluations of the target spent.
     pub spent: f64,
-    /// Evaluations of the target that may be spent.
+    /// Evaluations of the target that may be spent in all.
     pub budget: f64,
     /// The best grade so far.
     pub best_grade: f64,
@@ -134,7 +137,7 @@ pub struct Progress {
     pub best_target: Speedup,
 }
 
-/// Looks for a better drive, and calls `tell` with each trial when it is known.
+/// Looks for a better drive. Calls `tell` with each trial when its verdict is known.
 ///
 /// # Errors
 /// The evaluator or AutoDB fails, the caller asked to stop, or the baseline cannot be measured, is

@@ -1,12 +1,14 @@
 //! The search space (AutoBlox, section 3.2): which parameters a search varies, and their values.
 //!
-//! An [`Axis`] is a row of the parameter catalogue with the values to try, a [`Point`] one value of
-//! each, by its rank. Everything that is not an axis stays as it is in the baseline. For the
-//! Gaussian process a point becomes a row of numbers in [0, 1]: a continuous axis by its value, a
-//! discrete one by its rank, a switch 0 or 1, a category one column for each choice.
+//! An [`Axis`] is a row of the parameter catalogue with the values to try. A [`Point`] chooses one
+//! value on each axis, by its rank. Every other parameter stays as it is in the baseline. For the
+//! Gaussian process a point becomes a row of numbers from 0 to 1: one column with the value on a
+//! continuous axis, with the rank on a discrete one, with 0 or 1 for a switch, and one column for
+//! each choice of a category.
 //!
-//! Spaces are TOML files (`configs/spaces`, whose first one explains the layout). Encoding or
-//! decoding a point costs some microseconds; decoding clones the baseline.
+//! Spaces are TOML files. The first file in `configs/spaces` explains their layout.
+//!
+//! Cost: some microseconds to encode a point or to make its configuration.
 
 mod changes;
 mod file;
@@ -22,28 +24,28 @@ use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Faults};
 use std::fmt;
 
-/// One parameter to vary.
+/// A parameter to vary, and the values to try.
 #[derive(Clone)]
 pub struct Axis {
     parameter: &'static Parameter,
     values: Vec<Value>,
 }
 
-/// A point of a space: the rank of its value on each axis.
+/// A point of a space: for each axis the rank of a value, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Point(pub Vec<u16>);
 
-/// The axes of a search.
+/// The space of a search: the parameters that may change, and their values.
 #[derive(Clone)]
 pub struct Space {
-    /// What reports call it.
+    /// The name in reports.
     pub name: String,
     axes: Vec<Axis>,
     encoder: encoding::Space,
 }
 
-/// Axes that make up the layout: they share the capacity, so they move together.
+/// Axes that make up the layout of flash. Their product is the capacity, so they move together.
 pub const LAYOUT: [&str; 6] = [
     "bus.channels",
     "bus.chips_per_channel",
@@ -53,7 +55,7 @@ pub const LAYOUT: [&str; 6] = [
     "flash.pages_per_block",
 ];
 
-/// Axes of the link that the SATA standard settles.
+/// Axes of the PCIe link. A SATA drive has no such link.
 const PCIE: [&str; 2] = ["host.pcie_lanes", "host.pcie_lane_bandwidth_gbps"];
 
 /// Axes that share the drive's DRAM.
@@ -80,7 +82,7 @@ impl Axis {
         Self { parameter, values }
     }
 
-    /// The catalogue's row.
+    /// The row of the parameter in the catalogue.
     pub fn parameter(&self) -> &'static Parameter {
         self.parameter
     }
@@ -90,12 +92,12 @@ impl Axis {
         self.parameter.key
     }
 
-    /// The values, numbers in rising order.
+    /// The values to try. Numbers are in rising order.
     pub fn values(&self) -> &[Value] {
         &self.values
     }
 
-    /// Whether the values have an order.
+    /// Whether the values are numbers, so that they have an order.
     pub fn is_numeric(&self) -> bool {
         matches!(self.parameter.kind, Kind::Continuous | Kind::Discrete)
     }
@@ -123,7 +125,7 @@ impl Axis {
     }
 }
 
-/// A number or switch as a number; names have none.
+/// A number or a switch (0 or 1) as a number; 0 for a name.
 pub(crate) fn number(value: Value) -> f64 {
     match value {
         Value::Int(int) => int as f64,
@@ -142,7 +144,7 @@ impl Space {
         Self::parse(include_str!("../../../configs/spaces/autoblox.toml")).expect("a sound file")
     }
 
-    /// Bounds wider than the market's (section 4.5).
+    /// The space of what-if analysis (section 4.5): wider than what drives on the market have.
     ///
     /// # Panics
     /// Never: a test reads the file that is built in.
@@ -153,7 +155,7 @@ impl Space {
     /// Reads a space file.
     ///
     /// # Errors
-    /// Every fault, with its line; an unknown name with the nearest legal one.
+    /// Every fault with its line. For an unknown name, the nearest legal one.
     pub fn parse(text: &str) -> Result<Self, Faults> {
         let (name, axes) = file::read(text)?;
         Ok(Self::of(name, axes))
@@ -165,55 +167,55 @@ impl Space {
         Self { name, axes, encoder }
     }
 
-    /// The same space around a baseline: its values join the axes that lack them, and axes that
-    /// cannot have an effect on any drive are dropped. So are lanes and their speed on a SATA
-    /// drive, whose cable the standard settles.
+    /// This space around a baseline. The baseline's own values are added to their axes. Axes
+    /// without effect on any drive are left out, and axes of the PCIe link for a SATA drive.
     #[must_use]
     pub fn around(&self, base: &DeviceConfig) -> Self {
         let settled =
             |axis: &&Axis| base.host.interface == HostInterface::Sata && PCIE.contains(&axis.key());
-        let own = self.axes.iter().filter(|axis| !always_inert(axis.parameter) && !settled(axis));
-        let axes = own.map(|axis| {
+        let kept = self.axes.iter().filter(|axis| !always_inert(axis.parameter) && !settled(axis));
+        let axes = kept.map(|axis| {
             let mut values = axis.values.clone();
-            let own = axis.parameter.get(base);
-            if !values.contains(&own) {
-                values.push(own);
+            let value = axis.parameter.get(base);
+            if !values.contains(&value) {
+                values.push(value);
             }
             Axis::new(axis.parameter, values)
         });
         Self::of(self.name.clone(), axes.filter(|axis| axis.values.len() > 1).collect())
     }
 
-    /// The same space with only the axes that `keep` wants.
+    /// This space with only those axes for whose key `keep` returns true.
     #[must_use]
     pub fn only(&self, keep: impl Fn(&str) -> bool) -> Self {
         let axes = self.axes.iter().filter(|axis| keep(axis.key())).cloned().collect();
         Self::of(self.name.clone(), axes)
     }
 
-    /// The axes.
+    /// The axes, in the order of the catalogue.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// The place of a parameter among the axes.
+    /// The index of a parameter's axis; `None` where it has none.
     pub fn axis(&self, key: &str) -> Option<usize> {
         self.axes.iter().position(|axis| axis.key() == key)
     }
 
-    /// The point of a configuration; `None` where a value is on no axis.
+    /// The point of a configuration; `None` where an axis lacks its value. Parameters without axis
+    /// are not compared.
     pub fn point(&self, config: &DeviceConfig) -> Option<Point> {
         let rank = |axis: &Axis| {
-            let own = axis.parameter.get(config);
-            axis.values.iter().position(|value| *value == own).map(|rank| rank as u16)
+            let wanted = axis.parameter.get(config);
+            axis.values.iter().position(|value| *value == wanted).map(|rank| rank as u16)
         };
         self.axes.iter().map(rank).collect::<Option<Vec<u16>>>().map(Point)
     }
 
-    /// The configuration of a point: the baseline with the axes' values. It may break limits.
+    /// The configuration of a point: the baseline with the point's values. It may break limits.
     ///
     /// # Panics
-    /// The point is of another space.
+    /// The point belongs to another space.
     pub fn config(&self, base: &DeviceConfig, point: &Point) -> DeviceConfig {
         let mut config = base.clone();
         for (axis, rank) in self.axes.iter().zip(&point.0) {
@@ -223,8 +225,8 @@ impl Space {
         config
     }
 
-    /// The point with every setting that has no effect there as it is in `at_rest`, so that points
-    /// that are the same drive are the same point.
+    /// The canonical form of a point: every parameter without effect in this configuration has its
+    /// value from `at_rest`. So two points that are one and the same drive become one point.
     #[must_use]
     pub fn canonical(&self, base: &DeviceConfig, point: &Point, at_rest: &Point) -> Point {
         let config = self.config(base, point);
@@ -239,22 +241,22 @@ impl Space {
         )
     }
 
-    /// A point as numbers in [0, 1].
+    /// A point as a row of numbers from 0 to 1.
     ///
     /// # Panics
-    /// The point is of another space.
+    /// The point belongs to another space.
     pub fn encode(&self, point: &Point) -> Vec<f64> {
         let codes: Vec<f64> =
             self.axes.iter().zip(&point.0).map(|(axis, rank)| axis.code(*rank)).collect();
         self.encoder.encode(&codes).expect("a point of this space")
     }
 
-    /// Columns of an encoded point.
+    /// The number of columns of an encoded point.
     pub fn columns(&self) -> usize {
         self.encoder.columns()
     }
 
-    /// Columns of each axis in an encoded point.
+    /// The number of columns of each axis in an encoded point.
     pub fn widths(&self) -> impl Iterator<Item = usize> + '_ {
         self.axes.iter().map(|axis| match axis.parameter.kind {
             Kind::Categorical => axis.values.len(),
@@ -262,8 +264,8 @@ impl Space {
         })
     }
 
-    /// Steps between two points: the difference of ranks on ordered axes, one for another name or
-    /// switch.
+    /// The number of steps between two points: the difference of ranks on numeric axes, and one for
+    /// each other axis on which they differ.
     pub fn manhattan(&self, a: &Point, b: &Point) -> u32 {
         let parts = self.axes.iter().zip(a.0.iter().zip(&b.0));
         parts
@@ -274,18 +276,18 @@ impl Space {
             .sum()
     }
 
-    /// Axes on which two points differ.
+    /// The number of axes on which two points differ.
     pub fn differing(&self, a: &Point, b: &Point) -> u32 {
         a.0.iter().zip(&b.0).map(|(a, b)| u32::from(a != b)).sum()
     }
 
-    /// Points in all, limits not looked at.
+    /// The number of points in the space, whether they keep limits or not.
     pub fn size(&self) -> f64 {
         self.axes.iter().map(|axis| axis.values.len() as f64).product()
     }
 }
 
-/// Whether the catalogue says that no drive cares.
+/// Whether the catalogue says that a parameter has no effect on any drive.
 fn always_inert(row: &Parameter) -> bool {
     matches!(row.effect, catalogue::Effect::Never(_))
 }

@@ -1,4 +1,4 @@
-//! What is wanted: a baseline, what may change, what must hold, and the workloads that judge.
+//! The task of a search: a baseline, what may change, what must hold, and the workloads that judge.
 
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
@@ -8,7 +8,7 @@ use crate::space::Space;
 use crate::workload::Workload;
 use ssdtune_model::CheckedConfig;
 
-/// What a search, a pruning or a what-if analysis is asked.
+/// The task of a search, a pruning or a what-if analysis.
 ///
 /// It is complete when it is made and does not change afterwards: together with the settings and
 /// the evaluator it identifies a search. What earlier work knows about it is handed over beside it
@@ -41,7 +41,7 @@ impl Task {
         workloads: &[&Workload],
         evaluator: &CachedEvaluator,
     ) -> Result<Vec<WorkloadMeasurement>, TuneError> {
-        let questions: Vec<_> = workloads.iter().map(|own| (&self.base, *own)).collect();
+        let questions: Vec<_> = workloads.iter().map(|workload| (&self.base, *workload)).collect();
         let answers = evaluator.measure_workloads(&questions)?.into_iter().zip(workloads);
         let measured = answers.map(|(answer, workload)| {
             answer.map_err(|reason| TuneError::Baseline { workload: workload.name.clone(), reason })

@@ -1,11 +1,14 @@
-//! What-if analysis (AutoBlox, section 4.5): what it takes to be so many times faster.
+//! What-if analysis (AutoBlox, section 4.5): what it takes to reach a given speedup.
 //!
-//! First a search for nothing but the wanted figure (latency alone or throughput alone) in a space
-//! wider than the market's. Then the cheapest way: beginning at the cheapest trial that meets the
-//! goal, changes are taken back, wholly or half of the way, each time the one that saves most, as
-//! long as the goal is met. The cost of a drive is its price where prices are given; without them
-//! it is the distance from the baseline, each parameter's steps over the length of its axis. Where
-//! nothing meets the goal, the nearest trial is the answer.
+//! First comes a search for the wanted figure alone, latency or throughput, in a space wider than
+//! the market's. Then the cheapest way is looked for: from the cheapest trial that meets the goal,
+//! changes are taken back, wholly or halfway, each time the one that saves most, as long as the
+//! goal is met. Where no trial meets the goal, the nearest one is the answer.
+//!
+//! The cost of a drive is its price where prices are given. Without them it is the distance from
+//! the baseline: the steps on each axis over the length of that axis.
+//!
+//! Cost: a search, and a few evaluations of the target for each change that is taken back.
 
 mod text;
 
@@ -21,18 +24,19 @@ use crate::task::Task;
 use serde::Serialize;
 use ssdtune_model::{CheckedConfig, document};
 
-/// What is wanted of the target.
+/// The speedup that is wanted on the target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
-    /// So many times shorter latency.
+    /// The wanted ratio of the baseline's latency to the drive's; 3 means a third of the latency.
     Latency(f64),
-    /// So many times the throughput.
+    /// The wanted ratio of the drive's throughput to the baseline's; 3 means three times the
+    /// throughput.
     Throughput(f64),
 }
 
 impl Goal {
-    /// The figure that counts.
+    /// The part of a speedup that the goal is about.
     pub fn of(&self, speedup: &Speedup) -> f64 {
         match self {
             Self::Latency(_) => speedup.latency,
@@ -40,18 +44,18 @@ impl Goal {
         }
     }
 
-    /// How many times.
+    /// The wanted speedup.
     pub fn wanted(&self) -> f64 {
         let (Self::Latency(wanted) | Self::Throughput(wanted)) = self;
         *wanted
     }
 
-    /// Whether a speedup meets it.
+    /// Whether a speedup meets the goal.
     pub fn met(&self, speedup: &Speedup) -> bool {
         self.of(speedup) >= self.wanted()
     }
 
-    /// The weights of a search for it alone.
+    /// The weights of a search for this figure alone.
     pub fn weights(&self) -> Weights {
         match self {
             Self::Latency(_) => Weights { alpha: 0.0, beta: 0.0 },
@@ -60,28 +64,28 @@ impl Goal {
     }
 }
 
-/// The answer.
+/// The answer of a what-if analysis. Field names are part of the result document.
 #[derive(Clone, Debug, Serialize)]
 pub struct WhatIfAnswer {
     /// What was wanted.
     pub goal: Goal,
-    /// Whether the drive below meets it.
+    /// Whether the drive in `toml` meets the goal.
     pub met: bool,
-    /// Its speedup.
+    /// The speedup of that drive on the target.
     pub speedup: Speedup,
-    /// Its cost: a price, or the distance from the baseline.
+    /// The cost of that drive: a price, or the distance from the baseline.
     pub cost: f64,
     /// The baseline's cost.
     pub baseline_cost: f64,
     /// Whether the cost is a price.
     pub priced: bool,
-    /// What it changes.
+    /// The parameters in which that drive differs from the baseline.
     pub parameters: Vec<ParameterChange>,
     /// The drive, as TOML.
     pub toml: String,
-    /// Trials of the search.
+    /// Trials of the search, the baseline left out.
     pub proposals: usize,
-    /// Steps of taking back that held.
+    /// Changes taken back without missing the goal.
     pub taken_back: usize,
 }
 
@@ -128,7 +132,7 @@ pub fn run(
     })
 }
 
-/// Steps from the baseline, each over the length of its axis.
+/// The distance of a point from the baseline: steps on each axis over the length of that axis.
 fn distance(task: &Task, base: &Point, point: &Point) -> f64 {
     let parts = task.space.axes().iter().zip(base.0.iter().zip(&point.0));
     parts
@@ -139,6 +143,7 @@ fn distance(task: &Task, base: &Point, point: &Point) -> f64 {
         .sum()
 }
 
+/// The way from a drive that meets the goal to the cheapest one near it.
 struct Walk {
     here: Feasible,
     speedup: Speedup,
@@ -146,7 +151,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Takes back the change that saves most and leaves the goal met; false if there is none.
+    /// Takes back the change that saves most while the goal is still met. Returns false if there is
+    /// no such change.
     fn step(
         &mut self,
         task: &Task,
@@ -180,7 +186,8 @@ impl Walk {
     }
 }
 
-/// The point with one change taken back wholly or by half, or two wholly (which keeps a capacity).
+/// Points that are nearer to the baseline: one change taken back wholly or by half, or two changes
+/// taken back wholly (two layout parameters may keep the capacity where one does not).
 fn nearer(task: &Task, base: &Point, point: &Point) -> Vec<Point> {
     let changed: Vec<usize> =
         (0..point.0.len()).filter(|axis| point.0[*axis] != base.0[*axis]).collect();
@@ -191,7 +198,7 @@ fn nearer(task: &Task, base: &Point, point: &Point) -> Vec<Point> {
         if task.space.axes()[axis].is_numeric() {
             let mut half = point.clone();
             half.0[axis] = point.0[axis].midpoint(base.0[axis]);
-            // Rounding must not stand still.
+            // Between neighbouring ranks, half of the way rounds to one of the ends.
             if half != *point && half != whole {
                 all.push(half);
             }

@@ -1,9 +1,11 @@
-//! What drives are judged by: workloads, each a name, the depth of its closed loop, and recorded or
+//! The workloads that drives are measured on: a name, the depth of the closed loop, and recorded or
 //! generated requests in memory.
 //!
-//! A trace also knows its footprint, the merged extents it touches, so that a drive can hold them
-//! before the run: reading pages that were never written costs no flash read and would flatter
-//! every drive alike. The footprint costs a sort of the requests once; requests take 24 bytes each.
+//! A trace also knows its footprint: the extents that its requests touch. A drive can be filled
+//! with these before a run. Otherwise reads of pages that were never written would cost no flash
+//! read, and every drive would look too fast.
+//!
+//! Cost: 24 bytes for each request, and one sort of the requests for the footprint.
 
 mod characteristics;
 mod named;
@@ -23,24 +25,24 @@ use ssdtune_trace::{Request, TenantId};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// A named category with the traces that stand for it.
+/// A workload: one or more traces under one name. Its figures are means over the traces.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: String,
-    /// Requests outstanding in the closed loop.
+    /// Requests outstanding in the closed loop, at least 1.
     pub depth: u32,
-    /// At least one.
+    /// The traces, at least one.
     pub traces: Vec<Trace>,
 }
 
-/// One stream of requests.
+/// A stream of requests in memory. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: String,
     requests: Arc<Vec<Request>>,
-    /// Only the first so many count.
+    /// The number of requests that count, from the first on.
     length: usize,
     digest: Digest,
     footprint: Arc<OnceLock<Extents>>,
@@ -48,7 +50,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Requests in order of time. They become those of one tenant.
+    /// A trace of requests, which must be in order of time. All of them become requests of one
+    /// tenant.
     pub fn new(name: impl Into<String>, mut requests: Vec<Request>) -> Self {
         for request in &mut requests {
             request.tenant = TenantId(0);
@@ -64,16 +67,16 @@ impl Trace {
         }
     }
 
-    /// The first requests of a model.
+    /// A trace of the first `requests` requests that a workload model generates.
     ///
     /// # Errors
-    /// The model is not sound.
+    /// The model is not valid.
     pub fn of_model(model: &Model, seed: Seed, requests: usize) -> Result<Self, ModelError> {
         let generator = Generator::new(model, seed)?;
         Ok(Self::new(&model.name, generator.take(requests).collect()))
     }
 
-    /// Only its first requests, if it has more.
+    /// A trace of the first `length` requests of this one, or of all if it has fewer.
     #[must_use]
     pub fn prefix(&self, length: usize) -> Self {
         if length >= self.length {
@@ -87,7 +90,7 @@ impl Trace {
         &self.requests[..self.length]
     }
 
-    /// The digest of the whole stream it is the beginning of.
+    /// The digest of the whole stream. A prefix has the digest of the stream it was cut from.
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -103,7 +106,7 @@ impl Trace {
             .get_or_init(|| Characteristics::of(self.requests(), self.footprint_sectors()))
     }
 
-    /// Sectors of the footprint: what putting data there costs.
+    /// The number of sectors in the footprint.
     pub fn footprint_sectors(&self) -> u64 {
         self.footprint().sectors()
     }

@@ -1,8 +1,12 @@
-//! kill -9 while an AutoDB is written: no acknowledged record may be lost, and none may be half
-//! there.
+//! Kills processes (`kill -9`) while they write an AutoDB: no acknowledged record may be lost, and
+//! no batch may be stored in part.
 //!
-//! An ordinary run kills ten writers; with `SSDTUNE_LONG=1` a hundred are killed.
+//! An ordinary run kills ten writers. With `SSDTUNE_LONG=1` it kills a hundred.
 
+#[path = "../src/long.rs"]
+mod long;
+
+use long::long_or;
 use serde::{Deserialize, Serialize};
 use ssdtune_tune::memory::{AutoDb, Batch, RecordKind};
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +18,7 @@ use std::time::Duration;
 
 const AUTODB: &str = "SSDTUNE_TEST_AUTODB";
 const ROUND: &str = "SSDTUNE_TEST_ROUND";
-/// Records of a batch.
+/// The number of records in a batch.
 const BATCH: u64 = 7;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +28,7 @@ struct Record {
 }
 
 fn record(number: u64) -> Record {
-    // From one to some hundred numbers, so that writes of many sizes are cut.
+    // From one to some hundred numbers, so that kills hit writes of many sizes.
     let values = (0..=number % 97 * number % 5).map(|i| (number + i) as f64 / 3.0).collect();
     Record { number, values }
 }
@@ -33,9 +37,9 @@ fn key(round: u64, number: u64) -> [u8; 16] {
     ((u128::from(round) << 64) | u128::from(number)).to_be_bytes()
 }
 
-/// What the killed process does; in an ordinary run it is no test. It writes until it dies, some
-/// records alone and some in batches, from two threads, and prints the number of a record only when
-/// that is acknowledged.
+/// The process that is killed. In an ordinary run this test does nothing. As a child process it
+/// writes from two threads until it dies, some records alone and some in batches, and prints the
+/// number of each record once it is acknowledged.
 #[test]
 fn writer() {
     let Ok(path) = std::env::var(AUTODB) else { return };
@@ -68,23 +72,18 @@ fn writer() {
     });
 }
 
-/// How often a process is killed: `short` times, or `long` times with `SSDTUNE_LONG=1`.
-fn rounds(short: u64, long: u64) -> u64 {
-    if std::env::var_os("SSDTUNE_LONG").is_some_and(|value| value == "1") { long } else { short }
-}
-
 fn acknowledge(numbers: std::ops::Range<u64>) {
     let lines: String = numbers.map(|number| format!("stored {number}\n")).collect();
-    // One write, so that what arrives is whole lines.
+    // One write, so that the parent reads whole lines.
     std::io::stdout().write_all(lines.as_bytes()).expect("the parent listens");
 }
 
-/// A process that does not outlive the test.
+/// A child process that is killed when the test ends.
 struct Victim(Child);
 
 impl Drop for Victim {
     fn drop(&mut self) {
-        // It may be dead already, which is what is wanted.
+        // Errors do not matter: the process may be dead already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -104,15 +103,16 @@ fn start(path: &Path, round: u64) -> Victim {
 
 #[test]
 fn kills_lose_no_acknowledged_record() {
-    let rounds = rounds(10, 100);
+    let rounds = long_or(10, 100);
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("db");
     let mut acknowledged: Vec<Vec<u64>> = Vec::new();
     for round in 0..rounds {
         let mut victim = start(&path, round);
         let mut lines = BufReader::new(victim.0.stdout.take().expect("piped")).lines();
-        // Some die while they open. Most die when a number of records is acknowledged, so that a
-        // busy machine does not make it too few, and then at times that are no multiple of a flush.
+        // Some writers die while they open the AutoDB. Most die after a number of acknowledged
+        // records, which a busy machine cannot make too small, and after a delay that is no
+        // multiple of a flush.
         let mut numbers = Vec::new();
         if !round.is_multiple_of(10) {
             let written = lines.by_ref().map(|line| line.expect("text")).filter_map(number_of);
@@ -123,7 +123,7 @@ fn kills_lose_no_acknowledged_record() {
         victim.0.wait().expect("it has died");
         numbers.extend(lines.map_while(Result::ok).filter_map(number_of));
         acknowledged.push(numbers);
-        // A later recovery might lose records of earlier rounds.
+        // Sometimes check all rounds: a later recovery might lose records of earlier ones.
         let first = if round + 1 == rounds || round.is_multiple_of(20) { 0 } else { round };
         verify(&path, first..=round, &acknowledged);
     }
@@ -153,7 +153,7 @@ fn verify(path: &Path, rounds: RangeInclusive<u64>, acknowledged: &[Vec<u64>]) {
             assert!(stored.generation <= db.generation());
         }
     }
-    // Of a batch everything is there or nothing.
+    // A batch is stored whole or not at all.
     let mut batches = std::collections::BTreeMap::<u64, u64>::new();
     for entry in db.scan_prefix::<Record>(RecordKind::Run, &last.to_be_bytes()) {
         *batches.entry(entry.expect("sound").1.value.number / BATCH).or_default() += 1;
@@ -164,7 +164,7 @@ fn verify(path: &Path, rounds: RangeInclusive<u64>, acknowledged: &[Vec<u64>]) {
 #[test]
 fn an_autodb_survives_death_while_it_is_made() {
     let directory = tempfile::tempdir().expect("a directory");
-    for round in 0..rounds(8, 40) {
+    for round in 0..long_or(8, 40) {
         let path = directory.path().join(round.to_string());
         let mut victim = start(&path, round);
         std::thread::sleep(Duration::from_micros(2_000 + round * 1_009));

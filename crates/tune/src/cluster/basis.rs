@@ -1,4 +1,5 @@
-//! From requests to points: features, scaling, principal components.
+//! The basis: how the requests of a window become a point, by features, scaling and principal
+//! components.
 
 use super::paper::{self, Standardiser};
 use super::{ClusterError, profile};
@@ -10,29 +11,29 @@ use ssdtune_trace::Request;
 use std::fmt;
 use std::str::FromStr;
 
-/// Dimensions of a point.
+/// The number of dimensions of a point.
 pub const DIMENSIONS: usize = 5;
 
 /// A window in the space of principal components.
 pub type WindowPoint = [f64; DIMENSIONS];
 
-/// How a window becomes a vector.
+/// The features of a window: how its requests become a vector of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureSet {
-    /// Quantiles of gaps, sizes and jumps, and shares; components in units of their deviation
-    /// within categories.
+    /// Quantiles of gaps, sizes and jumps, and shares of requests: 46 numbers. The unit of each
+    /// component is its deviation within categories.
     #[default]
     Profile,
-    /// As published: four numbers for each of the 3,000 requests, relative to the first.
+    /// The published features: four numbers for each of the 3,000 requests, relative to the first.
     Paper,
 }
 
 impl FeatureSet {
-    /// Every set.
+    /// Every set of features.
     pub const ALL: [Self; 2] = [Self::Profile, Self::Paper];
 
-    /// Its name on the command line.
+    /// The name of the set on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Profile => "profile",
@@ -40,7 +41,7 @@ impl FeatureSet {
         }
     }
 
-    /// One row for each whole window.
+    /// The features of requests, one row for each whole window.
     pub(super) fn rows(self, requests: &[Request]) -> Array2<f64> {
         let (data, columns) = match self {
             Self::Profile => (profile::rows(requests), profile::COLUMNS),
@@ -66,14 +67,14 @@ impl FromStr for FeatureSet {
     }
 }
 
-/// Standard scaling.
+/// Scaling to mean 0 and variance 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Scaling {
-    /// Each column on its own.
+    /// Each column is scaled on its own.
     Columns(Scaler),
-    /// One mean and one deviation for each field of a request, so that the shape inside a window
-    /// survives.
+    /// All columns with one field of a request are scaled together, which keeps the shape of a
+    /// window.
     Fields(Standardiser),
 }
 
@@ -95,19 +96,19 @@ impl Scaling {
     }
 }
 
-/// The way from a window to a [`WindowPoint`], fitted once and then fixed.
+/// The mapping from a window to a [`WindowPoint`]. It is fitted once and then fixed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Basis {
     features: FeatureSet,
     scaling: Scaling,
     pca: PcaModel,
-    /// What each component is multiplied by.
+    /// The factor by which each component is multiplied.
     factors: WindowPoint,
 }
 
 impl Basis {
-    /// Fits scaling and components to windows, whose categories are `labels`.
+    /// A basis fitted to windows. `labels` has the number of each window's category.
     pub(super) fn fit(
         features: FeatureSet,
         rows: ArrayView2<'_, f64>,
@@ -139,17 +140,17 @@ impl Basis {
         Ok(Self { features, scaling, pca, factors })
     }
 
-    /// Makes distances `factor` times as long.
+    /// Multiplies all distances by `factor`.
     pub(super) fn stretch(&mut self, factor: f64) {
         self.factors.iter_mut().for_each(|each| *each *= factor);
     }
 
-    /// The features it stands on.
+    /// The features that the basis uses.
     pub fn features(&self) -> FeatureSet {
         self.features
     }
 
-    /// Share of the whole variance that each component explains.
+    /// The share of the whole variance that each component explains.
     pub fn explained_variance_ratio(&self) -> Vec<f64> {
         self.pca.explained_variance_ratio()
     }
@@ -168,11 +169,12 @@ impl Basis {
     /// The points of a trace's whole windows.
     ///
     /// # Errors
-    /// A stored basis does not fit its own features.
+    /// The basis was read from AutoDB and does not fit its own features.
     pub fn points(&self, requests: &[Request]) -> Result<Vec<WindowPoint>, ClusterError> {
         self.project(self.features.rows(requests))
     }
 
+    /// Checks a basis that was read from AutoDB.
     pub(super) fn verify(&self) -> Result<(), ClusterError> {
         let kept = self.pca.explained_variance().len();
         let finite = self.factors.iter().all(|factor| factor.is_finite() && *factor > 0.0);
@@ -184,20 +186,21 @@ impl Basis {
     }
 }
 
-/// What makes the deviation within categories the unit of each component, so that what tells
-/// categories apart counts and what varies inside of them does not. At most doubled against the
-/// whole deviation: a component in which the learned categories hardly vary must not decide alone.
+/// The factors that make the deviation within categories the unit of each component. So differences
+/// between categories count more than variation inside of them. A factor is at most twice that for
+/// the whole deviation, so that a component that hardly varies within categories cannot decide
+/// alone.
 fn factors_within(points: &[WindowPoint], labels: &[u32], variances: &[f64]) -> WindowPoint {
     let mut squares = [0.0; DIMENSIONS];
     let categories = labels.iter().max().map_or(0, |&last| last + 1);
     for category in 0..categories {
         let of_it = points.iter().zip(labels).filter(|(_, label)| **label == category);
-        let own: Vec<WindowPoint> = of_it.map(|(point, _)| *point).collect();
-        if own.is_empty() {
+        let members: Vec<WindowPoint> = of_it.map(|(point, _)| *point).collect();
+        if members.is_empty() {
             continue;
         }
-        let middle = centre(&own);
-        for point in &own {
+        let middle = centre(&members);
+        for point in &members {
             for i in 0..DIMENSIONS {
                 squares[i] += (point[i] - middle[i]).powi(2);
             }
@@ -206,17 +209,17 @@ fn factors_within(points: &[WindowPoint], labels: &[u32], variances: &[f64]) -> 
     std::array::from_fn(|i| {
         let within = squares[i] / points.len() as f64;
         let deviation = within.max(variances[i] / 4.0).sqrt();
-        // A component without variance says nothing, and stays as it is.
+        // A component without variance tells nothing apart, so its factor is 1.
         if deviation > 1e-5 { deviation.recip() } else { 1.0 }
     })
 }
 
-/// The mean of points; there is at least one.
+/// The mean of points, of which there must be at least one.
 pub(super) fn centre(points: &[WindowPoint]) -> WindowPoint {
     std::array::from_fn(|i| points.iter().map(|point| point[i]).sum::<f64>() / points.len() as f64)
 }
 
-/// Euclidean distance.
+/// The Euclidean distance of two points.
 pub(super) fn distance(a: &WindowPoint, b: &WindowPoint) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
 }

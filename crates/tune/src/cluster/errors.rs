@@ -11,57 +11,57 @@ use ssdtune_learn::{DataError, ModelError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// A trace shorter than a window.
+    /// A trace is shorter than a window.
     #[error(
         "{name}: {requests} requests are no whole window; give at least {WINDOW_REQUESTS} requests"
     )]
     TooShort {
-        /// The trace.
+        /// The name of the trace.
         name: String,
-        /// Its requests.
+        /// The number of its requests.
         requests: usize,
     },
-    /// Too few windows for the principal components.
+    /// There are too few windows for the principal components.
     #[error("{windows} windows in all are too few to learn from: give at least {needed}")]
     TooFewWindows {
-        /// Windows given.
+        /// The number of windows given.
         windows: usize,
-        /// Windows needed.
+        /// The number of windows needed.
         needed: usize,
     },
-    /// Nothing was given.
+    /// No workload was given.
     #[error("no workload to learn from: give at least one")]
     Nothing,
-    /// A name that cannot be one.
+    /// A name of a workload or category is not legal.
     #[error("the name {name:?}: write 1 to 64 letters, digits, and any of - _ . @")]
     Name {
-        /// What was given.
+        /// The name, its first 80 characters.
         name: String,
     },
-    /// Two workloads of one name.
+    /// Two workloads have one name.
     #[error("two workloads are called {name}: give one of them another name")]
     SameName {
         /// The name.
         name: String,
     },
-    /// A workload of that name is learned already, and is another one.
+    /// Another workload of that name was learned before.
     #[error("a workload {name} is learned already, and this is another one: give it another name")]
     Known {
         /// The name.
         name: String,
     },
-    /// A category that does not exist.
+    /// There is no category of that name.
     #[error("no category {name}; there are {known}")]
     NoCategory {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The categories there are.
+        /// The names of all categories, separated by commas.
         known: String,
     },
-    /// Nothing was learned yet.
+    /// AutoDB holds no categories.
     #[error("the AutoDB knows no workload categories: `ssdtune workload learn` makes them")]
     NotLearned,
-    /// What is stored does not fit together.
+    /// Records in AutoDB contradict each other.
     #[error("the stored categories do not fit together ({reason}): learn them anew")]
     Inconsistent {
         /// What does not fit.
@@ -82,7 +82,7 @@ pub enum ClusterError {
     /// A stored model is damaged.
     #[error("the stored model cannot be used")]
     Model(#[from] ModelError),
-    /// The AutoDB fails.
+    /// AutoDB cannot be read or written.
     #[error(transparent)]
     Db(#[from] DbError),
 }

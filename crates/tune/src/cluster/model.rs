@@ -1,4 +1,4 @@
-//! The categories: made, joined, and asked.
+//! The categories: making them, adding workloads, and classifying traces.
 
 use super::ClusterError;
 use super::basis::{Basis, FeatureSet, WindowPoint, centre, distance, matrix};
@@ -12,17 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-/// The paper's threshold.
+/// The threshold of the paper: a trace within this distance of a category's centre belongs to it.
 pub const PAPER_THRESHOLD: f64 = 20.0;
-/// Applications outside their category's cluster that make a category of their own.
+/// The number of outliers of one category that become a category of their own.
 pub const OUTLIERS_FOR_A_CATEGORY: usize = 20;
 
-/// How near to a cluster's centre a trace's centre must lie to belong to it.
+/// The greatest distance from a category's centre at which a trace belongs to the category. The
+/// default is [`PAPER_THRESHOLD`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// This distance.
+    /// A given distance.
     Fixed(f64),
-    /// The least distance between two clusters.
+    /// The least distance between the centres of two categories.
     Derived,
 }
 
@@ -56,117 +57,118 @@ impl FromStr for Threshold {
     }
 }
 
-/// A workload to learn.
+/// A workload to learn: a trace and what is known about it.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceToLearn<'a> {
-    /// Its name.
+    /// The name of the workload.
     pub name: &'a str,
-    /// The category it is known to be of, if it is.
+    /// The name of the category that it is known to belong to, if any.
     pub category: Option<&'a str>,
-    /// Its requests.
+    /// The requests, at least one window.
     pub requests: &'a [Request],
 }
 
-/// A workload that was learned.
+/// A workload that was learned. Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LearnedTrace {
-    /// Its name.
+    /// The name of the workload.
     pub name: String,
-    /// Number of the category it is in.
+    /// The number of its category.
     pub category: u32,
-    /// The category it was known to be of and lies outside of.
+    /// The name of the category that it is known to belong to, if it lies outside of its cluster.
     pub outlier_of: Option<String>,
-    /// Digest of its requests.
+    /// The digest of its requests.
     pub content: Digest,
-    /// Its windows.
+    /// The points of its windows.
     pub points: Vec<WindowPoint>,
 }
 
-/// A category.
+/// A category of workloads. Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
-    /// Its number, which it keeps.
+    /// The number of the category, from 0. It never changes.
     pub number: u32,
-    /// Its name.
+    /// The name of the category.
     pub name: String,
-    /// Where its cluster's centre is.
+    /// The centre of its cluster.
     pub centre: WindowPoint,
-    /// LearnOutcome windows in its cluster, whatever workload they are of.
+    /// The number of learned windows in its cluster, of any workload.
     pub windows: u64,
 }
 
-/// Where a trace belongs.
+/// Which category a trace is nearest to, and whether it belongs there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Classification {
-    /// The nearest category.
+    /// The number of the nearest category.
     pub category: u32,
-    /// Its name.
+    /// The name of the nearest category.
     pub name: String,
-    /// Whether the trace belongs to it.
+    /// Whether the trace belongs to that category.
     pub inside: bool,
-    /// From the trace's centre to the category's.
+    /// The distance from the trace's centre to that category's centre.
     pub distance: f64,
-    /// The distance up to which a trace belongs.
+    /// The greatest distance at which a trace belongs to a category.
     pub threshold: f64,
     /// The least distance between two categories; `None` if there is one category.
     pub category_distance_min: Option<f64>,
-    /// Distance to each category, nearest first.
+    /// The names of all categories with the distances to them, nearest first.
     pub distances: Vec<(String, f64)>,
-    /// Whole windows of the trace.
+    /// The number of whole windows in the trace.
     pub windows: usize,
-    /// Share of the windows that are nearest to that category, each judged alone.
+    /// The share of windows that lie nearest to that category, each judged alone, 0 to 1.
     pub windows_share: f64,
 }
 
-/// What became of a workload when it was learned.
+/// What became of a workload when it was learned. Names are part of the result document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum LearnOutcome {
-    /// It was among the first, which the categories were made of.
+    /// The workload was among the first, from which the categories were made.
     Founded {
-        /// Its category.
+        /// The name of its category.
         category: String,
     },
-    /// It belongs to a category there was.
+    /// The workload belongs to a category that existed before.
     Joined {
-        /// That category.
+        /// The name of that category.
         category: String,
-        /// From its centre to the category's.
+        /// The distance from the workload's centre to the category's.
         distance: f64,
     },
-    /// It lies outside of every category, and has made one.
+    /// The workload lies outside of every category and became a new one.
     Added {
-        /// The new category.
+        /// The name of the new category.
         category: String,
-        /// From its centre to the nearest one there was.
+        /// The distance from the workload's centre to the nearest earlier category.
         distance: f64,
     },
-    /// It lies outside of the category it is known to be of, and is kept.
+    /// The workload lies outside of the category that it is known to belong to. It is kept as an
+    /// outlier.
     Outlier {
-        /// That category.
+        /// The name of that category.
         category: String,
-        /// From its centre to that category's.
+        /// The distance from the workload's centre to that category's.
         distance: f64,
-        /// Such applications of that category so far.
+        /// The number of outliers of that category so far, this one included.
         count: usize,
     },
-    /// Enough outliers of a category have come: they are one of their own now.
+    /// The workload was the last outlier needed: the outliers of a category became a new category.
     Seceded {
-        /// The category they were known to be of.
+        /// The name of the category that the outliers were known to belong to.
         from: String,
-        /// The new one.
+        /// The name of the new category.
         category: String,
     },
-    /// It was learned before.
+    /// The workload was learned before.
     Known {
-        /// Its category.
+        /// The name of its category.
         category: String,
     },
 }
 
-/// The categories that are known.
+/// The categories of workloads, with the learned workloads they were made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
     pub(super) basis: Basis,
@@ -176,11 +178,12 @@ pub struct Categories {
 }
 
 impl Categories {
-    /// Makes the first categories: one for each category named, and one for each workload that
-    /// names none.
+    /// Makes the first categories from workloads: one for each category that they name, and one for
+    /// each workload that names none.
     ///
     /// # Errors
-    /// Names are wrong or occur twice, or there are too few windows.
+    /// There is no workload, a name is not legal or occurs twice, a trace is shorter than a window,
+    /// or there are too few windows.
     pub fn found(features: FeatureSet, material: &[TraceToLearn]) -> Result<Self, ClusterError> {
         let mut names: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -254,8 +257,8 @@ impl Categories {
     /// Learns one more workload.
     ///
     /// # Errors
-    /// It is shorter than a window, its name is wrong or another workload's, or it names a category
-    /// that does not exist.
+    /// The trace is shorter than a window, its name is not legal or belongs to another workload, or
+    /// it names a category that does not exist.
     pub fn learn(
         &mut self,
         material: TraceToLearn,
@@ -303,10 +306,10 @@ impl Categories {
         Ok(learned)
     }
 
-    /// Where a trace belongs.
+    /// Finds the category of a trace. `name` is used in errors only.
     ///
     /// # Errors
-    /// It is shorter than a window.
+    /// The trace is shorter than a window.
     pub fn classify(
         &self,
         name: &str,
@@ -318,7 +321,7 @@ impl Categories {
         Ok(self.judge(&points, threshold))
     }
 
-    /// The basis of the space the categories lie in.
+    /// The basis, which maps windows to points.
     pub fn basis(&self) -> &Basis {
         &self.basis
     }
@@ -343,7 +346,7 @@ impl Categories {
     /// The number of a category.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// There is no category of that name.
     pub fn number(&self, name: &str) -> Result<u32, ClusterError> {
         let found = self.names.iter().position(|known| known == name);
         found.map(|number| number as u32).ok_or_else(|| ClusterError::NoCategory {
@@ -359,7 +362,7 @@ impl Categories {
         least_distance(&centres)
     }
 
-    /// The category of each point, judged alone.
+    /// The number of the category nearest to each point.
     pub fn nearest(&self, points: &[WindowPoint]) -> Vec<u32> {
         let nearest = |point: &WindowPoint| {
             let found = self.kmeans.nearest(point).expect("points have the model's dimensions");
@@ -385,7 +388,8 @@ impl Categories {
             Threshold::Fixed(distance) => distance,
             Threshold::Derived => category_distance_min.unwrap_or(PAPER_THRESHOLD),
         };
-        let own = self.nearest(points).into_iter().filter(|&number| number == category).count();
+        let in_category =
+            self.nearest(points).into_iter().filter(|&number| number == category).count();
         let named =
             |(number, distance): (u32, f64)| (self.names[number as usize].clone(), distance);
         Classification {
@@ -397,11 +401,11 @@ impl Categories {
             category_distance_min,
             distances: distances.into_iter().map(named).collect(),
             windows: points.len(),
-            windows_share: own as f64 / points.len() as f64,
+            windows_share: in_category as f64 / points.len() as f64,
         }
     }
 
-    /// Counts the outliers of a category; enough of them become one of their own.
+    /// Counts the outliers of a category. Enough of them become a new category.
     fn note_outlier(
         &mut self,
         category: String,
@@ -429,8 +433,8 @@ impl Categories {
         Ok(LearnOutcome::Seceded { from: category, category: new })
     }
 
-    /// Trains k-means again with one more cluster, which begins at `start`; `extra` are windows of
-    /// no member yet.
+    /// Trains k-means again with one more cluster, which begins at `start`. `extra` are windows of
+    /// a workload that is not a member yet.
     fn add(
         &mut self,
         name: String,
@@ -448,7 +452,7 @@ impl Categories {
         Ok(())
     }
 
-    /// A name for a new category: this one, or with a number behind it.
+    /// A free name for a new category: the wanted one, with a number behind it if it is taken.
     fn new_name(&self, wanted: &str) -> String {
         let free = |name: &String| !self.names.contains(name);
         let numbered = (2..).map(|number| format!("{wanted}-{number}"));
@@ -456,26 +460,28 @@ impl Categories {
     }
 }
 
-/// The means of the categories' windows.
+/// The mean of the windows of each category.
 fn starts(points: &[Vec<WindowPoint>], numbers: &[u32], categories: usize) -> Vec<WindowPoint> {
     let of = |category: usize| {
-        let own = points.iter().zip(numbers).filter(|(_, number)| **number as usize == category);
-        centre(&own.flat_map(|(points, _)| points.iter().copied()).collect::<Vec<_>>())
+        let members =
+            points.iter().zip(numbers).filter(|(_, number)| **number as usize == category);
+        centre(&members.flat_map(|(points, _)| points.iter().copied()).collect::<Vec<_>>())
     };
     (0..categories).map(of).collect()
 }
 
+/// Trains k-means on windows, from given centres.
 fn train(start: &[WindowPoint], points: &[Vec<WindowPoint>]) -> Result<KMeansModel, ClusterError> {
     let all = points.concat();
     Ok(KMeansParams::new(start.len())
         .init(Init::Given(matrix(start).to_owned()))
-        // A cluster that lost its windows keeps its number and its place.
+        // A cluster that loses all its windows keeps its number and its centre.
         .empty(EmptyCluster::Keep)
         .fit(matrix(&all))?)
 }
 
-/// What makes the least distance between two clusters the paper's threshold; of one cluster, the
-/// distance of its farthest window.
+/// The factor that makes the least distance between two clusters the paper's threshold. With one
+/// cluster, the distance of its farthest window is taken instead.
 fn unit(kmeans: &KMeansModel, points: &[Vec<WindowPoint>]) -> f64 {
     let centres: Vec<WindowPoint> =
         kmeans.centroids().rows().into_iter().map(|row| std::array::from_fn(|i| row[i])).collect();
@@ -487,12 +493,14 @@ fn unit(kmeans: &KMeansModel, points: &[Vec<WindowPoint>]) -> f64 {
     if length > 0.0 { PAPER_THRESHOLD / length } else { 1.0 }
 }
 
+/// The least distance between two centres; `None` of fewer than two.
 fn least_distance(centres: &[WindowPoint]) -> Option<f64> {
     let pairs = centres.iter().enumerate();
     let each = pairs.flat_map(|(i, a)| centres[..i].iter().map(move |b| distance(a, b)));
     each.min_by(f64::total_cmp)
 }
 
+/// The features of a workload's windows.
 fn rows_of(features: FeatureSet, material: &TraceToLearn) -> Result<Array2<f64>, ClusterError> {
     if material.requests.len() < WINDOW_REQUESTS {
         let (name, requests) = (material.name.to_owned(), material.requests.len());
@@ -501,6 +509,7 @@ fn rows_of(features: FeatureSet, material: &TraceToLearn) -> Result<Array2<f64>,
     Ok(features.rows(material.requests))
 }
 
+/// Checks that a name is legal.
 fn check_name(name: &str) -> Result<(), ClusterError> {
     let legal = |c: char| c.is_alphanumeric() || "-_.@".contains(c);
     if (1..=64).contains(&name.chars().count()) && name.chars().all(legal) {

@@ -1,8 +1,8 @@
 //! The published form of a window: four numbers for each of its 3,000 requests.
 //!
-//! Li, Sun, Huang, "Learning to Drive Software-Defined Solid-State Drives" (AutoBlox), section 3.1:
-//! every request is taken relative to the first one of its window. The published code takes
-//! logarithms of the fields; reduction to five dimensions follows in [`basis`](super::basis).
+//! Source: Li, Sun, Huang, "Learning to Drive Software-Defined Solid-State Drives" (AutoBlox),
+//! section 3.1. Every request is described relative to the first one of its window. The published
+//! code takes logarithms of the fields. The reduction to five dimensions is in `cluster/basis.rs`.
 //!
 //! The four numbers of a request:
 //! - time: ln(1 + nanoseconds since the first request);
@@ -10,29 +10,30 @@
 //! - size: ln(1 + sectors), less that of the first request;
 //! - operation: 0 for a read, 1 for anything else.
 //!
-//! The fields spread unequally: left alone, the widest one (time) would be all that principal
-//! components see. [`Standardiser`] therefore brings each field to mean 0 and variance 1. It has
-//! one mean and one deviation for each field, pooled over all requests of all windows, so the
-//! shape inside a window survives. Requests after the last whole window are left out. About 10 ns
-//! for each request.
+//! The fields spread unequally, and without scaling the principal components would show the widest
+//! one (time) only. So [`Standardiser`] brings each field to mean 0 and variance 1. It uses one
+//! mean and one deviation for each field, over all requests of all windows, which keeps the shape
+//! of a window. Requests after the last whole window are left out.
+//!
+//! Cost: about 10 ns for each request.
 
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 use ssdtune_trace::{Op, Request};
 
-/// Requests in a window.
+/// The number of requests in a window.
 pub const WINDOW_REQUESTS: usize = 3_000;
-/// Numbers for each request.
+/// The number of fields of a request.
 pub(super) const REQUEST_FIELDS: usize = 4;
-/// Numbers for each window.
+/// The number of columns of a window.
 pub(super) const COLUMNS: usize = WINDOW_REQUESTS * REQUEST_FIELDS;
 
-/// The numbers of every whole window, row by row.
+/// The features of every whole window, row by row.
 pub(super) fn rows(requests: &[Request]) -> Vec<f64> {
     rows_of(requests, WINDOW_REQUESTS)
 }
 
-/// [`rows`] with windows of `length` requests; panics if `length` is 0.
+/// The features of every whole window of `length` requests, row by row. Panics if `length` is 0.
 fn rows_of(requests: &[Request], length: usize) -> Vec<f64> {
     let windows = requests.chunks_exact(length);
     let mut rows = Vec::with_capacity(windows.len() * length * REQUEST_FIELDS);
@@ -53,7 +54,7 @@ fn rows_of(requests: &[Request], length: usize) -> Vec<f64> {
     rows
 }
 
-/// ln(1 + x) in single precision: its relative error of 1e-7 vanishes beside the fields' spread.
+/// ln(1 + x) in single precision. Its relative error of 1e-7 is small against the spread of fields.
 fn log1p(x: u64) -> f32 {
     (x as f32 + 1.0).ln()
 }
@@ -62,12 +63,12 @@ fn log1p(x: u64) -> f32 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Standardiser {
     mean: [f64; REQUEST_FIELDS],
-    /// 1 for a field that never changes.
+    /// The standard deviation; 1 for a field that never changes.
     deviation: [f64; REQUEST_FIELDS],
 }
 
 impl Standardiser {
-    /// The moments of rows from [`rows`]; the identity if there are none.
+    /// Fits to rows from [`rows`]. Without rows, values stay as they are.
     pub(super) fn fit(rows: ArrayView2<'_, f64>) -> Self {
         let requests = (rows.len() / REQUEST_FIELDS) as f64;
         if requests == 0.0 {
@@ -87,7 +88,7 @@ impl Standardiser {
         Self { mean, deviation }
     }
 
-    /// The standardised value of a cell that stands in `column` of its row.
+    /// The standardised value of a cell in `column` of its row.
     pub(super) fn standardise(&self, column: usize, value: f64) -> f64 {
         let field = column % REQUEST_FIELDS;
         (value - self.mean[field]) / self.deviation[field]

@@ -1,29 +1,34 @@
 //! A window as 46 numbers that do not depend on the order in which unrelated requests meet.
 //!
-//! The published vector ([`paper`](super::paper)) lists every request of a window relative to its
-//! first one. Two windows of the same workload then differ by whatever the first request happened
-//! to be, and by the order of requests that have nothing to do with each other: half of the
-//! variance is that noise. Here stand instead, in logarithms, 8 quantiles each of: the gaps between
-//! arrivals; reads' sizes and writes' (and trims') sizes; the distances between a read and the end
-//! of the read before it, and likewise of writes. Then the share of reads, and the shares of
-//! requests that begin where a request did before in the window, that go on where one of the last
-//! 16 ended, and that begin at a multiple of 4, 16 and 64 KiB.
+//! The published vector (`cluster/paper.rs`) lists every request of a window relative to the first
+//! one. Two windows of one workload then differ by what the first request happened to be, and by
+//! the order of requests that have nothing to do with each other: half of the variance is that
+//! noise.
 //!
-//! Groups count about alike: a share that is alone in its group weighs as much as 8 quantiles.
-//! About 150 ns for a request.
+//! Here a window is described by logarithms of 8 quantiles of each of these: the gaps between
+//! arrivals; the sizes of reads; the sizes of all other requests; the distance from a read to the
+//! end of the read before it; that distance among all other requests. Then come shares of the
+//! requests: reads; those that begin where an earlier one of the window began; those that go on
+//! where one of the last 16 ended; those that begin at a multiple of 4, 16 and 64 KiB.
+//!
+//! Groups count about equally: a share that is alone in its group weighs as much as 8 quantiles.
+//!
+//! Cost: about 150 ns for a request.
 
 use super::paper::WINDOW_REQUESTS;
 use ssdtune_trace::{Op, Request};
 
+/// The number of quantiles of each distribution.
 const QUANTILES: usize = 8;
-/// Requests that a sequential one may follow.
+/// A request is sequential if it begins where one of the last requests ended: this many are looked
+/// at.
 const STREAMS: usize = 16;
-/// Alignments looked at, in sectors.
+/// The alignments whose shares are counted, in sectors.
 const ALIGNMENTS: [u64; 3] = [8, 32, 128];
-/// Numbers of a window.
+/// The number of columns of a window.
 pub(super) const COLUMNS: usize = 5 * QUANTILES + 1 + 2 + ALIGNMENTS.len();
 
-/// What a standardised column counts: the root of the number of columns it stands for.
+/// The weight of each standardised column: the root of the number of columns that it counts as.
 pub(super) fn weights() -> [f64; COLUMNS] {
     let mut weights = [1.0; COLUMNS];
     weights[5 * QUANTILES] = (QUANTILES as f64).sqrt();
@@ -31,7 +36,7 @@ pub(super) fn weights() -> [f64; COLUMNS] {
     weights
 }
 
-/// The numbers of every whole window, row by row.
+/// The features of every whole window, row by row.
 pub(super) fn rows(requests: &[Request]) -> Vec<f64> {
     let windows = requests.chunks_exact(WINDOW_REQUESTS);
     let mut out = Vec::with_capacity(windows.len() * COLUMNS);
@@ -41,6 +46,7 @@ pub(super) fn rows(requests: &[Request]) -> Vec<f64> {
     out
 }
 
+/// Adds the features of one window.
 fn push_row(window: &[Request], out: &mut Vec<f64>) {
     let gaps = window.windows(2).map(|two| two[1].at.0.saturating_sub(two[0].at.0));
     push_quantiles(gaps.collect(), out);
@@ -64,7 +70,7 @@ fn push_row(window: &[Request], out: &mut Vec<f64>) {
     }
 }
 
-/// Requests that begin where one of the last ones ended.
+/// The number of requests that begin where one of the last requests ended.
 fn sequential(window: &[Request]) -> usize {
     let mut ends = [u64::MAX; STREAMS];
     let mut count = 0;
@@ -75,8 +81,8 @@ fn sequential(window: &[Request]) -> usize {
     count
 }
 
-/// Logarithms of the quantiles at the middles of equal parts; zeros of nothing. Taken of the whole
-/// numbers, whose order is that of their logarithms.
+/// Adds logarithms of the quantiles of values, taken at the middles of equal parts. Adds zeros if
+/// there are no values.
 fn push_quantiles(mut values: Vec<u64>, out: &mut Vec<f64>) {
     values.sort_unstable();
     let at = |part: usize| (2 * part + 1) * values.len() / (2 * QUANTILES);
@@ -100,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_window_by_hand() {
-        // Reads of 8 sectors in a row from 0; a third of the requests are writes of 16 to one
-        // place.
+        // Sequential reads of 8 sectors from 0. Every third request is a write of 16 sectors,
+        // always to one place.
         let window: Vec<Request> = (0..WINDOW_REQUESTS as u64)
             .map(|i| match i % 3 {
                 2 => request(i * 99, 1_000_000, 16, Op::Write),
@@ -126,7 +132,7 @@ mod tests {
             (count / 3.0 - 1.0) / count,
             (count * 2.0 / 3.0 - 1.0) / count,
             1.0,
-            // Reads at every fourth place, and 1,000,000 = 32 * 31,250.
+            // A quarter of the reads, and all writes, since 1,000,000 = 32 * 31,250.
             (500.0 + 1000.0) / count,
             125.0 / count,
         ];

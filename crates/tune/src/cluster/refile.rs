@@ -1,20 +1,20 @@
-//! Stored recommendations follow their targets when categories change.
+//! Moves stored recommendations to other categories when the categories change.
 
 use super::model::Categories;
 use crate::memory::{AutoDb, Batch, DbError, RecordKind, StoredRecommendation, UNCLUSTERED};
 
 impl Categories {
-    /// Files stored recommendations under these categories: each under the one that its target is
-    /// in or has given its name to. What belongs to none stays where it is. With `anew` the old
-    /// numbers mean something else, and it goes among those without a category. Returns the number
-    /// of recommendations moved.
+    /// Moves each stored recommendation to the category that its target belongs to or has given its
+    /// name to. A recommendation whose target has no category stays where it is; with `anew` it
+    /// goes to those without category, because old numbers of categories mean nothing any more.
+    /// Returns the number of recommendations moved.
     ///
     /// # Errors
     /// Reading or writing AutoDB fails.
     pub fn refile_recommendations(&self, db: &AutoDb, anew: bool) -> Result<usize, DbError> {
         let category_of = |target: &str| {
             let member = self.members().find(|member| member.name == target);
-            member.map(|own| own.category).or_else(|| self.number(target).ok())
+            member.map(|member| member.category).or_else(|| self.number(target).ok())
         };
         let mut batch = Batch::default();
         let mut moved = 0;

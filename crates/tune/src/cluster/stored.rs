@@ -1,5 +1,5 @@
-//! Categories in AutoDB: the model, each category, and each learned workload as a record of its
-//! own.
+//! Categories in AutoDB: one record for the model, one for each category, and one for each learned
+//! workload.
 
 use super::ClusterError;
 use super::basis::Basis;
@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use ssdtune_learn::kmeans::KMeansModel;
 use std::collections::BTreeMap;
 
-/// Key of the model.
+/// The key of the model's record.
 const MODEL: &[u8] = b"categories";
 
+/// The value of the model's record. Field names are part of the format of AutoDB.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredModel {
@@ -21,10 +22,10 @@ struct StoredModel {
 }
 
 impl Categories {
-    /// The categories of an AutoDB.
+    /// Reads the categories from AutoDB.
     ///
     /// # Errors
-    /// There are none, or what is stored is damaged or does not fit together.
+    /// There are none, or records are damaged or contradict each other.
     pub fn load(db: &AutoDb) -> Result<Self, ClusterError> {
         let stored =
             db.get::<StoredModel>(RecordKind::Model, MODEL)?.ok_or(ClusterError::NotLearned)?;
@@ -49,10 +50,11 @@ impl Categories {
         Ok(Self { basis, kmeans, names, members })
     }
 
-    /// Stores the categories, all records or none; what is unchanged stays as it is.
+    /// Stores the categories in the place of earlier ones: all records or none. Records that have
+    /// not changed keep their generation.
     ///
     /// # Errors
-    /// Writing fails.
+    /// Reading or writing AutoDB fails.
     pub fn store(&self, db: &AutoDb) -> Result<(), ClusterError> {
         let mut batch = Batch::default();
         let Self { basis, kmeans, names, members } = self.clone();
@@ -63,7 +65,7 @@ impl Categories {
         for member in members.values() {
             batch.put(RecordKind::Workload, member.name.as_bytes(), member)?;
         }
-        // What an earlier learning left and this one does not have.
+        // Remove records of earlier categories that are not among these.
         for found in db.entries(RecordKind::Workload) {
             let key = found?.key;
             if !members.keys().any(|name| name.as_bytes() == key) {
@@ -83,7 +85,7 @@ impl Categories {
 }
 
 impl Category {
-    /// Its key in AutoDB.
+    /// The key in AutoDB of the category with a number.
     pub fn key(number: u32) -> Vec<u8> {
         format!("cluster {number:05}").into_bytes()
     }

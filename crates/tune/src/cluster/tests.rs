@@ -1,4 +1,4 @@
-//! Tests of the categories.
+//! Tests of categories on streams of bundled models.
 
 use super::*;
 use crate::memory::{AutoDb, RecordKind};
@@ -6,7 +6,7 @@ use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::Request;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
 
-/// Windows of a bundled model.
+/// The requests of whole windows from a bundled model.
 fn stream(model: &str, set: SeedSet, index: u64, windows: usize) -> Vec<Request> {
     let model = bundled(model).expect("a bundled model");
     let generator = Generator::new(&model, Seed { set, index }).expect("a sound model");
@@ -84,14 +84,13 @@ fn a_trace_that_belongs_nowhere_makes_a_category_and_the_others_keep_their_numbe
     let held_out = stream("lpm-sequential-write", SeedSet::HeldOut, 0, 5);
     let verdict = categories.classify("x", &held_out, Threshold::Derived).unwrap();
     assert!(verdict.inside && verdict.name == "copying", "{verdict:?}");
-    // And what belongs somewhere joins, under its own name, once.
+    // A workload that belongs to a category joins it, under its own name, and only once.
     let more = stream("websearch", SeedSet::Validation, 0, 4);
     let join = |categories: &mut Categories| {
         categories.learn(material("search-2", &more), Threshold::default()).unwrap()
     };
-    assert!(
-        matches!(join(&mut categories), LearnOutcome::Joined { category, .. } if category == "websearch")
-    );
+    let joined = join(&mut categories);
+    assert!(matches!(joined, LearnOutcome::Joined { category, .. } if category == "websearch"));
     assert_eq!(join(&mut categories), LearnOutcome::Known { category: "websearch".to_owned() });
     let other = categories.learn(material("search-2", &new), Threshold::default()).unwrap_err();
     assert!(matches!(other, ClusterError::Known { .. }), "{other}");
@@ -100,7 +99,7 @@ fn a_trace_that_belongs_nowhere_makes_a_category_and_the_others_keep_their_numbe
 #[test]
 fn twenty_outliers_become_a_category() {
     let mut categories = three(FeatureSet::Profile);
-    // Applications called databases that are none.
+    // Sequential reads that are said to be databases.
     for number in 0..OUTLIERS_FOR_A_CATEGORY {
         let odd = stream("lpm-sequential-read", SeedSet::Training, number as u64, 1);
         let name = format!("odd-{number}");
@@ -177,7 +176,7 @@ fn an_autodb_keeps_categories_and_writes_nothing_twice() {
         assert_eq!(db.entries(RecordKind::Workload).count(), 4);
         assert_eq!(db.entries(RecordKind::Cluster).count(), 4);
     }
-    // The second founding has replaced everything of the first.
+    // New categories replace every record of the earlier ones.
     three(FeatureSet::Profile).store(&db).unwrap();
     assert_eq!(db.entries(RecordKind::Workload).count(), 3);
     assert_eq!(db.entries(RecordKind::Cluster).count(), 3);

@@ -1,4 +1,4 @@
-//! An evaluator with a memory, used by many threads: no evaluation is run twice.
+//! An evaluator with a memory and threads: no evaluation is run twice.
 
 use super::{EvaluationError, Evaluator, ExternalError, Job, described, filled_and_overwritten};
 use crate::digest::Digest;
@@ -18,18 +18,18 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// How many evaluations a [`CachedEvaluator`] has answered.
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationCounts {
-    /// Evaluations answered, from memory or by running them.
+    /// Evaluations answered, whether from memory or by running them.
     pub answered: u64,
     /// Evaluations run by this process.
     pub run: u64,
-    /// Requests simulated by this process, those of both runs of an evaluation.
+    /// Requests simulated by this process. Both runs of an evaluation count.
     pub requests: u64,
 }
 
 /// Why measuring cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// AutoDB fails.
+    /// AutoDB cannot be read or written.
     #[error(transparent)]
     Memory(#[from] DbError),
     /// The evaluator does not work.
@@ -43,17 +43,16 @@ pub enum MeasureError {
 /// The answer to a [`Job`]: a measurement, or why the drive cannot serve the workload.
 pub type EvaluationAnswer = Result<Measurement, String>;
 
-/// An [`Evaluator`] that remembers, in AutoDB or at least in this process, and that runs what it
-/// does not remember on the threads of the current rayon pool.
+/// An [`Evaluator`] that remembers its answers, in AutoDB if there is one and otherwise in this
+/// process. It runs what it does not remember on the threads of the current rayon pool.
 ///
-/// Answers come in the order of the questions, whatever ran first, and each is stored as soon as it
-/// is known.
+/// Answers come in the order of the questions, and each is stored as soon as it is known.
 pub struct CachedEvaluator<'a> {
     evaluator: &'a dyn Evaluator,
     db: Option<&'a AutoDb>,
-    /// Answers this process knows, so that nothing runs twice without AutoDB either.
+    /// Answers that this process knows. Without AutoDB they are the only memory.
     known: Mutex<BTreeMap<EvaluationKey, EvaluationAnswer>>,
-    /// Drives whose text this process has stored.
+    /// Drives whose text this process has stored in AutoDB.
     stored: Mutex<BTreeSet<Digest>>,
     stop: &'a AtomicBool,
     tell: &'a (dyn Fn(EvaluationCounts) + Sync),
@@ -62,14 +61,15 @@ pub struct CachedEvaluator<'a> {
     requests: AtomicU64,
 }
 
-/// Locks a table. A panic elsewhere leaves it whole, since it changes by single insertions.
+/// Locks a table, also after a panic of another thread: tables change by single insertions, so they
+/// are never left half changed.
 fn lock<T>(table: &Mutex<T>) -> MutexGuard<'_, T> {
     table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> CachedEvaluator<'a> {
-    /// Remembers in `db` if there is one, stops when `stop` is set, and calls `tell` with the
-    /// counts after each answer.
+    /// Gives `evaluator` a memory, in `db` if there is one. It stops when `stop` is set, and calls
+    /// `tell` with the counts after each answer.
     pub fn new(
         evaluator: &'a dyn Evaluator,
         db: Option<&'a AutoDb>,
@@ -89,7 +89,7 @@ impl<'a> CachedEvaluator<'a> {
         }
     }
 
-    /// The work done so far.
+    /// How many evaluations were answered so far.
     pub fn counts(&self) -> EvaluationCounts {
         EvaluationCounts {
             answered: self.answered.load(Ordering::Relaxed),
@@ -111,7 +111,7 @@ impl<'a> CachedEvaluator<'a> {
     /// The key under which an evaluation is stored.
     pub fn key(&self, job: &Job) -> EvaluationKey {
         let length = job.trace.requests().len() as u64;
-        // The evaluator's identity names every other preparation.
+        // Other preparations are part of the evaluator's identity.
         let filling =
             filled_and_overwritten(&self.evaluator.preparation()).map(|(occupancy, overwrites)| {
                 Filling { occupancy, overwrites, seed: job.config.run.seed }
@@ -144,7 +144,7 @@ impl<'a> CachedEvaluator<'a> {
         }
         let mut answers = self.measure(&jobs)?.into_iter();
         let of_workload = |(_, workload): &(_, &Workload)| {
-            // All answers of this workload are taken, also those behind a failure.
+            // Take all answers of this workload, so that the next one begins with its own.
             let each: Vec<EvaluationAnswer> =
                 answers.by_ref().take(workload.traces.len()).collect();
             let each: Result<Vec<Measurement>, String> = each.into_iter().collect();
@@ -153,8 +153,8 @@ impl<'a> CachedEvaluator<'a> {
         Ok(questions.iter().map(of_workload).collect())
     }
 
-    /// Answers every job, in order. Equal jobs are run once. The longest runs first, so that no
-    /// thread is left alone with it at the end.
+    /// Answers jobs, in their order. Equal jobs are run once. The longest one is run first, so that
+    /// no thread is left alone with it at the end.
     ///
     /// # Errors
     /// AutoDB or the evaluator fails, or the caller asked to stop.
@@ -244,8 +244,8 @@ impl<'a> CachedEvaluator<'a> {
         Ok(())
     }
 
-    /// Stores an answer with what was asked. The text of a drive is stored once for all its
-    /// evaluations.
+    /// Stores an answer together with its question. The text of a drive is stored once for all
+    /// evaluations of that drive.
     fn store(
         &self,
         db: &AutoDb,
@@ -273,7 +273,7 @@ impl<'a> CachedEvaluator<'a> {
         let record = EvaluationRecord { answer, subject: Some(subject) };
         batch.put(RecordKind::Evaluation, key.as_bytes(), &record)?;
         db.commit(&batch)?;
-        // Not before the commit: a thread that finds the drive here relies on its being on disk.
+        // After the commit: a thread that finds the drive here relies on its text being on disk.
         if is_new {
             lock(&self.stored).insert(configuration);
         }

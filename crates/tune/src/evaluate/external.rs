@@ -1,15 +1,16 @@
 //! Measuring with any other simulator: `CMD {config.xml} {workload.xml}`.
 //!
-//! The drive is written as MQSim's `ssdconfig.xml`, the trace as MQSim's ASCII format beside a
-//! `workload.xml` that names it, all in a directory of the run's own, in which the command is
-//! started. It is run twice: with the trace's own times, for the latency, and with all requests at
-//! once on a drive whose queue holds the closed loop's depth, for the throughput. After each run
-//! the result is MQSim's `workload_scenario_1.xml`, if the command has left one, or else the last
-//! line of its standard output as JSON: `{"latency_ns": 81000, "throughput_bps": 3.1e9}`.
+//! Each run has a directory of its own, and the command is started in it. There lie the drive in
+//! the form of MQSim's `ssdconfig.xml`, the trace in MQSim's ASCII format, and a `workload.xml`
+//! that names the trace. The command is run twice. For the latency, requests have the trace's own
+//! times. For the throughput, all requests come at once to a drive whose queue holds the closed
+//! loop's depth. The result of a run is MQSim's `workload_scenario_1.xml` if the command left one.
+//! Otherwise it is the last line of its standard output, as JSON: `{"latency_ns": 81000,
+//! "throughput_bps": 3.1e9}`.
 //!
-//! A run that takes longer than its timeout is killed; one that fails or times out is tried again,
-//! and after the last attempt the drive counts as unfit, with the end of the command's standard
-//! error as the reason. A command that cannot be started at all is an error of the evaluator, and
+//! A run that takes longer than its timeout is killed. A run that fails or times out is tried
+//! again. After the last attempt the drive counts as unfit, and the end of the command's standard
+//! error is the reason. A command that cannot be started at all is an error of the evaluator, and
 //! ends the search.
 
 use super::{EvaluationError, Evaluator, Job, Measurement};
@@ -27,49 +28,49 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// An evaluator outside this process does not work.
+/// Why an evaluator outside this process does not work.
 #[derive(Debug, thiserror::Error)]
 pub enum ExternalError {
-    /// It cannot be started.
+    /// The command cannot be started.
     #[error("cannot start {command}: {source}; --evaluator takes a program and its arguments")]
     Start {
         /// The command.
         command: String,
-        /// Why.
+        /// Why not.
         source: std::io::Error,
     },
     /// The command line names no configuration or no workload.
     #[error(
-        "--evaluator {command}: write {{config.xml}} and {{workload.xml}} where it takes its two files, or \
-         mqsim:PATH for MQSim itself"
+        "--evaluator {command}: write {{config.xml}} and {{workload.xml}} where it takes its two \
+         files, or mqsim:PATH for MQSim itself"
     )]
     Placeholders {
         /// The command.
         command: String,
     },
-    /// Its files cannot be written or read.
+    /// The files of a run cannot be written or read.
     #[error("the files of an external run: {0}")]
     Files(#[from] std::io::Error),
 }
 
-/// A command that simulates.
+/// An evaluator that runs a command for each simulation.
 #[derive(Clone, Debug)]
 pub struct External {
     words: Vec<String>,
-    /// Longest time of one run.
+    /// The longest that one run may take.
     pub timeout: Duration,
-    /// Attempts after the first.
+    /// How often a failed run is tried again.
     pub retries: u32,
 }
 
 const CONFIG: &str = "{config.xml}";
 const WORKLOAD: &str = "{workload.xml}";
-/// Between two looks at a running command.
+/// Time between two looks at a running command.
 const LOOK: Duration = Duration::from_millis(5);
-/// Characters of standard error that a reason quotes.
+/// The greatest number of characters of standard error that a reason quotes.
 const QUOTED: usize = 400;
 
-/// What a command that is not MQSim prints.
+/// The line of JSON that a command other than MQSim prints.
 #[derive(Deserialize)]
 struct Printed {
     latency_ns: Option<f64>,
@@ -77,7 +78,7 @@ struct Printed {
 }
 
 impl External {
-    /// From a command line, words separated by blanks: a program with `{config.xml}` and
+    /// Reads a command line, whose words are separated by blanks: a program with `{config.xml}` and
     /// `{workload.xml}` among its arguments, or `mqsim:PATH`.
     ///
     /// # Errors
@@ -94,7 +95,7 @@ impl External {
         Ok(Self { words, timeout: Duration::from_secs(600), retries: 1 })
     }
 
-    /// One run of the command; its reason if it fails.
+    /// Runs the command once. Returns its standard output, or why it failed.
     fn attempt(
         &self,
         directory: &Path,
@@ -108,7 +109,7 @@ impl External {
         let mut child = Command::new(&words[0])
             .args(&words[1..])
             .current_dir(directory)
-            // MQSim waits for a key at its end.
+            // MQSim waits for a key before it ends.
             .stdin(Stdio::null())
             .stdout(File::create(&out).map_err(broken)?)
             .stderr(File::create(&err).map_err(broken)?)
@@ -121,7 +122,8 @@ impl External {
             }
             let interrupted = stop.load(Ordering::Relaxed);
             if interrupted || start.elapsed() > self.timeout {
-                // It may have ended meanwhile; then there is nothing to kill.
+                // If it has ended meanwhile, there is nothing to kill, and the error does not
+                // matter.
                 let _ = child.kill();
                 child.wait().map_err(broken)?;
                 if interrupted {
@@ -147,8 +149,8 @@ impl External {
         })
     }
 
-    /// Writes the files, runs the command until it succeeds or its attempts are over, reads the
-    /// result.
+    /// Writes the files, runs the command until it succeeds or no attempt is left, and reads the
+    /// result: latency in nanoseconds and throughput in bytes a second, where it tells them.
     fn run(
         &self,
         config: &DeviceConfig,
@@ -189,16 +191,17 @@ impl External {
     }
 }
 
-/// Slots of the queue and requests in service that keep a drive at a closed loop's depth while more
-/// wait.
+/// The queue's length and the number of requests in service that keep a drive at a closed loop's
+/// depth while more requests wait.
 ///
-/// A slot is free again when a completion tells the host that its entry was fetched: a queue of two
-/// slots never has more than one request out, and one of few takes long to fill a deep drive.
+/// A slot of the queue is free again when a completion tells the host that its entry was fetched.
+/// So a queue of two slots never has more than one request outstanding, and a short queue takes
+/// long to fill a deep drive.
 pub(super) fn full_queue(depth: u32) -> (u32, u32) {
     (depth / 2 + 3, depth)
 }
 
-/// Requests that MQSim then keeps between submission and completion.
+/// The number of requests that MQSim keeps between submission and completion when more wait.
 pub(super) fn outstanding(config: &DeviceConfig) -> u32 {
     (config.host.queue_depth + config.host.queue_fetch_size).saturating_sub(2).max(1)
 }
@@ -214,7 +217,8 @@ fn printed_figures(printed: &str) -> Result<(Option<f64>, Option<f64>), String> 
     Ok((read.latency_ns, read.throughput_bps))
 }
 
-/// Requests as MQSim reads them; what it has no word for (trims, flushes) is left out.
+/// Requests in the text format that MQSim reads. Trims and flushes, which it does not know, are
+/// left out.
 fn ascii(requests: &mut dyn Iterator<Item = Request>) -> String {
     let mut text = String::new();
     for request in requests {
@@ -235,7 +239,7 @@ impl Evaluator for External {
     }
 
     fn preparation(&self) -> Preparation {
-        // What the drive has been through is the other simulator's business.
+        // The other simulator decides what a drive has been through.
         Preparation::default()
     }
 

@@ -1,4 +1,6 @@
-//! Measuring with the simulator in this process: two runs that rayon may put on two threads.
+//! Measuring with the simulator in this process.
+//!
+//! Cost: two simulations of the trace, which rayon may put on two threads.
 
 use super::{Busy, EvaluationError, Evaluator, Job, Measurement, RunFacts, described};
 use crate::grade::Figures;
@@ -7,17 +9,20 @@ use ssdtune_experiment::{
     Blank, Preparation, PreparationError, PrepareError, Served, Start, serve,
 };
 use ssdtune_model::{CheckedConfig, DeviceConfig};
-use ssdtune_sim::{Observe, Report, Stream, Tenant};
+use ssdtune_sim::{Observe, Replay, Report, Stream, Tenant};
 use std::sync::atomic::AtomicBool;
 
-/// The simulator of `ssdtune-sim`, one tenant on the whole drive.
+/// An evaluator that runs the simulator of `ssdtune-sim`, with one tenant on the whole drive.
+///
+/// By default a drive holds all data that the trace touches.
 #[derive(Clone, Debug)]
 pub struct InProcess {
     preparation: Preparation,
 }
 
 impl InProcess {
-    /// Prepares each drive like this before each run, with the drive's own seed.
+    /// An evaluator that prepares each drive in this way before each run, with the drive's own
+    /// seed.
     ///
     /// # Errors
     /// The parts of the preparation do not go together.
@@ -27,22 +32,16 @@ impl InProcess {
     }
 }
 
-/// The drive holds what the trace touches.
 impl Default for InProcess {
+    /// An evaluator whose drives hold all data that the trace touches.
     fn default() -> Self {
         Self { preparation: Preparation::of(Start::Footprint, 0) }
     }
 }
 
-#[derive(Clone, Copy)]
-enum Loop {
-    Open,
-    Closed(u32),
-}
-
 impl Evaluator for InProcess {
     fn identity(&self) -> String {
-        // Queues widened to the closed loop's depth are part of how a drive is measured.
+        // The measurement widens queues to the closed loop's depth, so the identity says it.
         format!("{BUILT_IN}, {}, queues as deep as the closed loop", described(&self.preparation))
     }
 
@@ -53,12 +52,12 @@ impl Evaluator for InProcess {
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
         let widened = widened(job.config, job.depth)?;
         let (open, closed) = rayon::join(
-            || self.run(job, job.config, Loop::Open, stop),
-            || self.run(job, &widened, Loop::Closed(job.depth), stop),
+            || self.run(job, job.config, Replay::Open, stop),
+            || self.run(job, &widened, Replay::Closed(job.depth), stop),
         );
         let (open, closed) = (open?, closed?);
         let (latency_ns, throughput_bps) = (open.latency_ns_mean, closed.bandwidth_bps);
-        // A logarithm is taken of both.
+        // Grades take the logarithm of both.
         if !(latency_ns > 0.0 && throughput_bps > 0.0) {
             return Err(EvaluationError::Unfit(format!(
                 "{} moves no data on it, so there is nothing to compare",
@@ -70,7 +69,7 @@ impl Evaluator for InProcess {
     }
 }
 
-/// The drive with queues that hold a closed loop of this depth.
+/// The drive with queues that hold at least `depth` requests, for a closed loop.
 fn widened(config: &CheckedConfig, depth: u32) -> Result<CheckedConfig, EvaluationError> {
     let mut wide: DeviceConfig = (**config).clone();
     wide.host.queue_depth = wide.host.queue_depth.max(depth);
@@ -79,11 +78,12 @@ fn widened(config: &CheckedConfig, depth: u32) -> Result<CheckedConfig, Evaluati
 }
 
 impl InProcess {
+    /// Prepares a drive and runs the requests on it once.
     fn run(
         &self,
         job: &Job,
         config: &CheckedConfig,
-        how: Loop,
+        replay: Replay,
         stop: &AtomicBool,
     ) -> Result<RunFacts, EvaluationError> {
         let unfit = |error: PrepareError| EvaluationError::Unfit(error.to_string());
@@ -92,10 +92,7 @@ impl InProcess {
         let preparation = Preparation { seed: config.run.seed, ..self.preparation.clone() };
         let mut drive = blank.prepare(&preparation, job.trace, stop).map_err(unfit)?;
         let requests = job.trace.requests().iter().copied();
-        let stream = match how {
-            Loop::Open => Stream::open(requests),
-            Loop::Closed(depth) => Stream::closed(requests, depth),
-        };
+        let stream = Stream { replay, ..Stream::open(requests) };
         match serve(&mut drive, vec![stream], None, stop, |_, _, _| true) {
             Served::Completed => Ok(facts(&drive.report())),
             Served::Interrupted | Served::GivenUp => Err(EvaluationError::Interrupted),

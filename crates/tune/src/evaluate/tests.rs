@@ -1,3 +1,5 @@
+//! Tests of evaluators, with and without memory.
+
 use super::*;
 use crate::memory::configuration_digest;
 use crate::memory::{AutoDb, RecordKind};
@@ -17,7 +19,7 @@ fn trace(name: &str, requests: usize) -> Trace {
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
-/// Counts how often it is asked.
+/// An evaluator that counts its measurements.
 struct Counting<'a>(InProcess, &'a AtomicU64);
 
 impl Evaluator for Counting<'_> {
@@ -40,7 +42,7 @@ fn in_state(start: Start, age: Option<Age>) -> InProcess {
     InProcess::new(Preparation { ages, ..Preparation::of(start, 0) }).unwrap()
 }
 
-/// Stored evaluations are found by these words: they must not change.
+/// Stored evaluations are found by these words, so they must not change.
 #[test]
 fn preparations_are_described_as_they_always_were() {
     let of = |start, age| described(&in_state(start, age).preparation());
@@ -63,7 +65,7 @@ fn a_footprint_leaves_nothing_unwritten_and_costs_flash_reads() {
     assert_eq!(empty.open.unwrap().unwritten_share, 1.0);
     assert_eq!(written.open.as_ref().unwrap().unwritten_share, 0.0);
     assert!(written.figures.latency_ns > empty.figures.latency_ns + 10_000.0);
-    // The closed loop is not paced by arrivals of 4 MB/s.
+    // Arrivals pace the open loop to 4 MB/s; the closed loop is faster.
     assert!(written.figures.throughput_bps > 10.0 * written.open.unwrap().bandwidth_bps);
 }
 
@@ -91,7 +93,8 @@ fn nothing_is_measured_twice_and_answers_keep_the_order_of_questions() {
     }
 }
 
-/// A drive's text stands once for its evaluations: each record that is written takes a generation.
+/// The text of a drive is stored once for three evaluations. Each record written takes a
+/// generation.
 #[test]
 fn the_text_of_a_drive_is_stored_once() {
     let intel = config("intel-750");
@@ -186,7 +189,7 @@ mod external {
     use std::os::unix::fs::PermissionsExt as _;
     use std::time::Duration;
 
-    /// A program in a directory of its own.
+    /// A shell script in a directory of its own, as an evaluator.
     fn program(text: &str) -> (tempfile::TempDir, External) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sim");
@@ -203,7 +206,7 @@ mod external {
 
     #[test]
     fn a_program_that_prints_json_is_an_evaluator() {
-        // It counts what it is given: lines of the trace, and channels of the drive.
+        // The script counts lines of the trace and checks the drive's channels.
         let text = "lines=$(wc -l < requests.trace)\n\
                     grep -q '<Flash_Channel_Count>12<' $1 || exit 3\n\
                     grep -q requests.trace $2 || exit 4\n\
@@ -215,18 +218,20 @@ mod external {
 
     #[test]
     fn mqsims_result_file_is_read_by_littles_law() {
-        let text = "echo '<R><Device_Response_Time>200</Device_Response_Time></R>' > workload_scenario_1.xml";
+        let text = "echo '<R><Device_Response_Time>200</Device_Response_Time></R>' \
+                    > workload_scenario_1.xml";
         let (_directory, external) = program(text);
         let figures = measure(&external).unwrap().figures;
         assert_eq!(figures.latency_ns, 200_000.0);
         let trace = trace("websearch", 50);
-        let bytes: u64 = trace.requests().iter().map(|own| 512 * u64::from(own.sectors)).sum();
-        // 8 in service and 5 that wait for it, for 200 us each.
+        let bytes: u64 =
+            trace.requests().iter().map(|request| 512 * u64::from(request.sectors)).sum();
+        // 8 requests in service and 5 that wait, each 200 us long.
         let expected = 13.0 / 200e-6 * bytes as f64 / 50.0;
         assert!((figures.throughput_bps / expected - 1.0).abs() < 1e-12);
     }
 
-    /// Requests that come all at once find the drive as a closed loop does.
+    /// Requests that all come at once are served about as fast as in a closed loop of that depth.
     #[test]
     fn a_full_queue_keeps_the_drive_at_the_loops_depth() {
         for depth in [4, 16, 256] {
@@ -234,7 +239,8 @@ mod external {
             (full.host.queue_depth, full.host.queue_fetch_size) = full_queue(depth);
             assert_eq!(outstanding(&full), depth + depth / 2 + 1);
             let at_once = trace("websearch", 2_000);
-            let at_once = at_once.requests().iter().map(|own| Request { at: Nanos(0), ..*own });
+            let at_once =
+                at_once.requests().iter().map(|request| Request { at: Nanos(0), ..*request });
             let at_once = Trace::new("at once", at_once.collect());
             let full = full.check().unwrap();
             let job = Job { config: &full, trace: &at_once, depth };

@@ -1,5 +1,5 @@
-//! Completing a proposal: other layout parameters follow until the capacity fits, one DRAM size
-//! gives way to the other.
+//! Completing a proposal that breaks the limits: other layout parameters change until the capacity
+//! fits, or one DRAM size shrinks in favour of the other.
 
 use super::Limits;
 use crate::space::{DRAM, LAYOUT, Point, Space, number};
@@ -8,27 +8,27 @@ use ssdtune_model::{CheckedConfig, DeviceConfig};
 /// A proposal that keeps the limits.
 #[derive(Clone, Debug)]
 pub struct Feasible {
-    /// Where.
+    /// The point in the space.
     pub point: Point,
     /// The drive.
     pub config: CheckedConfig,
 }
 
-/// Completions handed out for one change.
+/// The greatest number of completions returned for one change.
 const COMPLETIONS: usize = 8;
-/// Completions looked at for one change; each costs a check.
+/// The greatest number of completions checked for one change.
 const LOOKED_AT: usize = 48;
 
 impl Limits {
-    /// A point as it is, if it keeps the limits.
+    /// The drive of a point, if it keeps the limits.
     pub fn feasible(&self, space: &Space, base: &DeviceConfig, point: &Point) -> Option<Feasible> {
         let config = self.check(&space.config(base, point)).ok()?;
         Some(Feasible { point: point.clone(), config })
     }
 
-    /// Points that keep the limits and have `axis` where `point` has it: the point itself if it
-    /// does, otherwise the nearest with up to two other axes of the same group moved. Empty where
-    /// there is none.
+    /// Drives that keep the limits and have the point's value on `axis`: the point itself if it
+    /// keeps the limits, otherwise the nearest points with other values on up to two axes of the
+    /// group of `axis`. Empty where there is no such drive.
     pub fn complete(
         &self,
         space: &Space,
@@ -51,23 +51,27 @@ impl Limits {
         looked.filter_map(|point| self.feasible(space, base, point)).take(COMPLETIONS).collect()
     }
 
-    /// Layouts with one or two other axes moved whose capacity fits, nearest first.
+    /// Points whose capacity fits and that differ from a point on one or two other layout axes,
+    /// nearest first.
     fn layouts(&self, space: &Space, base: &DeviceConfig, at: &Point, axis: usize) -> Vec<Point> {
         let Some(wanted) = self.constraints.capacity else { return Vec::new() };
         let tolerance = self.constraints.capacity_tolerance + 1e-9;
         let raw = space.config(base, at).geometry().raw_capacity().0 as f64 / wanted.0 as f64;
-        let others: Vec<usize> =
-            LAYOUT.iter().filter_map(|key| space.axis(key)).filter(|own| *own != axis).collect();
-        // Capacity is a product: what a move does to it is a factor.
-        let factor = |own: usize, rank: usize| {
-            let values = space.axes()[own].values();
-            number(values[rank]) / number(values[usize::from(at.0[own])])
+        let others: Vec<usize> = LAYOUT
+            .iter()
+            .filter_map(|key| space.axis(key))
+            .filter(|other| *other != axis)
+            .collect();
+        // The capacity is a product of all layout values, so a change multiplies it by a factor.
+        let factor = |other: usize, rank: usize| {
+            let values = space.axes()[other].values();
+            number(values[rank]) / number(values[usize::from(at.0[other])])
         };
-        let ranks = |own: usize| 0..space.axes()[own].values().len();
+        let ranks = |other: usize| 0..space.axes()[other].values().len();
         let mut found: Vec<(u32, Point)> = Vec::new();
         let mut note = |moves: &[(usize, usize)]| {
             let mut point = at.clone();
-            moves.iter().for_each(|(own, rank)| point.0[*own] = *rank as u16);
+            moves.iter().for_each(|(other, rank)| point.0[*other] = *rank as u16);
             found.push((space.manhattan(at, &point), point));
         };
         for (index, &first) in others.iter().enumerate() {
@@ -94,9 +98,9 @@ impl Limits {
     }
 }
 
-/// The other DRAM size at every value below its own, largest first.
+/// Points at which the other DRAM size is smaller, the largest of these sizes first.
 fn drams(space: &Space, at: &Point, axis: usize) -> Vec<Point> {
-    let other = DRAM.iter().filter_map(|key| space.axis(key)).find(|own| *own != axis);
+    let other = DRAM.iter().filter_map(|key| space.axis(key)).find(|other| *other != axis);
     let Some(other) = other else { return Vec::new() };
     let lower = (0..at.0[other]).rev().map(|rank| {
         let mut point = at.clone();

@@ -1,16 +1,16 @@
-//! Inequalities over names of the catalogue: `bus.channels * bus.chips_per_channel <= 80`.
+//! Inequalities over names of the catalogue, such as `bus.channels * bus.chips_per_channel <= 80`.
 //!
-//! Numbers (with `KiB`, `MiB`, `GiB`, `TiB`), keys of the catalogue that hold a number or a switch,
-//! the derived names `capacity_bytes`, `dram_bytes`, `chips`, `dies`, `planes`, the four
-//! operations, parentheses, and one of `<= < >= > == !=`. Names resolve when the text is read, so
-//! that a check is arithmetic only.
+//! An inequality consists of two expressions and one of `<= < >= > == !=` between them. Expressions
+//! are made of numbers (also with `KiB`, `MiB`, `GiB`, `TiB`), keys of the catalogue that hold a
+//! number or a switch, the names `capacity_bytes`, `dram_bytes`, `chips`, `dies` and `planes`, the
+//! four operations, and parentheses. Names are checked when the text is read.
 
 use super::{derived, value_of};
 use ssdtune_model::catalogue::{self, Kind};
 use ssdtune_model::{DeviceConfig, presets};
 use std::fmt;
 
-/// One condition.
+/// A condition on a drive, such as `chips <= 80`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inequality {
     text: String,
@@ -29,7 +29,7 @@ enum Relation {
     Unequal,
 }
 
-/// Two-letter signs first, so that `<=` is not read as `<`.
+/// The signs of all relations.
 const RELATIONS: [(&str, Relation); 6] = [
     ("<=", Relation::AtMost),
     (">=", Relation::AtLeast),
@@ -46,7 +46,7 @@ enum Expression {
     Two(Box<Expression>, char, Box<Expression>),
 }
 
-/// Parentheses inside parentheses; the parser calls itself.
+/// The greatest depth of nested parentheses. The parser is recursive, so it needs a bound.
 const DEPTH_MAX: usize = 32;
 
 impl fmt::Display for Inequality {
@@ -56,10 +56,10 @@ impl fmt::Display for Inequality {
 }
 
 impl Inequality {
-    /// Reads one.
+    /// Reads an inequality.
     ///
     /// # Errors
-    /// What is wrong, in words, with the nearest legal name where a name is.
+    /// A text that says what is wrong. For an unknown name it proposes the nearest legal one.
     pub fn parse(text: &str) -> Result<Self, String> {
         let found = RELATIONS
             .iter()
@@ -90,7 +90,8 @@ impl Inequality {
         &self.text
     }
 
-    /// Whether a drive keeps it. What cannot be computed (0 / 0) does not hold.
+    /// Whether the condition holds for a drive. With a side that cannot be computed (0 / 0) it does
+    /// not hold.
     pub fn holds(&self, config: &DeviceConfig) -> bool {
         let (left, right) = (self.left.value(config), self.right.value(config));
         match self.relation {
@@ -103,7 +104,7 @@ impl Inequality {
         }
     }
 
-    /// Both sides of it.
+    /// A text that says with which values the condition does not hold.
     pub fn explain(&self, config: &DeviceConfig) -> String {
         let (left, right) = (self.left.value(config), self.right.value(config));
         format!("{} does not hold: {left} against {right}", self.text)
@@ -182,7 +183,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A number, and the unit of bytes behind it.
+    /// Reads a number, and the unit of bytes behind it if there is one.
     fn number(&mut self, word: &str) -> Result<Expression, String> {
         let wrong = || format!("{word}: not a number");
         let split = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
@@ -204,6 +205,7 @@ impl Parser<'_> {
     }
 }
 
+/// Reads a name, or says what is wrong with it.
 fn named(word: &str) -> Result<Expression, String> {
     let any = presets::load("mqsim-default").unwrap_or_default();
     if derived(word, &any).is_some() {

@@ -1,3 +1,5 @@
+//! Tests of limits, prices, inequalities, and completions.
+
 use super::*;
 use crate::space::{LAYOUT, Point, Space};
 use proptest::prelude::*;
@@ -57,7 +59,7 @@ fn what_is_wrong_in_a_file_is_named() {
     }
 }
 
-/// Any text either is an inequality or is refused; products bind tighter than sums.
+/// Products bind tighter than sums, and operations of one rank are computed from left to right.
 #[test]
 fn arithmetic_is_the_usual_one() {
     let holds = |text: &str| Inequality::parse(text).unwrap().holds(&intel());
@@ -78,8 +80,7 @@ fn points() -> impl Strategy<Value = (Point, usize)> {
 }
 
 proptest! {
-    /// Whatever is proposed and completed keeps every limit, is where it says, and has the value
-    /// asked for.
+    /// Every completion keeps every limit, lies at its point, and has the proposed value.
     #[test]
     fn completions_keep_every_limit((wild, axis) in points()) {
         let base = intel();
@@ -112,9 +113,10 @@ fn every_layout_value_within_a_factor_of_two_can_be_completed() {
     let here = space.point(&base).unwrap();
     for key in LAYOUT {
         let axis = space.axis(key).unwrap();
-        let own = crate::space::number(space.axes()[axis].values()[usize::from(here.0[axis])]);
+        let base_value =
+            crate::space::number(space.axes()[axis].values()[usize::from(here.0[axis])]);
         for (rank, value) in space.axes()[axis].values().iter().enumerate() {
-            let ratio = crate::space::number(*value) / own;
+            let ratio = crate::space::number(*value) / base_value;
             if !(0.5..=2.0).contains(&ratio) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! How a search began, so that it can be resumed.
+//! The note that a search leaves when it begins, so that it can be resumed.
 
 use super::db::{AutoDb, DbError, Generation, RecordKind};
 use crate::digest::Digest;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Beginning {
     /// The digest of everything that decides the search, prior knowledge apart.
     pub search: Digest,
-    /// Prior knowledge was taken from records of this generation or older.
+    /// The newest generation from which the search took prior knowledge.
     pub generation: Generation,
     /// The number of the target's category; [`UNCLUSTERED`](super::UNCLUSTERED) where it has none.
     pub cluster: u32,
@@ -22,28 +22,14 @@ pub struct Beginning {
     pub seeds: Vec<String>,
     /// The order in which parameters should be tuned.
     pub order: TuningOrder,
-    /// How the digest of the search was made; 0 where notes did not say yet.
+    /// The [`IDENTITY_VERSION`](super::IDENTITY_VERSION) of the program that made the digest; 0 in
+    /// notes from before there were versions.
     #[serde(default)]
     pub identity_version: u32,
 }
 
-/// The version of search identities that this program makes. Notes of other versions are never
-/// found again: they grow stale.
-pub const IDENTITY_VERSION: u32 = 2;
-
-/// Whether a stored note is of a search that this program cannot resume.
-pub(super) fn is_stale(json: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Version {
-        #[serde(default)]
-        identity_version: u32,
-    }
-    !serde_json::from_slice::<Version>(json)
-        .is_ok_and(|note| note.identity_version == IDENTITY_VERSION)
-}
-
 impl Beginning {
-    /// The note of a search, if it has begun before.
+    /// Reads the note of a search. `None` where the search has never begun.
     ///
     /// # Errors
     /// Reading AutoDB fails.
@@ -55,7 +41,7 @@ impl Beginning {
     /// Stores the note.
     ///
     /// # Errors
-    /// Writing fails.
+    /// Writing AutoDB fails.
     pub fn store(&self, db: &AutoDb) -> Result<(), DbError> {
         db.put(RecordKind::Run, self.search.to_string().as_bytes(), self).map(|_| ())
     }

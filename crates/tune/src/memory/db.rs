@@ -1,14 +1,14 @@
 //! AutoDB: what AutoBlox remembers (section 3.4 of the paper), so that nothing is simulated twice.
 //!
-//! Records are JSON values under a [`RecordKind`] and a key, in sled 0.34 behind this module. Each
-//! carries the [`Generation`] it was written in, a number that grows with every record: a search
+//! A record is a JSON value under a [`RecordKind`] and a key, kept by sled 0.34 behind this module.
+//! It carries the [`Generation`] it was written in, a number that grows with every record. A search
 //! notes the generation at its start and takes prior knowledge from records up to that one only, so
-//! that what it decides does not depend on what it stored meanwhile. Each carries the results epoch
-//! too, and a checksum that every read verifies.
+//! that its decisions do not depend on what is stored meanwhile. A record also carries the results
+//! epoch, and a checksum that every read verifies.
 //!
 //! [`AutoDb::put`] returns when the record is on disk: kill -9 loses nothing that was acknowledged.
-//! A batch is stored whole or not at all. One process has an AutoDB open at a time; the lock dies
-//! with it.
+//! A batch is stored whole or not at all. One process has an AutoDB open at a time, and its lock
+//! ends with the process.
 //!
 //! ```
 //! use ssdtune_tune::memory::{AutoDb, RecordKind};
@@ -16,14 +16,14 @@
 //! let directory = tempfile::tempdir()?;
 //! let db = AutoDb::open(directory.path().join("autodb"))?;
 //! let generation = db.put(RecordKind::Workload, b"websearch", &["trace", "model"])?;
-//! let stored = db.get::<Vec<String>>(RecordKind::Workload, b"websearch")?.ok_or("stored just now")?;
+//! let stored = db.get::<Vec<String>>(RecordKind::Workload, b"websearch")?;
+//! let stored = stored.ok_or("stored just now")?;
 //! assert_eq!((stored.generation, stored.value.len()), (generation, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Cost: a look-up is some microseconds and a write one fsync, whatever the number of records of
-//! its batch. JSON has no NaN and no infinity; a value holding one comes back as an error, not as a
-//! number.
+//! Cost: some microseconds for a look-up, and one fsync for a write, whatever the number of records
+//! in its batch. JSON has no NaN and no infinity: a value that holds one is refused with an error.
 
 mod acknowledged;
 mod envelope;
@@ -59,7 +59,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Longest key in bytes.
 const KEY_BYTES_MAX: usize = 512;
 
-/// When a record was written, counted in records.
+/// When a record was written: the number of records written before it, plus 1. 0 is before the
+/// first record.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -72,44 +73,44 @@ impl fmt::Display for Generation {
     }
 }
 
-/// A value read back.
+/// A stored value, and when and by which program it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<T> {
-    /// When it was written.
+    /// When the record was written.
     pub generation: Generation,
-    /// The [`RESULTS_EPOCH`] of the program that wrote it.
+    /// The [`RESULTS_EPOCH`] of the program that wrote the record.
     pub epoch: u32,
-    /// What was stored.
+    /// The value.
     pub value: T,
 }
 
-/// A record as it lies in storage.
+/// A record whose value is still JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawRecord {
-    /// Its key.
+    /// The key within its kind.
     pub key: Vec<u8>,
-    /// When it was written.
+    /// When the record was written.
     pub generation: Generation,
-    /// The results epoch of the program that wrote it.
+    /// The [`RESULTS_EPOCH`] of the program that wrote the record.
     pub epoch: u32,
     /// The value, exactly as it was written.
     pub json: String,
 }
 
-/// An AutoDB, open in this process alone.
+/// An open AutoDB. No other process can open it meanwhile.
 #[derive(Debug)]
 pub struct AutoDb {
     store: sled::Db,
     path: PathBuf,
-    /// The generation of the newest record; whoever writes holds it.
+    /// The generation of the newest record. A thread that writes holds the mutex.
     newest: Mutex<Generation>,
     acknowledged: Mutex<Acknowledged>,
-    // Last, so that the store is closed when another process gets in.
+    // The last field is dropped last: the store is closed before another process can open it.
     _lock: Lock,
 }
 
 impl AutoDb {
-    /// Opens an AutoDB, or makes an empty one where there is nothing.
+    /// Opens the AutoDB in a directory, or makes an empty one if there is none.
     ///
     /// # Errors
     /// Another process has it open, the directory holds something else, its schema is newer than
@@ -120,10 +121,10 @@ impl AutoDb {
         Self::open_existing(path)
     }
 
-    /// Opens an AutoDB that must be there.
+    /// Opens the AutoDB in a directory.
     ///
     /// # Errors
-    /// As [`AutoDb::open`], and there is none.
+    /// There is none, or one of the errors of [`AutoDb::open`].
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, DbError> {
         let path = path.as_ref().to_path_buf();
         store::recognise(&path)?;
@@ -136,7 +137,7 @@ impl AutoDb {
         Ok(Self { store, path, newest: Mutex::new(newest), acknowledged, _lock: lock })
     }
 
-    /// Where it lies.
+    /// The directory of the AutoDB.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -146,8 +147,9 @@ impl AutoDb {
         *self.newest()
     }
 
-    /// Stores a value and returns when it is on disk. A value that is there already, byte for byte
-    /// and from the same epoch, stays as it is and keeps its generation, which is returned.
+    /// Stores a value, waits until it is on disk, and returns its generation. If the equal value is
+    /// stored already, byte for byte and from the same epoch, nothing is written and the record
+    /// keeps its generation.
     ///
     /// # Errors
     /// The key is empty or too long, the value is not JSON, or writing fails.
@@ -162,11 +164,11 @@ impl AutoDb {
         self.commit(&batch)
     }
 
-    /// Stores many values with one wait for the disk: all of them, or none. Returns the newest
-    /// generation.
+    /// Stores all of many values, or none, with one wait for the disk. Returns the greatest
+    /// generation among them.
     ///
     /// # Errors
-    /// As [`AutoDb::put`].
+    /// A key is empty or too long, a value is not JSON, or writing fails.
     pub fn put_all<'a, T: Serialize + 'a, K: AsRef<[u8]>>(
         &self,
         kind: RecordKind,
@@ -179,8 +181,8 @@ impl AutoDb {
         self.commit(&batch)
     }
 
-    /// Stores a batch: all of it, or nothing. Returns the greatest generation among its records, or
-    /// the AutoDB's if it has none.
+    /// Stores the whole batch or nothing of it. Returns the greatest generation among its records,
+    /// or that of the AutoDB if the batch stores none.
     ///
     /// # Errors
     /// Writing fails.
@@ -215,7 +217,7 @@ impl AutoDb {
         self.acknowledge(last.unwrap_or_else(|| self.generation()))
     }
 
-    /// The value under a key.
+    /// Reads the value under a key. `None` where there is no record.
     ///
     /// # Errors
     /// The record is damaged, is not a `T`, or reading fails.
@@ -231,7 +233,7 @@ impl AutoDb {
         decode(kind, key, open_sealed(kind, &storage, &bytes)?).map(Some)
     }
 
-    /// The record under a key, as it lies in storage.
+    /// Reads the record under a key without reading its JSON. `None` where there is no record.
     ///
     /// # Errors
     /// The record is damaged, or reading fails.
@@ -241,7 +243,7 @@ impl AutoDb {
         found.map(|bytes| entry_of(kind, &storage, &bytes)).transpose()
     }
 
-    /// Whether there is a record under a key; it is not verified.
+    /// Whether there is a record under a key. The record itself is not verified.
     ///
     /// # Errors
     /// Reading fails.
@@ -254,13 +256,13 @@ impl AutoDb {
         self.scan_prefix(kind, &[])
     }
 
-    /// Every value of a kind whose key begins so, in the order of the keys.
+    /// Every value of a kind whose key begins with `prefix`, in the order of the keys.
     pub fn scan_prefix<T: DeserializeOwned>(&self, kind: RecordKind, prefix: &[u8]) -> Scan<'_, T> {
         let records = self.store.scan_prefix(storage_key(kind, prefix));
         Scan { db: self, kind, records, value: PhantomData }
     }
 
-    /// Every record of a kind as it lies in storage, in the order of the keys.
+    /// Every record of a kind with its value as JSON, in the order of the keys.
     pub fn entries(
         &self,
         kind: RecordKind,
@@ -272,12 +274,12 @@ impl AutoDb {
     }
 
     fn newest(&self) -> MutexGuard<'_, Generation> {
-        // The number is only ever moved forward; a panic elsewhere cannot leave it wrong.
+        // The number only grows, so a panic of another thread cannot leave it wrong.
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until everything up to a generation is on disk. Writers wait together: the engine
-    /// flushes for all of them at once.
+    /// Waits until all records up to a generation are on disk. Writers wait together: one flush of
+    /// the engine serves all of them.
     fn acknowledge(&self, generation: Generation) -> Result<Generation, DbError> {
         self.store.flush().map_err(self.failed("written"))?;
         let mut acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -285,13 +287,13 @@ impl AutoDb {
         Ok(generation)
     }
 
-    /// The generation of a record that a batch would write as it is already, in this epoch.
+    /// The generation of the stored record, if writing `json` in this epoch would not change it.
     fn unchanged(&self, key: &[u8], json: Option<&[u8]>) -> Result<Option<Generation>, DbError> {
         let Some(json) = json else { return Ok(None) };
         let Some(bytes) = self.store.get(key).map_err(self.failed("read"))? else {
             return Ok(None);
         };
-        // A damaged record is no obstacle to a sound one.
+        // A damaged record is overwritten.
         let Ok(found) = envelope::open(key, &bytes) else { return Ok(None) };
         let same = found.json == json && found.epoch == RESULTS_EPOCH;
         Ok(same.then_some(found.generation))
@@ -305,7 +307,7 @@ impl AutoDb {
 /// Records to be stored together.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Storage keys with what is to stand there; `None` removes. A later one of the same key wins.
+    /// The JSON to store under each storage key; `None` removes the record.
     records: std::collections::BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     epoch: u32,
 }
@@ -317,7 +319,7 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Adds a value.
+    /// Adds a value to store. It replaces what the batch held for this key.
     ///
     /// # Errors
     /// The key is empty or too long, or the value is not JSON.
@@ -336,23 +338,23 @@ impl Batch {
         Ok(())
     }
 
-    /// Removes what stands under a key, if anything does.
+    /// Adds the removal of the record under a key, if there is one.
     pub fn remove(&mut self, kind: RecordKind, key: &[u8]) {
         self.records.insert(storage_key(kind, key), None);
     }
 
-    /// How many keys it touches.
+    /// The number of keys that the batch stores or removes.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether it touches none.
+    /// Whether the batch stores and removes nothing.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 }
 
-/// The values of a kind, in the order of their keys.
+/// An iterator over keys and values of one kind, in the order of the keys.
 pub struct Scan<'a, T> {
     db: &'a AutoDb,
     kind: RecordKind,
@@ -373,7 +375,8 @@ impl<T: DeserializeOwned> Iterator for Scan<'_, T> {
     }
 }
 
-/// The first byte of a storage key is the kind; 0 is the schema's own.
+/// The key in the storage engine: one byte for the kind, then the record's key. The byte 0 is kept
+/// for the schema.
 fn storage_key(kind: RecordKind, key: &[u8]) -> Vec<u8> {
     let mut storage = Vec::with_capacity(1 + key.len());
     storage.push(kind as u8);

@@ -1,7 +1,7 @@
-//! An evaluation as AutoDB stores it: the answer, and what was asked.
+//! An evaluation as AutoDB stores it: the answer, and what was evaluated.
 //!
-//! The key of an evaluation is a hash and tells nothing, so each record says what it is of. Field
-//! names are part of the format of AutoDB.
+//! The key of an evaluation is a hash, from which nothing can be read. So each record says what was
+//! evaluated. Field names are part of the format of AutoDB.
 
 use crate::digest::Digest;
 use crate::measurement::Measurement;
@@ -14,7 +14,7 @@ pub struct EvaluationRecord {
     /// The measurement, or why there is none.
     #[serde(flatten)]
     pub answer: StoredAnswer,
-    /// What was evaluated. Records of versions before AutoDB learned from them do not say it.
+    /// What was evaluated. Records of early versions do not say it.
     #[serde(rename = "asked", default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<EvaluationSubject>,
 }
@@ -29,7 +29,7 @@ pub enum StoredAnswer {
     Unfit(String),
 }
 
-/// What an evaluation was of.
+/// What was evaluated: a drive, a trace, a depth, and by which evaluator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluationSubject {
@@ -38,7 +38,8 @@ pub struct EvaluationSubject {
     pub configuration: Digest,
     /// The identity of the evaluator.
     pub evaluator: String,
-    /// The whole request stream. Only its first [`Characteristics::requests`] were replayed.
+    /// The digest of the whole request stream. Only its first [`Characteristics::requests`] were
+    /// replayed.
     pub trace: Digest,
     /// Requests outstanding in the closed loop.
     pub depth: u32,

@@ -1,5 +1,5 @@
-//! What stored evaluations teach: training examples for a learner that predicts how a drive does
-//! on a workload before either was evaluated together.
+//! Training examples from stored evaluations, for a learner that predicts how a drive will do on a
+//! workload before it is evaluated.
 //!
 //! A [`TrainingExample`] pairs two stored evaluations: one of a drive, and one of the baseline,
 //! both by the same evaluator, on the same requests, at the same depth. The drive differs from the
@@ -29,7 +29,7 @@ pub struct TrainingExample {
     pub features: Vec<f64>,
     /// The request stream, so that examples of one trace can be held out together.
     pub trace: Digest,
-    /// Speedup over the baseline on the same requests.
+    /// The drive's speedup over the baseline on this stream.
     pub speedup: Speedup,
 }
 
@@ -66,7 +66,7 @@ pub struct ExampleQuery<'a> {
     pub evaluator: &'a str,
     /// Records of a later generation are left out.
     pub generation: Generation,
-    /// The number of examples wanted at most. Of more, evenly spaced ones are taken.
+    /// The greatest number of examples. Of more, evenly spaced ones are taken.
     pub count_max: usize,
 }
 

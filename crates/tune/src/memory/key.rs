@@ -1,14 +1,16 @@
-//! What decides an evaluation, as one number.
+//! The key of an evaluation: a hash of everything that decides its result.
 //!
 //! An evaluation is looked up before it is simulated, so its key must differ whenever its result
-//! could: the [`EvaluationKey`] is a hash (BLAKE3, 256 bit) of the canonical configuration with
-//! every row of the catalogue (those of `[compat]` and `[energy]` included), the content of the
-//! request stream, the range and the transforms, how it is replayed, what the drive has been
-//! through before, the seed, who evaluates, and [`RESULTS_EPOCH`]. A configuration's name decides
-//! nothing and is left out.
+//! could. The [`EvaluationKey`] is a BLAKE3 hash of 256 bits over the canonical configuration, the
+//! content of the request stream, its range and transforms, the replays, the warm-up, the seed, the
+//! evaluator, and [`RESULTS_EPOCH`]. The canonical configuration has every row of the catalogue,
+//! those of `[compat]` and `[energy]` included. The name of a configuration decides nothing and is
+//! left out.
 //!
 //! Every field goes in with its name and its length, so that no two lists of fields give the same
-//! bytes. About 30 us for a configuration, 20 ns for a request of a stream.
+//! bytes.
+//!
+//! Cost: about 30 us for a configuration, 20 ns for each request of a stream.
 
 #[cfg(test)]
 mod tests;
@@ -20,22 +22,21 @@ use ssdtune_sim::{Filling, Replay};
 use std::fmt;
 use std::ops::Range;
 
-/// The version of what simulations answer. A test holds digests of a few small simulations against
-/// it; it grows by one exactly when they change, and every evaluation stored before is then another
-/// key.
+/// The version of what simulations answer. It is raised by one when results change, so that no
+/// evaluation stored before is found any more. A test compares digests of a few small simulations
+/// with those of this epoch.
 pub const RESULTS_EPOCH: u32 = 2;
 
-/// The built-in simulator, as [`EvaluationInputs::evaluator`].
+/// How [`EvaluationInputs::evaluator`] names the built-in simulator.
 pub const BUILT_IN: &str = "ssdtune";
 
-/// What a drive has been through before it is measured. A preconditioned drive says so in its
-/// configuration.
+/// What a drive has been through before it is measured, apart from what its configuration says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WarmUp {
-    /// It was filled.
+    /// How the drive was filled, if it was.
     pub filling: Option<Filling>,
-    /// It then served these requests, without time
-    /// ([`digest_requests`](crate::memory::digest_requests)).
+    /// The digest ([`digest_requests`](crate::memory::digest_requests)) of the requests that it
+    /// then served without time, if any.
     pub requests: Option<Digest>,
 }
 
@@ -44,30 +45,31 @@ pub struct WarmUp {
 pub struct EvaluationInputs<'a> {
     /// The drive.
     pub config: &'a DeviceConfig,
-    /// The request stream, before range and transforms
+    /// The digest of the request stream before range and transforms
     /// ([`digest_requests`](crate::memory::digest_requests)).
     pub workload: Digest,
     /// The requests of the stream that are replayed, counted from 0.
     pub range: Range<u64>,
-    /// What is done to them, in order, each as one canonical text such as `time-scale 0.5`.
+    /// What is done to these requests, in order. Each is one canonical text such as
+    /// `time-scale 0.5`.
     pub transforms: &'a [String],
-    /// The runs that are one evaluation, in order.
+    /// The runs of the evaluation, in order.
     pub replays: &'a [Replay],
-    /// What comes before each run.
+    /// What the drive goes through before each run.
     pub warm_up: WarmUp,
-    /// Seed of the evaluation.
+    /// The seed of the evaluation.
     pub seed: u64,
-    /// Who evaluates: [`BUILT_IN`], or the command line of another simulator.
+    /// The evaluator: [`BUILT_IN`], or the command line of another simulator.
     pub evaluator: &'a str,
 }
 
-/// The key of an evaluation.
+/// The key of an evaluation in AutoDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EvaluationKey(pub Digest);
 
 impl EvaluationKey {
-    /// The key of these inputs.
+    /// The key of an evaluation with these inputs.
     pub fn of(inputs: &EvaluationInputs) -> Self {
         Self::in_epoch(inputs, RESULTS_EPOCH)
     }
@@ -106,7 +108,7 @@ impl EvaluationKey {
         Self(digester.finish())
     }
 
-    /// The key as AutoDB takes it.
+    /// The key as bytes, in the form that AutoDB takes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
@@ -118,14 +120,14 @@ impl fmt::Display for EvaluationKey {
     }
 }
 
-/// A configuration as text that depends on nothing but its parameters: a TOML document without a
-/// name, and without the rows that later versions of the catalogue have added as long as they have
-/// their default.
+/// A configuration as text that depends on its parameters only: a TOML document without a name.
+/// Rows that later versions of the catalogue have added are left out while they have their default,
+/// so that old keys stay valid.
 pub fn canonical(config: &DeviceConfig) -> String {
     document::canonical(config)
 }
 
-/// The digest of [`canonical`].
+/// The digest of a configuration's [`canonical`] text.
 pub fn configuration_digest(config: &DeviceConfig) -> Digest {
     let mut digester = Digester::new("ssdtune configuration");
     digester.text("configuration", &canonical(config));

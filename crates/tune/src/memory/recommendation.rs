@@ -1,4 +1,4 @@
-//! What a search leaves for later: the configurations it found best.
+//! Recommendations as AutoDB stores them: the best configurations that a search found.
 
 use super::db::{AutoDb, DbError, RecordKind, Scan};
 use crate::digest::Digest;
@@ -65,28 +65,28 @@ pub struct StoredRecommendation {
     pub grade: f64,
     /// The name of the baseline that the grade is relative to.
     pub baseline: String,
-    /// The limits it was found under, as comments of a TOML document.
+    /// The limits of the search, as comments of a TOML document.
     pub constraints: String,
     /// The digest of everything that decides the search, so that each search has records of its
     /// own.
     pub search: Digest,
-    /// Its place among the top configurations of the search; 0 is the recommended one.
+    /// The place among the top configurations of the search; 0 is the recommended one.
     pub rank: u32,
-    /// Its speedup on each workload that was measured.
+    /// The speedup on each workload that was measured.
     pub measures: Vec<WorkloadSpeedup>,
     /// Mean power on the target in watt; `None` where the evaluator counted no energy.
     pub watts: Option<f64>,
 }
 
 impl StoredRecommendation {
-    /// The key: category, search and rank, so that configurations of a category stand together.
+    /// The key of the record: category, search and rank. Keys of one category lie side by side.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Self::key_prefix(self.cluster);
         key.extend_from_slice(format!("{}/{:04}", self.search, self.rank).as_bytes());
         key
     }
 
-    /// Every configuration stored for a category, in the order of keys.
+    /// Every recommendation stored for a category, in the order of the keys.
     pub fn of_category(db: &AutoDb, cluster: u32) -> Scan<'_, Self> {
         db.scan_prefix(RecordKind::Search, &Self::key_prefix(cluster))
     }

@@ -1,4 +1,4 @@
-//! The sweep from the baseline to 16 times, and the pairs.
+//! The coarse stage: sweeps of one parameter, and changes of two.
 
 use super::{Finding, PruneSettings, Sweep, TargetMeter};
 use crate::error::TuneError;
@@ -7,14 +7,14 @@ use crate::space::number;
 use ssdtune_model::catalogue::{self, Kind, Legal, Parameter, Value};
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 
-/// Multiples of the baseline.
+/// The values of a sweep, as multiples of the baseline's value.
 const FACTORS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 
-/// Parts of the drive that are no hardware: the run itself, energy constants, peculiarities of
-/// MQSim.
+/// Sections of the catalogue that do not describe hardware: the run itself, energy constants,
+/// peculiarities of MQSim.
 const NO_HARDWARE: [&str; 3] = ["run.", "energy.", "compat."];
 
-/// The mechanism without which a parameter does nothing, as [`Report::never_fired`] calls it.
+/// The mechanism without which a parameter has no effect, by its name in [`Report::never_fired`].
 ///
 /// [`Report::never_fired`]: ssdtune_sim::Report::never_fired
 fn mechanism(key: &str) -> Option<&'static str> {
@@ -37,7 +37,7 @@ fn numeric() -> impl Iterator<Item = &'static Parameter> {
     })
 }
 
-/// The value nearest to `wanted` that is legal.
+/// The legal value nearest to `wanted`.
 fn legal(row: &Parameter, wanted: f64) -> Value {
     match row.legal {
         Legal::Ints { min, max, step } => {
@@ -45,7 +45,7 @@ fn legal(row: &Parameter, wanted: f64) -> Value {
             Value::Int((clamped / step.max(1) * step.max(1)).max(min))
         }
         Legal::Reals { min, max, open } => {
-            // An open end itself is not legal; a thousandth inside is.
+            // An open end itself is not legal, so stay a thousandth of the range away from it.
             let inside = if open { (max - min) * 1e-3 } else { 0.0 };
             Value::Real(wanted.clamp(min + inside, max - inside))
         }
@@ -53,7 +53,7 @@ fn legal(row: &Parameter, wanted: f64) -> Value {
     }
 }
 
-/// The drive with one parameter changed, if there is such a drive.
+/// The drive with some parameters changed; `None` where it is not a legal drive.
 fn changed(base: &DeviceConfig, moves: &[(&Parameter, Value)]) -> Option<CheckedConfig> {
     let mut config = base.clone();
     for (row, value) in moves {
@@ -62,9 +62,11 @@ fn changed(base: &DeviceConfig, moves: &[(&Parameter, Value)]) -> Option<Checked
     config.check().ok()
 }
 
+/// The values of a sweep, the baseline's first.
 fn values(row: &Parameter, base: &DeviceConfig) -> Vec<Value> {
-    let own = number(row.get(base));
-    let mut values: Vec<Value> = FACTORS.iter().map(|factor| legal(row, own * factor)).collect();
+    let baseline = number(row.get(base));
+    let mut values: Vec<Value> =
+        FACTORS.iter().map(|factor| legal(row, baseline * factor)).collect();
     values.dedup();
     values
 }
@@ -79,26 +81,27 @@ pub(super) fn sweep(
     let mut configs = Vec::new();
     let mut places: Vec<Vec<Option<usize>>> = Vec::new();
     for row in &rows {
-        let mut own = Vec::new();
+        let mut indices = Vec::new();
         let skipped = row.inert(base).is_some() || number(row.get(base)) == 0.0;
         for value in values(row, base).into_iter().skip(1).filter(|_| !skipped) {
-            own.push(changed(base, &[(row, value)]).map(|config| {
+            indices.push(changed(base, &[(row, value)]).map(|config| {
                 configs.push(config);
                 configs.len() - 1
             }));
         }
-        places.push(own);
+        places.push(indices);
     }
     let measured = meter.measure(&configs)?;
     let all = rows.iter().zip(places).map(|(row, places)| {
         let answers: Vec<Option<&WorkloadMeasurement>> =
             places.iter().map(|place| place.and_then(|place| measured[place].as_ref())).collect();
-        one(meter, settings, row, &answers)
+        sweep_row(meter, settings, row, &answers)
     });
     Ok(all.collect())
 }
 
-fn one(
+/// The row of a parameter, from the answers for all values but the baseline's.
+fn sweep_row(
     meter: &TargetMeter,
     settings: &PruneSettings,
     row: &Parameter,
@@ -111,10 +114,10 @@ fn one(
     let known: Vec<&Measurement> = answers
         .iter()
         .flatten()
-        .flat_map(|own| own.traces())
+        .flat_map(|measured| measured.traces())
         .chain(meter.baseline.traces())
         .collect();
-    let moved = performances.iter().flatten().any(|own| own.abs() >= settings.flat);
+    let moved = performances.iter().flatten().any(|performance| performance.abs() >= settings.flat);
     let finding = if let Some(reason) = row.inert(base) {
         Finding::NoEffect(reason.to_owned())
     } else if number(row.get(base)) == 0.0 {
@@ -124,7 +127,7 @@ fn one(
     } else if moved {
         Finding::Sensitive
     } else {
-        match mechanism(row.key).filter(|name| never(&known, name)) {
+        match mechanism(row.key).filter(|name| never_used(&known, name)) {
             Some(name) => Finding::NotExercised(name.to_owned()),
             None => Finding::Insensitive,
         }
@@ -135,9 +138,11 @@ fn one(
     Sweep { key: row.key.to_owned(), values, performances, finding }
 }
 
-/// Whether no run used a mechanism.
-fn never(measured: &[&Measurement], mechanism: &str) -> bool {
-    let runs = measured.iter().flat_map(|own| [own.open.as_ref(), own.closed.as_ref()]);
+/// Whether no run used a mechanism. False if nothing is known about any run.
+fn never_used(measured: &[&Measurement], mechanism: &str) -> bool {
+    let runs = measured
+        .iter()
+        .flat_map(|measurement| [measurement.open.as_ref(), measurement.closed.as_ref()]);
     let mut runs = runs.flatten().peekable();
     if runs.peek().is_none() {
         return false;
@@ -145,22 +150,22 @@ fn never(measured: &[&Measurement], mechanism: &str) -> bool {
     runs.all(|run| match mechanism {
         "garbage collection" => run.collections == 0,
         "mapping misses" => run.mapping_misses == 0,
-        name => run.never_fired.iter().any(|own| own == name),
+        name => run.never_fired.iter().any(|unused| unused == name),
     })
 }
 
-/// Whether a switch or a name belongs to a mechanism that the baseline never used. Suspension is
-/// not among them: it is the switch that sets it going.
+/// Whether a switch or a category belongs to a mechanism that the baseline never used. Suspension
+/// does not count, because it is these switches that turn it on.
 pub(super) fn unexercised(meter: &TargetMeter, key: &str) -> bool {
     let named = catalogue::find(key)
         .is_some_and(|row| matches!(row.kind, Kind::Boolean | Kind::Categorical));
     let known: Vec<&Measurement> = meter.baseline.traces().iter().collect();
-    let unused = |name: &&str| *name != "suspension" && never(&known, name);
+    let unused = |name: &&str| *name != "suspension" && never_used(&known, name);
     named && mechanism(key).filter(unused).is_some()
 }
 
-/// Moves insensitive parameters two at a time, both to their greatest value; how many pairs were
-/// tried.
+/// Changes insensitive parameters two at a time, both to their greatest value, and corrects the
+/// findings. Returns the number of pairs tried.
 pub(super) fn pairs(
     meter: &TargetMeter,
     settings: &PruneSettings,
@@ -185,11 +190,12 @@ pub(super) fn pairs(
     }
     let measured = meter.measure(&configs)?;
     for ((one, two), answer) in places.iter().zip(measured) {
-        let moved = answer.is_some_and(|own| meter.performance(&own).abs() >= 2.0 * settings.flat);
+        let moved = answer
+            .is_some_and(|measured| meter.performance(&measured).abs() >= 2.0 * settings.flat);
         if moved {
-            for (own, other) in [(*one, *two), (*two, *one)] {
-                if coarse[own].finding == Finding::Insensitive {
-                    coarse[own].finding = Finding::SensitiveWith(coarse[other].key.clone());
+            for (index, other) in [(*one, *two), (*two, *one)] {
+                if coarse[index].finding == Finding::Insensitive {
+                    coarse[index].finding = Finding::SensitiveWith(coarse[other].key.clone());
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Ridge regression over configurations that keep the limits.
+//! The fine stage: Ridge regression over random configurations that keep the limits.
 
 use super::{Coefficient, Finding, PruneSettings, Sweep, TargetMeter, coarse};
 use crate::error::TuneError;
@@ -8,17 +8,20 @@ use crate::space::Space;
 use ndarray::{Array1, Array2};
 use ssdtune_learn::ridge::RidgeParams;
 
-/// The fine table and how good it is.
+/// The fine table, and how well the regression fits.
 pub(super) struct Fine {
+    /// One row for each parameter, greatest absolute coefficient first.
     pub table: Vec<Coefficient>,
+    /// The number of samples, the baseline included.
     pub samples: usize,
+    /// The share of the variance that the regression explains.
     pub r_squared: f64,
 }
 
-/// Draws before giving up on a sample.
+/// The number of attempts at one random configuration.
 const DRAWS: usize = 20;
 
-/// Whether the coarse stage leaves a parameter in.
+/// Whether a parameter may matter after the coarse stage.
 fn stays(coarse: &[Sweep], key: &str) -> bool {
     let found = coarse.iter().find(|sweep| sweep.key == key);
     !found.is_some_and(|sweep| {
@@ -29,7 +32,7 @@ fn stays(coarse: &[Sweep], key: &str) -> bool {
     })
 }
 
-/// Measures drawn configurations and regresses.
+/// Measures random configurations and fits the regression.
 pub(super) fn regress(
     meter: &TargetMeter,
     settings: &PruneSettings,
@@ -56,7 +59,7 @@ pub(super) fn regress(
     let failed = |error: &dyn std::fmt::Display| TuneError::Surrogate(error.to_string());
     let cells: Vec<f64> = rows.iter().flat_map(|(row, _)| row.iter().copied()).collect();
     let x = Array2::from_shape_vec((rows.len(), width), cells).map_err(|error| failed(&error))?;
-    let y: Array1<f64> = rows.iter().map(|(_, own)| *own).collect();
+    let y: Array1<f64> = rows.iter().map(|(_, performance)| *performance).collect();
     let model = RidgeParams::new(settings.penalty)
         .fit(x.view(), y.view())
         .map_err(|error| failed(&error))?;
@@ -67,8 +70,8 @@ pub(super) fn regress(
         .iter()
         .zip(kept.widths())
         .map(|(axis, width)| {
-            let own: Vec<f64> = columns.by_ref().take(width).copied().collect();
-            let greatest = own.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
+            let coefficients: Vec<f64> = columns.by_ref().take(width).copied().collect();
+            let greatest = coefficients.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
             let coefficient = greatest.unwrap_or(0.0);
             let kept = coefficient.abs() >= settings.threshold;
             Coefficient { key: axis.key().to_owned(), coefficient, kept }
@@ -76,8 +79,9 @@ pub(super) fn regress(
         .collect();
     table.sort_by(|a, b| b.coefficient.abs().total_cmp(&a.coefficient.abs()));
     let mean = y.sum() / y.len() as f64;
-    let total: f64 = y.iter().map(|own| (own - mean) * (own - mean)).sum();
-    let left: f64 = y.iter().zip(&predicted).map(|(own, said)| (own - said) * (own - said)).sum();
+    let total: f64 = y.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let left: f64 =
+        y.iter().zip(&predicted).map(|(value, said)| (value - said) * (value - said)).sum();
     let r_squared = if total > 0.0 { 1.0 - left / total } else { 0.0 };
     Ok(Fine { table, samples: rows.len(), r_squared })
 }

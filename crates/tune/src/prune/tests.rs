@@ -1,16 +1,22 @@
+//! Tests of pruning with the simulator in this process.
+
 use super::*;
 use crate::evaluate::InProcess;
 use crate::limits::Limits;
 use crate::space::Space;
 use crate::workload::{Trace, Workload};
-use ssdtune_model::presets;
+use ssdtune_model::{DeviceConfig, presets};
 use ssdtune_trace::workload::{Seed, bundled};
 use std::sync::atomic::AtomicBool;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
+/// A task for a workload on the Intel 750.
 fn task(name: &str, requests: usize) -> Task {
-    let base = presets::load("intel-750").unwrap();
+    task_from(presets::load("intel-750").unwrap(), name, requests)
+}
+
+fn task_from(base: DeviceConfig, name: &str, requests: usize) -> Task {
     let trace = Trace::of_model(&bundled(name).unwrap(), Seed::default(), requests).unwrap();
     Task {
         space: Space::autoblox().around(&base),
@@ -40,20 +46,24 @@ fn a_read_only_workload_cares_for_the_bus_and_says_nothing_of_collection() {
     assert_eq!(finding(&pruning, "mapping.overprovisioning"), &no_collection);
     assert!(matches!(finding(&pruning, "flash.page_metadata_bytes"), Finding::NoEffect(_)));
     assert!(matches!(finding(&pruning, "host.sata_processing_delay_ns"), Finding::NoEffect(_)));
-    // Reads that take longer make the drive slower.
-    let sweep = pruning.coarse.iter().find(|own| own.key == "flash.page_read_latency_lsb_ns");
+    // The drive becomes slower as reads of flash take longer.
+    let sweep = pruning.coarse.iter().find(|sweep| sweep.key == "flash.page_read_latency_lsb_ns");
     let performances: Vec<f64> = sweep.unwrap().performances.iter().flatten().copied().collect();
     assert!(performances.windows(2).all(|pair| pair[0] > pair[1]), "{performances:?}");
-    // The order is by size, and nothing that was dropped is in it.
-    let sizes: Vec<f64> = pruning.order.0.iter().map(|own| own.coefficient.abs()).collect();
+    // The order is by absolute coefficient, and dropped parameters are not in it.
+    let sizes: Vec<f64> =
+        pruning.order.0.iter().map(|parameter| parameter.coefficient.abs()).collect();
     assert!(sizes.windows(2).all(|pair| pair[0] >= pair[1]) && !sizes.is_empty());
-    assert!(pruning.order.0.iter().all(|own| own.key != "mapping.overprovisioning"));
+    assert!(pruning.order.0.iter().all(|parameter| parameter.key != "mapping.overprovisioning"));
 }
 
 #[test]
 fn what_was_pruned_is_found_again() {
-    // What is found does not matter here, and pairs of parameters are many.
-    let task = task("websearch", 20);
+    // The findings do not matter here, and there are many pairs. So requests are few, and the drive
+    // is small.
+    let mut base = presets::load("intel-750").unwrap();
+    base.flash.blocks_per_plane /= 16;
+    let task = task_from(base, "websearch", 20);
     let directory = tempfile::tempdir().unwrap();
     let db = AutoDb::open(directory.path().join("db")).unwrap();
     assert_eq!(Pruning::load(&db, &task).unwrap(), None);

@@ -1,4 +1,4 @@
-//! From a finished search to its evidence.
+//! Makes a recommendation from a finished search.
 
 use super::{
     DriveResult, Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupTable,
@@ -13,24 +13,24 @@ use crate::task::Task;
 use crate::workload::Workload;
 use ssdtune_model::{CheckedConfig, DeviceConfig, document};
 
-/// How to build it.
+/// Options of a recommendation.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Traces that no decision has seen: of the target, then of each other workload.
+    /// Workloads with traces that no decision has seen: the target, then each other workload.
     pub held_out: Option<Vec<Workload>>,
-    /// What the recommended configuration is called.
+    /// The name of the recommended configuration.
     pub name: String,
 }
 
-/// A change that loses less than this when taken back does not matter.
+/// A change without importance: taking it back loses less performance than this.
 const NOTHING: f64 = 2e-4;
-/// What taking back changes may cost the grade.
+/// The greatest loss of grade that is accepted when changes without importance are taken back.
 const GRADE_SLACK: f64 = 5e-4;
 
-/// Measures and collects the evidence.
+/// Makes a recommendation from a finished search. This takes some more evaluations.
 ///
 /// # Errors
-/// The evaluator or the memory fails, or the caller asked to stop.
+/// The evaluator or AutoDB fails, or the caller asked to stop.
 pub fn recommend(
     task: &Task,
     settings: &Settings,
@@ -39,16 +39,16 @@ pub fn recommend(
     options: &Options,
 ) -> Result<Recommendation, TuneError> {
     let best = found.best();
-    let mut maker = Maker { task, evaluator, found, notes: Vec::new() };
-    let importance = maker.importance(best)?;
-    let (config, importance, grade) = maker.simplify(best, importance)?;
-    let training = maker.table(&config)?;
-    let ignoring_others = maker.table(&found.best_alone().config)?;
+    let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
+    let importance = collector.importance(best)?;
+    let (config, importance, grade) = collector.simplify(best, importance)?;
+    let training = collector.table(&config)?;
+    let ignoring_others = collector.table(&found.best_alone().config)?;
     let held_out = match &options.held_out {
-        Some(workloads) => Some(maker.table_on(&config, workloads)?),
+        Some(workloads) => Some(collector.table_on(&config, workloads)?),
         None => None,
     };
-    maker.note_what_to_know(&training);
+    collector.note_what_to_know(&training);
     let mut named: DeviceConfig = (*config).clone();
     named.name.clone_from(&options.name);
     let tick = evaluator.counts();
@@ -77,7 +77,7 @@ pub fn recommend(
         trade: trade(&found.trials),
         top: top(found, settings.top),
         verdicts: verdicts(&found.trials),
-        notes: maker.notes,
+        notes: collector.notes,
     })
 }
 
@@ -97,15 +97,16 @@ fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Qu
     }
 }
 
-struct Maker<'a> {
+/// Collects the evidence.
+struct EvidenceCollector<'a> {
     task: &'a Task,
     evaluator: &'a CachedEvaluator<'a>,
     found: &'a Found,
     notes: Vec<String>,
 }
 
-impl Maker<'_> {
-    /// The axes that were changed, those that cannot move alone together.
+impl EvidenceCollector<'_> {
+    /// The axes on which a point differs from the baseline, in groups that are taken back together.
     fn groups(&self, point: &Point) -> Vec<Vec<usize>> {
         let space = &self.task.space;
         let base = &self.found.trials[0].point;
@@ -130,6 +131,7 @@ impl Maker<'_> {
         groups
     }
 
+    /// The point with some axes set back to the baseline.
     fn without(&self, point: &Point, axes: &[usize]) -> Point {
         let base = &self.found.trials[0].point;
         let mut back = point.clone();
@@ -141,7 +143,7 @@ impl Maker<'_> {
         answer.speedup_over(&self.found.baseline.target)
     }
 
-    /// Takes back each change alone.
+    /// Takes back each change alone. Returns the axes and the importance of each, greatest first.
     fn importance(&self, best: &Trial) -> Result<Vec<(Vec<usize>, Importance)>, TuneError> {
         let Task { space, base, limits, target, weights, .. } = self.task;
         let groups = self.groups(&best.point);
@@ -151,11 +153,11 @@ impl Maker<'_> {
         let questions: Vec<_> =
             single.iter().flatten().map(|found| (&found.config, target)).collect();
         let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
-        let own = best.performance.unwrap_or(0.0);
+        let with_change = best.performance.unwrap_or(0.0);
         let each = groups.into_iter().zip(&single).map(|(axes, feasible)| {
             let answer = feasible.as_ref().and_then(|_| answers.next()).and_then(Result::ok);
             let without = answer.map(|measured| self.target_speedup(&measured));
-            let loss = without.map(|speedup| own - weights.performance(&speedup));
+            let loss = without.map(|speedup| with_change - weights.performance(&speedup));
             let keys = axes.iter().map(|axis| space.axes()[*axis].key()).collect();
             (axes, Importance { keys, loss, without })
         });
@@ -165,7 +167,8 @@ impl Maker<'_> {
         Ok(all)
     }
 
-    /// Takes back together what brought nothing, if the grade stays.
+    /// Takes back all changes without importance together, if the grade does not suffer. Returns
+    /// the configuration, the importance of the changes that stay, and the grade.
     fn simplify(
         &mut self,
         best: &Trial,
@@ -174,11 +177,15 @@ impl Maker<'_> {
         let Task { space, base, limits, target, others, weights, .. } = self.task;
         let grade = best.grade.unwrap_or(0.0);
         let idle: Vec<usize> = (importance.iter())
-            .filter(|(_, own)| own.loss.is_some_and(|loss| loss < NOTHING))
+            .filter(|(_, change)| change.loss.is_some_and(|loss| loss < NOTHING))
             .flat_map(|(axes, _)| axes.iter().copied())
             .collect();
         let all = |keep: &dyn Fn(&[usize]) -> bool| -> Vec<Importance> {
-            importance.iter().filter(|(axes, _)| keep(axes)).map(|(_, own)| own.clone()).collect()
+            importance
+                .iter()
+                .filter(|(axes, _)| keep(axes))
+                .map(|(_, change)| change.clone())
+                .collect()
         };
         let unchanged = (best.config.clone(), all(&|_| true), grade);
         if idle.is_empty() {
@@ -195,7 +202,7 @@ impl Maker<'_> {
         let rest = answers[1..]
             .iter()
             .zip(&self.found.baseline.others)
-            .map(|(own, base)| weights.performance(&own.speedup_over(base)));
+            .map(|(measured, base)| weights.performance(&measured.speedup_over(base)));
         let simpler_grade = weights.grade(performance, &rest.collect::<Vec<f64>>());
         let over = |watts: f64| limits.constraints.power_violation(watts).is_some();
         if simpler_grade < grade - GRADE_SLACK || answers[0].average_watts().is_some_and(over) {
@@ -216,24 +223,27 @@ impl Maker<'_> {
         Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
     }
 
+    /// Speedups of a drive on held-out workloads.
     fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<SpeedupTable, TuneError> {
         let workloads: Vec<&Workload> = on.iter().collect();
         Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
     }
 
+    /// Adds notes on what the figures do not show.
     fn note_what_to_know(&mut self, training: &SpeedupTable) {
         if training.target.baseline.average_watts.is_none() {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
-        let own = training.target.baseline.average_watts;
+        let watts = training.target.baseline.average_watts;
         let over = |watts: f64| self.task.limits.constraints.power_violation(watts);
-        if let Some(violation) = own.and_then(over) {
+        if let Some(violation) = watts.and_then(over) {
             self.notes.push(format!("the baseline itself is above the power budget: {violation}"));
         }
         for row in std::iter::once(&training.target).chain(&training.others) {
             if let Some(busy) = row.baseline.utilisation.filter(|busy| *busy >= SATURATED) {
                 self.notes.push(format!(
-                    "the baseline is {:.0} % busy ({}) under {}: its ratios are those of a saturated drive",
+                    "the baseline is {:.0} % busy ({}) under {}: its ratios are those of a \
+                     saturated drive",
                     busy * 100.0,
                     row.baseline.busiest.as_deref().unwrap_or("a part"),
                     row.workload
@@ -243,20 +253,22 @@ impl Maker<'_> {
         let target = &training.target;
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(
-                "no garbage was collected: the run says nothing about collection and over-provisioning"
+                "no garbage was collected: the run says nothing about collection and \
+                 over-provisioning"
                     .to_owned(),
             );
         }
     }
 }
 
-/// Above this share of its busiest part a baseline's latency is mostly waiting.
+/// A drive whose busiest part is busy for this share of the time counts as saturated: most of its
+/// latency is waiting.
 const SATURATED: f64 = 0.7;
 
-/// Speedups of a drive over a baseline.
+/// The speedups of a drive over a baseline. The first workload is the target.
 ///
 /// # Errors
-/// The evaluator or the memory fails, or the caller asked to stop.
+/// The evaluator or AutoDB fails, or the caller asked to stop.
 pub(crate) fn table(
     evaluator: &CachedEvaluator,
     base: &CheckedConfig,
@@ -270,19 +282,19 @@ pub(crate) fn table(
     let mut rows = Vec::new();
     let answers = evaluator.measure_workloads(&questions)?;
     for (pair, workload) in answers.chunks(2).zip(workloads) {
-        // An unfit drive has no speedup: nothing served in all time.
+        // A drive that cannot serve the workload has a speedup of 0.
         let nothing = Speedup { latency: 0.0, throughput: 0.0 };
-        let (reference, own) = (pair[0].as_ref().ok(), pair[1].as_ref().ok());
-        let speedup = match (reference, own) {
-            (Some(reference), Some(own)) => own.speedup_over(reference),
+        let (reference, tuned) = (pair[0].as_ref().ok(), pair[1].as_ref().ok());
+        let speedup = match (reference, tuned) {
+            (Some(reference), Some(tuned)) => tuned.speedup_over(reference),
             _ => nothing,
         };
         let name = workload.name.clone();
         rows.push(WorkloadResult {
             workload: name,
             speedup,
-            baseline: side(reference),
-            own: side(own),
+            baseline: drive_result(reference),
+            own: drive_result(tuned),
         });
     }
     let target = rows.remove(0);
@@ -293,22 +305,27 @@ pub(crate) fn table(
         target,
         others_mean: some.then(|| Speedup::mean(&each)),
         others_worst: some.then(|| Speedup {
-            latency: least(|own| own.latency),
-            throughput: least(|own| own.throughput),
+            latency: least(|speedup| speedup.latency),
+            throughput: least(|speedup| speedup.throughput),
         }),
         others: rows,
     })
 }
 
-fn side(answer: Option<&WorkloadMeasurement>) -> DriveResult {
+/// The result of a drive from its measurements. Without measurements both figures are 1.
+fn drive_result(answer: Option<&WorkloadMeasurement>) -> DriveResult {
     let measured: &[Measurement] = answer.map_or(&[], WorkloadMeasurement::traces);
     let count = measured.len().max(1) as f64;
     let mean = |part: fn(&Figures) -> f64| {
-        (measured.iter().map(|own| part(&own.figures).ln()).sum::<f64>() / count).exp()
+        (measured.iter().map(|measurement| part(&measurement.figures).ln()).sum::<f64>() / count)
+            .exp()
     };
-    let open: Option<Vec<&RunFacts>> = measured.iter().map(|own| own.open.as_ref()).collect();
-    let both: Option<Vec<&RunFacts>> =
-        measured.iter().flat_map(|own| [own.open.as_ref(), own.closed.as_ref()]).collect();
+    let open: Option<Vec<&RunFacts>> =
+        measured.iter().map(|measurement| measurement.open.as_ref()).collect();
+    let both: Option<Vec<&RunFacts>> = measured
+        .iter()
+        .flat_map(|measurement| [measurement.open.as_ref(), measurement.closed.as_ref()])
+        .collect();
     let busiest = open.as_ref().and_then(|runs| {
         runs.iter().map(|run| run.busy.busiest()).max_by(|a, b| a.1.total_cmp(&b.1))
     });
@@ -320,8 +337,8 @@ fn side(answer: Option<&WorkloadMeasurement>) -> DriveResult {
     };
     DriveResult {
         figures: Figures {
-            latency_ns: mean(|own| own.latency_ns),
-            throughput_bps: mean(|own| own.throughput_bps),
+            latency_ns: mean(|figures| figures.latency_ns),
+            throughput_bps: mean(|figures| figures.throughput_bps),
         },
         busiest: busiest.map(|(name, _)| name.to_owned()),
         utilisation: busiest.map(|(_, share)| share),
@@ -338,9 +355,9 @@ fn trade(trials: &[Trial]) -> Vec<PowerTrade> {
         .filter_map(|trial| Some((trial.number, trial.performance?, trial.average_watts?)))
         .collect();
     let beaten = |(number, performance, watts): &(usize, f64, f64)| {
-        points.iter().any(|(other, own, power)| {
-            let as_good = own >= performance && power <= watts;
-            as_good && (own > performance || power < watts || other < number)
+        points.iter().any(|(other, reached, power)| {
+            let as_good = reached >= performance && power <= watts;
+            as_good && (reached > performance || power < watts || other < number)
         })
     };
     (points.iter())

@@ -1,10 +1,10 @@
-//! A recommendation as one HTML file with charts in it, without references to anything outside.
+//! A recommendation as one HTML file with its charts, without references to other files.
 
 use super::{Recommendation, SpeedupTable, parameter_lines};
 use ssdtune_report::{self as report, Axis, Bar, BarChart, Chart, Page, Series, Svg};
 
-/// The page: speedups, changed parameters, why they were changed, the course of the search, power,
-/// limits, and the drive itself.
+/// A recommendation as an HTML page: speedups, changed parameters and their importance, the course
+/// of the search, power, limits, and the drive itself.
 pub fn html_page(result: &Recommendation) -> String {
     let question = &result.question;
     let mut page = Page::new(format!("{} tuned for {}", question.baseline, question.target));
@@ -65,19 +65,19 @@ fn speedups(table: &SpeedupTable) -> report::Table {
     rows.align_right(1..);
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
     for (index, row) in std::iter::once(&table.target).chain(&table.others).enumerate() {
-        let (own, was) = (&row.own, &row.baseline);
+        let (tuned, was) = (&row.own, &row.baseline);
         rows.add_row([
             format!("{}{}", row.workload, if index == 0 { " (target)" } else { "" }),
             format!("{:.2}x", row.speedup.latency),
             format!("{:.2}x", row.speedup.throughput),
-            format!("{:.1}", own.figures.latency_ns / 1e3),
+            format!("{:.1}", tuned.figures.latency_ns / 1e3),
             format!("{:.1}", was.figures.latency_ns / 1e3),
-            format!("{:.1}", own.figures.throughput_bps / 1e6),
+            format!("{:.1}", tuned.figures.throughput_bps / 1e6),
             format!("{:.1}", was.figures.throughput_bps / 1e6),
             was.utilisation.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0)),
-            number(own.energy_j),
+            number(tuned.energy_j),
             number(was.energy_j),
-            number(own.average_watts),
+            number(tuned.average_watts),
             number(was.average_watts),
         ]);
     }
@@ -102,7 +102,7 @@ fn parameters(result: &Recommendation) -> report::Table {
     rows
 }
 
-/// The best grade over evaluations.
+/// A chart of the best grade over the evaluations spent.
 fn curve(result: &Recommendation) -> Svg {
     let axes = (Axis::new("evaluations of the target"), Axis::new("best grade"));
     let mut chart = Chart::new("Best grade so far", axes.0, axes.1);
@@ -110,7 +110,8 @@ fn curve(result: &Recommendation) -> Svg {
     chart.to_svg()
 }
 
-/// Every trial by its power and performance, and the line of those that no other trial beats.
+/// A chart of every trial by power and performance, with a line through those that no other trial
+/// beats in both.
 fn trade(result: &Recommendation) -> Svg {
     let places = |pareto: bool| {
         let trials = result.trade.iter().filter(|trial| trial.pareto == pareto);
@@ -129,7 +130,7 @@ fn trade(result: &Recommendation) -> Svg {
     chart.to_svg()
 }
 
-/// What the target loses in performance when a change is taken back, a bar for each change.
+/// A bar chart of what the target loses when a change is taken back.
 fn importance(result: &Recommendation) -> Svg {
     let axis = Axis::new("loss of performance").in_unit("%");
     let mut chart = BarChart::new("Loss when a change is taken back", axis, ["loss"]);

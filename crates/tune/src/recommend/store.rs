@@ -1,4 +1,4 @@
-//! A recommendation as AutoDB keeps it.
+//! Stores a recommendation in AutoDB.
 
 use super::{Recommendation, WorkloadResult};
 use crate::memory::{
@@ -6,7 +6,8 @@ use crate::memory::{
 };
 
 impl Recommendation {
-    /// Stores the top configurations of the search that began so. The recommended one comes first.
+    /// Stores the recommended configuration and the next best trials under the search with this
+    /// beginning. The recommended one has rank 0.
     ///
     /// # Errors
     /// Writing AutoDB fails.
@@ -43,7 +44,7 @@ impl Recommendation {
             });
         }
         let records: Vec<(Vec<u8>, &StoredRecommendation)> =
-            all.iter().map(|own| (own.key(), own)).collect();
+            all.iter().map(|stored| (stored.key(), stored)).collect();
         db.put_all(RecordKind::Search, records).map(|_| ())
     }
 }

@@ -1,4 +1,4 @@
-//! A recommendation as Markdown, for documents, and its parameters as lines.
+//! A recommendation as Markdown, and its changed parameters as lines.
 
 use super::{Recommendation, SpeedupTable};
 use crate::grade::Speedup;
@@ -8,7 +8,7 @@ fn ratio(speedup: &Speedup) -> String {
     format!("{:.2}/{:.2}", speedup.latency, speedup.throughput)
 }
 
-/// Each changed parameter: key, baseline, recommended.
+/// For each changed parameter its key, the baseline's value and the recommended value, with units.
 pub fn parameter_lines(recommendation: &Recommendation) -> Vec<[String; 3]> {
     let with_unit = |text: &str, unit: &str| match (unit, text.parse::<u64>()) {
         ("B", Ok(bytes)) if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => {
@@ -17,44 +17,45 @@ pub fn parameter_lines(recommendation: &Recommendation) -> Vec<[String; 3]> {
         ("", _) => text.to_owned(),
         _ => format!("{text} {unit}"),
     };
-    let line = |own: &super::ParameterChange| {
-        let (base, new) = (&own.baseline, &own.recommended);
-        [own.key.to_owned(), with_unit(base, own.unit), with_unit(new, own.unit)]
+    let line = |change: &super::ParameterChange| {
+        let (base, new) = (&change.baseline, &change.recommended);
+        [change.key.to_owned(), with_unit(base, change.unit), with_unit(new, change.unit)]
     };
     recommendation.parameters.iter().map(line).collect()
 }
 
-/// The whole result as Markdown.
+/// A recommendation as a Markdown document.
 pub fn markdown(recommendation: &Recommendation) -> String {
     let mut text = String::new();
-    let own = recommendation;
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "# {} tuned for {}\n\nGrade {:.4} after {} proposals ({:.1} evaluations of the target); {}.\n",
-        own.question.baseline,
-        own.question.target,
-        own.grade,
-        own.effort.proposals,
-        own.effort.spent,
-        own.ended
+        "# {} tuned for {}\n\nGrade {:.4} after {} proposals ({:.1} evaluations of the target); \
+         {}.\n",
+        recommendation.question.baseline,
+        recommendation.question.target,
+        recommendation.grade,
+        recommendation.effort.proposals,
+        recommendation.effort.spent,
+        recommendation.ended
     );
-    if let Some(table) = &own.held_out {
+    if let Some(table) = &recommendation.held_out {
         let _ = writeln!(text, "## Held-out traces\n\n{}", rows(table));
     }
-    let _ = writeln!(text, "## Traces of the search\n\n{}", rows(&own.training));
-    let _ = writeln!(text, "## Best for the target alone\n\n{}", rows(&own.ignoring_others));
+    let _ = writeln!(text, "## Traces of the search\n\n{}", rows(&recommendation.training));
+    let _ =
+        writeln!(text, "## Best for the target alone\n\n{}", rows(&recommendation.ignoring_others));
     let _ =
         writeln!(text, "## Parameters\n\n| parameter | baseline | recommended |\n|---|---|---|");
-    for [key, base, new] in parameter_lines(own) {
+    for [key, base, new] in parameter_lines(recommendation) {
         let _ = writeln!(text, "| {key} | {base} | {new} |");
     }
     let _ = writeln!(text, "\n## Importance\n\n| taken back | the target loses |\n|---|---|");
-    for one in &own.importance {
+    for one in &recommendation.importance {
         let loss = one.loss.map_or("breaks the limits".to_owned(), |loss| format!("{loss:.4}"));
         let _ = writeln!(text, "| {} | {loss} |", one.keys.join(", "));
     }
-    for note in &own.notes {
+    for note in &recommendation.notes {
         let _ = writeln!(text, "\nNote: {note}.");
     }
     text
@@ -62,7 +63,8 @@ pub fn markdown(recommendation: &Recommendation) -> String {
 
 fn rows(table: &SpeedupTable) -> String {
     let mut text = String::from(
-        "| workload | latency/throughput speedup | baseline busy | baseline us | own us |\n|---|---|---|---|---|\n",
+        "| workload | latency/throughput speedup | baseline busy | baseline us | own us |\n\
+         |---|---|---|---|---|\n",
     );
     for row in std::iter::once(&table.target).chain(&table.others) {
         let busy =

@@ -1,23 +1,25 @@
 //! The algorithm of the AutoBlox paper (section 3.4).
 //!
-//! One *learning step* learns one new configuration. It begins at a root drawn from the top set and
-//! descends: of the root's neighbours, completed so that they keep the limits, the one with the
-//! best predicted grade becomes the next root. A descent ends when all neighbours are predicted to
-//! be worse, when the distance to the nearest learned configuration reaches its limit, or when it
-//! has had its steps. The configuration it ends at is measured. A learning step ends when that is
-//! better than the root, or after its iterations.
+//! One *learning step* looks for one better configuration. Each of its iterations begins at a root
+//! drawn from the top set and descends. Neighbours of the root are completed so that they keep the
+//! limits, and the one with the best predicted grade becomes the next root. A descent ends when all
+//! neighbours are predicted to be worse, when the distance to the nearest measured configuration
+//! reaches its limit, or when its steps are used up. The configuration where it ends is measured. A
+//! learning step ends when that one is better than the root, or when its iterations are used up.
 //!
-//! A neighbour differs in one parameter, by any number of values (and in what completing it takes).
-//! The distance counts the parameters that differ. Both are as in the paper's artifact: counted in
-//! values, the distance would be reached by a single move on a long axis, and a search would learn
-//! one parameter at a time. As in the artifact, the best prediction is the one with the greatest
-//! mean plus eight standard deviations: a model of few points is sure of nothing, and with the bare
-//! mean the search is worse than chance (docs/results/search.md).
+//! A neighbour differs in one parameter, by any number of values, and in what completing it takes.
+//! The distance counts parameters that differ. Both are as in the paper's artifact. If the distance
+//! counted values, a single move on a long axis would reach the limit, and a search would learn one
+//! parameter at a time. As in the artifact, the best prediction is the one with the greatest mean
+//! plus eight standard deviations. A model of few points is uncertain, and with the mean alone the
+//! search is worse than a random one (docs/results/search.md).
 //!
-//! Parameters come into play in tuning order, in sets: the next set joins when the search has
-//! converged on the ones before. A set ends where a coefficient falls below half the set's
-//! smallest. Layout parameters stay together, and so do the two DRAM sizes (the artifact's
-//! grouping; the paper says only "following the ranking").
+//! Parameters join the search in sets, in tuning order: the next set joins when the search has
+//! converged on those before it. A set ends where a coefficient falls below half the set's
+//! smallest. Layout parameters stay together, and so do the two DRAM sizes. The grouping is the
+//! artifact's; the paper says only "following the ranking".
+//!
+//! Cost: each step of a descent predicts all neighbours, some hundred microseconds for each.
 
 use super::Ended;
 use super::state::SearchState;
@@ -32,9 +34,10 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 
-/// Random starts of a fit of few observations, beside the parameters of the fit before.
+/// The number of random starts of a fit to few observations. A further start are the parameters of
+/// the fit before.
 const RANDOM_STARTS: usize = 2;
-/// Predicted grades that differ by less are equal.
+/// Predicted grades that differ by less than this count as equal.
 const TIE: f64 = 1e-6;
 
 pub(super) fn search(state: &mut SearchState, order: &TuningOrder) -> Result<Ended, TuneError> {
@@ -76,7 +79,7 @@ pub(super) fn search(state: &mut SearchState, order: &TuningOrder) -> Result<End
     Ok(Ended::Budget)
 }
 
-/// Neighbours of a point that have not been judged.
+/// Neighbours of a point that are not among the trials yet.
 fn open_neighbours(
     state: &SearchState,
     moves: &Moves,
@@ -88,7 +91,7 @@ fn open_neighbours(
     all.into_values().filter(|found| state.log.is_new(&found.point)).collect()
 }
 
-/// Whether one of the top set has a neighbour that has not been judged.
+/// Whether a trial of the top set has a neighbour that is not among the trials yet.
 fn can_move(state: &SearchState, moves: &Moves, axes: &[usize]) -> bool {
     let ranking = state.log.ranking();
     let mut roots = ranking.iter().take(state.settings.top);
@@ -118,7 +121,7 @@ fn descend(
             .map(|one| one.mean + settings.exploration * one.deviation)
             .collect();
         let best = predicted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // Equal predictions (a model that knows nothing yet) leave the choice to chance.
+        // A model without observations predicts equal grades: choose one of these at random.
         let ties: Vec<usize> =
             (0..points.len()).filter(|index| predicted[*index] >= best - TIE).collect();
         let chosen = ties[rng.random_range(0..ties.len())];
@@ -139,14 +142,14 @@ fn descend(
     Ok(here.map(|(found, _)| found))
 }
 
-/// The axes in sets, in the order in which the sets come into play. One set of all axes where no
-/// order is known.
+/// The axes in sets, in the order in which the sets join the search. Where no order is known, one
+/// set holds all axes.
 pub(super) fn tuning_sets(space: &Space, order: &TuningOrder) -> Vec<Vec<usize>> {
     let mut sets: Vec<Vec<usize>> = Vec::new();
     let mut smallest = f64::INFINITY;
     for ordered in &order.0 {
         let Some(axis) = space.axis(&ordered.key) else { continue };
-        if sets.iter().flatten().any(|own| *own == axis) {
+        if sets.iter().flatten().any(|known| *known == axis) {
             continue;
         }
         let size = ordered.coefficient.abs();

@@ -1,21 +1,21 @@
 //! The default algorithm: sensitivity runs, combination, then batches by expected improvement.
 //!
-//! **Sensitivity runs.** The simulator has no noise, so one run with one parameter moved shows that
-//! parameter's effect exactly, and on a tenth of the trace it costs a tenth. Every axis is tried at
-//! its ends (names at several), in about a hundred short runs that cost ten evaluations. The
-//! effects weigh the columns of the surrogate.
+//! **Sensitivity runs.** The simulator has no noise, so one run with one parameter changed shows
+//! the effect of that parameter exactly. On a tenth of the trace it costs a tenth of an evaluation.
+//! Every ordered axis is tried at its ends, and every other axis at several values: about a hundred
+//! short runs, which cost ten evaluations. The effects weigh the columns of the surrogate.
 //!
-//! **Combination.** Most effects are nearly independent, because they sit in different hardware. So
-//! the moves that helped are combined: the best one, the best two, four, and so on up to all.
+//! **Combination.** Most effects are nearly independent, because they belong to different hardware.
+//! So the changes that helped are combined: the best one, the best two, four, and so on up to all.
 //!
-//! **Batches.** Candidates are single moves of the best trial to any value, and jumps of up to four
-//! axes inside a trust region around the top set. Those of the greatest expected improvement and
-//! those of the greatest expected grade are raced on the prefix. The fastest run in full if they
-//! are faster there than the best trial is. Within a batch a chosen point is taken to perform as
-//! predicted ("constant liar"), so that the next one lies elsewhere. The region widens after a
-//! success and narrows after a failure.
+//! **Batches.** Candidates are changes of the best trial on one axis to any value, and jumps on up
+//! to four axes inside a trust region around the top set. Candidates with the greatest expected
+//! improvement and with the greatest expected grade race on the prefix. The fastest run in full if
+//! they are faster on the prefix than the best trial. Within a batch each chosen point is assumed
+//! to perform as predicted ("constant liar"), so that the next one lies elsewhere. The region
+//! widens after a success and narrows after a failure.
 //!
-//! Cost of a suggestion: one fit and some thousand predictions, a few tens of milliseconds at 100
+//! Cost: one fit and some thousand predictions for a batch, a few tens of milliseconds at 100
 //! trials.
 
 use super::Ended;
@@ -29,20 +29,20 @@ use crate::random::stream;
 use crate::space::{LAYOUT, Point, number};
 use std::collections::BTreeMap;
 
-/// Names of one category tried by the sensitivity runs.
+/// The number of values that sensitivity runs try on an axis of names.
 const NAMES_TRIED: usize = 6;
-/// An effect on formula 1 below this is none.
+/// A smaller effect on the performance (formula 1) counts as none.
 const QUIET: f64 = 1e-4;
-/// The least weight of an axis. What a prefix does not show may still matter in full.
+/// The least weight of an axis. A parameter without effect on the prefix may have one in full.
 const WEIGHT_MIN: f64 = 0.15;
-/// Jumps drawn for one batch.
+/// The number of jumps drawn for one batch.
 const JUMPS: usize = 600;
-/// The number of candidates predicted for one batch at most.
+/// The greatest number of candidates predicted for one batch.
 const CANDIDATES_MAX: usize = 1_000;
-/// The number of candidates raced for each one that runs in full, at most.
+/// The greatest number of candidates in a race for each one that runs in full.
 const RACED_EACH: usize = 12;
-/// In each iteration of this number the fastest of a race runs in full even if the best trial is
-/// faster on the prefix. A prefix does not show everything.
+/// After this many iterations the fastest of a race runs in full even if the best trial is faster
+/// on the prefix, because a prefix does not show everything.
 const ANYWAY_EACH: u64 = 4;
 
 pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
@@ -73,16 +73,16 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
     Ok(Ended::Budget)
 }
 
-/// What one move of one axis does on the prefix.
+/// The effect of a change on one axis, on the prefix.
 struct Effect {
     axis: usize,
-    /// Formula 1 against the baseline.
+    /// The performance (formula 1) of the changed drive; 0 is the baseline.
     performance: f64,
-    /// The moved drive.
+    /// The changed drive.
     drive: Feasible,
 }
 
-/// What every single move does on the prefix.
+/// The effects of all changes on one axis that were tried, on the prefix.
 struct Effects {
     all: Vec<Effect>,
     /// The number of axes of the space.
@@ -90,7 +90,7 @@ struct Effects {
 }
 
 impl Effects {
-    /// The greatest effect of each axis, in either direction.
+    /// The greatest effect of each axis, whether it helps or hurts.
     fn strength(&self) -> Vec<f64> {
         let mut strength = vec![0.0_f64; self.axes];
         for effect in &self.all {
@@ -103,10 +103,10 @@ impl Effects {
     fn weights(&self) -> Vec<f64> {
         let strength = self.strength();
         let greatest = strength.iter().copied().fold(QUIET, f64::max);
-        strength.iter().map(|own| (own / greatest).sqrt().clamp(WEIGHT_MIN, 1.0)).collect()
+        strength.iter().map(|effect| (effect / greatest).sqrt().clamp(WEIGHT_MIN, 1.0)).collect()
     }
 
-    /// The axes to draw jumps from. Those that matter stand there several times, so that they are
+    /// The axes to draw jumps from. Axes with an effect are listed four times, so that they are
     /// drawn more often.
     fn axes_to_jump(&self) -> Vec<usize> {
         let strength = self.strength();
@@ -115,7 +115,7 @@ impl Effects {
     }
 }
 
-/// Runs every single move on the prefix.
+/// Runs changes of every axis, one at a time, on the prefix.
 fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, TuneError> {
     let mut tried: Vec<(usize, Feasible)> = Vec::new();
     let mut seen: Vec<Point> = Vec::new();
@@ -134,9 +134,10 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
         .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "sensitivity"));
     let proposals: Vec<Proposal> = proposals.collect();
     let performances = state.run_prefix(&proposals)?;
-    let effects = tried.into_iter().zip(&performances).filter_map(|((axis, drive), own)| {
-        own.map(|performance| Effect { axis, performance, drive })
-    });
+    let effects =
+        tried.into_iter().zip(&performances).filter_map(|((axis, drive), performance)| {
+            performance.map(|performance| Effect { axis, performance, drive })
+        });
     let effects = Effects { all: effects.collect(), axes: state.task.space.axes().len() };
     if state.settings.prefix < 1.0 {
         state.note_raced(proposals.into_iter().zip(performances).collect());
@@ -144,13 +145,13 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
     Ok(effects)
 }
 
-/// The ranks of an axis that the sensitivity runs try: the ends of an ordered axis (of a layout
-/// axis, half and double), a few of the names.
+/// The ranks that the sensitivity runs try on an axis: half and double on a layout axis, the ends
+/// of any other ordered axis, and a few values of an axis of names.
 fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
-    let own = &state.task.space.axes()[axis];
-    let (here, last) = (state.base_point.0[axis], own.values().len() as u16 - 1);
-    let mut ranks: Vec<u16> = if LAYOUT.contains(&own.key()) {
-        let value = |rank: u16| number(own.values()[usize::from(rank)]);
+    let searched = &state.task.space.axes()[axis];
+    let (here, last) = (state.base_point.0[axis], searched.values().len() as u16 - 1);
+    let mut ranks: Vec<u16> = if LAYOUT.contains(&searched.key()) {
+        let value = |rank: u16| number(searched.values()[usize::from(rank)]);
         let nearest = |wanted: f64| {
             (0..=last).min_by(|a, b| {
                 let off = |rank: u16| (value(rank) / wanted).ln().abs();
@@ -158,10 +159,10 @@ fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
             })
         };
         [0.5, 2.0].into_iter().filter_map(|factor| nearest(value(here) * factor)).collect()
-    } else if own.is_numeric() {
+    } else if searched.is_numeric() {
         vec![0, last]
     } else {
-        let step = own.values().len().div_ceil(NAMES_TRIED).max(1);
+        let step = searched.values().len().div_ceil(NAMES_TRIED).max(1);
         (0..=last).step_by(step).collect()
     };
     ranks.retain(|rank| *rank != here);
@@ -169,7 +170,7 @@ fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
     ranks
 }
 
-/// Races combinations of the moves that helped: the best move, the best two, four, and so on.
+/// Races combinations of the changes that helped: the best one, the best two, four, and so on.
 fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<(), TuneError> {
     let mut helpful: Vec<&Effect> =
         effects.all.iter().filter(|effect| effect.performance > QUIET).collect();
@@ -182,7 +183,7 @@ fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<
         if done.contains(&effect.axis) {
             continue;
         }
-        // A layout move has taken other layout axes with it; a second one would undo it.
+        // A change of one layout axis has changed others with it. A second change would undo it.
         let moved = |axis: &usize| effect.drive.point.0[*axis] != state.base_point.0[*axis];
         let all: Vec<usize> = (0..space.axes().len()).filter(moved).collect();
         if all.iter().any(|axis| done.contains(axis)) {
@@ -198,7 +199,7 @@ fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<
             chain.push(found);
         }
     }
-    // The first, the second, the fourth, … and the whole chain.
+    // Propose the chain after 1, 2, 4, … changes, and the whole chain.
     let count = chain.len();
     let wanted = |length: usize| length == count || length.is_power_of_two();
     let proposals = chain.into_iter().enumerate().filter(|(index, _)| wanted(index + 1));
@@ -207,7 +208,7 @@ fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<
     race_to(state, proposals.collect(), |rank, _| rank < 2)
 }
 
-/// Drives near the top set that have not been judged.
+/// Drives near the top set that are not among the trials yet.
 fn candidates(
     state: &SearchState,
     moves: &Moves,
@@ -223,7 +224,7 @@ fn candidates(
     moves.neighbours(&roots[0], &every, &mut all);
     for jump in 0..JUMPS {
         let mut rng = stream(state.settings.seed, iteration, jump as u64);
-        // The best root gets half of the jumps.
+        // Every other jump begins at the best root.
         let root = &roots[if jump % 2 == 0 { 0 } else { jump % roots.len() }];
         if let Some(found) = moves.jump(root, axes, reach, &mut rng) {
             all.entry(found.point.clone()).or_insert(found);
@@ -235,7 +236,7 @@ fn candidates(
     all.into_values().filter(|found| state.log.is_new(&found.point)).collect()
 }
 
-/// The candidates to race, each chosen as if those before it performed as predicted.
+/// Chooses the candidates to race. Each is chosen as if those before it performed as predicted.
 fn choose(
     state: &SearchState,
     weights: &[f64],
@@ -250,13 +251,13 @@ fn choose(
     while chosen.len() < wanted && !candidates.is_empty() {
         let points: Vec<&Point> = candidates.iter().map(|found| &found.point).collect();
         let predicted = model.predict(state.task, &points)?;
-        // In turn: what may be much better, and what is expected to be good.
+        // Take turns: the greatest expected improvement, then the greatest expected grade.
         let by_mean = racing > 1 && chosen.len() % 2 == 1;
         let value = |index: &usize| match by_mean {
             true => predicted[*index].mean,
             false => improvement(&predicted[*index], best),
         };
-        // The first of equals, in the order of points.
+        // Reversed, because `max_by` returns the last of equals, and the first is wanted.
         let order = (0..points.len()).rev();
         let Some(index) = order.max_by(|a, b| value(a).total_cmp(&value(b))) else { break };
         best = best.max(predicted[index].mean);
@@ -268,8 +269,8 @@ fn choose(
     Ok(chosen)
 }
 
-/// Races proposals on the prefix and runs the fastest in full, if they beat the best trial there.
-/// With `anyway` the fastest one runs in full in any case.
+/// Races proposals on the prefix, and runs the fastest in full if they beat the best trial there.
+/// With `anyway` the fastest one always runs in full.
 fn race(state: &mut SearchState, proposals: Vec<Proposal>, anyway: bool) -> Result<(), TuneError> {
     let full = proposals.len().div_ceil(RACED_EACH);
     let bar = state.log.best().prefix_performance.unwrap_or(f64::NEG_INFINITY);
@@ -278,8 +279,8 @@ fn race(state: &mut SearchState, proposals: Vec<Proposal>, anyway: bool) -> Resu
     })
 }
 
-/// Races proposals on the prefix. `is_alive` says by rank and performance which of them run in
-/// full.
+/// Races proposals on the prefix. `is_alive` says by rank (0 is the fastest) and performance which
+/// of them run in full.
 fn race_to(
     state: &mut SearchState,
     mut proposals: Vec<Proposal>,
@@ -297,7 +298,9 @@ fn race_to(
     let value = |index: usize| performances[index].unwrap_or(f64::NEG_INFINITY);
     order.sort_by(|a, b| value(*b).total_cmp(&value(*a)).then(a.cmp(b)));
     let winners: Vec<usize> = (order.iter().enumerate())
-        .filter(|(rank, index)| performances[**index].is_some_and(|own| is_alive(*rank, own)))
+        .filter(|(rank, index)| {
+            performances[**index].is_some_and(|performance| is_alive(*rank, performance))
+        })
         .map(|(_, index)| *index)
         .collect();
     let (mut on, mut out) = (Vec::new(), Vec::new());
@@ -311,7 +314,7 @@ fn race_to(
     state.run_in_full(on)
 }
 
-/// Expected improvement over `best`.
+/// The expected improvement of a predicted grade over `best`.
 fn improvement(predicted: &Predicted, best: f64) -> f64 {
     let (gain, spread) = (predicted.mean - best, predicted.deviation.max(1e-9));
     let z = gain / spread;
@@ -319,7 +322,8 @@ fn improvement(predicted: &Predicted, best: f64) -> f64 {
     gain * normal(z) + spread * density
 }
 
-/// The normal distribution function, to 7e-8 (Abramowitz and Stegun 26.2.17).
+/// The distribution function of the standard normal distribution. The error is below 7.5e-8
+/// (Abramowitz and Stegun, 26.2.17).
 fn normal(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
     let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
@@ -342,7 +346,7 @@ mod tests {
         }
     }
 
-    /// Against the integral of max(0, x - best) over the density.
+    /// Compares the closed form with the integral of max(0, x - best) over the density.
     #[test]
     fn expected_improvement_by_integration() {
         for (mean, deviation, best) in [(0.1, 0.2, 0.15), (-0.3, 0.1, 0.0), (0.5, 0.05, 0.1)] {
@@ -355,8 +359,8 @@ mod tests {
                 })
                 .sum();
             let integral = sum * 16.0 / f64::from(steps);
-            let own = improvement(&Predicted { mean, deviation }, best);
-            assert!((own - integral).abs() < 1e-6, "{own} {integral}");
+            let computed = improvement(&Predicted { mean, deviation }, best);
+            assert!((computed - integral).abs() < 1e-6, "{computed} {integral}");
         }
     }
 }

@@ -1,22 +1,25 @@
-//! Which trials are not run on the other workloads, because their part of the target cannot win.
+//! Censoring: which trials are not run on the other workloads, because their performance on the
+//! target is too low to win.
 
 use super::log::TrialLog;
 use super::settings::Algorithm;
 use super::trial::{Trial, Verdict};
 use crate::task::Task;
 
-/// The mean performances of the others differ by less than this between two good drives (a third
-/// faster). With the paper's β their part of a grade then differs by 0.03.
+/// How much the mean performance on the other workloads may differ between two good drives: about a
+/// third in speed. With the paper's β this changes a grade by 0.03.
 const OTHERS_SPREAD: f64 = 0.3;
 
 /// Sets the verdict of trials that cannot win to [`Verdict::Censored`].
 ///
-/// The paper's rule: the target's part of the grade must reach the worst grade of the top set. The
-/// default algorithm's rule is stricter: what the part lacks to the best grade, or to the best part
-/// of its own batch, must be within what the others have ever differed by.
+/// Both rules look at the target's part of the grade. The paper's rule is that it must reach the
+/// worst grade of the top set. The rule of the default algorithm is stricter: it must reach the
+/// best grade so far and the best part in its batch, less the part that other workloads may add
+/// (`OTHERS_SPREAD`).
 pub(super) fn censor(trials: &mut [Trial], task: &Task, algorithm: Algorithm, log: &TrialLog) {
-    let part =
-        |trial: &Trial| trial.performance.map_or(f64::NEG_INFINITY, |own| target_part(task, own));
+    let part = |trial: &Trial| {
+        trial.performance.map_or(f64::NEG_INFINITY, |performance| target_part(task, performance))
+    };
     let parts: Vec<f64> = trials.iter().map(part).collect();
     let threshold = match algorithm {
         Algorithm::Bayes => {

@@ -1,25 +1,26 @@
-//! Hopeless proposals are discarded before they are simulated.
+//! A filter that discards hopeless proposals before they are simulated.
 //!
-//! A [`Forecast`] learns formula 1 against the baseline from what AutoDB knew when the search began
-//! ([`crate::memory::training_examples`]). A proposal is *hopeless* if its highest likely grade,
-//! target and others together, does not reach the worst grade of the top set: the paper's rule for
-//! leaving out the others, applied before the target is run.
+//! A [`Forecast`] learns to predict the performance (formula 1) of drives from what AutoDB knew
+//! when the search began ([`crate::memory::training_examples`]). A proposal is *hopeless* if its
+//! highest likely grade, on the target and the other workloads together, does not reach the worst
+//! grade of the top set. The paper has this rule for leaving out the other workloads; here it is
+//! applied before the target is run.
 //!
-//! A discarded proposal counts against the budget as if it had run, so the filter makes a search
+//! A discarded proposal costs as much of the budget as if it had run, so the filter makes a search
 //! cheaper and not longer. It has no performance and no grade, and no surrogate learns from it.
 //!
-//! The forecast may be wrong where nothing was measured, so every tenth hopeless proposal is run
-//! all the same. What the search measures is learned too, from time to time. A search that knew too
-//! little when it began discards nothing.
+//! The forecast may be wrong about drives unlike those it knows, so every tenth hopeless proposal
+//! is run nevertheless. Measurements of the running search are learned too, from time to time. With
+//! too few examples at the start, nothing is discarded during the whole search.
 //!
 //! Proposals that are made in order to learn are not filtered: the sensitivity runs of the default
-//! algorithm, and all proposals of the paper's algorithm. Without the harmful moves they know their
-//! axes less well and end at lower grades (docs/results/search.md).
+//! algorithm, and all proposals of the paper's algorithm. Without bad drives among its trials a
+//! search knows its axes less well and ends at lower grades (docs/results/search.md).
 //!
-//! One thread decides, in the order of proposals, from examples of the generation at the search's
-//! start and from trials whose batch is known. Threads and interruptions change nothing.
+//! One thread decides, in the order of proposals, from examples that were stored when the search
+//! began and from trials of finished batches. So threads and interruptions change nothing.
 //!
-//! Cost: six fits of about 100 ms at the start, one whenever a tenth more is known; some
+//! Cost: six fits of about 100 ms at the start, and one whenever a tenth more is known; some
 //! microseconds for a prediction.
 
 mod forecast;
@@ -37,45 +38,46 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::DeviceConfig;
 use std::collections::BTreeSet;
 
-/// The filter discards nothing with fewer training examples.
+/// The least number of training examples with which the filter of hopeless proposals works.
 pub const EXAMPLES_MIN: usize = 100;
-/// The number of training examples learned from at most, so that a fit stays below a second.
+/// The greatest number of training examples that the filter of hopeless proposals learns from, so
+/// that a fit stays below a second.
 pub const EXAMPLES_MAX: usize = 1_500;
-/// Of this many hopeless proposals the last one is run.
+/// One in this number of hopeless proposals is run to check the prediction.
 const CHECKED_EACH: usize = 10;
 
 /// What the filter of hopeless proposals did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscardReport {
-    /// Stored evaluations it has learned from.
+    /// The number of stored evaluations that the filter has learned from.
     #[serde(rename = "lessons")]
     pub examples: usize,
-    /// Why it discards nothing, where it does not work.
+    /// Why the filter discards nothing; `None` where it works.
     pub idle: Option<String>,
-    /// Proposals discarded.
+    /// The number of proposals discarded.
     pub discarded: usize,
-    /// Hopeless proposals that were run all the same.
+    /// The number of hopeless proposals that were run to check the prediction.
     pub checked: usize,
-    /// Hopeless proposals that were run and beat the worst grade of the top set.
+    /// The number of checked proposals that beat the worst grade of the top set.
     pub wrong: usize,
 }
 
 /// Proposals, divided into those to run and those to discard.
 pub(super) struct Sifted {
-    /// To be run.
+    /// Proposals to run.
     pub kept: Vec<Proposal>,
-    /// Hopeless, each with its highest likely grade.
+    /// Hopeless proposals, each with its highest likely grade.
     pub discarded: Vec<(Proposal, f64)>,
 }
 
-/// Finds hopeless proposals.
+/// The filter of hopeless proposals.
 pub(super) struct HopelessFilter {
     forecast: Option<Forecast>,
     report: DiscardReport,
 }
 
 impl HopelessFilter {
-    /// Learns from examples.
+    /// A filter that has learned from examples.
     pub fn new(
         task: &Task,
         settings: &Settings,
@@ -102,12 +104,12 @@ impl HopelessFilter {
         Ok(Self { forecast, report })
     }
 
-    /// What was done so far.
+    /// What the filter did.
     pub fn into_report(self) -> DiscardReport {
         self.report
     }
 
-    /// Finds those that are likely not to reach the grade `worst`.
+    /// Divides proposals into those to run and those that will hardly reach the grade `worst`.
     pub fn sift(
         &mut self,
         task: &Task,
@@ -136,7 +138,7 @@ impl HopelessFilter {
         Ok(sifted)
     }
 
-    /// The highest likely grade of a drive; `None` where too little is known.
+    /// The highest likely grade of a drive; `None` where the filter does not work.
     fn bound(&self, task: &Task, config: &DeviceConfig) -> Option<f64> {
         let forecast = self.forecast.as_ref()?;
         let highest = |workload: &Workload| forecast.highest(task, config, workload);
@@ -144,13 +146,13 @@ impl HopelessFilter {
         Some(task.weights.grade(highest(&task.target), &others))
     }
 
-    /// Whether the next hopeless proposal is to be run all the same.
+    /// Whether the next hopeless proposal is to be run, to check the prediction.
     fn is_next_checked(&self) -> bool {
         let hopeless = self.report.discarded + self.report.checked;
         hopeless % CHECKED_EACH == CHECKED_EACH - 1
     }
 
-    /// Learns what drives did on a workload, as formula 1.
+    /// Learns the performances (formula 1) of drives on a workload.
     pub fn learn<'a>(
         &mut self,
         task: &Task,
@@ -164,7 +166,7 @@ impl HopelessFilter {
         }
     }
 
-    /// Counts a trial that was run to check a prediction and beats it.
+    /// Counts a trial whose grade is above the one it was predicted not to reach.
     pub fn count_if_wrong(&mut self, trial: &Trial, predicted_below: Option<f64>) {
         if trial.grade.zip(predicted_below).is_some_and(|(grade, bound)| grade > bound) {
             self.report.wrong += 1;

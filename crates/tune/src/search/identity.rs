@@ -1,8 +1,10 @@
-//! The identity of a search: a digest of everything that decides its answer, prior knowledge apart.
+//! The identity of a search: a digest of everything that decides its answer, except for prior
+//! knowledge.
 //!
-//! Every structure is taken apart field by field, so a new field does not compile until somebody
-//! decides how it enters. Numbers enter to the last bit, names as the words of files. No `Debug`
-//! text takes part: that is for people, and changes when a type is renamed.
+//! Every structure is destructured with all its fields, so that code with a new field does not
+//! compile until somebody decides how the field enters the digest. Every bit of a number counts.
+//! Names enter in the form that files use. `Debug` text is not used, because it changes when a type
+//! is renamed.
 
 use super::settings::{OrderUse, Settings};
 use crate::limits::{Limits, Prices};
@@ -13,7 +15,7 @@ use crate::workload::Workload;
 use ssdtune_model::Constraints;
 use ssdtune_model::catalogue::Value;
 
-/// The digest of everything that decides a search, prior knowledge apart.
+/// The digest of everything that decides the answer of a search, except for prior knowledge.
 pub fn identity(task: &Task, settings: &Settings, order: OrderUse, evaluator: &str) -> Digest {
     let Task { base, space, limits, target: _, others: _, weights } = task;
     let mut digester = Digester::new("ssdtune search 2");
@@ -35,7 +37,7 @@ pub fn identity(task: &Task, settings: &Settings, order: OrderUse, evaluator: &s
     digester.finish()
 }
 
-/// The name of a space is part of it: reports show it.
+/// Adds a space. Its name counts too, because reports show it.
 fn add_space(digester: &mut Digester, space: &Space) {
     digester.text("space", &space.name).number("axes", space.axes().len() as u64);
     for axis in space.axes() {
@@ -63,7 +65,7 @@ fn add_limits(digester: &mut Digester, limits: &Limits) {
         max_chips,
         min_overprovisioning,
     } = constraints;
-    // An absent limit adds no field; no value of a present one is without its name.
+    // An absent limit adds no field, and every field has a name, so no two lists of limits meet.
     let number = |digester: &mut Digester, name, value: Option<u64>| {
         value.map(|value| digester.number(name, value));
     };
@@ -170,7 +172,8 @@ mod tests {
         }
     }
 
-    /// One change of each thing that decides a search, none of which may go unnoticed.
+    /// Changes everything that decides a search, one thing at a time. Each change must give another
+    /// identity.
     #[test]
     fn whatever_decides_a_search_decides_its_identity() {
         let mut found = BTreeSet::new();
@@ -189,19 +192,19 @@ mod tests {
         add(identity(&task, &plain, OrderUse::KeptTogether, "simulator"));
         add(identity(&task, &plain, OrderUse::Follow, "another"));
         let settings: [fn(&mut Settings); 13] = [
-            |own| own.algorithm = Algorithm::Random,
-            |own| own.seed += 1,
-            |own| own.budget += 1.0,
-            |own| own.batch += 1,
-            |own| own.top += 1,
-            |own| own.manhattan_max += 1,
-            |own| own.descent_max += 1,
-            |own| own.step_max += 1,
-            |own| own.exploration += 1.0,
-            |own| own.convergence += 0.5,
-            |own| own.patience += 1,
-            |own| own.prefix /= 2.0,
-            |own| own.discard_hopeless = !own.discard_hopeless,
+            |settings| settings.algorithm = Algorithm::Random,
+            |settings| settings.seed += 1,
+            |settings| settings.budget += 1.0,
+            |settings| settings.batch += 1,
+            |settings| settings.top += 1,
+            |settings| settings.manhattan_max += 1,
+            |settings| settings.descent_max += 1,
+            |settings| settings.step_max += 1,
+            |settings| settings.exploration += 1.0,
+            |settings| settings.convergence += 0.5,
+            |settings| settings.patience += 1,
+            |settings| settings.prefix /= 2.0,
+            |settings| settings.discard_hopeless = !settings.discard_hopeless,
         ];
         for change in settings {
             let mut changed = plain.clone();
@@ -209,22 +212,22 @@ mod tests {
             add(of(&task, &changed));
         }
         let tasks: [fn(&mut Task); 16] = [
-            |own| own.base = presets::load("z-ssd").unwrap().check().unwrap(),
-            |own| own.space = Space::what_if(),
-            |own| own.limits.constraints.capacity = Some(Bytes(1 << 30)),
-            |own| own.limits.constraints.dram_budget = Some(Bytes(1 << 30)),
-            |own| own.limits.constraints.capacity_tolerance += 0.1,
-            |own| own.limits.constraints.interface = Some(own.base.host.interface),
-            |own| own.limits.constraints.flash_type = Some(own.base.flash.technology),
-            |own| own.limits.constraints.power_budget_watts = Some(8.0),
-            |own| own.limits.constraints.max_chips = Some(8),
-            |own| own.limits.constraints.min_overprovisioning = Some(0.1),
-            |own| own.limits.prices = Some(Prices { per_die: 2.0, ..Prices::default() }),
-            |own| own.limits.max_price = Some(100.0),
-            |own| own.limits.inequalities = vec![Inequality::parse("chips <= 80").unwrap()],
-            |own| own.weights.alpha = 0.25,
-            |own| own.weights.beta = 0.25,
-            |own| own.others.push(workload("third", 16)),
+            |task| task.base = presets::load("z-ssd").unwrap().check().unwrap(),
+            |task| task.space = Space::what_if(),
+            |task| task.limits.constraints.capacity = Some(Bytes(1 << 30)),
+            |task| task.limits.constraints.dram_budget = Some(Bytes(1 << 30)),
+            |task| task.limits.constraints.capacity_tolerance += 0.1,
+            |task| task.limits.constraints.interface = Some(task.base.host.interface),
+            |task| task.limits.constraints.flash_type = Some(task.base.flash.technology),
+            |task| task.limits.constraints.power_budget_watts = Some(8.0),
+            |task| task.limits.constraints.max_chips = Some(8),
+            |task| task.limits.constraints.min_overprovisioning = Some(0.1),
+            |task| task.limits.prices = Some(Prices { per_die: 2.0, ..Prices::default() }),
+            |task| task.limits.max_price = Some(100.0),
+            |task| task.limits.inequalities = vec![Inequality::parse("chips <= 80").unwrap()],
+            |task| task.weights.alpha = 0.25,
+            |task| task.weights.beta = 0.25,
+            |task| task.others.push(workload("third", 16)),
         ];
         for change in tasks {
             let mut changed = task.clone();

@@ -1,6 +1,7 @@
-//! Measuring drives against the baseline: on a prefix of the target, on the target, on the others.
+//! The judge compares drives with the baseline: on a prefix of the target, on the target, and on
+//! the other workloads.
 //!
-//! The judge decides nothing and keeps no record of what it measured.
+//! It takes no decisions and keeps no record of what it measured.
 
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, MeasureError, WorkloadMeasurement};
@@ -9,36 +10,39 @@ use crate::task::Task;
 use crate::workload::Workload;
 use ssdtune_model::CheckedConfig;
 
-/// The baseline's measurements.
+/// The measurements of the baseline.
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    /// On the target.
+    /// The measurement on the target.
     pub target: WorkloadMeasurement,
-    /// On each other workload, in their order.
+    /// The measurements on the other workloads, in the order of the task.
     pub others: Vec<WorkloadMeasurement>,
 }
 
-/// What a drive did on the target.
+/// What a drive achieved on the target.
 pub(super) struct TargetResult {
     pub speedup: Speedup,
-    /// Formula 1.
+    /// The performance by formula 1.
     pub performance: f64,
     /// Average power in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
-    /// How the power budget is exceeded, if it is.
+    /// An explanation if the drive exceeds the power budget; otherwise `None`.
     pub over_power: Option<String>,
 }
 
+/// Measures drives and compares them with the baseline.
 pub(super) struct Judge<'a> {
     task: &'a Task,
     evaluator: &'a CachedEvaluator<'a>,
     baseline: Baseline,
     prefix: Workload,
+    /// The measurement of the baseline on the prefix.
     prefix_baseline: WorkloadMeasurement,
 }
 
 impl<'a> Judge<'a> {
-    /// Measures the baseline. `prefix_share` of the target's requests are its prefix.
+    /// A judge for a task. The baseline is measured at once. The share `prefix_share` of the
+    /// target's requests is the prefix.
     pub fn new(
         task: &'a Task,
         prefix_share: f64,
@@ -54,12 +58,12 @@ impl<'a> Judge<'a> {
         Ok(Self { task, evaluator, baseline, prefix, prefix_baseline })
     }
 
-    /// What the baseline did.
+    /// The measurements of the baseline.
     pub fn baseline(&self) -> &Baseline {
         &self.baseline
     }
 
-    /// The beginning of the target.
+    /// The workload that consists of the first requests of the target.
     pub fn prefix(&self) -> &Workload {
         &self.prefix
     }
@@ -69,7 +73,7 @@ impl<'a> Judge<'a> {
         self.evaluator.counts().requests
     }
 
-    /// Formula 1 of each drive on the prefix; `None` where it cannot serve it.
+    /// The performance (formula 1) of each drive on the prefix; `None` where it cannot serve that.
     pub fn on_prefix(&self, drives: &[&CheckedConfig]) -> Result<Vec<Option<f64>>, MeasureError> {
         let answers = self.measure(drives, std::slice::from_ref(&self.prefix))?;
         let performance = |answer: Result<WorkloadMeasurement, String>| {
@@ -79,7 +83,7 @@ impl<'a> Judge<'a> {
         Ok(answers.into_iter().map(performance).collect())
     }
 
-    /// What each drive does on the target, or why it cannot serve it.
+    /// The result of each drive on the target, or why it cannot serve that.
     pub fn on_target(
         &self,
         drives: &[&CheckedConfig],
@@ -107,25 +111,28 @@ impl<'a> Judge<'a> {
     ) -> Result<Vec<Result<Vec<Speedup>, String>>, MeasureError> {
         let mut answers = self.measure(drives, &self.task.others)?.into_iter();
         let of_drive = |_| {
-            let own: Vec<_> = answers.by_ref().take(self.task.others.len()).collect();
-            let pairs = own.into_iter().zip(&self.baseline.others);
+            let measured: Vec<_> = answers.by_ref().take(self.task.others.len()).collect();
+            let pairs = measured.into_iter().zip(&self.baseline.others);
             pairs.map(|(answer, base)| Ok(answer?.speedup_over(base))).collect()
         };
         Ok(drives.iter().map(of_drive).collect())
     }
 
-    /// Every drive on every workload: the workloads of the first drive, then those of the next.
+    /// Measures every drive on every workload: all workloads for the first drive, then all for the
+    /// next.
     fn measure(
         &self,
         drives: &[&CheckedConfig],
         workloads: &[Workload],
     ) -> Result<Vec<Result<WorkloadMeasurement, String>>, MeasureError> {
-        let pairs = drives.iter().flat_map(|drive| workloads.iter().map(move |own| (*drive, own)));
+        let pairs = drives
+            .iter()
+            .flat_map(|drive| workloads.iter().map(move |workload| (*drive, workload)));
         self.evaluator.measure_workloads(&pairs.collect::<Vec<_>>())
     }
 }
 
-/// A workload of which each trace is cut to its first requests.
+/// The workload with each trace cut to the first `share` of its requests, at least one.
 fn prefix_of(workload: &Workload, share: f64) -> Workload {
     let traces = workload.traces.iter().map(|trace| {
         let wanted = (trace.requests().len() as f64 * share).ceil() as usize;

@@ -1,4 +1,4 @@
-//! The record of a search: every trial in order, their ranking, and the best grade as it grew.
+//! The record of a search: every trial in order, their ranking, and the best grade after each.
 
 use super::trial::Trial;
 use crate::space::Point;
@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 /// The best grade after a trial.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CurvePoint {
-    /// Evaluations of the target spent until then.
+    /// Evaluations of the target spent until after this trial.
     pub spent: f64,
-    /// Requests simulated by this process until then.
+    /// Requests simulated by this process until after this trial.
     pub requests: u64,
-    /// The best grade.
+    /// The best grade of this trial and all before it.
     pub best_grade: f64,
 }
 
@@ -50,7 +50,8 @@ impl TrialLog {
         !self.judged.contains(point)
     }
 
-    /// Numbers of the graded trials, best first; of equal grades the earlier trial first.
+    /// Numbers of the graded trials, best first. Of trials with equal grades the earlier comes
+    /// first.
     pub fn ranking(&self) -> Vec<usize> {
         let mut graded: Vec<(f64, usize)> =
             self.trials.iter().filter_map(|trial| Some((trial.grade?, trial.number))).collect();
@@ -58,7 +59,7 @@ impl TrialLog {
         graded.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// The best trial so far; the baseline where none has a grade.
+    /// The best trial so far.
     pub fn best(&self) -> &Trial {
         &self.trials[self.ranking().first().copied().unwrap_or(0)]
     }

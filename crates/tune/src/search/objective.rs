@@ -1,12 +1,14 @@
-//! The grade as a function that any optimiser may maximise: of drives, or of points of the space.
+//! The grade of a drive as a function that any optimiser may maximise.
 //!
-//! The algorithms of this module look at this number too, but leave runs out. Here the target and
-//! every other workload are run in full: none on a prefix, none censored. An optimiser from
-//! elsewhere gets the very same numbers, so that it can be compared, or used.
+//! The algorithms of the search maximise this number too, but they leave runs out. Here the target
+//! and every other workload are run in full: none on a prefix, none censored. An optimiser from
+//! elsewhere gets the same numbers, so that it can be compared with the algorithms of the search,
+//! or used instead of them.
 //!
 //! A point lists values of axes. What it does not list stays as in the baseline. Few combinations
 //! of layout values have the wanted capacity, so [`Objective::repair`] moves a point to the nearest
-//! one that keeps the limits, by steps of the axes. It lowers DRAM sizes, the cache last.
+//! one that keeps the limits, counted in steps on the axes. It also lowers DRAM sizes, the cache
+//! last.
 //!
 //! Cost: one evaluation for each drive and workload.
 
@@ -24,12 +26,12 @@ use ssdtune_model::catalogue::Value;
 use ssdtune_report::{Table, Text};
 use std::collections::BTreeMap;
 
-/// What a drive is worth.
+/// The grade of a drive and the figures it is made of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Graded {
-    /// Formula 2; 0 is the baseline.
+    /// The grade by formula 2; 0 is the baseline.
     pub grade: f64,
-    /// Formula 1 of the target.
+    /// The performance on the target by formula 1; 0 is the baseline.
     pub performance: f64,
     /// Speedup of the target.
     pub target: Speedup,
@@ -103,18 +105,18 @@ pub fn graded_text<'a>(
     text
 }
 
-/// A task as a function of drives.
+/// The objective of a task: a function from drives to grades.
 pub struct Objective<'a> {
     task: &'a Task,
     evaluator: &'a CachedEvaluator<'a>,
     moves: Moves<'a>,
     base_point: Point,
-    /// What the baseline did on the target, then on each other workload.
+    /// Measurements of the baseline on the target, then on each other workload.
     baseline: Vec<WorkloadMeasurement>,
 }
 
 impl<'a> Objective<'a> {
-    /// Measures the baseline.
+    /// The objective of a task. The baseline is measured at once.
     ///
     /// # Errors
     /// The baseline cannot be measured or is not in the space.
@@ -126,7 +128,8 @@ impl<'a> Objective<'a> {
         Ok(Self { task, evaluator, moves, base_point, baseline })
     }
 
-    /// The point with these values, by the keys of axes.
+    /// The point with these values, given as texts by the keys of axes. Axes that are not given are
+    /// as in the baseline.
     ///
     /// # Errors
     /// A text that says which key or value is wrong, and what would be legal.
@@ -138,11 +141,11 @@ impl<'a> Objective<'a> {
                 let all: Vec<&str> = space.axes().iter().map(|axis| axis.key()).collect();
                 format!("{key} is no axis of the space {}: {}", space.name, all.join(", "))
             })?;
-            let own = &space.axes()[axis];
-            let value = own.parameter().parse(text).ok();
-            let rank = own.values().iter().position(|legal| Some(*legal) == value);
+            let chosen = &space.axes()[axis];
+            let value = chosen.parameter().parse(text).ok();
+            let rank = chosen.values().iter().position(|legal| Some(*legal) == value);
             let rank = rank.ok_or_else(|| {
-                let all: Vec<String> = own.values().iter().map(ToString::to_string).collect();
+                let all: Vec<String> = chosen.values().iter().map(ToString::to_string).collect();
                 format!("{key} = {text}: legal are {}", all.join(", "))
             })?;
             point.0[axis] = rank as u16;
@@ -153,7 +156,7 @@ impl<'a> Objective<'a> {
     /// The drive of a point.
     ///
     /// # Errors
-    /// A text that lists the limits it breaks.
+    /// A text that lists the limits that the drive breaks.
     pub fn drive(&self, point: &Point) -> Result<Feasible, String> {
         let Task { space, base, limits, .. } = self.task;
         match limits.check(&space.config(base, point)) {
@@ -165,7 +168,7 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// The nearest point that keeps the limits; `None` where none was found nearby.
+    /// The drive of the nearest point that keeps the limits; `None` where none was found nearby.
     pub fn repair(&self, point: &Point) -> Option<Feasible> {
         self.moves.nearest(point)
     }
@@ -205,8 +208,8 @@ impl<'a> Objective<'a> {
             .collect();
         let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
         let of_drive = |_| {
-            let own: Vec<_> = answers.by_ref().take(workloads.len()).collect();
-            self.graded(own.into_iter().collect::<Result<_, String>>()?)
+            let measured: Vec<_> = answers.by_ref().take(workloads.len()).collect();
+            self.graded(measured.into_iter().collect::<Result<_, String>>()?)
         };
         Ok(drives.iter().map(of_drive).collect())
     }
@@ -218,11 +221,12 @@ impl<'a> Objective<'a> {
             return Err(violation.to_string());
         }
         let speedups = measured.iter().zip(&self.baseline);
-        let mut others: Vec<Speedup> = speedups.map(|(own, base)| own.speedup_over(base)).collect();
+        let mut others: Vec<Speedup> =
+            speedups.map(|(drive, base)| drive.speedup_over(base)).collect();
         let target = others.remove(0);
         let weights = &self.task.weights;
         let performance = weights.performance(&target);
-        let parts: Vec<f64> = others.iter().map(|own| weights.performance(own)).collect();
+        let parts: Vec<f64> = others.iter().map(|speedup| weights.performance(speedup)).collect();
         let grade = weights.grade(performance, &parts);
         Ok(Graded { grade, performance, target, others, average_watts })
     }

@@ -1,10 +1,10 @@
-//! How a search begins: what earlier work knows about its task, and the note that lets it resume.
+//! The beginning of a search: prior knowledge about its task, and the note that lets it resume.
 //!
 //! A search notes the generation of AutoDB at its start and takes prior knowledge from records up
-//! to that one only. The note, with what was taken, is stored under a digest of everything that
+//! to that one only. The note is stored with this knowledge under a digest of everything that
 //! decides the search. A resumed search reads the note instead of looking again, so it decides as
-//! the interrupted one did. The evaluations it asks for are found in AutoDB up to where that one
-//! came, and it ends at the same answer.
+//! the interrupted one did. It finds the evaluations of the interrupted search in AutoDB, goes on
+//! from there, and ends at the same answer.
 
 use super::hopeless::EXAMPLES_MAX;
 use super::identity::identity;
@@ -20,52 +20,53 @@ use crate::task::Task;
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::document::Document;
 
-/// What earlier work knows about a task.
+/// What is known about a task from earlier work.
 #[derive(Clone, Debug, Default)]
 pub struct PriorKnowledge {
-    /// Configurations to begin from beside the baseline, best first.
+    /// Configurations to begin from in addition to the baseline, best first.
     pub seeds: Vec<DeviceConfig>,
     /// The order in which parameters should be tuned, from pruning; empty where nothing is known.
     pub order: TuningOrder,
-    /// What earlier evaluations teach about drives that were not evaluated.
+    /// Training examples from earlier evaluations, for the filter of hopeless proposals.
     pub examples: Vec<TrainingExample>,
 }
 
-/// How prior knowledge is looked for.
+/// How [`begin`] looks for prior knowledge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BeginOptions {
-    /// Whether to go on with a search that has begun before.
+    /// Whether to continue a search that has begun before.
     pub resume: bool,
-    /// What to make of the tuning order.
+    /// How the search uses the tuning order.
     pub order: OrderUse,
 }
 
-/// A search cannot begin.
+/// Why a search cannot begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BeginError {
-    /// AutoDB fails.
+    /// AutoDB cannot be read or written.
     #[error(transparent)]
     Memory(#[from] DbError),
     /// The categories in AutoDB cannot be used.
     #[error(transparent)]
     Categories(#[from] ClusterError),
-    /// There is no such search.
+    /// AutoDB has no note of this search.
     #[error(
-        "there is no search to resume in {path}: none of this version began with these very options; \
-         leave --resume out to begin one, which finds every evaluation that is stored already"
+        "there is no search to resume in {path}: none of this version began with these very \
+         options; leave --resume out to begin one, which finds every evaluation that is stored \
+         already"
     )]
     NothingToResume {
-        /// The AutoDB.
+        /// The directory of the AutoDB.
         path: String,
     },
 }
 
-/// The number of configurations taken from AutoDB at most.
+/// The greatest number of configurations taken from AutoDB.
 const SEEDS_MAX: usize = 3;
 
-/// Notes the beginning of a search in AutoDB, or reads the note of an earlier one to resume it, and
-/// gives back what is known about the task.
+/// Stores the note of a search's beginning in AutoDB, or reads it to resume the search. Returns the
+/// note and the prior knowledge.
 ///
 /// # Errors
 /// AutoDB fails, its categories cannot be used, or there is nothing to resume.
@@ -96,7 +97,7 @@ pub fn begin(
         OrderUse::Ignore => TuningOrder::default(),
     };
     let examples = match settings.discard_hopeless {
-        // Not noted: records up to a generation stay what they are.
+        // Examples are not in the note: records up to the generation in it give the same ones.
         true => training_examples(
             db,
             &ExampleQuery {
@@ -120,7 +121,7 @@ fn look_back(db: &AutoDb, task: &Task, search: Digest) -> Result<Beginning, Begi
     let mut known = Vec::new();
     for found in StoredRecommendation::of_category(db, cluster) {
         let (_, stored) = found?;
-        // Without a category only searches for this very target count.
+        // Without a category only searches for a target of this name count.
         let is_same = cluster != UNCLUSTERED || stored.value.target == task.target.name;
         let is_same = is_same && stored.value.baseline == task.base.name;
         if is_same && stored.generation <= generation {
@@ -135,13 +136,13 @@ fn look_back(db: &AutoDb, task: &Task, search: Digest) -> Result<Beginning, Begi
         generation,
         cluster,
         category: category.map(|(_, name)| name),
-        seeds: known.into_iter().take(SEEDS_MAX).map(|own| own.configuration).collect(),
+        seeds: known.into_iter().take(SEEDS_MAX).map(|stored| stored.configuration).collect(),
         order,
         identity_version: IDENTITY_VERSION,
     })
 }
 
-/// The number and the name of the category that the target belongs to, if any.
+/// The number and the name of the category that the target belongs to; `None` where there is none.
 fn category_of_target(db: &AutoDb, task: &Task) -> Result<Option<(u32, String)>, BeginError> {
     let categories = match Categories::load(db) {
         Ok(categories) => categories,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Who proposes drives.
+/// The algorithm that proposes drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
@@ -19,7 +19,7 @@ impl Algorithm {
     /// Every algorithm.
     pub const ALL: [Self; 3] = [Self::Bayes, Self::Autoblox, Self::Random];
 
-    /// Its name on the command line.
+    /// The name of the algorithm on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bayes => "bayes",
@@ -35,53 +35,56 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// How to search. The defaults are the paper's where it states them. Serialised names are part of
-/// the result document.
+/// Settings of a search. The defaults are the paper's where it states them. Serialised names are
+/// part of the result document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Who proposes.
+    /// The algorithm that proposes drives.
     pub algorithm: Algorithm,
-    /// Seed of every random choice of the search.
+    /// The seed of every random choice of the search.
     pub seed: u64,
     /// Evaluations of the target at full length that may be spent. A run on a prefix counts as its
     /// share of one.
     pub budget: f64,
-    /// Proposals judged together. It decides the result; the number of threads does not.
+    /// The number of proposals that are measured together. The result depends on it; it does not
+    /// depend on the number of threads.
     pub batch: usize,
-    /// The size of the top set: the best trials, from which roots are drawn, and whose worst grade
-    /// a proposal must be able to reach.
+    /// The number of best trials that make up the top set. New proposals start from these, and must
+    /// be able to reach the worst grade among them.
     pub top: usize,
-    /// The number of parameters in which a proposal may differ from the nearest learned
-    /// configuration (AutoBlox).
+    /// The number of parameters by which a descent may move away from the nearest measured
+    /// configuration ([`Algorithm::Autoblox`] only).
     pub manhattan_max: u32,
-    /// The number of steps of one descent at most (AutoBlox).
+    /// The greatest number of steps of one descent ([`Algorithm::Autoblox`] only).
     pub descent_max: usize,
-    /// The number of iterations for one new configuration at most (AutoBlox).
+    /// The greatest number of descents in one learning step ([`Algorithm::Autoblox`] only).
     pub step_max: usize,
-    /// Standard deviations added to a predicted grade before the best one is taken (AutoBlox; the
-    /// paper's artifact has 8).
+    /// The number of standard deviations added to predicted grades before the best is taken
+    /// ([`Algorithm::Autoblox`] only). The paper's artifact has 8.
     pub exploration: f64,
-    /// A relative change of the top set's mean grade up to this counts as none.
+    /// A change of the top set's mean grade up to this counts as none. Grades are logarithms, so
+    /// 0.01 is about one percent.
     pub convergence: f64,
-    /// Evaluations without a change of the top set after which a search has converged.
+    /// The number of evaluations without a change of the top set's mean grade after which a search
+    /// has converged.
     pub patience: usize,
-    /// The share of the target's requests that candidates are raced on before they run in full
-    /// (Bayes). With 1 nothing is raced.
+    /// The share of the target's requests on which candidates race before they run in full, above 0
+    /// and up to 1 ([`Algorithm::Bayes`] only). With 1 there are no races.
     pub prefix: f64,
     /// Whether proposals that are predicted to be hopeless are discarded before they are simulated.
     #[serde(rename = "screen")]
     pub discard_hopeless: bool,
 }
 
-/// What a search makes of the tuning order that pruning has found.
+/// How a search uses the tuning order that pruning has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderUse {
-    /// Parameters come into play in that order.
+    /// Parameters join the search in that order.
     #[default]
     Follow,
-    /// The parameters that pruning has kept play from the start, all together.
+    /// Only parameters that pruning has kept are tuned, all of them from the start.
     KeptTogether,
-    /// Every parameter plays from the start.
+    /// Every parameter is tuned from the start.
     Ignore,
 }
 

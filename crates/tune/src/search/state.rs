@@ -1,4 +1,4 @@
-//! A search as it stands: what the algorithms propose to, and what they may look at.
+//! The state of a search. Algorithms hand proposals to it, and read trials and budget from it.
 
 use super::censor::censor;
 use super::hopeless::HopelessFilter;
@@ -16,23 +16,23 @@ use crate::space::Point;
 use crate::task::Task;
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 
-/// Is called with each trial when it is known.
+/// A function that is called with each trial when its verdict is known.
 type Tell<'a> = &'a mut dyn FnMut(&Trial, &Progress);
 
 /// The speedup of the baseline over itself.
 const NONE: Speedup = Speedup { latency: 1.0, throughput: 1.0 };
 
-/// Takes proposals, has them judged, and keeps the record.
+/// A search in progress: takes proposals, has them measured, and keeps the record of trials.
 pub(super) struct SearchState<'a> {
-    /// What is wanted.
+    /// The task.
     pub task: &'a Task,
-    /// How it is looked for.
+    /// How the search looks for a better drive.
     pub settings: &'a Settings,
     /// The point of the baseline.
     pub base_point: Point,
     /// Every trial so far.
     pub log: TrialLog,
-    /// What was spent.
+    /// The evaluations spent and allowed.
     pub budget: Budget,
     judge: Judge<'a>,
     filter: Option<HopelessFilter>,
@@ -82,14 +82,15 @@ impl<'a> SearchState<'a> {
         }
     }
 
-    /// Runs configurations that earlier work recommends. Those outside the space or the limits are
-    /// passed over.
+    /// Runs configurations that earlier work recommends. Those outside of the space or the limits
+    /// are skipped.
     pub fn run_seeds(&mut self, seeds: &[DeviceConfig]) -> Result<(), TuneError> {
         let task = self.task;
         let mut proposals = Vec::new();
         for config in seeds {
             let Some(point) = task.space.point(config) else { continue };
-            // A drive that differs from the baseline where no axis lies is not in the space.
+            // A drive that differs from the baseline in a parameter without axis is not in the
+            // space.
             let named = DeviceConfig { name: config.name.clone(), ..(*task.base).clone() };
             if task.space.config(&named, &point) != *config {
                 continue;
@@ -104,7 +105,8 @@ impl<'a> SearchState<'a> {
         self.run_in_full(proposals)
     }
 
-    /// Leaves out hopeless proposals. Each counts as `share` evaluations all the same.
+    /// Discards hopeless proposals and returns the others. Each discarded proposal still costs
+    /// `share` evaluations of the budget.
     pub fn without_hopeless(
         &mut self,
         proposals: Vec<Proposal>,
@@ -120,24 +122,26 @@ impl<'a> SearchState<'a> {
         Ok(sifted.kept)
     }
 
-    /// Formula 1 of each proposal on the prefix of the target; `None` where it cannot serve it.
-    /// With a prefix of 1 nothing is run, and every answer is 0.
+    /// Runs proposals on the prefix of the target. Returns the performance (formula 1) of each;
+    /// `None` where it cannot serve the prefix. With a prefix of 1 nothing is run, and every answer
+    /// is 0.
     pub fn run_prefix(&mut self, proposals: &[Proposal]) -> Result<Vec<Option<f64>>, TuneError> {
         if self.settings.prefix >= 1.0 {
             return Ok(vec![Some(0.0); proposals.len()]);
         }
-        let drives: Vec<&CheckedConfig> = proposals.iter().map(|own| &own.config).collect();
+        let drives: Vec<&CheckedConfig> =
+            proposals.iter().map(|proposal| &proposal.config).collect();
         let performances = self.judge.on_prefix(&drives)?;
         self.budget.spend(self.settings.prefix * proposals.len() as f64);
         if let Some(filter) = &mut self.filter {
             let pairs = drives.iter().zip(&performances);
-            let known = pairs.filter_map(|(drive, own)| Some((&***drive, (*own)?)));
+            let known = pairs.filter_map(|(drive, performance)| Some((&***drive, (*performance)?)));
             filter.learn(self.task, self.judge.prefix(), known);
         }
         Ok(performances)
     }
 
-    /// Notes proposals that were run on the prefix and go no further.
+    /// Adds proposals to the record that were run on the prefix and will not run in full.
     pub fn note_raced(&mut self, proposals: Vec<(Proposal, Option<f64>)>) {
         for (proposal, performance) in proposals {
             let verdict = match performance {
@@ -149,14 +153,17 @@ impl<'a> SearchState<'a> {
         }
     }
 
-    /// Runs proposals in full: all on the target, then those that can still win on the others.
+    /// Runs proposals in full: all of them on the target, then those that can still win on the
+    /// other workloads.
     pub fn run_in_full(&mut self, proposals: Vec<Proposal>) -> Result<(), TuneError> {
-        let checks: Vec<Option<f64>> = proposals.iter().map(|own| own.predicted_below).collect();
+        let checks: Vec<Option<f64>> =
+            proposals.iter().map(|proposal| proposal.predicted_below).collect();
         let mut trials = self.run_target(proposals)?;
         censor(&mut trials, self.task, self.settings.algorithm, &self.log);
         self.run_others(&mut trials)?;
         if let Some(filter) = &mut self.filter {
-            let known = trials.iter().filter_map(|own| Some((&*own.config, own.performance?)));
+            let known =
+                trials.iter().filter_map(|trial| Some((&*trial.config, trial.performance?)));
             filter.learn(self.task, &self.task.target, known);
             for (trial, check) in trials.iter().zip(checks) {
                 filter.count_if_wrong(trial, check);
@@ -166,10 +173,11 @@ impl<'a> SearchState<'a> {
         Ok(())
     }
 
-    /// The trials of proposals, with what they did on the target. Those whose verdict is
-    /// [`Verdict::Graded`] still have to run on the others.
+    /// Runs proposals on the target. Trials with the verdict [`Verdict::Graded`] still have to run
+    /// on the other workloads.
     fn run_target(&mut self, proposals: Vec<Proposal>) -> Result<Vec<Trial>, TuneError> {
-        let drives: Vec<&CheckedConfig> = proposals.iter().map(|own| &own.config).collect();
+        let drives: Vec<&CheckedConfig> =
+            proposals.iter().map(|proposal| &proposal.config).collect();
         let answers = self.judge.on_target(&drives)?;
         self.budget.spend(proposals.len() as f64);
         let trial = |(proposal, answer): (Proposal, Result<TargetResult, String>)| match answer {
@@ -184,7 +192,7 @@ impl<'a> SearchState<'a> {
         Ok(proposals.into_iter().zip(answers).map(trial).collect())
     }
 
-    /// Adds the others and the grade to every trial whose verdict is [`Verdict::Graded`].
+    /// Runs every trial with the verdict [`Verdict::Graded`] on the other workloads, and grades it.
     fn run_others(&mut self, trials: &mut [Trial]) -> Result<(), TuneError> {
         let mut open: Vec<&mut Trial> =
             trials.iter_mut().filter(|trial| trial.verdict == Verdict::Graded).collect();
@@ -196,8 +204,9 @@ impl<'a> SearchState<'a> {
                 Err(reason) => trial.verdict = Verdict::Unfit(reason),
                 Ok(others) => {
                     let parts: Vec<f64> =
-                        others.iter().map(|own| weights.performance(own)).collect();
-                    trial.grade = trial.performance.map(|own| weights.grade(own, &parts));
+                        others.iter().map(|speedup| weights.performance(speedup)).collect();
+                    trial.grade =
+                        trial.performance.map(|performance| weights.grade(performance, &parts));
                     trial.others = Some(others);
                 }
             }
@@ -219,12 +228,12 @@ impl<'a> SearchState<'a> {
         }
     }
 
-    /// Begins to watch whether the top set still changes.
+    /// A watch on the top set that begins now.
     pub fn convergence(&self) -> Convergence {
         Convergence::new(self.settings.convergence, self.settings.patience, &self.log, self.budget)
     }
 
-    /// What was found.
+    /// The result of the search.
     pub fn into_found(self, ended: Ended) -> Found {
         let (trials, ranking, curve) = self.log.into_parts();
         Found {

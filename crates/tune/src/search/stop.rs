@@ -2,7 +2,7 @@
 
 use super::log::TrialLog;
 
-/// Evaluations of the target, those on a prefix counted by their share.
+/// Evaluations of the target, allowed and spent. A run on a prefix counts as its share of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     limit: f64,
@@ -10,12 +10,12 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// A budget of which nothing is spent.
+    /// A budget of `limit` evaluations, none of them spent.
     pub fn new(limit: f64) -> Self {
         Self { limit, spent: 0.0 }
     }
 
-    /// Counts evaluations.
+    /// Adds to the evaluations spent.
     pub fn spend(&mut self, evaluations: f64) {
         self.spent += evaluations;
     }
@@ -30,7 +30,7 @@ impl Budget {
         self.limit
     }
 
-    /// Whether nothing is left. Sums of shares may miss the limit by rounding.
+    /// Whether nothing is left. A small tolerance absorbs rounding errors of sums of shares.
     pub fn is_spent(&self) -> bool {
         self.spent + 1e-9 >= self.limit
     }
@@ -38,19 +38,19 @@ impl Budget {
 
 /// Tells when the top set has stopped changing.
 pub(super) struct Convergence {
-    /// A smaller change of the top set's mean grade is none. Grades are logarithms, so a hundredth
-    /// is a change of one percent.
+    /// A change of the top set's mean grade up to this counts as none. Grades are logarithms, so
+    /// 0.01 is about one percent.
     change_min: f64,
     /// Evaluations without a change after which a search has converged.
     patience: f64,
-    /// The top set's mean grade when it last changed.
+    /// The top set's mean grade at its last change.
     reference: f64,
-    /// Evaluations spent when it last changed.
+    /// Evaluations spent at its last change.
     since: f64,
 }
 
 impl Convergence {
-    /// Begins to watch now.
+    /// A watch that begins now.
     pub fn new(change_min: f64, patience: usize, log: &TrialLog, budget: Budget) -> Self {
         let (reference, since) = (log.top_mean(), budget.spent());
         Self { change_min, patience: patience as f64, reference, since }

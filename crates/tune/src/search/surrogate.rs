@@ -1,12 +1,13 @@
-//! The surrogate: what the grade of a point will be, and how sure that is.
+//! The surrogate: a model that predicts the grade of a point and how certain the prediction is.
 //!
-//! A censored trial has one half of a grade and not the other, so there are two Gaussian processes
-//! over encoded points: one of the target's performance, fitted to every trial that ran it, and one
-//! of the others' mean performance, fitted to graded trials only. A predicted grade is their
-//! weighted sum; its variance is the sum of theirs by the squared weights.
+//! A censored trial was measured on the target and not on the other workloads. So there are two
+//! Gaussian processes over encoded points. One models the performance on the target and is fitted
+//! to every trial that ran it. The other models the mean performance on the other workloads and is
+//! fitted to graded trials only. A predicted grade is the weighted sum of both; its variance is the
+//! sum of their variances with squared weights.
 //!
-//! The encoded columns are stretched by the weight of each axis, so that one length scale serves
-//! axes that matter and axes that do not. A last column tells runs on the prefix from runs in full.
+//! Encoded columns are multiplied by the weight of their axis, so that one length scale serves axes
+//! with and without effect. A last column tells runs on the prefix from runs in full.
 //!
 //! Cost: a fit takes O(n³) for n trials. It starts from the parameters of the fit before.
 
@@ -17,15 +18,18 @@ use crate::task::Task;
 use ndarray::{Array1, Array2};
 use ssdtune_learn::gp::{GpModel, GpParams, Hyperparameters, LengthScales};
 
-/// The distance between a run on the prefix and one in full, in units of a whole axis.
+/// The distance between a run on the prefix and a run in full, in units of a whole axis.
 const FIDELITY_WEIGHT: f64 = 0.25;
-/// Likelihoods evaluated by one fit: some ten milliseconds at 100 trials.
+/// The greatest number of likelihoods that one fit evaluates: some ten milliseconds at 100 trials.
 const EVALUATIONS_MAX: usize = 30;
-/// Observations up to which a fit from several starts is cheap.
+/// The greatest number of observations with which a fit from several starts is cheap.
 const FEW: usize = 60;
 
+/// A fitted model of grades.
 pub(super) struct Surrogate {
+    /// Predicts the performance on the target.
     target: Option<GpModel>,
+    /// Predicts the mean performance on the other workloads.
     others: Option<GpModel>,
     /// The weight of each encoded column.
     columns: Vec<f64>,
@@ -35,16 +39,17 @@ pub(super) struct Surrogate {
 /// The parameters of the last fit, from which the next one starts.
 #[derive(Default)]
 pub(super) struct FitHistory {
-    /// Further starts while observations are few. A model that once took everything for noise would
-    /// stay with that if it always started where it ended.
+    /// The number of random starts while observations are few. Without them a model that once
+    /// explained everything as noise would stay there, because each fit starts where the last
+    /// ended.
     random_starts: usize,
     target: Option<Hyperparameters>,
     others: Option<Hyperparameters>,
 }
 
 impl FitHistory {
-    /// No fit yet. While observations are few, each fit has this many random starts beside the
-    /// parameters of the fit before.
+    /// A history without fits. While observations are few, each fit has this many random starts
+    /// besides the parameters of the fit before.
     pub fn with_random_starts(random_starts: usize) -> Self {
         Self { random_starts, ..Self::default() }
     }
@@ -53,7 +58,7 @@ impl FitHistory {
 /// A predicted grade.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Predicted {
-    /// What is expected.
+    /// The expected grade.
     pub mean: f64,
     /// The standard deviation of the prediction.
     pub deviation: f64,
@@ -66,7 +71,7 @@ fn columns(task: &Task, weights: &[f64]) -> Vec<f64> {
 }
 
 impl Surrogate {
-    /// Fits to trials. `weights` has one number for each axis.
+    /// A surrogate fitted to trials. `weights` has one number for each axis.
     pub fn fit(
         task: &Task,
         trials: &[Trial],
@@ -85,9 +90,9 @@ impl Surrogate {
         }
         let target = fit(&rows, history.random_starts, &mut history.target)?;
         let graded = trials.iter().filter_map(|trial| {
-            let own = trial.others.as_ref().filter(|own| !own.is_empty())?;
-            let each = own.iter().map(|speedup| task.weights.performance(speedup));
-            let mean = each.sum::<f64>() / own.len() as f64;
+            let others = trial.others.as_ref().filter(|others| !others.is_empty())?;
+            let each = others.iter().map(|speedup| task.weights.performance(speedup));
+            let mean = each.sum::<f64>() / others.len() as f64;
             Some((row(task, &columns, &trial.point, true), mean))
         });
         let graded: Vec<_> = graded.collect();
@@ -95,7 +100,7 @@ impl Surrogate {
         Ok(Self { target, others, columns, beta })
     }
 
-    /// The grades of points, were they run in full.
+    /// Predicts the grades that points would have if they were run in full.
     pub fn predict(&self, task: &Task, points: &[&Point]) -> Result<Vec<Predicted>, TuneError> {
         let cells: Vec<f64> =
             points.iter().flat_map(|point| row(task, &self.columns, point, true)).collect();
@@ -107,27 +112,29 @@ impl Surrogate {
                     let predictions = model.predict(x.view()).map_err(failed)?;
                     Ok((predictions.means, predictions.variances))
                 }
-                // Nothing is known: the baseline's own performance, give or take a tenth.
+                // Without a model: the performance of the baseline, with a deviation of 0.1.
                 None => Ok((Array1::zeros(points.len()), Array1::from_elem(points.len(), 0.01))),
             }
         };
         let (target, others) = (of(&self.target)?, of(&self.others)?);
-        let (own, rest) = (1.0 - self.beta, self.beta);
+        let (target_weight, others_weight) = (1.0 - self.beta, self.beta);
         let both = |index: usize| Predicted {
-            mean: own * target.0[index] + rest * others.0[index],
-            deviation: (own * own * target.1[index] + rest * rest * others.1[index]).sqrt(),
+            mean: target_weight * target.0[index] + others_weight * others.0[index],
+            deviation: (target_weight * target_weight * target.1[index]
+                + others_weight * others_weight * others.1[index])
+                .sqrt(),
         };
         Ok((0..points.len()).map(both).collect())
     }
 
-    /// Takes a point for measured, at its predicted performance, so that the points of a batch
-    /// spread.
+    /// Adds a point as if it had been measured to perform as predicted, so that the next point of a
+    /// batch lies elsewhere.
     pub fn believe(&mut self, task: &Task, point: &Point) -> Result<(), TuneError> {
-        let own = row(task, &self.columns, point, true);
+        let cells = row(task, &self.columns, point, true);
         let Some(model) = &mut self.target else { return Ok(()) };
-        let x = Array2::from_shape_vec((1, own.len()), own.clone()).map_err(failed)?;
+        let x = Array2::from_shape_vec((1, cells.len()), cells.clone()).map_err(failed)?;
         let mean = model.predict(x.view()).map_err(failed)?.means[0];
-        model.add(&own, mean).map_err(failed)
+        model.add(&cells, mean).map_err(failed)
     }
 }
 
@@ -135,7 +142,7 @@ fn failed(error: impl std::fmt::Display) -> TuneError {
     TuneError::Surrogate(error.to_string())
 }
 
-/// A point as the processes see it.
+/// The row of numbers that the Gaussian processes get for a point.
 fn row(task: &Task, columns: &[f64], point: &Point, is_full: bool) -> Vec<f64> {
     let mut row = task.space.encode(point);
     row.iter_mut().zip(columns).for_each(|(cell, weight)| *cell *= weight);
@@ -143,7 +150,7 @@ fn row(task: &Task, columns: &[f64], point: &Point, is_full: bool) -> Vec<f64> {
     row
 }
 
-/// Fits one process; `None` of fewer than three observations.
+/// Fits one Gaussian process; `None` with fewer than three observations.
 fn fit(
     rows: &[(Vec<f64>, f64)],
     random_starts: usize,

@@ -1,4 +1,4 @@
-//! What tests of the search share: a task, and an evaluator whose answers are a formula.
+//! Shared by tests of the search: a task, and an evaluator whose answers are a formula.
 
 use super::{Algorithm, Found, PriorKnowledge, Settings, Trial, run};
 use crate::evaluate::{
@@ -12,18 +12,20 @@ use crate::workload::{Trace, Workload};
 use ssdtune_experiment::Preparation;
 use ssdtune_model::{Nanos, Sectors, presets};
 use ssdtune_trace::{Op, Request, TenantId};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A flag that never stops anything.
 pub(super) static GO_ON: AtomicBool = AtomicBool::new(false);
 
-/// Figures by a formula. More channels and a faster bus help with diminishing returns, one plane
-/// order is best, channels cost power. A wide bus hurts every workload called "other".
+/// An evaluator that computes figures by a formula. More channels and a faster bus help, with
+/// diminishing returns. One plane order is best. Channels cost power. A wide bus hurts every
+/// workload called "other".
 #[derive(Default)]
 pub(super) struct Formula {
     /// Evaluations so far.
     pub count: AtomicU64,
-    /// Whether power is reported.
+    /// Whether measurements state power.
     pub counts_energy: bool,
 }
 
@@ -73,8 +75,8 @@ impl Evaluator for Formula {
     }
 }
 
-/// Reads in a row, one each microsecond. Workloads must differ in their requests, not in their
-/// names alone: an evaluation is remembered by what was requested.
+/// A workload of reads at rising addresses, one each microsecond. Workloads must differ in their
+/// requests and not only in their names, because evaluations are remembered by the requests.
 pub(super) fn workload(name: &str, sectors: u32, requests: u64) -> Workload {
     let request = |number: u64| Request {
         at: Nanos(number * 1_000),
@@ -87,11 +89,11 @@ pub(super) fn workload(name: &str, sectors: u32, requests: u64) -> Workload {
     Workload { name: name.to_owned(), depth: 4, traces: vec![trace] }
 }
 
-/// The axes that tests search: those of the formula, those that move in groups, and one more. With
-/// all 28 of them a search takes several times as long, most of it for predictions.
+/// The axes that tests search beside those that move in groups: the axes of the formula, and one
+/// more. With all 28 axes a search takes several times as long, most of it for predictions.
 const AXES: [&str; 4] = ["bus.width_bytes", "bus.rate_mts", "mapping.plane_order", "gc.threshold"];
 
-/// A task on two workloads of this many requests.
+/// A task with two workloads of this many requests each.
 pub(super) fn task_of(requests: u64) -> Task {
     let base = presets::load("intel-750").unwrap();
     let is_searched =
@@ -106,16 +108,35 @@ pub(super) fn task_of(requests: u64) -> Task {
     }
 }
 
-/// A task on two workloads.
-pub(super) fn task() -> Task {
-    task_of(100)
+/// A task with two workloads of 100 requests each.
+pub(super) static TASK: LazyLock<Task> = LazyLock::new(|| task_of(100));
+
+/// The seed of the searches that tests share.
+pub(super) const SEED: u64 = 5;
+
+/// A search of [`TASK`] by each algorithm, with [`settings`] for [`SEED`], on two threads. A search
+/// takes about a second, so tests share it.
+pub(super) fn shared_search(algorithm: Algorithm) -> &'static Found {
+    fn found(algorithm: Algorithm) -> Found {
+        let prior = PriorKnowledge::default();
+        search(&TASK, &prior, &settings(algorithm, SEED), &Formula::default(), 2)
+    }
+    static BAYES: LazyLock<Found> = LazyLock::new(|| found(Algorithm::Bayes));
+    static AUTOBLOX: LazyLock<Found> = LazyLock::new(|| found(Algorithm::Autoblox));
+    static RANDOM: LazyLock<Found> = LazyLock::new(|| found(Algorithm::Random));
+    match algorithm {
+        Algorithm::Bayes => &BAYES,
+        Algorithm::Autoblox => &AUTOBLOX,
+        Algorithm::Random => &RANDOM,
+    }
 }
 
+/// Settings with a budget of 25 evaluations.
 pub(super) fn settings(algorithm: Algorithm, seed: u64) -> Settings {
     Settings { algorithm, seed, budget: 25.0, batch: 2, ..Settings::default() }
 }
 
-/// Searches on this many threads.
+/// Runs a search on a number of threads.
 pub(super) fn search(
     task: &Task,
     prior: &PriorKnowledge,
@@ -130,7 +151,7 @@ pub(super) fn search(
     })
 }
 
-/// The trials of a search as far as decisions could have changed them.
+/// What a search decided: the point, the grade and the bound of each trial, in order.
 pub(super) fn decisions(found: &Found) -> Vec<(Point, Option<f64>, Option<f64>)> {
     let one = |trial: &Trial| (trial.point.clone(), trial.grade, trial.bound);
     found.trials.iter().map(one).collect()

@@ -1,7 +1,7 @@
-//! Tests of the search: every algorithm, what is left out, threads, and the objective.
+//! Tests of the search: every algorithm, censoring, threads, limits, and the objective.
 
 use super::autoblox::tuning_sets;
-use super::testing::{Formula, GO_ON, search, settings, task};
+use super::testing::{Formula, GO_ON, SEED, TASK, decisions, search, settings, shared_search};
 use super::*;
 use crate::evaluate::MeasureError;
 use crate::moves::Moves;
@@ -11,21 +11,29 @@ use proptest::prelude::*;
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::DeviceConfig;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn nothing() -> PriorKnowledge {
     PriorKnowledge::default()
 }
 
-fn found_by(task: &Task, settings: &Settings, threads: usize) -> Found {
-    search(task, &nothing(), settings, &Formula::default(), threads)
+fn found_by(settings: &Settings, threads: usize) -> Found {
+    search(&TASK, &nothing(), settings, &Formula::default(), threads)
 }
+
+/// The point of the baseline, and moves around it.
+static MOVES: LazyLock<(Point, Moves<'static>)> = LazyLock::new(|| {
+    let base = TASK.space.point(&TASK.base).unwrap();
+    let moves = Moves::of_task(&TASK, &base);
+    (base, moves)
+});
 
 #[test]
 fn every_algorithm_beats_the_baseline_and_keeps_every_limit() {
-    let task = task();
+    let task = &*TASK;
     for algorithm in Algorithm::ALL {
-        let found = found_by(&task, &settings(algorithm, 1), 2);
+        let found = shared_search(algorithm);
         let best = found.best();
         assert!(best.grade.unwrap() > 0.05, "{algorithm}: {:?}", best.grade);
         let mut points = BTreeSet::new();
@@ -33,7 +41,7 @@ fn every_algorithm_beats_the_baseline_and_keeps_every_limit() {
             let number = trial.number;
             assert!(task.limits.check(&trial.config).is_ok(), "{algorithm}: trial {number}");
             assert_eq!(task.space.config(&task.base, &trial.point), *trial.config);
-            // What was only raced may run in full later.
+            // A point that only raced on the prefix may run in full later.
             let is_full = trial.target.is_some();
             assert!(!is_full || points.insert(&trial.point), "{algorithm}: {number} again");
         }
@@ -44,8 +52,8 @@ fn every_algorithm_beats_the_baseline_and_keeps_every_limit() {
 
 #[test]
 fn the_others_count_by_their_own_measurements() {
-    let task = task();
-    let found = found_by(&task, &settings(Algorithm::Random, 1), 2);
+    let task = &*TASK;
+    let found = shared_search(Algorithm::Random);
     let weights = &task.weights;
     let mut told_apart = 0;
     for trial in found.trials.iter().filter(|trial| trial.grade.is_some()) {
@@ -53,8 +61,7 @@ fn the_others_count_by_their_own_measurements() {
         let other = weights.performance(&others[0]);
         let expected = 0.9 * weights.performance(&target) + 0.1 * other;
         assert!((trial.grade.unwrap() - expected).abs() < 1e-12);
-        // The formula of the other workload, which knows neither the bus's rate nor the plane
-        // order.
+        // The formula of the other workload does not depend on the bus's rate or the plane order.
         let other_ns = |drive: &DeviceConfig| {
             let (width, channels) = (drive.bus.width_bytes, drive.bus.channels);
             20_000.0 + 500.0 * f64::from(width) + 1e6 / f64::from(channels)
@@ -68,37 +75,35 @@ fn the_others_count_by_their_own_measurements() {
 
 #[test]
 fn the_default_is_better_than_chance_at_the_same_budget() {
-    let task = task();
-    let grade =
-        |algorithm, seed| found_by(&task, &settings(algorithm, seed), 2).best().grade.unwrap();
-    let mean = |algorithm| (0..3).map(|seed| grade(algorithm, seed)).sum::<f64>() / 3.0;
+    let grade = |algorithm, seed| match seed {
+        SEED => shared_search(algorithm).best().grade.unwrap(),
+        _ => found_by(&settings(algorithm, seed), 2).best().grade.unwrap(),
+    };
+    let mean =
+        |algorithm| [SEED, 0, 1].map(|seed| grade(algorithm, seed)).iter().sum::<f64>() / 3.0;
     let (bayes, random) = (mean(Algorithm::Bayes), mean(Algorithm::Random));
     assert!(bayes > random + 0.05, "{bayes} {random}");
 }
 
 #[test]
-fn threads_and_repetition_change_nothing() {
-    let task = task();
+fn threads_and_repetition_change_nothing_and_the_seed_decides() {
     for algorithm in Algorithm::ALL {
-        let path = |threads| -> Vec<(Point, Option<f64>)> {
-            let found = found_by(&task, &settings(algorithm, 7), threads);
-            found.trials.iter().map(|trial| (trial.point.clone(), trial.grade)).collect()
-        };
-        let one = path(1);
-        assert_eq!(one, path(2), "{algorithm}");
-        assert_eq!(one, path(8), "{algorithm}");
-        let other = found_by(&task, &settings(algorithm, 8), 2);
-        let other: Vec<Point> = other.trials.iter().map(|trial| trial.point.clone()).collect();
-        let same: Vec<Point> = one.into_iter().map(|(point, _)| point).collect();
-        assert_ne!(same, other, "{algorithm}: the seed decides nothing");
+        let shared = decisions(shared_search(algorithm));
+        let again = decisions(&found_by(&settings(algorithm, SEED), 8));
+        assert_eq!(shared, again, "{algorithm} on 8 threads");
+        // A smaller budget ends a search earlier, but does not change how it begins.
+        let short = Settings { budget: 8.0, ..settings(algorithm, SEED) };
+        let other = Settings { seed: SEED + 1, ..short.clone() };
+        let (short, other) = (decisions(&found_by(&short, 1)), decisions(&found_by(&other, 1)));
+        assert!(shared.starts_with(&short), "{algorithm} on one thread");
+        assert_ne!(short, other, "{algorithm}: the seed decides nothing");
     }
 }
 
 #[test]
 fn a_censored_trial_has_no_grade_and_its_others_were_not_run() {
-    let task = task();
     for algorithm in Algorithm::ALL {
-        let found = found_by(&task, &settings(algorithm, 3), 2);
+        let found = shared_search(algorithm);
         let mut censored = 0;
         for trial in &found.trials {
             let parts = (trial.target.is_some(), trial.others.is_some(), trial.grade.is_some());
@@ -116,10 +121,11 @@ fn a_censored_trial_has_no_grade_and_its_others_were_not_run() {
 
 #[test]
 fn a_power_budget_binds() {
-    let mut task = task();
+    let mut task = TASK.clone();
     task.limits.constraints.power_budget_watts = Some(14.0);
     let evaluator = Formula { counts_energy: true, ..Formula::default() };
-    let found = search(&task, &nothing(), &settings(Algorithm::Bayes, 0), &evaluator, 2);
+    let settings = Settings { budget: 12.0, ..settings(Algorithm::Bayes, 0) };
+    let found = search(&task, &nothing(), &settings, &evaluator, 2);
     assert!(found.best().average_watts.unwrap() <= 14.0);
     let is_over = |trial: &&Trial| matches!(trial.verdict, Verdict::OverPower(_));
     assert!(found.trials.iter().any(|trial| is_over(&trial)), "no drive was above the budget");
@@ -130,23 +136,23 @@ fn a_power_budget_binds() {
 
 #[test]
 fn what_earlier_work_recommends_is_judged_first() {
-    let task = task();
-    let mut known = (*task.base).clone();
+    let mut known = (*TASK.base).clone();
     for (key, value) in [("bus.width_bytes", "2"), ("mapping.plane_order", "PCWD")] {
         ssdtune_model::set(&mut known, key, value).unwrap();
     }
-    // Outside the space: passed over.
+    // A seed outside of the space is skipped.
     let mut strange = known.clone();
     ssdtune_model::set(&mut strange, "flash.page_bytes", "8192").unwrap();
     let prior = PriorKnowledge { seeds: vec![strange, known.clone()], ..nothing() };
-    let found = search(&task, &prior, &settings(Algorithm::Autoblox, 0), &Formula::default(), 1);
+    let settings = Settings { budget: 3.0, ..settings(Algorithm::Autoblox, 0) };
+    let found = search(&TASK, &prior, &settings, &Formula::default(), 1);
     assert_eq!((found.trials[1].origin, &*found.trials[1].config), ("memory", &known));
     assert_ne!(found.trials[2].origin, "memory");
 }
 
 #[test]
 fn tuning_sets_follow_the_coefficients_and_keep_groups_together() {
-    let space = task().space;
+    let space = &TASK.space;
     let order = [
         ("bus.channels", 0.4),
         ("cache.capacity_bytes", -0.3),
@@ -162,19 +168,19 @@ fn tuning_sets_follow_the_coefficients_and_keep_groups_together() {
     let keys = |set: &Vec<usize>| -> Vec<&str> {
         set.iter().map(|axis| space.axes()[*axis].key()).collect()
     };
-    let sets: Vec<Vec<&str>> = tuning_sets(&space, &order).iter().map(keys).collect();
+    let sets: Vec<Vec<&str>> = tuning_sets(space, &order).iter().map(keys).collect();
     assert_eq!(sets.len(), 3, "{sets:?}");
     assert_eq!(sets[0].len(), 6 + 2);
     assert_eq!(sets[1], ["bus.rate_mts"]);
     assert_eq!(sets[2], ["gc.threshold"]);
-    assert_eq!(tuning_sets(&space, &order.together()).len(), 1);
-    let all = tuning_sets(&space, &TuningOrder::default());
+    assert_eq!(tuning_sets(space, &order.together()).len(), 1);
+    let all = tuning_sets(space, &TuningOrder::default());
     assert_eq!((all.len(), all[0].len()), (1, space.axes().len()));
 }
 
 #[test]
 fn a_baseline_outside_the_limits_is_refused_with_the_reason() {
-    let mut task = task();
+    let mut task = TASK.clone();
     task.limits.constraints.max_chips = Some(59);
     let evaluator = Formula::default();
     let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
@@ -185,21 +191,19 @@ fn a_baseline_outside_the_limits_is_refused_with_the_reason() {
 
 #[test]
 fn an_interruption_ends_a_search_with_what_it_is() {
-    let (task, evaluator, stop) = (task(), Formula::default(), AtomicBool::new(true));
+    let (evaluator, stop) = (Formula::default(), AtomicBool::new(true));
     let cached = CachedEvaluator::new(&evaluator, None, &stop, &|_| {});
-    let outcome = run(&task, &nothing(), &Settings::default(), &cached, &mut |_, _| {});
+    let outcome = run(&TASK, &nothing(), &Settings::default(), &cached, &mut |_, _| {});
     assert!(matches!(outcome, Err(TuneError::Measure(MeasureError::Interrupted))));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 6))]
 
-    /// Whatever is drawn or jumped to keeps the limits.
+    /// Every drive from a random draw or a jump keeps the limits.
     #[test]
     fn moves_keep_every_limit(seed in any::<u64>(), reach in 0.05_f64..1.0) {
-        let task = task();
-        let base = task.space.point(&task.base).unwrap();
-        let moves = Moves::of_task(&task, &base);
+        let (task, (base, moves)) = (&*TASK, &*MOVES);
         let mut rng = stream(seed, 0, 0);
         let axes: Vec<usize> = (0..task.space.axes().len()).collect();
         let mut from = base.clone();
@@ -216,28 +220,26 @@ proptest! {
 
 #[test]
 fn the_objective_grades_as_the_search_does() {
-    let task = task();
-    let found = found_by(&task, &settings(Algorithm::Bayes, 2), 2);
+    let task = &*TASK;
+    let found = shared_search(Algorithm::Bayes);
     let evaluator = Formula::default();
     let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
-    let objective = Objective::new(&task, &cached).unwrap();
+    let objective = Objective::new(task, &cached).unwrap();
     let graded: Vec<&Trial> = found.trials.iter().filter(|trial| trial.grade.is_some()).collect();
     let drives: Vec<CheckedConfig> = graded.iter().map(|trial| trial.config.clone()).collect();
-    for (trial, own) in graded.iter().zip(objective.grade(&drives).unwrap()) {
-        assert_eq!(trial.grade, Some(own.unwrap().grade));
+    for (trial, answer) in graded.iter().zip(objective.grade(&drives).unwrap()) {
+        assert_eq!(trial.grade, Some(answer.unwrap().grade));
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 8))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 16))]
 
-    /// Whatever an optimiser proposes, what is repaired keeps every limit, and what keeps them
-    /// already stays.
+    /// Any point can be repaired. The repaired point keeps every limit, and repairing it again
+    /// changes nothing.
     #[test]
     fn any_point_is_repaired(shares in proptest::collection::vec(0.0..1.0_f64, 64)) {
-        let task = task();
-        let base = task.space.point(&task.base).unwrap();
-        let moves = Moves::of_task(&task, &base);
+        let (task, (_, moves)) = (&*TASK, &*MOVES);
         let ranks = task.space.axes().iter().zip(&shares);
         let ranks = ranks.map(|(axis, share)| (axis.values().len() as f64 * share) as u16);
         let found = moves.nearest(&Point(ranks.collect())).expect("there is a drive near it");

@@ -1,26 +1,27 @@
-//! A proposal, and the trial that it becomes.
+//! Proposals of drives, and the trials that they become.
 
 use crate::grade::Speedup;
 use crate::space::Point;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
 
-/// A point to be judged, and why it was proposed.
+/// A drive to be measured, and why it was proposed.
 pub(super) struct Proposal {
-    /// Where it lies in the space.
+    /// The drive's point in the space.
     pub point: Point,
     /// The drive.
     pub config: CheckedConfig,
-    /// Why it was proposed, in a word.
+    /// Why the drive was proposed, in a word.
     pub origin: &'static str,
-    /// Formula 1 on the prefix of the target, once that was run.
+    /// The performance (formula 1) on the prefix of the target; `None` until that was run.
     pub prefix_performance: Option<f64>,
-    /// The grade that it is predicted not to reach, where it runs only to check that prediction.
+    /// The grade that the drive is predicted not to reach, if it runs only to check that
+    /// prediction.
     pub predicted_below: Option<f64>,
 }
 
 impl Proposal {
-    /// A proposal of which nothing is known yet.
+    /// A proposal that was not run yet.
     pub fn new(point: Point, config: CheckedConfig, origin: &'static str) -> Self {
         Self { point, config, origin, prefix_performance: None, predicted_below: None }
     }
@@ -50,46 +51,47 @@ impl Proposal {
 pub enum Verdict {
     /// Every workload was measured.
     Graded,
-    /// The target's part of the grade could not win any more. The others were not run, and there is
-    /// no grade.
+    /// The performance on the target was too low to win. The drive was not run on the other
+    /// workloads and has no grade.
     Censored,
-    /// It lost the race on the prefix and was not run in full.
+    /// The drive lost the race on the prefix and was not run in full.
     Raced,
-    /// The drive cannot serve the target, or one of the others, for this reason.
+    /// The drive cannot serve the target or another workload. The text says why.
     Unfit(String),
-    /// The drive needs more power than allowed, as explained.
+    /// The drive needs more power than allowed. The text gives the figures.
     OverPower(String),
-    /// It was predicted to be hopeless and not run at all.
+    /// The drive was predicted to be hopeless and was not run at all.
     #[serde(rename = "screened")]
     Hopeless,
 }
 
-/// One proposal and what was measured of it.
+/// A proposed drive and what was measured of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trial {
-    /// Its number, in the order of proposals; the baseline is 0.
+    /// The number of the trial, in the order of proposals; the baseline is 0.
     pub number: usize,
-    /// Why it was proposed, in a word.
+    /// Why the drive was proposed, in a word.
     pub origin: &'static str,
-    /// Where it lies in the space.
+    /// The drive's point in the space.
     pub point: Point,
     /// The drive.
     #[serde(skip)]
     pub config: CheckedConfig,
-    /// What became of it.
+    /// What became of the proposal.
     pub verdict: Verdict,
-    /// Formula 1 on the prefix of the target; `None` where that was not run.
+    /// The performance (formula 1) on the prefix of the target; `None` where that was not run.
     pub prefix_performance: Option<f64>,
-    /// Speedup of the target over the baseline; `None` where it was not run in full.
+    /// The speedup over the baseline on the target; `None` where that was not run in full.
     pub target: Option<Speedup>,
-    /// Formula 1 of the target; `None` where it was not run in full.
+    /// The performance (formula 1) on the target; `None` where that was not run in full.
     pub performance: Option<f64>,
-    /// Speedups of the other workloads, in their order; `None` where they were not run.
+    /// The speedups on the other workloads, in the order of the task; `None` where they were not
+    /// run.
     pub others: Option<Vec<Speedup>>,
-    /// Formula 2; `None` unless every workload was measured.
+    /// The grade (formula 2); `None` unless every workload was measured.
     pub grade: Option<f64>,
     /// Average power on the target in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
-    /// The highest grade that was likely, where the proposal was discarded as hopeless.
+    /// The highest likely grade of a proposal that was discarded as hopeless; otherwise `None`.
     pub bound: Option<f64>,
 }

@@ -1,5 +1,5 @@
-//! Random search: uniform draws from the drives within the limits. Every other algorithm must beat
-//! it.
+//! Random search: uniform draws from the drives within the limits. It is the yardstick that every
+//! other algorithm must beat.
 
 use super::Ended;
 use super::state::SearchState;
@@ -8,7 +8,7 @@ use crate::error::TuneError;
 use crate::moves::Moves;
 use crate::random::stream;
 
-/// Draws of one slot before the space counts as exhausted.
+/// The number of draws for one proposal before the space counts as exhausted.
 const DRAWS: usize = 50;
 
 pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
@@ -21,7 +21,7 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
         for slot in 0..state.settings.batch {
             let mut rng = stream(state.settings.seed, iteration, slot as u64);
             let drawn = (0..DRAWS).filter_map(|_| moves.anywhere(&mut rng)).find(|found| {
-                let taken = proposals.iter().any(|own| own.point == found.point);
+                let taken = proposals.iter().any(|proposal| proposal.point == found.point);
                 !taken && state.log.is_new(&found.point)
             });
             proposals.extend(drawn.map(|found| Proposal::new(found.point, found.config, "random")));

@@ -1,4 +1,4 @@
-//! In which parameters two drives differ.
+//! The parameters in which two drives differ.
 
 use serde::Serialize;
 use ssdtune_model::{DeviceConfig, catalogue};
@@ -6,13 +6,13 @@ use ssdtune_model::{DeviceConfig, catalogue};
 /// A parameter in which two drives differ. Field names are part of result documents.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParameterChange {
-    /// Its key in the catalogue.
+    /// The key of the parameter in the catalogue.
     pub key: &'static str,
     /// The sign of its unit; empty for a plain number or a name.
     pub unit: &'static str,
-    /// Its value in the baseline.
+    /// The value in the baseline.
     pub baseline: String,
-    /// Its value in the recommended drive.
+    /// The value in the recommended drive.
     pub recommended: String,
 }
 

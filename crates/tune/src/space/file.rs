@@ -1,4 +1,4 @@
-//! Space files: TOML, one table for each part of the drive, a list of values for each key.
+//! Reads space files: TOML with one table for each part of the drive, and values for each key.
 
 use super::Axis;
 use ssdtune_model::catalogue::{self, Legal, Parameter, SECTIONS, Value};
@@ -6,10 +6,10 @@ use ssdtune_model::{Fault, Faults, Problem};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Far more than any axis needs; a point holds 16-bit ranks.
+/// The greatest number of values of an axis, far more than any needs. Ranks have 16 bits.
 const VALUES_MAX: usize = 10_000;
 
-/// The name and the axes that a file states.
+/// The name of a space and its axes, in the order of the catalogue.
 pub(super) fn read(text: &str) -> Result<(String, Vec<Axis>), Faults> {
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut reader = Reader { text, faults: Faults::default(), axes: Vec::new() };
@@ -23,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<(String, Vec<Axis>), Faults> {
         match value.get_ref() {
             DeValue::String(text) if word == "name" => name = text.to_string(),
             DeValue::Table(rows) => reader.section(word, at, rows),
-            _ if word == "name" => reader.fault(at, "name", not("a text", "\"my space\"")),
+            _ if word == "name" => reader.fault(at, "name", illegal("a text", "\"my space\"")),
             _ => reader.unknown(at, word),
         }
     }
@@ -37,10 +37,12 @@ pub(super) fn read(text: &str) -> Result<(String, Vec<Axis>), Faults> {
     reader.faults.or_ok((name, reader.axes))
 }
 
-fn not(expected: &'static str, legal: &str) -> Problem {
+/// The problem of a value that is not what was expected.
+fn illegal(expected: &'static str, legal: &str) -> Problem {
     Problem::Illegal { expected, legal: legal.to_owned(), nearest: None }
 }
 
+/// Collects the axes and the faults of a file.
 struct Reader<'a> {
     text: &'a str,
     faults: Faults,
@@ -60,9 +62,9 @@ impl Reader<'_> {
     }
 
     fn section(&mut self, section: &str, at: usize, rows: &DeTable<'_>) {
-        if !SECTIONS.iter().any(|own| own.name == section) {
-            let legal: Vec<&str> = SECTIONS.iter().map(|own| own.name).collect();
-            self.fault(at, section, not("a part of the drive", &legal.join(", ")));
+        if !SECTIONS.iter().any(|known| known.name == section) {
+            let legal: Vec<&str> = SECTIONS.iter().map(|known| known.name).collect();
+            self.fault(at, section, illegal("a part of the drive", &legal.join(", ")));
             return;
         }
         for (name, value) in rows {
@@ -101,13 +103,15 @@ fn values(row: &'static Parameter, value: &Spanned<DeValue<'_>>) -> Result<Vec<V
     }
 }
 
+/// The problem of values that are written in no legal form.
 fn layout() -> Problem {
-    not(
+    illegal(
         "values",
         "a list, { from, to, by }, { from, to, pieces }, \"all\", \"commodity\", \"what-if\"",
     )
 }
 
+/// The values of the catalogue that a word stands for.
 fn named(row: &'static Parameter, word: &str) -> Result<Vec<Value>, Problem> {
     let values = match word {
         "all" => catalogue::Candidates::All.values(&row.legal),
@@ -136,7 +140,7 @@ fn one(row: &'static Parameter, value: &DeValue<'_>) -> Result<Value, Problem> {
     row.parse(&text_of(value).ok_or_else(layout)?)
 }
 
-/// `{ from, to, by }` and `{ from, to, pieces }`.
+/// The values of `{ from, to, by }` or `{ from, to, pieces }`.
 fn stepped(row: &'static Parameter, parts: &DeTable<'_>) -> Result<Vec<Value>, Problem> {
     let part = |name: &str| parts.iter().find(|(key, _)| key.get_ref().as_ref() == name);
     let known = |key: &str| ["from", "to", "by", "pieces"].contains(&key);
@@ -166,7 +170,7 @@ fn stepped(row: &'static Parameter, parts: &DeTable<'_>) -> Result<Vec<Value>, P
         let exact = from + by * f64::from(index);
         match row.legal {
             Legal::Ints { .. } => Value::Int(exact.round() as u64),
-            // A tenth and a twentieth have no end in binary: 12 digits are what was meant.
+            // 0.1 has no exact binary form. Rounding to 12 digits gives the number that was meant.
             _ => Value::Real((exact * 1e12).round() / 1e12),
         }
     };

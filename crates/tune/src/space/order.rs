@@ -1,4 +1,4 @@
-//! In which order the axes of a space should be tuned.
+//! The order in which the axes of a space should be tuned.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,14 @@ pub struct TuningOrder(pub Vec<OrderedParameter>);
 /// A parameter's place in the tuning order. Field names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrderedParameter {
-    /// Its key in the catalogue.
+    /// The key of the parameter in the catalogue.
     pub key: String,
-    /// Its Ridge coefficient: how much it moves the performance.
+    /// The coefficient of the parameter in Ridge regression: how much it changes the performance.
     pub coefficient: f64,
 }
 
 impl TuningOrder {
-    /// These parameters without ranks: all are equally important, so they are tuned together.
+    /// These parameters with equal importance, so that they are tuned together.
     #[must_use]
     pub fn together(&self) -> Self {
         let equal = |one: &OrderedParameter| OrderedParameter { coefficient: 1.0, ..one.clone() };

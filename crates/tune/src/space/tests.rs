@@ -1,3 +1,5 @@
+//! Tests of spaces, their files, points and distances.
+
 use super::*;
 use ssdtune_model::presets;
 
@@ -17,8 +19,8 @@ fn the_papers_space_has_its_axes_and_every_preset_lies_in_it_once_around() {
 
 #[test]
 fn rows_of_values_have_their_ends() {
-    let text = "name = \"x\"\n[gc]\nthreshold = { from = 0.1, to = 0.3, pieces = 4 }\n\
-                [cache]\ncapacity_bytes = { from = \"64 MiB\", to = \"192 MiB\", by = \"64 MiB\" }\n";
+    let text = "name = \"x\"\n[gc]\nthreshold = { from = 0.1, to = 0.3, pieces = 4 }\n[cache]\n\
+                capacity_bytes = { from = \"64 MiB\", to = \"192 MiB\", by = \"64 MiB\" }\n";
     let space = Space::parse(text).unwrap();
     let values = |key: &str| space.axes()[space.axis(key).unwrap()].values().to_vec();
     assert_eq!(values("gc.threshold"), [0.1, 0.15, 0.2, 0.25, 0.3].map(Value::Real));
@@ -27,7 +29,8 @@ fn rows_of_values_have_their_ends() {
 
 #[test]
 fn every_fault_is_named_with_its_line_and_the_nearest_name() {
-    let text = "[bus]\nchanels = [4]\nwidth_bytes = [0]\nrate_mts = 3\n[bsu]\nx = 1\n[gc]\npolicy = [\"best\"]\n";
+    let text = "[bus]\nchanels = [4]\nwidth_bytes = [0]\nrate_mts = 3\n[bsu]\nx = 1\n\
+                [gc]\npolicy = [\"best\"]\n";
     let faults = Space::parse(text).unwrap_err();
     let said = faults.to_string();
     assert_eq!(faults.0.len(), 5, "{said}");
@@ -53,7 +56,7 @@ fn steps_are_counted_by_rank_and_names_by_difference() {
     let (a, b) = (space.encode(&here), space.encode(&there));
     assert_eq!((a.len(), b.len()), (space.columns(), space.columns()));
     assert!(a.iter().chain(&b).all(|cell| (0.0..=1.0).contains(cell)));
-    // Two names are one step apart: 1/√2 in either column.
+    // A change of name changes two columns by 1/√2 each, so its distance is 1.
     let apart: f64 = a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum();
     assert!((apart - (1.0 + (2.0_f64 / 14.0).powi(2))).abs() < 1e-9, "{apart}");
 }

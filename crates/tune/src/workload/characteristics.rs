@@ -1,11 +1,11 @@
-//! What the requests of a trace are like, as a few numbers that a learner can compare.
+//! Characteristics of a trace: a few numbers from which a learner can tell traces apart.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_model::SECTOR_BYTES;
 use ssdtune_trace::describe::AccessPattern;
 use ssdtune_trace::{Op, Request};
 
-/// What requests are like. Field names are part of the format of AutoDB.
+/// Characteristics of the requests of a trace. Field names are part of the format of AutoDB.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Characteristics {
@@ -51,7 +51,7 @@ pub struct ReadsAndWrites {
 }
 
 impl ReadsAndWrites {
-    /// Measures requests.
+    /// The sizes, shares and strides of requests.
     pub fn of(requests: &[Request]) -> Self {
         let [reads, writes] = [Op::Read, Op::Write]
             .map(|op| AccessPattern::of(requests.iter().filter(|request| request.op == op)));
@@ -85,8 +85,8 @@ impl Characteristics {
         }
     }
 
-    /// The columns of a learner. What ranges over orders of magnitude goes in as a binary
-    /// logarithm.
+    /// The characteristics and the closed loop's depth as columns for a learner. Numbers that range
+    /// over orders of magnitude become binary logarithms.
     pub(crate) fn columns(&self, depth: u32) -> [f64; 11] {
         let log2 = |value: f64| value.max(1.0).log2();
         let pattern = &self.pattern;

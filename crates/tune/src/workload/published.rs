@@ -1,15 +1,16 @@
-//! AutoBlox's seven workloads, read from `configs/workloads/autoblox.toml`, which is built in.
+//! The seven workloads of the AutoBlox paper, from `configs/workloads/autoblox.toml`, which is
+//! built into the library.
 
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// A workload of the paper. Its bundled model has the same name.
+/// A workload of the paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedWorkload {
-    /// The name of its bundled model.
+    /// The name of the workload and of its bundled model.
     pub name: String,
-    /// Requests outstanding in its closed loop.
+    /// Requests outstanding in the closed loop.
     pub depth: u32,
     /// The number of its category when the seven are learned together, from 0.
     pub category: usize,
@@ -26,15 +27,15 @@ static FILE: LazyLock<File> = LazyLock::new(|| {
         .expect("a test reads the same text")
 });
 
-/// The depth of the closed loop for a workload that nothing is published about.
+/// The depth of the closed loop for a workload whose depth is not published.
 pub const DEFAULT_DEPTH: u32 = 16;
 
-/// The seven workloads in the order of all defaults and tables.
+/// The seven workloads of the paper, in the order of all defaults and tables.
 pub fn published_workloads() -> &'static [PublishedWorkload; 7] {
     &FILE.workload
 }
 
-/// The names of the seven workloads by the numbers of their categories.
+/// The names of the seven workloads of the paper, in the order of their categories' numbers.
 pub fn published_categories() -> [&'static str; 7] {
     let mut names = [""; 7];
     for workload in published_workloads() {
@@ -43,8 +44,8 @@ pub fn published_categories() -> [&'static str; 7] {
     names
 }
 
-/// The published closed-loop depth of a workload or of a variant of it, as in
-/// `websearch@skew-half`; [`DEFAULT_DEPTH`] for any other name.
+/// The published closed-loop depth of a workload, or of a variant of it such as
+/// `websearch@skew-half`. [`DEFAULT_DEPTH`] for any other name.
 pub fn published_depth(name: &str) -> u32 {
     let base = name.split('@').next().unwrap_or(name);
     let found = published_workloads().iter().find(|workload| workload.name == base);

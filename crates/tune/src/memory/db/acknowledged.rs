@@ -1,19 +1,19 @@
-//! The newest acknowledged generation, beside the store.
+//! A file beside the store that holds the newest acknowledged generation.
 //!
-//! When sled finds damage in its log it goes back, without a word, to what it can still read. So
-//! every acknowledgement is noted in a file of its own, after the store has been flushed and
-//! without a flush of its own: the note can be older than the store (after a power failure), never
-//! newer. A store that opens with an older generation than the note has lost records.
+//! When sled finds damage in its log, it silently goes back to what it can still read. So every
+//! acknowledgement is noted in a separate file, after the store has been flushed. The note itself
+//! is not flushed: after a power failure it can be older than the store, but never newer. A store
+//! that opens with an older generation than the note has lost records.
 
 use super::{DbError, Generation, store};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-/// Name of the file within the AutoDB.
+/// Name of the file in the directory of the AutoDB.
 pub(super) const FILE: &str = "acknowledged";
 
-/// The file, and what stands in it.
+/// The open file and its content.
 #[derive(Debug)]
 pub(super) struct Acknowledged {
     file: File,
@@ -21,7 +21,7 @@ pub(super) struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Opens the note and holds the store's generation against it.
+    /// Opens the note and compares it with the store's generation.
     pub(super) fn open(path: &Path, newest: Generation) -> Result<Self, DbError> {
         let failed = |source| store::io_error(path, "reading its newest generation")(source);
         let mut file = OpenOptions::new()
@@ -32,7 +32,7 @@ impl Acknowledged {
             .open(path.join(FILE))
             .map_err(failed)?;
         let mut text = String::new();
-        // What cannot be read as a number is no note.
+        // A file that cannot be read as a number counts as empty.
         let _ = Read::take(&mut file, 32).read_to_string(&mut text);
         let acknowledged = Generation(text.trim().parse().unwrap_or(0));
         if newest < acknowledged {
@@ -42,14 +42,14 @@ impl Acknowledged {
         Ok(Self { file, generation: acknowledged })
     }
 
-    /// Notes that everything up to this generation is on disk.
+    /// Notes that all records up to this generation are on disk.
     pub(super) fn advance(&mut self, path: &Path, generation: Generation) -> Result<(), DbError> {
         if generation <= self.generation {
             return Ok(());
         }
         let write = |file: &mut File| {
             file.rewind()?;
-            // One write of one length, so that a note is the old one or the new one.
+            // One write of constant length, so that the file holds the old number or the new one.
             file.write_all(format!("{generation:020}\n").as_bytes())
         };
         write(&mut self.file)

@@ -1,8 +1,8 @@
-//! What surrounds a value in storage: generation, epoch and checksum.
+//! The bytes of a record in storage: generation, epoch and checksum around the value.
 //!
-//! `generation: u64 | epoch: u32 | checksum: 16 bytes | JSON`, little-endian. The checksum is the
-//! first half of a BLAKE3 digest of the storage key and of everything else in the envelope, so that
-//! a value that got under another key is damage too.
+//! The layout is `generation: u64 | epoch: u32 | checksum: 16 bytes | JSON`, little-endian. The
+//! checksum is the first half of a BLAKE3 digest of the storage key, generation, epoch and JSON. It
+//! also finds a value that lies under a wrong key.
 
 use super::Generation;
 use crate::digest::Digester;
@@ -11,7 +11,7 @@ const GENERATION_END: usize = 8;
 const EPOCH_END: usize = 12;
 const CHECKSUM_END: usize = 28;
 
-/// A sound record's contents.
+/// The content of a sound record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opened<'a> {
     pub(super) generation: Generation,
@@ -19,7 +19,7 @@ pub(super) struct Opened<'a> {
     pub(super) json: &'a [u8],
 }
 
-/// Seals a value for a storage key.
+/// The bytes of a record for a storage key.
 pub(super) fn seal(key: &[u8], record: Opened) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(CHECKSUM_END + record.json.len());
     bytes.extend_from_slice(&record.generation.0.to_le_bytes());
@@ -29,7 +29,7 @@ pub(super) fn seal(key: &[u8], record: Opened) -> Vec<u8> {
     bytes
 }
 
-/// Opens what [`seal`] made, or says what is wrong with it.
+/// Reads the bytes that [`seal`] made, or says what is wrong with them.
 pub(super) fn open<'a>(key: &[u8], bytes: &'a [u8]) -> Result<Opened<'a>, String> {
     let (Some((generation, rest)), true) =
         (bytes.split_first_chunk::<GENERATION_END>(), bytes.len() >= CHECKSUM_END)

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DbError {
-    /// Another process works with it.
+    /// Another process has the AutoDB open.
     #[error(
         "the AutoDB {} is in use{}: wait until that is done, or name another one",
         .path.display(), Holder(*.process)
@@ -17,35 +17,39 @@ pub enum DbError {
     InUse {
         /// The AutoDB.
         path: PathBuf,
-        /// The process that has it open, if it said so.
+        /// The number of that process, where it is known.
         process: Option<u32>,
     },
-    /// There is none.
+    /// There is no AutoDB in the directory.
     #[error("there is no AutoDB at {}: a search makes one, or name another place", .path.display())]
     Missing {
-        /// Where it was looked for.
+        /// The directory.
         path: PathBuf,
     },
-    /// The directory holds something else.
-    #[error("{} is no AutoDB and not empty: name an AutoDB, or a place for a new one", .path.display())]
+    /// The directory holds something else than an AutoDB.
+    #[error(
+        "{} is no AutoDB and not empty: name an AutoDB, or a place for a new one",
+        .path.display()
+    )]
     Foreign {
         /// The directory.
         path: PathBuf,
     },
-    /// It was written by a newer program.
+    /// The AutoDB was written by a newer program.
     #[error(
-        "the AutoDB {} has schema {found}, and this program knows none above {known}: use the newer program",
+        "the AutoDB {} has schema {found}, and this program knows none above {known}: use the \
+         newer program",
         .path.display()
     )]
     Newer {
         /// The AutoDB.
         path: PathBuf,
-        /// Its schema.
+        /// The schema of the AutoDB.
         found: u32,
-        /// The newest schema known here.
+        /// The newest schema that this program knows.
         known: u32,
     },
-    /// The file system refuses.
+    /// An operation on its files fails.
     #[error("the AutoDB {}: {doing}", .path.display())]
     Io {
         /// The AutoDB.
@@ -55,56 +59,64 @@ pub enum DbError {
         /// Why not.
         source: io::Error,
     },
-    /// The storage engine refuses.
-    #[error("the AutoDB {} cannot be {doing}: export what can be read (`ssdtune db export`), or restore a copy", .path.display())]
+    /// The storage engine fails.
+    #[error(
+        "the AutoDB {} cannot be {doing}: export what can be read (`ssdtune db export`), or \
+         restore a copy",
+        .path.display()
+    )]
     Store {
         /// The AutoDB.
         path: PathBuf,
-        /// What was being done: opened, read, written.
+        /// What was being done, as a participle: opened, read, written.
         doing: &'static str,
         /// Why not.
         source: sled::Error,
     },
-    /// The storage engine cannot make sense of its files.
-    #[error("the files of the AutoDB {} are damaged ({reason}): restore a copy, or import an export into a new one", .path.display())]
+    /// The storage engine cannot read its files.
+    #[error(
+        "the files of the AutoDB {} are damaged ({reason}): restore a copy, or import an export \
+         into a new one",
+        .path.display()
+    )]
     Unreadable {
         /// The AutoDB.
         path: PathBuf,
-        /// What the engine says.
+        /// The engine's own words.
         reason: String,
     },
-    /// Records that were acknowledged are not there.
+    /// Records that were acknowledged are missing.
     #[error(
-        "the AutoDB {} has lost records: its files are damaged and go back to generation {found}, and \
-         {acknowledged} was reached. Restore a copy, or remove {} to go on with what is left",
+        "the AutoDB {} has lost records: its files are damaged and go back to generation {found}, \
+         and {acknowledged} was reached. Restore a copy, or remove {} to go on with what is left",
         .path.display(), .note.display()
     )]
     Lost {
         /// The AutoDB.
         path: PathBuf,
-        /// The file that says which generation was reached.
+        /// The file that holds the newest acknowledged generation.
         note: PathBuf,
         /// The newest generation in the store.
         found: Generation,
         /// The newest generation that was acknowledged.
         acknowledged: Generation,
     },
-    /// A record is not what was written.
+    /// The bytes of a record are not those that were written.
     #[error("{kind} {key}: the record is damaged ({reason}): `ssdtune db gc --damaged` removes it")]
     Damaged {
-        /// RecordKind of the record.
+        /// The kind of the record, or the number in its place if there is no such kind.
         kind: String,
-        /// Its key, readable or as hexadecimal digits.
+        /// The key of the record, as text or as hexadecimal digits.
         key: String,
-        /// What is wrong with it.
+        /// What is wrong with the record.
         reason: String,
     },
-    /// A record is sound and holds something else than the program expects.
+    /// A record is sound, but its value has another form than this program expects.
     #[error("{kind} {key}: the record does not have the form this program knows")]
     Form {
-        /// RecordKind of the record.
+        /// The kind of the record.
         kind: RecordKind,
-        /// Its key.
+        /// The key of the record.
         key: String,
         /// What does not fit.
         source: serde_json::Error,
@@ -112,46 +124,47 @@ pub enum DbError {
     /// A value cannot be written as JSON.
     #[error("{kind} {key}: the value cannot be written as JSON")]
     Value {
-        /// RecordKind of the record.
+        /// The kind of the record.
         kind: RecordKind,
-        /// Its key.
+        /// The key of the record.
         key: String,
         /// Why not.
         source: serde_json::Error,
     },
-    /// A key that is empty or too long.
+    /// A key is empty or too long.
     #[error("{kind}: a key of {bytes} bytes; legal are 1 to {max}")]
     Key {
-        /// RecordKind of the record.
+        /// The kind of the record.
         kind: RecordKind,
-        /// Its length.
+        /// The length of the key in bytes.
         bytes: usize,
-        /// The longest legal one.
+        /// The greatest legal length in bytes.
         max: usize,
     },
-    /// A line of an import is wrong.
+    /// A line of an import cannot be read.
     #[error("line {line}: {reason}")]
     Import {
-        /// Number of the line, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong.
+        /// What is wrong with the line.
         reason: String,
     },
-    /// A line of an import contradicts what is stored.
+    /// A line of an import contradicts a stored record.
     #[error(
-        "line {line}: {kind} {key} is stored with another value: import into a new AutoDB, or say which one wins"
+        "line {line}: {kind} {key} is stored with another value: import into a new AutoDB, or say \
+         which one wins"
     )]
     Conflict {
-        /// Number of the line, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// RecordKind of the record.
+        /// The kind of the record.
         kind: RecordKind,
-        /// Its key.
+        /// The key of the record.
         key: String,
     },
 }
 
-/// " by process N", or nothing.
+/// Shows " by process N", or " by another process" where the number is not known.
 struct Holder(Option<u32>);
 
 impl fmt::Display for Holder {

@@ -1,8 +1,9 @@
-//! An AutoDB as JSON lines, and back, without loss.
+//! Export of an AutoDB as JSON lines, and import, without loss.
 //!
-//! The first line says what the file is; every other is one record, with its key in hexadecimal
-//! digits and its value exactly as it is stored. Into an empty AutoDB, records come back with their
-//! generations; into another one they are new records, in the order of the generations they had.
+//! The first line says what the file is. Every other line is one record, with its key in
+//! hexadecimal digits and its value exactly as it is stored. When they are imported into an empty
+//! AutoDB, records keep their generations. In any other AutoDB they become new records, in the
+//! order of the generations they had.
 
 use super::{
     AutoDb, DbError, Generation, RawRecord, RecordKind, SCHEMA, check_key, envelope, kind,
@@ -12,11 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::io::{self, BufRead, Read, Write};
 
-/// Longest line that is read.
+/// The longest line that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 64 << 20;
-/// Records stored at once.
+/// Records stored with one wait for the disk.
 const AT_ONCE: usize = 4096;
 
+/// The first line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -25,6 +27,7 @@ struct Header {
     generation: Generation,
 }
 
+/// A record as it is written.
 #[derive(Serialize)]
 struct LineOut<'a> {
     kind: RecordKind,
@@ -34,6 +37,7 @@ struct LineOut<'a> {
     value: &'a RawValue,
 }
 
+/// A record as it is read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineIn {
@@ -44,34 +48,34 @@ struct LineIn {
     value: Box<RawValue>,
 }
 
-/// What to do with a record that is stored with another value.
+/// What an import does with a record that is stored with another value already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
     /// Stop before anything is stored.
     #[default]
     Refuse,
-    /// Keep what is stored.
+    /// Keep the stored record.
     Keep,
-    /// Take what is imported.
+    /// Store the imported record in its place.
     Replace,
 }
 
 /// What an import did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Imported {
-    /// Records that are new.
+    /// Records that were added.
     pub added: u64,
-    /// Records that were there with the same value.
+    /// Records that were stored already, with an equal value.
     pub same: u64,
-    /// Records that were there with another value and stayed.
+    /// Records that were stored with another value and stayed.
     pub kept: u64,
-    /// Records that were there with another value and were replaced.
+    /// Records that were stored with another value and were replaced.
     pub replaced: u64,
 }
 
 impl AutoDb {
-    /// Writes every sound record of these kinds as JSON lines, in the order of kinds and keys, and
-    /// hands back what is damaged and therefore missing.
+    /// Writes every sound record of these kinds as JSON lines, in the order of kinds and keys.
+    /// Returns the number of records written, and an error for each damaged record left out.
     ///
     /// # Errors
     /// Reading or writing fails.
@@ -109,7 +113,7 @@ impl AutoDb {
         Ok((count, damaged))
     }
 
-    /// Reads what [`AutoDb::export`] wrote. Nothing is stored before every line is read and sound.
+    /// Reads what [`AutoDb::export`] wrote. Nothing is stored unless every line can be read.
     ///
     /// # Errors
     /// A line is wrong or, with [`OnConflict::Refuse`], contradicts what is stored; or reading or
@@ -135,7 +139,7 @@ impl AutoDb {
                     imported.kept += 1;
                     continue;
                 }
-                // A damaged record has no value that could contradict.
+                // A damaged stored record does not count as a conflict: it is replaced below.
                 Ok(Some(_)) if on_conflict == OnConflict::Refuse => {
                     let (kind, key) = (line.kind, kind::key_text(&key));
                     return Err(DbError::Conflict { line: number, kind, key });
@@ -156,8 +160,8 @@ impl AutoDb {
         Ok(first.transpose().map_err(self.failed("read"))?.is_none())
     }
 
-    /// Stores records: with the generations they had if there is a `counter` to go on from, else as
-    /// new ones.
+    /// Stores records. With a `counter` they keep their generations, and the AutoDB's generation
+    /// becomes `counter`; without one they are new records.
     fn take_in(
         &self,
         part: &[(LineIn, Vec<u8>)],
@@ -183,6 +187,7 @@ impl AutoDb {
     }
 }
 
+/// The number of a line from 1, its record, and the key of that record.
 type Numbered = (u64, LineIn, Vec<u8>);
 
 fn read_all(input: &mut dyn BufRead) -> Result<(Header, Vec<Numbered>), DbError> {
@@ -219,8 +224,8 @@ fn read_all(input: &mut dyn BufRead) -> Result<(Header, Vec<Numbered>), DbError>
             .ok_or_else(|| wrong(format!("key {:?}: not hexadecimal digits", parsed.key)))?;
         check_key(parsed.kind, &key).map_err(|error| wrong(error.to_string()))?;
         if parsed.generation > header.generation {
-            let (own, newest) = (parsed.generation, header.generation);
-            return Err(wrong(format!("generation {own}, and the header says {newest}")));
+            let (generation, newest) = (parsed.generation, header.generation);
+            return Err(wrong(format!("generation {generation}, and the header says {newest}")));
         }
         lines.push((line, parsed, key));
     }

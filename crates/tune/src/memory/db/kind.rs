@@ -1,37 +1,37 @@
-//! The kinds of records, and how keys are shown.
+//! The kinds of records, and keys as text.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a record is about. The discriminants stand in files and never change.
+/// What a record is about. The discriminants are part of the format of AutoDB and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum RecordKind {
-    /// What one configuration gave on one workload, by
+    /// The evaluation of one configuration on one workload. The key is an
     /// [`EvaluationKey`](crate::memory::EvaluationKey).
     Evaluation = 1,
-    /// A workload that was learned: where it comes from and its category, by name.
+    /// A workload that was learned: its source and its category. The key is its name.
     Workload = 2,
-    /// A category of workloads, by its number.
+    /// A category of workloads. The key is its number.
     Cluster = 3,
-    /// A fitted model, by name.
+    /// A fitted model. The key is its name.
     Model = 4,
-    /// Which parameters matter for a workload, and their order.
+    /// Which parameters matter for a workload, and in which order to tune them.
     Pruning = 5,
-    /// The best configurations a search found for a category
-    /// ([`StoredRecommendation`](crate::memory::StoredRecommendation)).
+    /// One of the best configurations that a search found for a category, a
+    /// [`StoredRecommendation`](crate::memory::StoredRecommendation).
     Search = 6,
-    /// How a search began: its settings and the generation it took prior knowledge from.
+    /// The note of a search's beginning, a [`Beginning`](crate::memory::Beginning).
     Run = 7,
-    /// A drive that was evaluated, as its canonical text, by
+    /// The canonical text of a drive that was evaluated. The key is its
     /// [`configuration_digest`](crate::memory::configuration_digest).
     Configuration = 8,
 }
 
 impl RecordKind {
-    /// Every kind.
+    /// Every kind, in the order of the discriminants.
     pub const ALL: [Self; 8] = [
         Self::Evaluation,
         Self::Workload,
@@ -43,7 +43,7 @@ impl RecordKind {
         Self::Configuration,
     ];
 
-    /// Its name in exports and on the command line.
+    /// The name of the kind in exports and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Evaluation => "evaluation",
@@ -78,7 +78,7 @@ impl FromStr for RecordKind {
     }
 }
 
-/// A key for people: as it is if it is plain text, else in hexadecimal digits.
+/// A key in readable form: as it is if it is printable ASCII, otherwise in hexadecimal digits.
 pub fn key_text(key: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
     match std::str::from_utf8(key) {

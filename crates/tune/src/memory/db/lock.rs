@@ -1,15 +1,16 @@
-//! One process at a time: a lock on a file beside the store, which the system takes back when the
-//! process dies.
+//! A lock on a file beside the store, so that one process at a time has the AutoDB open. The
+//! operating system releases the lock when the process dies.
 
 use super::DbError;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-/// Name of the file within the AutoDB. It holds the number of the process that has the lock.
+/// Name of the file in the directory of the AutoDB. It holds the number of the process that has the
+/// lock.
 pub(super) const FILE: &str = "lock";
 
-/// Held as long as the AutoDB is open.
+/// The lock, held as long as the AutoDB is open.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
@@ -17,13 +18,14 @@ pub(super) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing is not enough: a process that another thread is starting holds a copy of the file
-        // until it runs its program. If this fails, closing it later does what can be done.
+        // Closing the file is not enough: a child process that another thread is starting holds a
+        // copy of it for a moment. If unlocking fails, closing still follows.
         let _ = self.file.unlock();
     }
 }
 
 impl Lock {
+    /// Takes the lock of the AutoDB in a directory, or says who holds it.
     pub(super) fn take(path: &Path) -> Result<Self, DbError> {
         let failed = |doing| move |source| DbError::Io { path: path.to_path_buf(), doing, source };
         let mut file = OpenOptions::new()
@@ -37,7 +39,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
-                // Who holds it is a courtesy; without it the message says less.
+                // The message can do without the number of the process.
                 let _ = file.take(32).read_to_string(&mut text);
                 let (path, process) = (path.to_path_buf(), text.trim().parse().ok());
                 return Err(DbError::InUse { path, process });

@@ -1,7 +1,8 @@
-//! The schema's version, migration from older ones, and the generation counter.
+//! The version of the schema, migration from older versions, and the generation counter.
 //!
-//! Both stand under the storage key's first byte 0. A step of a migration is applied in one batch
-//! with the version it leads to, so that one cut short begins again where it was.
+//! Version and counter have storage keys that begin with the byte 0. Each step of a migration is
+//! one batch that also writes the new version, so that a migration that was cut short goes on where
+//! it stopped.
 
 use super::{DbError, Generation, envelope, store};
 use std::path::Path;
@@ -12,17 +13,18 @@ pub const SCHEMA: u32 = 1;
 const VERSION_KEY: &[u8] = b"\0schema";
 const GENERATION_KEY: &[u8] = b"\0generation";
 
-/// What changes from one schema to the next: everything to be done, as one batch.
+/// A step of a migration: makes one batch of all changes from one schema to the next.
 pub(super) type Step = fn(&sled::Db) -> Result<sled::Batch, sled::Error>;
 
 /// Step `i` leads from schema `i + 1` to schema `i + 2`.
 const STEPS: [Step; SCHEMA as usize - 1] = [];
 
-/// Brings a store to this program's schema.
+/// Brings a store to the schema of this program.
 pub(super) fn migrate(path: &Path, store: &sled::Db) -> Result<(), DbError> {
     migrate_by(path, store, &STEPS)
 }
 
+/// Brings a store to the schema that these steps lead to.
 pub(super) fn migrate_by(path: &Path, db: &sled::Db, steps: &[Step]) -> Result<(), DbError> {
     let read = |source| store::failed(path, "read", source);
     let write = |source| store::failed(path, "brought to a newer schema", source);
@@ -57,7 +59,7 @@ fn number(path: &Path, bytes: &[u8]) -> Result<u32, DbError> {
     Ok(u32::from_le_bytes(bytes))
 }
 
-/// The generation of the newest record. Where the counter is damaged, the records tell it.
+/// The generation of the newest record. If the counter is damaged, every record is looked at.
 pub(super) fn generation(path: &Path, db: &sled::Db) -> Result<Generation, DbError> {
     let read = |source| store::failed(path, "read", source);
     let sealed = db.get(GENERATION_KEY).map_err(read)?;
@@ -77,7 +79,7 @@ pub(super) fn generation(path: &Path, db: &sled::Db) -> Result<Generation, DbErr
     Ok(newest)
 }
 
-/// Adds the counter to a batch.
+/// Adds the new value of the generation counter to a batch.
 pub(super) fn note_generation(batch: &mut sled::Batch, generation: Generation) {
     let record = envelope::Opened { generation, epoch: 0, json: b"" };
     batch.insert(GENERATION_KEY, envelope::seal(GENERATION_KEY, record));

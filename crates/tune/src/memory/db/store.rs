@@ -1,8 +1,8 @@
-//! The directory of an AutoDB, and sled within it.
+//! The directory of an AutoDB, and the files of sled in it.
 //!
-//! `lock` is the lock, `acknowledged` the newest generation, `store` the engine's files. Upkeep
-//! writes a new store beside the old one and swaps them by two renames; opening finishes a swap
-//! that was cut short.
+//! The file `lock` is the lock, `acknowledged` holds the newest acknowledged generation, and the
+//! directory `store` belongs to sled. Upkeep writes a new store beside the old one and swaps them
+//! by two renames. Opening the AutoDB finishes a swap that was cut short.
 
 use super::{DbError, lock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,22 +10,23 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-/// Memory the engine may use for what it has read.
+/// Memory that the engine may use as a cache, in bytes.
 const CACHE_BYTES: u64 = 128 << 20;
-/// An engine closed a moment ago in this process may still hold its files; nobody else can, since
-/// our lock is taken first.
+/// How long to wait for an engine that this process has just closed and that still holds its files.
+/// No other process can hold them, because the AutoDB's own lock is taken first.
 const CLOSING_MAX: Duration = Duration::from_secs(30);
 
-/// Where the engine's files are.
+/// The directory of the engine's files.
 pub(super) fn place(path: &Path) -> PathBuf {
     path.join("store")
 }
 
-/// Where a new store is written before it takes the old one's place.
+/// The directory of a new store until it takes the place of the old one.
 pub(super) fn next_place(path: &Path) -> PathBuf {
     path.join("store.new")
 }
 
+/// The directory of the old store during a swap.
 fn last_place(path: &Path) -> PathBuf {
     path.join("store.old")
 }
@@ -42,12 +43,12 @@ pub(super) fn create(path: &Path) -> Result<(), DbError> {
         }
     }
     fs::create_dir_all(path).map_err(io_error(path, "making its directory"))?;
-    // What tells an AutoDB from any other directory.
+    // The lock file tells an AutoDB from any other directory.
     fs::File::create(path.join(lock::FILE)).map_err(io_error(path, "making its lock"))?;
     Ok(())
 }
 
-/// Makes sure that a directory is an AutoDB.
+/// Checks that a directory is an AutoDB.
 pub(super) fn recognise(path: &Path) -> Result<(), DbError> {
     match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -67,11 +68,11 @@ pub(super) fn open(path: &Path, store: &Path) -> Result<sled::Db, DbError> {
     let config = sled::Config::new()
         .path(store)
         .cache_capacity(CACHE_BYTES)
-        // Every write waits for its own flush.
+        // Each write is followed by a flush, so none is needed at intervals.
         .flush_every_ms(None);
     let began = Instant::now();
     loop {
-        // On some damage sled panics instead of returning an error.
+        // Some damage makes sled panic instead of returning an error.
         let opened = catch_unwind(AssertUnwindSafe(|| config.open()));
         let reason = match opened {
             Ok(Ok(db)) => return Ok(db),
@@ -95,7 +96,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.unwrap_or("the storage engine gave up").to_owned()
 }
 
-/// Puts the new store in the old one's place.
+/// Puts the new store in the place of the old one.
 pub(super) fn swap(path: &Path) -> Result<(), DbError> {
     let moved =
         |from: &Path, to: &Path| fs::rename(from, to).map_err(io_error(path, "swapping its store"));
@@ -104,10 +105,10 @@ pub(super) fn swap(path: &Path) -> Result<(), DbError> {
     remove(path, &last_place(path))
 }
 
-/// Finishes a swap that was cut short, or clears away a new store that was never complete.
+/// Finishes a swap that was cut short, or removes a new store that was never complete.
 pub(super) fn finish_swap(path: &Path) -> Result<(), DbError> {
     if !place(path).exists() && last_place(path).exists() {
-        // Between the two renames: the new store was complete before the first one.
+        // It stopped between the two renames. The new store was complete before the first one.
         let from = if next_place(path).exists() { next_place(path) } else { last_place(path) };
         fs::rename(from, place(path)).map_err(io_error(path, "swapping its store"))?;
     }
@@ -115,7 +116,7 @@ pub(super) fn finish_swap(path: &Path) -> Result<(), DbError> {
     remove(path, &last_place(path))
 }
 
-/// Removes a store that is not needed.
+/// Removes a store that is not needed any more, if it is there.
 pub(super) fn remove(path: &Path, store: &Path) -> Result<(), DbError> {
     match fs::remove_dir_all(store) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -123,12 +124,12 @@ pub(super) fn remove(path: &Path, store: &Path) -> Result<(), DbError> {
     }
 }
 
-/// An error of the engine.
+/// Names the AutoDB and what was being done in an error of the engine.
 pub(super) fn failed(path: &Path, doing: &'static str, source: sled::Error) -> DbError {
     DbError::Store { path: path.to_path_buf(), doing, source }
 }
 
-/// An error of the file system.
+/// Names the AutoDB and what was being done in an error of the file system.
 pub(super) fn io_error<'a>(
     path: &'a Path,
     doing: &'static str,

@@ -1,9 +1,10 @@
-//! Tests of the AutoDB.
+//! Tests of AutoDB: single cases, and random actions against a map in memory.
 
 use super::schema::migrate_by;
 use super::{
     AutoDb, Batch, DbError, Generation, OnConflict, RecordKind, Upkeep, storage_key, store,
 };
+use crate::long::long_or;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -155,7 +156,7 @@ fn collecting_drops_results_of_other_epochs_only() {
     assert_eq!((collected.kept, collected.outdated), (2, 1));
     assert!(db.contains(RecordKind::Search, b"old").unwrap());
     assert!(!db.contains(RecordKind::Evaluation, b"old").unwrap());
-    // What was collected is open, and goes on.
+    // The AutoDB stays open and can be written.
     assert_eq!(db.put(RecordKind::Run, b"x", &1).unwrap(), Generation(4));
 }
 
@@ -175,11 +176,11 @@ fn a_swap_cut_short_is_finished_at_the_next_opening() {
     std::fs::create_dir(&next).unwrap();
     std::fs::write(next.join("db"), "half").unwrap();
     read();
-    // Between the renames.
+    // It stopped between the renames.
     std::fs::rename(&now, &next).unwrap();
     std::fs::create_dir(&old).unwrap();
     read();
-    // After them.
+    // It stopped after them.
     std::fs::create_dir(&old).unwrap();
     read();
 }
@@ -254,7 +255,7 @@ fn an_older_schema_is_migrated_step_by_step_and_a_newer_one_refused() {
         Ok(batch)
     }
     let steps: [super::schema::Step; 2] = [|db| append(db, b"2"), |db| append(db, b"3")];
-    // The second step alone fails the first time: the next opening goes on from it.
+    // The second step fails the first time. The next opening repeats only that one.
     let failing: [super::schema::Step; 2] =
         [steps[0], |_| Err(sled::Error::Unsupported("cut short".to_owned()))];
     migrate_by(directory.path(), &db, &failing).unwrap_err();
@@ -266,13 +267,14 @@ fn an_older_schema_is_migrated_step_by_step_and_a_newer_one_refused() {
     assert!(matches!(error, DbError::Newer { found: 3, known: 2, .. }), "{error}");
 }
 
-/// The goal is 1 ms for each look-up; half of those of a debug build must meet it even on a busy
-/// machine.
+/// The goal is 1 ms for each look-up. At least half of the look-ups must meet it, even in a debug
+/// build on a busy machine. With `SSDTUNE_LONG=1` there are 100,000 evaluations, otherwise 20,000.
 #[test]
-fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
+fn looking_up_an_evaluation_takes_under_a_millisecond() {
     let (_directory, db) = scratch();
+    let count: u64 = long_or(20_000, 100_000);
     let key = |i: u64| *crate::digest::Digester::new("test").number("i", i).finish().as_bytes();
-    for start in (0..100_000).step_by(10_000) {
+    for start in (0..count).step_by(10_000) {
         let records: Vec<_> = (start..start + 10_000).map(|i| (key(i), sample(i))).collect();
         db.put_all(RecordKind::Evaluation, records.iter().map(|(key, value)| (key, value)))
             .unwrap();
@@ -282,7 +284,7 @@ fn looking_up_among_100_000_evaluations_takes_under_a_millisecond() {
     let db = AutoDb::open(path).unwrap();
     let mut took: Vec<Duration> = (0..2_000)
         .map(|i| {
-            let i = i * 49;
+            let i = i * 49 % count;
             let began = Instant::now();
             let found = db.get::<Sample>(RecordKind::Evaluation, &key(i)).unwrap().unwrap();
             let took = began.elapsed();
@@ -303,7 +305,7 @@ fn lost_records_are_an_error_and_not_an_older_autodb() {
     db.put_all(RecordKind::Run, samples.iter().map(|one| (&one.name, one))).unwrap();
     let path = db.path().to_path_buf();
     drop(db);
-    // sled takes a damaged log for a shorter one.
+    // sled reads a log with a damaged end as a shorter log.
     let file = path.join("store").join("db");
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
@@ -329,7 +331,8 @@ fn action() -> impl Strategy<Value = Action> {
     let kind = prop::sample::select(RecordKind::ALL.to_vec());
     let value = prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL;
     prop_oneof![
-        6 => (kind.clone(), 0u8..12, value).prop_map(|(kind, key, value)| Action::Put(kind, key, value)),
+        6 => (kind.clone(), 0u8..12, value)
+            .prop_map(|(kind, key, value)| Action::Put(kind, key, value)),
         3 => prop::collection::vec((0u8..12, value), 0..6).prop_map(Action::PutAll),
         2 => (kind, 0u8..12).prop_map(|(kind, key)| Action::Remove(kind, key)),
         1 => Just(Action::Reopen),
@@ -340,9 +343,12 @@ fn action() -> impl Strategy<Value = Action> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
-    /// Against a map in memory; then out as JSON lines and back, which must give the same lines.
+    /// Random actions on an AutoDB and on a map in memory leave equal contents. An export that is
+    /// imported into a new AutoDB is exported again with the same lines.
     #[test]
-    fn an_autodb_is_a_map_and_its_export_is_lossless(actions in prop::collection::vec(action(), 1..60)) {
+    fn an_autodb_is_a_map_and_its_export_is_lossless(
+        actions in prop::collection::vec(action(), 1..60)
+    ) {
         let (_directory, mut db) = scratch();
         let mut model: BTreeMap<(RecordKind, Vec<u8>), f64> = BTreeMap::new();
         for action in actions {
@@ -353,8 +359,11 @@ proptest! {
                     model.insert((kind, vec![key]), value);
                 }
                 Action::PutAll(records) => {
-                    db.put_all(RecordKind::Model, records.iter().map(|(key, value)| ([*key], value))).unwrap();
-                    model.extend(records.into_iter().map(|(key, value)| ((RecordKind::Model, vec![key]), value)));
+                    let kind = RecordKind::Model;
+                    let pairs = records.iter().map(|(key, value)| ([*key], value));
+                    db.put_all(kind, pairs).unwrap();
+                    let pairs = records.into_iter();
+                    model.extend(pairs.map(|(key, value)| ((kind, vec![key]), value)));
                 }
                 Action::Remove(kind, key) => {
                     let mut batch = Batch::default();

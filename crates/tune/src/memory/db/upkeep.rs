@@ -1,7 +1,7 @@
-//! Looking after an AutoDB: verifying every record, and leaving out what nobody needs.
+//! Upkeep of an AutoDB: verifying every record, and removing records that are not used any more.
 
 use super::{AutoDb, DbError, RecordKind, envelope, kind, schema, store};
-use crate::memory::beginning;
+use crate::memory::identity;
 use crate::memory::key::RESULTS_EPOCH;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 /// A record that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// Its kind, or the number that stands for none.
+    /// The kind of the record, or the number in its place if there is no such kind.
     pub kind: String,
-    /// Its key.
+    /// The key of the record.
     pub key: String,
-    /// What is wrong with it.
+    /// What is wrong with the record.
     pub reason: String,
 }
 
 /// What [`AutoDb::verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Health {
-    /// Sound records of each kind.
+    /// The number of sound records of each kind.
     pub records: BTreeMap<RecordKind, u64>,
-    /// Bytes of their values.
+    /// The total size of their values in bytes, for each kind.
     pub bytes: BTreeMap<RecordKind, u64>,
-    /// Sound evaluations from another results epoch.
+    /// The number of sound evaluations and prunings from another results epoch.
     pub outdated: u64,
     /// Sound records that this program does not use any more, and why not.
     pub stale: Vec<Stale>,
@@ -35,57 +35,59 @@ pub struct Health {
 /// Sound records of one kind that this program does not use any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stale {
-    /// Their kind.
+    /// The kind of the records.
     pub kind: RecordKind,
-    /// How many there are.
+    /// The number of such records.
     pub records: u64,
-    /// Why they are not used, and what to do.
+    /// Why they are not used any more, and what to do.
     pub reason: &'static str,
 }
 
-const OF_OTHER_EPOCH: &str = "simulated by a version whose results differ, so no search finds them; \
-                              `ssdtune db gc` removes them";
-const OF_OTHER_IDENTITY: &str = "noted by a version that told searches apart otherwise, so --resume \
-                                 does not find them; begin these searches anew: evaluations that \
-                                 are stored are not run again";
+const OF_OTHER_EPOCH: &str = "simulated by a version whose results differ, so no search finds \
+                              them; `ssdtune db gc` removes them";
+const OF_OTHER_IDENTITY: &str = "noted by a version that told searches apart otherwise, so \
+                                 --resume does not find them; begin these searches anew: \
+                                 evaluations that are stored are not run again";
 
-/// Why a sound record is not used any more, if it is not.
+/// Why a sound record is not used any more; `None` for a record that is.
 fn staleness(kind: RecordKind, record: &envelope::Opened) -> Option<&'static str> {
     match kind {
         kind if is_result(kind) => (record.epoch != RESULTS_EPOCH).then_some(OF_OTHER_EPOCH),
-        RecordKind::Run => beginning::is_stale(record.json).then_some(OF_OTHER_IDENTITY),
+        RecordKind::Run => identity::is_stale(record.json).then_some(OF_OTHER_IDENTITY),
         _ => None,
     }
 }
 
-/// What [`AutoDb::gc`] leaves out.
+/// What [`AutoDb::gc`] removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Upkeep {
-    /// Keep evaluations and prunings of another results epoch, which no search finds any more.
+    /// Whether evaluations and prunings of another results epoch are kept, although no search finds
+    /// them any more.
     pub keep_outdated: bool,
-    /// Leave out damaged records too; without it they stop the work.
+    /// Whether damaged records are removed. Otherwise the first one ends the work with an error.
     pub drop_damaged: bool,
 }
 
 /// What [`AutoDb::gc`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
-    /// Records kept.
+    /// The number of records kept.
     pub kept: u64,
-    /// Records of another results epoch that are gone.
+    /// The number of records of another results epoch that were removed.
     pub outdated: u64,
-    /// Damaged records that are gone.
+    /// The number of damaged records that were removed.
     pub damaged: u64,
-    /// Bytes of the store before.
+    /// The size of the store before, in bytes.
     pub bytes_before: u64,
-    /// Bytes of the store after.
+    /// The size of the store afterwards, in bytes.
     pub bytes_after: u64,
 }
 
-/// Records copied into a new store at once.
+/// Records copied into the new store in one batch.
 const COPIED_AT_ONCE: u64 = 4096;
 
-/// Whether results decide the record: what the simulator answered, or what was concluded from it.
+/// Whether a record of this kind holds what a simulator answered or what was concluded from it, so
+/// that it depends on the results epoch.
 fn is_result(kind: RecordKind) -> bool {
     matches!(kind, RecordKind::Evaluation | RecordKind::Pruning)
 }
@@ -94,7 +96,7 @@ impl AutoDb {
     /// Reads and checks every record.
     ///
     /// # Errors
-    /// Reading fails. Damaged records are no error: they are counted.
+    /// Reading fails. A damaged record is no error: it is listed in the result.
     pub fn verify(&self) -> Result<Health, DbError> {
         let mut health = Health::default();
         let mut stale: BTreeMap<(RecordKind, &'static str), u64> = BTreeMap::new();
@@ -119,11 +121,12 @@ impl AutoDb {
         Ok(health)
     }
 
-    /// Writes the store anew without what is not needed, and gives the space back.
+    /// Writes a new store without the records that are not needed, and puts it in the place of the
+    /// old one.
     ///
     /// # Errors
-    /// A record is damaged and not to be dropped, or reading or writing fails; the AutoDB is then
-    /// as before.
+    /// A record is damaged and is not to be removed, or reading or writing fails. The AutoDB is
+    /// then as it was before.
     pub fn gc(&mut self, upkeep: Upkeep) -> Result<Collected, DbError> {
         let next = store::next_place(&self.path);
         store::remove(&self.path, &next)?;
@@ -181,7 +184,7 @@ impl AutoDb {
     }
 }
 
-/// A stored record, or what is wrong with it.
+/// Checks a stored record: its kind and content, or what is wrong with it.
 fn judge<'a>(
     storage: &[u8],
     bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! Keys: what must change them, what must not, and the results they stand for.
+//! Tests of keys: what must change a key, what must not, and the results of the current epoch.
 
 use super::*;
 use crate::digest::digest_requests;
@@ -10,14 +10,15 @@ use ssdtune_sim::{Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::collections::BTreeSet;
 
-/// What simulations answered in each epoch, newest last. Entries are added, never changed.
+/// Epochs with the digests of what simulations answered, newest last. Entries are added, never
+/// changed.
 const GOLDEN: &[(u32, &str)] = &[
     (1, "3736921825efc04d82aaf5f06549365c3391520c99d536cc7296b423a629356b"),
     (2, "30cf7868ac9a41d884f81517f9b21c21a7797d37b8f7b077fca03ca9ea405630"),
 ];
 
 fn requests(count: u64, space: u64) -> Vec<Request> {
-    // A linear congruence of the order 2^64: no library's generator can change these.
+    // A linear congruential generator of our own: no change of a library can change the requests.
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut draw = |below: u64| {
         state =
@@ -39,8 +40,8 @@ fn requests(count: u64, space: u64) -> Vec<Request> {
         .collect()
 }
 
-/// 2 channels of 2 chips with 2 planes of 24 blocks of 16 pages: collection and mapping misses
-/// within moments.
+/// A drive so small that garbage collection and mapping misses begin at once: 2 channels of 2
+/// chips, each with 2 planes of 24 blocks of 16 pages.
 fn small() -> DeviceConfig {
     let mut config = DeviceConfig { name: "small".to_owned(), ..DeviceConfig::default() };
     [config.bus.channels, config.bus.chips_per_channel] = [2, 2];
@@ -53,7 +54,8 @@ fn small() -> DeviceConfig {
     config
 }
 
-/// Adds what a drive answered: the times of every completion, what the flash did, and the energy.
+/// Runs a simulation and adds its results to a digest: the time of every completion, the counts of
+/// flash commands, and the energy.
 fn simulate(config: &DeviceConfig, replay: Replay, digester: &mut Digester) {
     let config = config.check().expect("legal");
     let observe = Observe { completions: true, ..Observe::default() };
@@ -67,7 +69,7 @@ fn simulate(config: &DeviceConfig, replay: Replay, digester: &mut Digester) {
     for done in drive.take_completions() {
         digester.number("number", done.number).number("completed", done.completed.0);
     }
-    // Field by field: a new field of the report changes no result.
+    // Fields are added one by one, so that a new field of the report does not change the digest.
     let report = drive.report();
     let flash = &report.flash;
     let counts = [
@@ -79,7 +81,7 @@ fn simulate(config: &DeviceConfig, replay: Replay, digester: &mut Digester) {
         flash.mapping_reads,
     ];
     counts.iter().for_each(|&count| _ = digester.number("count", count));
-    // Nine digits: the last ones of a sum may differ from one CPU to the next.
+    // Nine digits, because the last digits of a sum may differ between CPUs.
     digester.text("energy", &format!("{:.9e}", report.energy.total_j));
 }
 
@@ -103,9 +105,10 @@ fn results_are_those_of_their_epoch() {
     assert!(GOLDEN.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 != pair[1].1));
     assert!(
         found == *golden,
-        "simulations answer something else than in results epoch {epoch}. If that is meant, evaluations stored \
-         by earlier programs must not be found any more: set RESULTS_EPOCH to {} (crates/tune/src/memory/key.rs) and add \
-         ({}, \"{found}\") to GOLDEN (crates/tune/src/memory/key/tests.rs). If it is not meant, mend the simulator.",
+        "simulations answer something else than in results epoch {epoch}. If that is meant, \
+         evaluations stored by earlier programs must not be found any more: set RESULTS_EPOCH to \
+         {} (crates/tune/src/memory/key.rs) and add ({}, \"{found}\") to GOLDEN \
+         (crates/tune/src/memory/key/tests.rs). If it is not meant, mend the simulator.",
         epoch + 1,
         epoch + 1,
     );
@@ -124,7 +127,7 @@ fn inputs(config: &DeviceConfig) -> EvaluationInputs<'_> {
     }
 }
 
-/// Another legal value of a parameter, or nothing for a constant.
+/// The configuration with another legal value of a parameter; `None` for a constant.
 fn other(row: &catalogue::Parameter, config: &DeviceConfig) -> Option<DeviceConfig> {
     let now = row.get(config);
     let mut candidates = match now {
@@ -229,7 +232,7 @@ proptest! {
         prop_assert_eq!(text.parse::<Digest>().is_ok(), hexadecimal);
     }
 
-    /// No two lists of fields meet, wherever the same bytes are cut.
+    /// Two fields that divide one text at different places give different digests.
     #[test]
     fn fields_are_unambiguous(text in "[ab]{2,12}", one in 0usize..12, two in 0usize..12) {
         let digest = |at: usize| {

@@ -1,11 +1,11 @@
-//! What a drive will do on a workload, before it is run.
+//! A forecast of how a drive will do on a workload, before it is run.
 //!
-//! A bagged ensemble of trees with constant leaves predicts formula 1 against the baseline from the
+//! A bagged ensemble of trees with constant leaves predicts the performance (formula 1) from the
 //! axes of the space and the characteristics of the workload. Trees of means underrate the best
-//! drives and overrate the worst, so a prediction is read beside what became of similar ones: of
-//! the 40 drives that were predicted about as good by models that had not seen their trace, 95 in
-//! 100 did not exceed the value given here. A target that AutoDB has never seen is so not judged
-//! with the certainty of one that it has.
+//! drives and overrate the worst. So a prediction is compared with what became of similar
+//! predictions: of the 40 drives with the nearest predictions, 95 in 100 did not exceed the value
+//! returned here. Those predictions were made by models that had not seen the trace, so a target
+//! that AutoDB has never seen is not judged with too much certainty.
 
 use crate::error::TuneError;
 use crate::memory::{Digest, TrainingExample, features};
@@ -17,36 +17,37 @@ use ssdtune_learn::tree::{BagModel, BagParams, Leaves, TreeParams};
 use ssdtune_model::DeviceConfig;
 use std::collections::BTreeSet;
 
-/// The share of similar predictions whose truth does not exceed the value given.
+/// The share of similar predictions whose true value does not exceed the value returned.
 const CONFIDENCE: f64 = 0.95;
-/// Predictions that one prediction is read beside.
+/// The number of similar predictions that one prediction is compared with.
 const SIMILAR: usize = 40;
-/// Trees of the ensemble.
+/// The number of trees in the ensemble.
 const TREES: usize = 24;
-/// Parts that traces are divided into, each predicted by a model that has not seen it.
+/// The number of parts into which traces are divided. Each part is predicted by a model that was
+/// fitted to the others.
 const FOLDS: usize = 5;
 
-/// A prediction by a model that had not seen the truth, and the truth.
+/// A prediction by a model that had not seen the true value, and the true value.
 #[derive(Clone, Copy)]
 struct Outcome {
     predicted: f64,
     truth: f64,
 }
 
-/// Predicts formula 1.
+/// Predicts the performance (formula 1) of drives.
 pub(super) struct Forecast {
     rows: Vec<Vec<f64>>,
     targets: Vec<f64>,
     model: BagModel,
-    /// How many of the rows the model was fitted to.
+    /// The number of rows that the model was fitted to.
     rows_fitted: usize,
     seed: u64,
-    /// By rising prediction.
+    /// Earlier predictions with their true values, by rising prediction.
     outcomes: Vec<Outcome>,
 }
 
 impl Forecast {
-    /// Fits to examples, which are of these traces.
+    /// A forecast fitted to examples. `traces` are the traces of the examples.
     pub fn learn(
         task: &Task,
         examples: &[TrainingExample],
@@ -63,7 +64,7 @@ impl Forecast {
         Ok(Self { rows_fitted: rows.len(), rows, targets, model, seed, outcomes })
     }
 
-    /// Fits anew if a tenth more is known than the model was fitted to.
+    /// Fits the model again if a tenth more rows are known than it was fitted to.
     pub fn refresh(&mut self) -> Result<(), TuneError> {
         if self.rows.len() >= self.rows_fitted + self.rows_fitted.div_ceil(10) {
             self.model = fit(&self.rows, &self.targets, self.seed)?;
@@ -72,7 +73,8 @@ impl Forecast {
         Ok(())
     }
 
-    /// The performance that most similar predictions did not exceed; never below the prediction.
+    /// The highest likely performance of a drive: the value that most similar predictions did not
+    /// exceed, and at least the prediction itself.
     pub fn highest(&self, task: &Task, config: &DeviceConfig, workload: &Workload) -> f64 {
         let predicted = self.predict(task, config, workload);
         let place = self.outcomes.partition_point(|outcome| outcome.predicted < predicted);
@@ -82,12 +84,12 @@ impl Forecast {
         quantile(truths.collect(), CONFIDENCE).max(predicted)
     }
 
-    /// Takes note of what a drive did on a workload.
+    /// Adds the true performance of a drive on a workload.
     pub fn note(&mut self, task: &Task, config: &DeviceConfig, workload: &Workload, truth: f64) {
         let predicted = self.predict(task, config, workload);
         let place = self.outcomes.partition_point(|outcome| outcome.predicted < predicted);
         self.outcomes.insert(place, Outcome { predicted, truth });
-        // Of a workload of several traces only the mean is known, and no row stands for that.
+        // A row stands for one trace. Of a workload of several traces only the mean is known.
         if let [trace] = &workload.traces[..] {
             self.rows.push(features(&task.space, config, trace.characteristics(), workload.depth));
             self.targets.push(truth);
@@ -104,7 +106,8 @@ impl Forecast {
     }
 }
 
-/// The prediction for a row. With a characteristic that is no number everything is possible.
+/// The prediction for a row. It is infinite where a feature is not a number, so that nothing is
+/// discarded.
 fn predict_row(model: &BagModel, row: &[f64]) -> f64 {
     model.predict_one(row).unwrap_or(f64::INFINITY)
 }
@@ -123,7 +126,7 @@ fn fit(rows: &[Vec<f64>], targets: &[f64], seed: u64) -> Result<BagModel, TuneEr
     BagParams::new(TREES, tree).fit(x.view(), y.view()).map_err(|error| failed(&error))
 }
 
-/// Predicts every example by a model that has not seen its trace.
+/// Predicts every example with a model that has not seen its trace.
 fn cross_validate(
     examples: &[TrainingExample],
     targets: &[f64],
@@ -148,7 +151,7 @@ fn cross_validate(
     Ok(parts.collect::<Result<Vec<_>, TuneError>>()?.concat())
 }
 
-/// The smallest of the numbers that this share of them does not exceed; infinity of no numbers.
+/// The smallest of the numbers that this share of them does not exceed. Infinity if there are none.
 fn quantile(mut numbers: Vec<f64>, share: f64) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let place = (share * numbers.len() as f64).ceil() as usize;

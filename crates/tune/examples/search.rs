@@ -1,0 +1,77 @@
+//! A whole search: tunes a drive for one workload without hurting another, checks the result on
+//! requests that no decision has seen, and says which changes matter.
+//!
+//! Run it with `cargo run --release -p ssdtune-tune --example search -- [DIRECTORY]`. It takes some
+//! seconds. With a directory, evaluations are kept there in an AutoDB: repeated or interrupted, the
+//! search simulates nothing twice.
+
+use ssdtune_model::presets;
+use ssdtune_trace::workload::{Seed, SeedSet, bundled};
+use ssdtune_tune::evaluate::Evaluator as _;
+use ssdtune_tune::recommend::{Options, parameter_lines, recommend};
+use ssdtune_tune::search::{self, BeginOptions};
+use ssdtune_tune::workload::published_depth;
+use ssdtune_tune::{
+    AutoDb, CachedEvaluator, InProcess, Limits, PriorKnowledge, Settings, Space, Task, Trace,
+    Weights, Workload,
+};
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
+
+/// The first 1,000 requests of a bundled model. Each set of seeds gives other requests.
+fn workload(name: &str, set: SeedSet) -> Result<Workload, Box<dyn Error>> {
+    let trace = Trace::of_model(&bundled(name)?, Seed { set, index: 0 }, 1_000)?;
+    Ok(Workload { name: name.to_owned(), depth: published_depth(name), traces: vec![trace] })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let base = presets::load("intel-750")?;
+    let task = Task {
+        space: Space::autoblox().around(&base),
+        limits: Limits::around(&base),
+        base: base.check()?,
+        target: workload("database", SeedSet::Training)?,
+        others: vec![workload("websearch", SeedSet::Training)?],
+        weights: Weights::default(),
+    };
+    let settings = Settings { budget: 20.0, ..Settings::default() };
+
+    let directory = std::env::args().nth(1);
+    let db = directory.map(AutoDb::open).transpose()?;
+    let simulator = InProcess::default();
+    // Ctrl-C handlers and the like set this flag to end a search early.
+    let stop = AtomicBool::new(false);
+    let evaluator = CachedEvaluator::new(&simulator, db.as_ref(), &stop, &|_| {});
+
+    // An AutoDB also knows what earlier searches found for this target.
+    let prior = match &db {
+        Some(db) => {
+            let options = BeginOptions::default();
+            search::begin(db, &task, &settings, &simulator.identity(), options)?.1
+        }
+        None => PriorKnowledge::default(),
+    };
+    let found = search::run(&task, &prior, &settings, &evaluator, &mut |trial, progress| {
+        if trial.grade == Some(progress.best_grade) {
+            println!("evaluation {:4.1}: best grade {:.3}", progress.spent, progress.best_grade);
+        }
+    })?;
+    println!("{} trials; {}\n", found.trials.len() - 1, found.ended);
+
+    let held_out =
+        vec![workload("database", SeedSet::HeldOut)?, workload("websearch", SeedSet::HeldOut)?];
+    let options = Options { held_out: Some(held_out), name: "tuned".to_owned() };
+    let result = recommend(&task, &settings, &found, &evaluator, &options)?;
+    let table = result.held_out.as_ref().ok_or("held-out traces were given")?;
+    for row in std::iter::once(&table.target).chain(&table.others) {
+        let (name, speedup) = (&row.workload, row.speedup);
+        println!("{name}: latency {:.2}x, throughput {:.2}x", speedup.latency, speedup.throughput);
+    }
+    for [key, before, after] in parameter_lines(&result) {
+        println!("{key}: {before} -> {after}");
+    }
+    if let Some(greatest) = result.importance.first() {
+        println!("what matters most: {}", greatest.keys.join(", "));
+    }
+    Ok(())
+}
