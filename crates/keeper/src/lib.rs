@@ -60,6 +60,7 @@ pub mod train;
 mod binding;
 mod forecast;
 mod rates;
+mod text;
 mod vector;
 
 pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Repeat};
@@ -73,3 +74,4 @@ pub use simulation::{
     MeanLatencies, MixSimulator, SimulationError, SimulationSettings, StrategyOutcome,
 };
 pub use strategy::Strategy;
+pub use text::{choice_map_chart, choice_map_text, shares_text, training_text};

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
-use ssdtune_keeper::{Labels, LabelsError, Score, SimulationError};
+use ssdtune_keeper::{Labels, LabelsError, SimulationError};
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::config::Allocation;
 use std::path::Path;
@@ -101,31 +101,4 @@ fn simulation_failure(error: SimulationError) -> Failure {
         SimulationError::Interrupted => Failure::Interrupted,
         other => Failure::Work(other.into()),
     }
-}
-
-/// A share as per cent.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-/// Headings of the columns that [`score_cells`] fills.
-const SCORE_HEADINGS: [&str; 7] =
-    ["accuracy", "within 1 %", "regret", "p99", "max", "over Shared by 2 %", "at most by"];
-
-/// One cell of a table for each of [`SCORE_HEADINGS`].
-fn score_cells(score: &Score) -> [String; 7] {
-    [
-        percent(score.accuracy),
-        percent(score.tie_accuracy),
-        format!("{:.2} %", 100.0 * score.regret_mean),
-        percent(score.regret_p99),
-        percent(score.regret_max),
-        percent(score.above_shared_share),
-        percent(score.above_shared_max),
-    ]
-}
-
-/// Nanoseconds as microseconds.
-fn micros(ns: f64) -> String {
-    format!("{:.1}", ns / 1e3)
 }

@@ -1,14 +1,13 @@
 //! `keeper compare`: strategies and the allocator on one mix of workloads or traces (Table V,
 //! Fig. 5).
 
-use super::{DriveArgs, micros};
+use super::DriveArgs;
 use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::keeper::{milliseconds, note_other_drive, read_policy};
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
-use crate::{table, tuning};
 use serde::Serialize;
 use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start};
 use ssdtune_keeper::compare::{MergeError, MergeOptions, merged_requests};
@@ -116,12 +115,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         .map_err(failure)?;
     let collect = args.collect_ms.unwrap_or(Nanos(policy.collect_ns));
     let options = CompareOptions { policy: &policy, collect, repeat: args.repeat };
-    let comparison = tuning::pool(context)?.install(|| plans.compare(options)).map_err(failure)?;
-    let document = Document { tenants, comparison };
-    if context.json() {
-        return context.document(&document);
-    }
-    show(&document, context)
+    let comparison = context.pool()?.install(|| plans.compare(options)).map_err(failure)?;
+    let text = comparison.text(&tenants);
+    context.show(&Document { tenants, comparison }, text)
 }
 
 fn failure(error: CompareError) -> Failure {
@@ -161,53 +157,6 @@ fn sources(args: &Args, context: &Context) -> Outcome<Vec<RequestSource>> {
         Ok(RequestSource { fit: Some(AddressFit::Wrap), ..model })
     });
     traces.chain(models).collect()
-}
-
-fn show(document: &Document, context: &Context) -> Outcome {
-    let Document { tenants, comparison } = document;
-    let kinds: Vec<String> = (tenants.iter().zip(&comparison.writers))
-        .map(|(name, writes)| format!("{name} ({})", if *writes { "writes" } else { "reads" }))
-        .collect();
-    context.line(format_args!("{}; intensity level {}", kinds.join(", "), comparison.level))?;
-    let mut table = table::new(&[
-        "",
-        "strategy",
-        "write us",
-        "read us",
-        "sum us",
-        "over Shared",
-        "slowdown of each tenant",
-        "fairness",
-    ]);
-    for line in &comparison.lines {
-        let one = |slowdown: Option<f64>| slowdown.map_or("-".to_owned(), |s| format!("{s:.2}"));
-        let slowdowns: Vec<String> =
-            line.slowdown.tenants.iter().map(|tenant| one(tenant.slowdown)).collect();
-        table.add_row([
-            line.plan.clone(),
-            line.strategy.clone(),
-            micros(line.means.write_ns),
-            micros(line.means.read_ns),
-            micros(line.total_ns),
-            format!("{:.3}", line.over_shared),
-            slowdowns.join(" "),
-            one(line.slowdown.min_over_max),
-        ]);
-    }
-    context.line(table)?;
-    if let Some(first) = comparison.decisions.first() {
-        let kinds: Vec<String> =
-            first.reads.iter().map(|&reads| u8::from(reads).to_string()).collect();
-        let shares: Vec<String> = first.shares.iter().map(|share| format!("{share:.2}")).collect();
-        context.line(format_args!(
-            "seen at {:.1} ms: [{}] [{}] [{}]",
-            first.at_ns as f64 / 1e6,
-            first.level,
-            kinds.join(","),
-            shares.join(",")
-        ))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

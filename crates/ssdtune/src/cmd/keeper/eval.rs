@@ -1,10 +1,9 @@
 //! `keeper eval`: how good a network is on mixes that it has not seen, and what it costs.
 
-use super::{SCORE_HEADINGS, read_labels, score_cells};
+use super::read_labels;
 use crate::context::Context;
 use crate::keeper::read_policy;
 use crate::outcome::{Failure, Outcome};
-use crate::table;
 use serde::Serialize;
 use ssdtune_keeper::evaluation::{DecisionCost, decision_cost};
 use ssdtune_keeper::train::divide;
@@ -60,32 +59,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         }
     };
     let evaluation = evaluate(&policy, &mixes);
-    let document = Document { evaluation, cost: decision_cost(&policy, &mixes) };
-    if context.json() {
-        return context.document(&document);
-    }
-    show(&document, context)
-}
-
-fn show(document: &Document, context: &Context) -> Outcome {
-    let Document { evaluation, cost } = document;
-    context.line(format_args!("{} mixes", evaluation.model.mixes))?;
-    let headings: Vec<&str> = std::iter::once("").chain(SCORE_HEADINGS).collect();
-    let mut table = table::new(&headings);
-    let rows = [
-        ("model", Some(&evaluation.model)),
-        ("on plain mixes", evaluation.plain.as_ref()),
-        ("on mixes in bursts", evaluation.bursty.as_ref()),
-        ("Shared", Some(&evaluation.shared)),
-        ("Isolated", Some(&evaluation.isolated)),
-    ];
-    for (name, score) in rows.into_iter().filter_map(|(name, score)| Some((name, score?))) {
-        table.add_row(std::iter::once(name.to_owned()).chain(score_cells(score)));
-    }
-    context.line(table)?;
-    context.line(format_args!(
-        "the network: {} weights and biases, {} bytes in single precision ({} by the paper's count \
-         of 16 for a neuron), {} multiplications, {:.0} ns a prediction",
-        cost.parameters, cost.bytes, cost.paper_bytes, cost.multiplications, cost.predict_ns
-    ))
+    let cost = decision_cost(&policy, &mixes);
+    let text = evaluation.text(&cost);
+    context.show(&Document { evaluation, cost }, text)
 }

@@ -7,9 +7,8 @@ use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
 use crate::program::simulator;
 use crate::progress::Progress;
-use crate::tuning;
 use serde::Serialize;
-use ssdtune_keeper::{LabelSource, Labels, LabelsError, MixSimulator, label_mixes};
+use ssdtune_keeper::{LabelSource, LabelsError, MixSimulator, label_mixes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,8 +66,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         let done = done.fetch_add(more, Ordering::Relaxed) + more;
         progress.cell(0, done as f64 / args.mixes as f64, 0);
     };
-    let pool = tuning::pool(context)?;
-    let outcome = pool.install(|| label_mixes(&mixes, &source, args.mixes, &args.out, &tell));
+    let outcome =
+        context.pool()?.install(|| label_mixes(&mixes, &source, args.mixes, &args.out, &tell));
     progress.finish();
     let labels = outcome.map_err(|error| {
         if matches!(error, LabelsError::Simulation(_)) {
@@ -77,18 +76,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         }
         labels_failure(error)
     })?;
-    show(&labels, args, context)
-}
-
-fn show(labels: &Labels, args: &Args, context: &Context) -> Outcome {
-    let (wins, source) = (labels.wins(), &labels.source);
-    let (mixes, file) = (labels.mixes.len(), args.out.display().to_string());
-    if context.json() {
-        return context.document(&Summary { source, mixes, labels: wins, file });
-    }
-    context.line(format_args!("{mixes} mixes on {} in {file}", source.device))?;
-    let mut wins: Vec<(String, usize)> = wins.into_iter().collect();
-    wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let words = wins.iter().map(|(name, count)| format!("{name} {count}"));
-    context.line(format_args!("best: {}", words.collect::<Vec<_>>().join(", ")))
+    let (mixes, wins, file) = (labels.mixes.len(), labels.wins(), args.out.display().to_string());
+    let summary = Summary { source: &labels.source, mixes, labels: wins, file };
+    context.show(&summary, labels.text(&args.out))
 }

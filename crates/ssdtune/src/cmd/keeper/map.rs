@@ -1,13 +1,11 @@
 //! `keeper map`: which strategy a network chooses, by intensity and write share (Fig. 6).
 
 use crate::context::Context;
+use crate::files;
 use crate::keeper::read_policy;
 use crate::outcome::Outcome;
-use crate::table;
-use anyhow::Context as _;
 use ssdtune_keeper::evaluation::choice_map;
-use ssdtune_keeper::features::LEVELS;
-use ssdtune_report::NameGrid;
+use ssdtune_keeper::{choice_map_chart, choice_map_text};
 use std::path::PathBuf;
 
 /// Arguments of `keeper map`.
@@ -32,21 +30,8 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let points = choice_map(&policy, args.tenants.into());
-    let levels: Vec<String> = (0..LEVELS).map(|level| level.to_string()).collect();
-    let headings: Vec<&str> =
-        std::iter::once("writers' share").chain(levels.iter().map(String::as_str)).collect();
-    let mut table = table::new(&headings);
-    let title = "Strategy by intensity level and share of the writers";
-    let mut grid = NameGrid::new(title, "intensity level", &levels).grey("Shared");
-    for row in points.chunks(levels.len()) {
-        let share = format!("{:.0} %", 100.0 * row[0].write_share);
-        let strategies: Vec<String> = row.iter().map(|point| point.strategy.to_string()).collect();
-        table.add_row(std::iter::once(&share).chain(&strategies));
-        grid.add_row(share, strategies);
-    }
     if let Some(path) = &args.plot {
-        std::fs::write(path, grid.to_svg().as_str())
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        files::write(path, choice_map_chart(&points).as_str())?;
     }
-    if context.json() { context.document(&points) } else { context.line(table) }
+    context.show(&points, choice_map_text(&points))
 }

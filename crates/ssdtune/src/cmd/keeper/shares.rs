@@ -2,13 +2,11 @@
 //! strategy (Fig. 2).
 
 use super::settings::SettingsArgs;
-use super::{DriveArgs, micros, simulation_failure};
+use super::{DriveArgs, simulation_failure};
 use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
-use crate::{table, tuning};
-use ssdtune_keeper::simulation::ShareOutcome;
-use ssdtune_keeper::{MixSimulator, Strategy};
+use ssdtune_keeper::{MixSimulator, shares_text};
 
 /// Arguments of `keeper shares`.
 #[derive(Debug, clap::Args)]
@@ -31,30 +29,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let deferred = Deferred::new();
     let settings = args.settings.settings(&config, false, deferred.flag(), context)?;
     let simulator = MixSimulator::new(&config, settings, deferred.flag());
-    let outcomes = tuning::pool(context)?
+    let outcomes = context
+        .pool()?
         .install(|| simulator.write_shares(args.level))
         .map_err(simulation_failure)?;
-    if context.json() {
-        return context.document(&outcomes);
-    }
-    let figures: [(&str, fn(&ShareOutcome) -> f64); 3] = [
-        ("write latency, us", |one| one.means.write_ns),
-        ("read latency, us", |one| one.means.read_ns),
-        ("sum, us", |one| one.total_ns),
-    ];
-    let strategies = Strategy::all(config.bus.channels, 2);
-    let names: Vec<String> = strategies.iter().map(Strategy::to_string).collect();
-    for (title, figure) in figures {
-        let mut headings = vec![title];
-        headings.extend(names.iter().map(String::as_str));
-        let mut table = table::new(&headings);
-        for row in outcomes.chunks(strategies.len()) {
-            let mut cells = vec![format!("{:.0} % writes", 100.0 * row[0].write_share)];
-            cells.extend(row.iter().map(|one| micros(figure(one))));
-            table.add_row(cells);
-        }
-        context.line(table)?;
-        context.line("")?;
-    }
-    Ok(())
+    context.show(&outcomes, shares_text(&outcomes))
 }

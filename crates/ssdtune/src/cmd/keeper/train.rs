@@ -1,15 +1,13 @@
 //! `keeper train`: networks from labels, and how their training goes (Table III, Fig. 4).
 
-use super::{SCORE_HEADINGS, read_labels, score_cells};
+use super::read_labels;
 use crate::context::Context;
+use crate::files;
 use crate::outcome::{Failure, Outcome};
 use crate::program::command_line;
-use crate::table;
-use anyhow::Context as _;
 use clap::builder::PossibleValuesParser;
-use ssdtune_keeper::train::{
-    RECIPES, TrainError, TrainingRecipe, TrainingReport, TrainingSchedule, train,
-};
+use ssdtune_keeper::train::{RECIPES, TrainError, TrainingRecipe, TrainingSchedule, train};
+use ssdtune_keeper::training_text;
 use std::path::PathBuf;
 
 /// Arguments of `keeper train`.
@@ -54,16 +52,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     for recipe in RECIPES.into_iter().filter(is_wanted) {
         let (policy, report) = train(&labels, recipe, schedule, command_line()).map_err(failure)?;
         if let Some(path) = &args.out {
-            let text = serde_json::to_string(&policy)? + "\n";
-            std::fs::write(path, text)
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            files::write(path, serde_json::to_string(&policy)? + "\n")?;
         }
         reports.push(report);
     }
-    if context.json() {
-        return context.document(&reports);
-    }
-    show(&reports, context)
+    context.show(&reports, training_text(&reports))
 }
 
 fn failure(error: TrainError) -> Failure {
@@ -71,23 +64,4 @@ fn failure(error: TrainError) -> Failure {
         TrainError::TooFew { .. } => Failure::input(error),
         TrainError::Network(_) => Failure::Work(error.into()),
     }
-}
-
-fn show(reports: &[TrainingReport], context: &Context) -> Outcome {
-    if let Some(TrainingReport { mixes, score, .. }) = reports.first() {
-        context.line(format_args!("{mixes} mixes to train, {} to test", score.mixes))?;
-    }
-    let headings: Vec<&str> =
-        ["recipe", "loss"].into_iter().chain(SCORE_HEADINGS).chain(["epoch", "seconds"]).collect();
-    let mut table = table::new(&headings);
-    for report in reports {
-        let network = format!("{}, plain mixes", report.recipe);
-        for (name, score) in [(network, &report.network), ("abstaining, all".into(), &report.score)]
-        {
-            let effort = [report.epoch.to_string(), format!("{:.1}", report.seconds)];
-            let loss = format!("{:.3}", report.loss);
-            table.add_row([name, loss].into_iter().chain(score_cells(score)).chain(effort));
-        }
-    }
-    context.line(table)
 }

@@ -1,0 +1,257 @@
+//! What labels, trainings, evaluations, maps and comparisons look like as text and as a chart, for
+//! people.
+//!
+//! Latencies are in microseconds and shares in per cent. Programs read the serialised types.
+
+use crate::compare::{Comparison, PlanLine};
+use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score};
+use crate::labels::Labels;
+use crate::simulation::ShareOutcome;
+use crate::train::TrainingReport;
+use crate::vector::LEVELS;
+use ssdtune_report::{NameGrid, Svg, Table, Text};
+use std::cmp::Reverse;
+use std::path::Path;
+
+/// A share as per cent.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Nanoseconds as microseconds.
+fn micros(ns: f64) -> String {
+    format!("{:.1}", ns / 1e3)
+}
+
+impl Labels {
+    /// The number of mixes in this file, and how often each strategy is the best.
+    pub fn text(&self, file: &Path) -> Text {
+        let mut wins: Vec<(String, usize)> = self.wins().into_iter().collect();
+        wins.sort_by_key(|(_, count)| Reverse(*count));
+        let words: Vec<String> =
+            wins.iter().map(|(strategy, count)| format!("{strategy} {count}")).collect();
+        let (mixes, device) = (self.mixes.len(), &self.source.device);
+        let mut text = Text::new();
+        text.line(format_args!("{mixes} mixes on {device} in {}", file.display()));
+        text.line(format_args!("best: {}", words.join(", ")));
+        text
+    }
+}
+
+/// Headings of the columns that [`score_cells`] fills.
+const SCORE_HEADINGS: [&str; 7] =
+    ["accuracy", "within 1 %", "regret", "p99", "max", "over Shared by 2 %", "at most by"];
+
+fn score_cells(score: &Score) -> [String; 7] {
+    [
+        percent(score.accuracy),
+        percent(score.tie_accuracy),
+        format!("{:.2} %", 100.0 * score.regret_mean),
+        percent(score.regret_p99),
+        percent(score.regret_max),
+        percent(score.above_shared_share),
+        percent(score.above_shared_max),
+    ]
+}
+
+/// A table of trainings, two rows for each: its network alone, and the policy with its doubts.
+pub fn training_text(reports: &[TrainingReport]) -> Text {
+    let mut text = Text::new();
+    if let Some(TrainingReport { mixes, score, .. }) = reports.first() {
+        text.line(format_args!("{mixes} mixes to train, {} to test", score.mixes));
+    }
+    let headings = ["recipe", "loss"].into_iter().chain(SCORE_HEADINGS);
+    let mut table = Table::new(headings.chain(["epoch", "seconds"]));
+    for report in reports {
+        let mut add = |name: String, score: &Score| {
+            let effort = [report.epoch.to_string(), format!("{:.1}", report.seconds)];
+            let start = [name, format!("{:.3}", report.loss)];
+            table.add_row(start.into_iter().chain(score_cells(score)).chain(effort));
+        };
+        add(format!("{}, plain mixes", report.recipe), &report.network);
+        add("abstaining, all".to_owned(), &report.score);
+    }
+    text.table(table);
+    text
+}
+
+impl Evaluation {
+    /// A table with a row for the policy and for each rule beside it, and what its decisions cost.
+    pub fn text(&self, cost: &DecisionCost) -> Text {
+        let mut table = Table::new(std::iter::once("").chain(SCORE_HEADINGS));
+        let rows = [
+            ("model", Some(&self.model)),
+            ("on plain mixes", self.plain.as_ref()),
+            ("on mixes in bursts", self.bursty.as_ref()),
+            ("Shared", Some(&self.shared)),
+            ("Isolated", Some(&self.isolated)),
+        ];
+        for (name, score) in rows.into_iter().filter_map(|(name, score)| Some((name, score?))) {
+            table.add_row(std::iter::once(name.to_owned()).chain(score_cells(score)));
+        }
+        let mut text = Text::new();
+        text.line(format_args!("{} mixes", self.model.mixes)).table(table);
+        text.line(format_args!(
+            "the network: {} weights and biases, {} bytes in single precision ({} by the paper's \
+             count of 16 for a neuron), {} multiplications, {:.0} ns a prediction",
+            cost.parameters, cost.bytes, cost.paper_bytes, cost.multiplications, cost.predict_ns
+        ));
+        text
+    }
+}
+
+/// The map of [`crate::evaluation::choice_map`] as a table: a row for each share of the writers, a
+/// column for each intensity level.
+pub fn choice_map_text(points: &[MapPoint]) -> Text {
+    let levels = (0..LEVELS).map(|level| level.to_string());
+    let mut table = Table::new(std::iter::once("writers' share".to_owned()).chain(levels));
+    for (share, strategies) in choice_map_rows(points) {
+        table.add_row(std::iter::once(share).chain(strategies));
+    }
+    table.into()
+}
+
+/// The map of [`crate::evaluation::choice_map`] as a chart: a cell for each point, with the colour
+/// of its strategy.
+pub fn choice_map_chart(points: &[MapPoint]) -> Svg {
+    let title = "Strategy by intensity level and share of the writers";
+    let levels = (0..LEVELS).map(|level| level.to_string());
+    let mut grid = NameGrid::new(title, "intensity level", levels).grey("Shared");
+    for (share, strategies) in choice_map_rows(points) {
+        grid.add_row(share, strategies);
+    }
+    grid.to_svg()
+}
+
+/// The rows of a map: the share of the writers, and the strategy at each level.
+fn choice_map_rows(points: &[MapPoint]) -> impl Iterator<Item = (String, Vec<String>)> + '_ {
+    points.chunks(usize::from(LEVELS)).map(|row| {
+        let strategies = row.iter().map(|point| point.strategy.to_string()).collect();
+        (format!("{:.0} %", 100.0 * row[0].write_share), strategies)
+    })
+}
+
+/// The outcomes of [`crate::MixSimulator::write_shares`] as three tables, of write latency, read
+/// latency and their sum: a row for each write share, a column for each strategy.
+pub fn shares_text(outcomes: &[ShareOutcome]) -> Text {
+    type Figure = fn(&ShareOutcome) -> f64;
+    let figures: [(&str, Figure); 3] = [
+        ("write latency, us", |outcome| outcome.means.write_ns),
+        ("read latency, us", |outcome| outcome.means.read_ns),
+        ("sum, us", |outcome| outcome.total_ns),
+    ];
+    // The strategies follow each other within a share.
+    let rows: Vec<&[ShareOutcome]> =
+        outcomes.chunk_by(|one, next| one.write_share == next.write_share).collect();
+    let mut text = Text::new();
+    for (title, figure) in figures {
+        let strategies = rows.first().copied().unwrap_or_default().iter();
+        let names = strategies.map(|outcome| outcome.strategy.to_string());
+        let mut table = Table::new(std::iter::once(title.to_owned()).chain(names));
+        for row in &rows {
+            let share = format!("{:.0} % writes", 100.0 * row[0].write_share);
+            table.add_row(
+                std::iter::once(share).chain(row.iter().map(|outcome| micros(figure(outcome)))),
+            );
+        }
+        text.table(table).line("");
+    }
+    text
+}
+
+impl Comparison {
+    /// A table with a row for each plan, and what the allocator saw when it first decided.
+    /// `tenants` are the names of the tenants' workloads.
+    pub fn text(&self, tenants: &[String]) -> Text {
+        let kinds: Vec<String> = (tenants.iter().zip(&self.writers))
+            .map(|(name, writes)| format!("{name} ({})", if *writes { "writes" } else { "reads" }))
+            .collect();
+        let mut headings = vec!["", "strategy", "write us", "read us", "sum us", "over Shared"];
+        headings.extend(["slowdown of each tenant", "fairness"]);
+        let mut table = Table::new(headings);
+        for line in &self.lines {
+            table.add_row(plan_cells(line));
+        }
+        let mut text = Text::new();
+        text.line(format_args!("{}; intensity level {}", kinds.join(", "), self.level));
+        text.table(table);
+        if let Some(first) = self.decisions.first() {
+            let kinds: Vec<&str> =
+                first.reads.iter().map(|&reads| if reads { "1" } else { "0" }).collect();
+            let shares: Vec<String> =
+                first.shares.iter().map(|share| format!("{share:.2}")).collect();
+            text.line(format_args!(
+                "seen at {:.1} ms: [{}] [{}] [{}]",
+                first.at_ns as f64 / 1e6,
+                first.level,
+                kinds.join(","),
+                shares.join(",")
+            ));
+        }
+        text
+    }
+}
+
+fn plan_cells(line: &PlanLine) -> [String; 8] {
+    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let slowdowns: Vec<String> =
+        line.slowdown.tenants.iter().map(|tenant| ratio(tenant.slowdown)).collect();
+    [
+        line.plan.clone(),
+        line.strategy.clone(),
+        micros(line.means.write_ns),
+        micros(line.means.read_ns),
+        micros(line.total_ns),
+        format!("{:.3}", line.over_shared),
+        slowdowns.join(" "),
+        ratio(line.slowdown.min_over_max),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::MeanLatencies;
+    use crate::strategy::Strategy;
+
+    #[test]
+    fn a_map_has_a_row_for_each_share_and_a_cell_for_each_level() {
+        let strategy = |level| if level < 5 { Strategy::Shared } else { Strategy::Isolated };
+        let row = |write_share| {
+            let point = move |level| MapPoint { level, write_share, strategy: strategy(level) };
+            (0..LEVELS).map(point)
+        };
+        let points: Vec<MapPoint> = row(0.9).chain(row(0.1)).collect();
+        let text = choice_map_text(&points).to_string();
+        let lines: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert_eq!(lines[0][..4], ["writers'", "share", "0", "1"]);
+        assert_eq!(lines[1][..3], ["90", "%", "Shared"]);
+        assert_eq!(lines[2].iter().filter(|word| **word == "Isolated").count(), 15);
+        let chart = choice_map_chart(&points);
+        assert_eq!(chart.as_str().lines().filter(|line| *line == "Shared").count(), 10);
+    }
+
+    #[test]
+    fn shares_have_a_table_for_each_figure() {
+        let outcome = |write_share, strategy, read_ns| {
+            let means = MeanLatencies { read_ns, write_ns: 2_000.0 };
+            ShareOutcome { write_share, strategy, means, total_ns: means.total_ns() }
+        };
+        let outcomes = [
+            outcome(0.9, Strategy::Shared, 1_000.0),
+            outcome(0.9, Strategy::Isolated, 1_500.0),
+            outcome(0.5, Strategy::Shared, 3_000.0),
+            outcome(0.5, Strategy::Isolated, 4_000.0),
+        ];
+        let text = shares_text(&outcomes).to_string();
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines: Vec<Vec<String>> = text.lines().map(words).collect();
+        // Three tables of a heading and two shares, with an empty line below each.
+        assert_eq!(lines.len(), 3 * 4, "{text}");
+        assert_eq!(lines[4], ["read", "latency,", "us", "Shared", "Isolated"]);
+        assert_eq!(lines[5], ["90", "%", "writes", "1.0", "1.5"]);
+        assert_eq!(lines[10], ["50", "%", "writes", "5.0", "6.0"]);
+    }
+}
