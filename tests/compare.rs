@@ -7,8 +7,9 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// 12,000 pages of 8 KiB are written once. Then half of all writes go to every sixteenth hundred of
-/// pages, by another device, in turns of 100 us.
+/// A trace in which 12,000 pages of 8 KiB are written once. After that, every other write goes to a
+/// hot page: the first 100 of each 1,600 pages, which belong to a second device. Writes are 100 us
+/// apart.
 fn trace(directory: &Path) -> PathBuf {
     let mut text = "time_ns,tenant,op,lba,sectors\n".to_owned();
     let mut state = 1u64;
@@ -70,7 +71,7 @@ fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
     };
     let policies =
         ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit", "haml, no interval"];
-    // Nobody beats who knows the future, and knowing the hot pages helps.
+    // No policy is better than the oracle, and knowing the hot pages helps.
     let oracle = amplification("oracle");
     assert!(policies.iter().all(|policy| amplification(policy) > oracle), "{one}");
     assert!(amplification("haml") < amplification("none"), "{one}");
@@ -78,7 +79,8 @@ fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
     assert_eq!(covered.as_f64(), Some(1.0));
     let cells = load["cells"].as_array().unwrap().iter();
     let measured = cells.filter(|cell| !cell["measured"].is_null()).count();
-    // The background, a bar for each policy, or the five fifths of its blocks, and the legend.
+    // Rectangles: the background, a bar for each policy (or five, for fifths of its blocks), and
+    // the legend.
     for (name, bars, legend) in [
         ("amplification", measured, measured),
         ("erases", measured, measured),
@@ -105,7 +107,7 @@ fn the_table_names_every_policy_and_what_it_leaves_out() {
     }
     let csv = std::fs::read_to_string(tables.join("hot.csv")).unwrap();
     assert!(csv.starts_with("slice,updates,interval_ns,cluster\n"));
-    // 12,000 pages and a few that rounding adds, in slices of five.
+    // Slices of five pages: 12,000 pages, and a few that rounding adds.
     assert!((2_401..2_410).contains(&csv.lines().count()), "{} lines", csv.lines().count());
     let text = output(ssdtune().args([
         "compare",

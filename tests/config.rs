@@ -1,4 +1,4 @@
-//! `ssdtune config …` from outside.
+//! `ssdtune config …` from end to end: verdicts, conversion, differences, parameters.
 
 use crate::support::{parse, root, ssdtune};
 use predicates::prelude::*;
@@ -43,7 +43,7 @@ fn check_names_every_fault_with_file_and_line_and_ends_with_3() {
     let report = json(&["config", "check", &name]);
     assert_eq!(report[0]["faults"].as_array().map(Vec::len), Some(3));
     assert_eq!(report[0]["faults"][0]["nearest"], "gc.threshold");
-    // Any other command says the same on standard error.
+    // Other commands print the faults on standard error.
     for command in ["show", "convert"] {
         let bad = ssdtune().args(["config", command, &name]).assert().code(3).stdout("");
         bad.stderr(predicate::str::contains("did you mean gc.threshold?"));

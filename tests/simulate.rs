@@ -175,7 +175,7 @@ fn logs_and_series_add_up_and_are_compressed_when_the_name_says_so() {
 fn tenants_are_slowed_down_by_each_other_and_the_report_says_how_much() {
     let directory = tempfile::tempdir().unwrap();
     let a = trace(directory.path(), "a.trace", 400);
-    // The same times and pages, so that the two meet at every die.
+    // Both traces have these times and pages, so that their requests meet at every die.
     let b = trace(directory.path(), "b.trace", 400);
     let shared = |more: &[&str]| {
         let mut command = simulate(&a, &[b.to_str().unwrap(), "--tenants"]);
@@ -254,7 +254,7 @@ fn a_bundled_workload_runs_and_its_seed_decides() {
         let document = document(command.args(["--requests", "2000", "--seed", seed]));
         let report = &document["cells"][0]["report"];
         assert_eq!(report["requests"]["arrived"], 2000);
-        // The preset is a used drive, and this run was none.
+        // The preset is a drive in use, and this run began with an empty one.
         assert!(report["warnings"].to_string().contains("started empty"));
         report["simulation"]["events"].as_u64().unwrap()
     };
@@ -307,7 +307,7 @@ fn a_drive_can_be_aged_before_its_run() {
     }
     let served = document(&mut simulate(&trace, &["--warm-up", "trace"]));
     assert_eq!(served["cells"][0]["report"]["simulation"]["warm_up_pages"], 200);
-    // No room for the frontiers: a failure of the work, as in a run.
+    // A drive without room for its write frontiers is failed work, as it is in a run.
     let tight = ["--warm-up", "random", "--set", "mapping.overprovisioning=0.009"];
     simulate(&trace, &tight).assert().code(1).stderr(predicate::str::contains("is full"));
     simulate(&trace, &["--warm-up", "random", "--occupancy", "1.5"]).assert().code(2);

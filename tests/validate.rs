@@ -54,7 +54,7 @@ fn the_whole_battery_agrees_but_for_the_two_cases_that_are_known() {
     assert_eq!(figures("exact"), [24, 24, 24]);
     assert_eq!(figures("tight"), [140, 140, 139]);
     assert_eq!(figures("loose")[..2], [22, 20]);
-    // docs/results/simulator.md says why these two differ; the verdict is not a pass because of them.
+    // docs/results/simulator.md says why these two differ. They keep the verdict from being a pass.
     let mut missed: Vec<&str> = (document["cases"].as_array().unwrap().iter())
         .filter(|case| case["tier"] == "loose" && case["agreement"]["pass"] == false)
         .map(|case| case["id"].as_str().unwrap())

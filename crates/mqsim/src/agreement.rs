@@ -4,8 +4,8 @@
 //! drive and a workload of MQSim and the figures that MQSim gave for them ([`Case`], [`Metrics`]).
 //! [`run_case`] runs a case with the peculiarities of MQSim reproduced, [`compare`] judges its
 //! figures by the rules of the case's tier ([`Agreement`]), and [`Summary`] is the verdict over
-//! many cases, told to people by [`text()`]. What MQSim's defects make different on purpose stands in
-//! `docs/mqsim-differences.md`.
+//! many cases, told to people by [`text()`]. What MQSim's defects make different on purpose stands
+//! in `docs/mqsim-differences.md`.
 //!
 //! A case takes as long as its simulation; comparing costs nothing beside it.
 

@@ -1,5 +1,5 @@
-//! The command line: what every subcommand takes is in [`crate::global`], what one takes is in its
-//! file here. To add one: a file with its `clap` arguments and a `run`, and a variant in
+//! The command line. Flags of all subcommands are in [`crate::global`]; each subcommand has a file
+//! here. A new one needs a file with its `clap` arguments and a function `run`, and a variant of
 //! [`Command`].
 
 mod ablate;
@@ -36,7 +36,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// A subcommand with its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Check, show, convert and compare drive configurations.
@@ -50,15 +50,15 @@ pub(crate) enum Command {
     Search(Box<search::Args>),
     /// Grade drives against the baseline, or points that another optimiser proposes.
     Grade(Box<grade::Args>),
-    /// Find out what it takes to be so many times faster, beyond what the market has.
+    /// Find the cheapest change that makes a drive N times faster, beyond what the market has.
     #[command(name = "whatif")]
     WhatIf(Box<whatif::Args>),
-    /// Search with several values of a weight of the grade, and compare.
+    /// Search with several values of a weight of the grade, and compare the results.
     Ablate(Box<ablate::Args>),
-    /// Compare published ideas on the same writes: placement policies.
+    /// Compare published ideas, such as placement policies, on the same writes.
     #[command(subcommand)]
     Compare(compare::Command),
-    /// Measure the agreement with a battery of recorded MQSim results.
+    /// Measure how far results agree with a battery of recorded MQSim results.
     Validate(validate::Args),
     /// Read, convert, describe and generate block-I/O traces.
     #[command(subcommand)]
@@ -69,10 +69,10 @@ pub(crate) enum Command {
     /// Learn how fast a drive is from measurements, and predict workloads without simulating them.
     #[command(subcommand)]
     PredictPerf(predict_perf::Command),
-    /// Learn which channels the tenants of a drive should have, and compare.
+    /// Learn which channels the tenants of a drive should have, and compare with other ways.
     #[command(subcommand)]
     Keeper(keeper::Command),
-    /// The best configuration known for workloads like this one, at once and without simulation.
+    /// Print the best configuration known for workloads like this one, without a simulation.
     Recommend(Box<recommend::Args>),
     /// List, show, export, import, clean and verify what an AutoDB remembers.
     #[command(subcommand)]
@@ -84,7 +84,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the subcommand.
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Config(command) => command.run(context),

@@ -11,24 +11,24 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Threads to work with; results do not depend on it. Default: all processors.
+    /// Number of threads. Results do not depend on it. Default: as many as processors.
     #[arg(long, global = true, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Seed of every random choice; without it each file's own or a fixed default.
+    /// Seed of every random choice. Default: the seed in each file, or a fixed one.
     #[arg(long, global = true, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
 
-    /// Say only what fails.
+    /// Print only failures on standard error.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Say more; twice for even more.
+    /// Print more on standard error; given twice, even more.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 
-    /// Colour: on a terminal only, always, or never.
+    /// When to print colours.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }
@@ -38,8 +38,8 @@ pub(crate) struct Global {
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// Also into files and pipes.
+    /// Always, into files and pipes too.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }

@@ -1,9 +1,8 @@
-//! Ctrl-C (and a termination signal): at once where nothing would be lost, deferred where a command
-//! asks.
+//! Ctrl-C and termination signals. They end the process at once, unless a command has results to
+//! keep.
 //!
-//! Work that has results to keep takes a [`Deferred`]: from then on the first signal sets a flag
-//! that the work polls (libraries take it as a plain `&AtomicBool`), and a second one ends the
-//! process anyway.
+//! Such a command holds a [`Deferred`]. While it lives, the first signal only sets a flag, which
+//! the command and the libraries poll; a second signal ends the process.
 
 use crate::outcome::Failure;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes the signals over for the rest of the process.
+/// Handles the signals from now on.
 pub(crate) fn install() {
     let handler = || {
         let again = INTERRUPTED.swap(true, Ordering::SeqCst);
@@ -20,23 +19,23 @@ pub(crate) fn install() {
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        // The default action still ends the process; only the exit code and the saving differ.
+        // The default action still ends the process, with another exit code and without saving.
         anstream::eprintln!("warning: Ctrl-C will end the run without saving: {error}");
     }
 }
 
-/// A promise to poll: while one lives, the first signal does not end the process.
+/// A promise to poll the flag. While one lives, the first signal does not end the process.
 #[derive(Debug)]
 pub(crate) struct Deferred(());
 
 impl Deferred {
-    /// From now on the caller polls.
+    /// Promises that the caller polls the flag from now on.
     pub(crate) fn new() -> Self {
         LISTENERS.fetch_add(1, Ordering::SeqCst);
         Self(())
     }
 
-    /// The flag that a signal sets, for libraries to poll.
+    /// The flag that a signal sets.
     pub(crate) fn flag(&self) -> &'static AtomicBool {
         &INTERRUPTED
     }

@@ -1,10 +1,10 @@
-//! The `ssdtune` command: reads the command line, runs one subcommand, maps its outcome to an exit
-//! code.
+//! The `ssdtune` command: it reads the command line, runs one subcommand and turns the outcome into
+//! an exit code.
 //!
-//! The table of contents: [`cmd`] is the command line and has one file for each subcommand,
-//! [`context`] is what every subcommand is given (flags and output), [`outcome`] the exit codes.
-//! The other files are shared by several commands: arguments that mean the same everywhere, and
-//! progress.
+//! [`cmd`] is the command line, with a file for each subcommand. [`context`] holds the flags and
+//! the output that every subcommand is given, [`outcome`] the exit codes. The other modules are
+//! shared by several commands: arguments that mean the same everywhere, progress bars, output
+//! files. What commands compute is in the library crates.
 
 mod autodb;
 mod cmd;

@@ -1,11 +1,11 @@
-//! Workload models by the names of the command line.
+//! Workload models, named on the command line.
 
 use crate::device;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_trace::workload::{self, Model};
 use std::path::Path;
 
-/// A bundled workload model by its name, or one in a TOML file.
+/// Loads a bundled workload model by its name, or a model from a TOML file by its path.
 pub(crate) fn load_model(name: &str) -> Outcome<Model> {
     if !name.ends_with(".toml") && !name.contains('/') {
         return workload::bundled(name).map_err(Failure::usage);

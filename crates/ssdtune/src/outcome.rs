@@ -1,8 +1,8 @@
-//! How a run ends: the exit codes, and the error type that maps to them.
+//! How a run ends: the exit codes, and the error type that stands for them.
 //!
-//! A subcommand returns [`Outcome`]. Library errors become a [`Failure`] where the command knows
-//! what they mean: [`Failure::input`] for a file that is not what it should be, [`Failure::usage`]
-//! for arguments that clap cannot judge, `?` (by `From`) for everything that went wrong on the way.
+//! A subcommand returns an [`Outcome`] and turns errors of libraries into a [`Failure`]:
+//! [`Failure::input`] for a faulty file, [`Failure::usage`] for arguments that clap cannot judge.
+//! The operator `?` makes all other errors failed work.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// What a subcommand returns.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// The epilogue of `--help`.
+/// The text at the end of `--help`.
 pub(crate) const EXIT_CODES: &str = "Exit codes:
   0    done
   1    the work failed
@@ -22,32 +22,32 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:
 /// Why a run ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The work failed: a full disk, a check that did not hold.
+    /// The work failed, as when a disk is full.
     Work(anyhow::Error),
-    /// The command line asks for something that does not exist or contradicts itself.
+    /// The command line contradicts itself, or asks for something that does not exist.
     Usage(anyhow::Error),
-    /// A file handed in is not what it should be.
+    /// An input file is faulty.
     Input(anyhow::Error),
-    /// The findings are already printed; only the exit code is left to give.
+    /// The reasons are printed already. The process ends with this exit code.
     Reported(u8),
-    /// Ctrl-C or a termination signal, after finished results were kept.
+    /// Ctrl-C or a termination signal. Finished results were kept.
     Interrupted,
-    /// The reader of our output went away, which is its right.
+    /// The reader of the output has gone, which is no error.
     BrokenPipe,
 }
 
 impl Failure {
-    /// A file or a value in it is wrong.
+    /// The failure of a file or a value in it that is wrong.
     pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {
         Self::Input(error.into())
     }
 
-    /// An argument is wrong.
+    /// The failure of an argument that is wrong.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Usage(error.into())
     }
 
-    /// The process exit code.
+    /// The exit code of the process.
     pub(crate) const fn code(&self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
@@ -80,7 +80,7 @@ impl From<serde_json::Error> for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        // Looked at, not taken out: that would drop what was said of it, such as the file's name.
+        // The error is only looked at: taking it out would lose its context, as the file's name.
         match error.downcast_ref::<io::Error>().map(io::Error::kind) {
             Some(ErrorKind::BrokenPipe) => Self::BrokenPipe,
             _ => Self::Work(error),
@@ -88,7 +88,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Tells the user on standard error and gives the exit code.
+/// Prints a failure on standard error and gives the exit code.
 pub(crate) fn report(outcome: Outcome) -> ExitCode {
     let Err(failure) = outcome else { return ExitCode::SUCCESS };
     let message = match &failure {
@@ -103,8 +103,7 @@ pub(crate) fn report(outcome: Outcome) -> ExitCode {
     ExitCode::from(failure.code())
 }
 
-/// An error and its causes, each on a line of its own; a cause that the line before already says is
-/// left out.
+/// An error and its causes, a line for each. A cause that the text before it contains is left out.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! What results say of the program that made them.
+//! What results say about the program that made them.
 
 /// The program and the version of its simulator's results.
 pub(crate) fn simulator() -> String {

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Steps of the bar for one cell.
 const PARTS: f64 = 1000.0;
 
-/// A bar of `length` steps that is drawn if it is wanted and standard error is a terminal. `rate` is
+/// A bar of `length` steps. It is drawn if it is wanted and standard error is a terminal. `rate` is
 /// the part of its template between the share and the times.
 pub(crate) fn bar(length: u64, rate: &str, wanted: bool) -> ProgressBar {
     let target = match wanted && std::io::stderr().is_terminal() {
@@ -111,8 +111,8 @@ impl Progress {
         Self { bar, parts, requests: AtomicU64::new(0), start: Instant::now() }
     }
 
-    /// Tells which share of a cell is done, 0 to 1, and how many requests it has completed since the
-    /// last time.
+    /// Tells which share of a cell is done, 0 to 1, and how many requests it has completed since
+    /// the last time.
     pub(crate) fn cell(&self, cell: usize, done: f64, requests: u64) {
         let part = (done * PARTS) as u64;
         let before = self.parts[cell].fetch_max(part, Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! Tables on standard output: as wide as the terminal, or as their cells where there is none.
+//! Tables that commands print line by line, as wide as the terminal.
 
 use ssdtune_report::Table;
 
-/// An empty table with one column for each heading.
+/// An empty table with a column for each heading. On a terminal its cells are wrapped.
 pub(crate) fn new(headings: &[&str]) -> Table {
     let mut table = Table::new(headings.iter().copied());
     if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {

@@ -9,9 +9,9 @@ pub fn markdown() -> String {
         "# Parameters\n\n\
          Every tunable of a drive, generated from the catalogue in `crates/model/src/catalogue/`; \
          write it anew with\n`ssdtune config params --markdown > docs/parameters.md`. Keys are \
-         those of the TOML files; `key=value` on the command\nline takes them too, and the MQSim tags as \
-         well. Commodity values are what drives on the market have, what-if\nvalues what a search \
-         may try beyond them.\n",
+         those of the TOML files; `key=value` on the command\nline takes them too, and the MQSim \
+         tags as well. Commodity values are what drives on the market have, what-if\nvalues what a \
+         search may try beyond them.\n",
     );
     for section in SECTIONS {
         // Writing to a String cannot fail.

@@ -1,4 +1,4 @@
-//! `ssdtune compare`: published ideas against what they must beat, on the same writes.
+//! `ssdtune compare …`: published ideas beside what they must beat, on the same writes.
 
 mod placement;
 mod unit;
@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use clap::Subcommand;
 
-/// What to compare.
+/// A subcommand that compares.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Placement policies (HAML-SSD and others): write amplification, erases, wear, response time.
@@ -17,7 +17,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the subcommand.
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Placement(args) => placement::run(&args, context),

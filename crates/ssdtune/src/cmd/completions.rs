@@ -1,5 +1,5 @@
-//! `ssdtune completions SHELL`: the completion script, generated from the command line's
-//! definition.
+//! `ssdtune completions SHELL`: prints a completion script, made from the definition of the command
+//! line.
 
 use super::Cli;
 use crate::context::Context;
@@ -10,12 +10,12 @@ use clap_complete::Shell;
 /// Arguments of `ssdtune completions`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The shell.
+    /// The shell that the script is for.
     #[arg(value_enum)]
     shell: Shell,
 }
 
-/// Prints the script; for bash, say `source <(ssdtune completions bash)`.
+/// Prints the script. In bash, `source <(ssdtune completions bash)` loads it.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ssdtune", &mut script);

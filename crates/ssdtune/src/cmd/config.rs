@@ -1,4 +1,4 @@
-//! `ssdtune config …`: drive configurations as files.
+//! `ssdtune config …`: commands on drive configurations.
 
 mod check;
 mod convert;
@@ -10,10 +10,10 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use clap::Subcommand;
 
-/// What to do with configurations.
+/// A subcommand on configurations.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Check drives: every fault at once, where the capacity goes, memory, settings without effect.
+    /// Check drives: all faults, where the capacity goes, memory, settings without effect.
     Check(check::Args),
     /// Show a drive, or list the presets.
     Show(show::Args),
@@ -26,7 +26,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the subcommand.
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Check(args) => check::run(&args, context),

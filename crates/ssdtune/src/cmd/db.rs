@@ -1,4 +1,4 @@
-//! `ssdtune db …`: what an AutoDB remembers.
+//! `ssdtune db …`: commands on the records of an AutoDB.
 
 mod export;
 mod gc;
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use clap::Subcommand;
 
-/// What to do with an AutoDB.
+/// A subcommand on an AutoDB.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List what is stored: how much of each kind, or every record of one kind.
@@ -22,14 +22,14 @@ pub(crate) enum Command {
     Export(export::Args),
     /// Read records that were exported.
     Import(import::Args),
-    /// Leave out what no search finds any more, and give the space back.
+    /// Leave out what no search finds any more, and free the space.
     Gc(gc::Args),
     /// Read every record and check it.
     Verify(verify::Args),
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the subcommand.
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::List(args) => list::run(&args, context),

@@ -1,4 +1,4 @@
-//! `ssdtune man DIR`: the manual pages, generated from the command line's definition.
+//! `ssdtune man DIR`: writes manual pages, made from the definition of the command line.
 
 use super::Cli;
 use crate::context::Context;
@@ -10,12 +10,12 @@ use std::path::PathBuf;
 /// Arguments of `ssdtune man`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The directory; made if it does not exist.
+    /// The directory. It is made if it does not exist.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
 
-/// Writes `ssdtune.1`, `ssdtune-config.1` and so on.
+/// Writes `ssdtune.1`, `ssdtune-config.1` and a page for each other subcommand.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let at = args.directory.display();
     std::fs::create_dir_all(&args.directory).with_context(|| format!("cannot make {at}"))?;

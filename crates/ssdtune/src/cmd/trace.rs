@@ -1,4 +1,4 @@
-//! `ssdtune trace …`: block-I/O traces as files, and the workload models that stand in for them.
+//! `ssdtune trace …`: commands on block-I/O traces, and on workload models that replace them.
 
 mod convert;
 mod fit;
@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use clap::Subcommand;
 
-/// What to do with traces.
+/// A subcommand on traces.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Convert, join, cut, filter and remap traces.
@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Formats,
     /// Generate a trace from a workload model.
     Generate(generate::Args),
-    /// Print the first requests of a trace, as they are understood.
+    /// Print the first requests of a trace, as ssdtune reads them.
     Head(Box<head::Args>),
     /// Describe traces: counts, sizes, footprint, overwriting, order, arrivals, reuse, skew.
     Info(Box<info::Args>),
@@ -32,7 +32,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the subcommand.
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Convert(args) => convert::run(&args, context),

@@ -1,4 +1,4 @@
-//! `ssdtune workload …`: categories of workloads.
+//! `ssdtune workload …`: commands on categories of workloads.
 
 mod classify;
 mod learn;
@@ -9,10 +9,10 @@ use crate::context::Context;
 use crate::outcome::Outcome;
 use clap::Subcommand;
 
-/// What to do with workloads.
+/// A subcommand on workloads.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Learn workloads: they make the categories, join one, or add one.
+    /// Learn workloads. They make the categories, join one, or add one.
     Learn(Box<learn::Args>),
     /// Tell which category a trace belongs to.
     Classify(Box<classify::Args>),
@@ -23,7 +23,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the subcommand.
     pub(crate) fn run(self, context: &Context) -> Outcome {
         match self {
             Self::Learn(args) => learn::run(&args, context),

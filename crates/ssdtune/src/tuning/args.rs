@@ -49,11 +49,13 @@ pub(crate) struct TuneArgs {
     requests: u32,
 
     /// Seed of the traces that models generate. Default: --seed, which sets this and --search-seed.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     trace_seed: Option<u64>,
 
     /// Seed of all random choices of configurations. Default: --seed.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     search_seed: Option<u64>,
 
     /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space

@@ -1,4 +1,4 @@
-//! `--allocator`: who shares the channels out to the tenants while the drive runs.
+//! `--allocator`: SSDKeeper, which gives channels to the tenants while the drive runs.
 
 use crate::keeper::{milliseconds, read_policy};
 use crate::outcome::{Failure, Outcome};
@@ -10,24 +10,24 @@ use std::path::PathBuf;
 /// Flags of the allocator.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AllocatorArgs {
-    /// Let SSDKeeper give tenants channels: all share all of them until --collect-ms have gone,
-    /// then a trained network chooses (`docs/keeper.md`).
+    /// Let SSDKeeper give channels to the tenants. At first all tenants share all channels; after
+    /// --collect-ms a trained network chooses (`docs/keeper.md`).
     #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
     allocator: Option<AllocatorArg>,
 
-    /// Milliseconds of simulated time after which the allocator decides; the period for which the
-    /// network was trained unless given.
+    /// Milliseconds of simulated time after which the allocator decides. Default: the period that
+    /// the network was trained for.
     #[arg(long, value_name = "MS", value_parser = milliseconds, requires = "allocator")]
     collect_ms: Option<Nanos>,
 
-    /// Let it decide again after every further --collect-ms, and switch where the network promises
-    /// so much over what is in place: the logarithm of latencies, or of probabilities where the
-    /// model is a classifier.
+    /// Let the allocator decide again after each further --collect-ms. It switches to another
+    /// strategy if the network promises at least this gain over the present one. A gain is a
+    /// difference of logarithms: of latencies, or of probabilities if the model is a classifier.
     #[arg(long, value_name = "SHARE", requires = "allocator")]
     repeat: Option<f64>,
 }
 
-/// SSDKeeper, as the command line asks for it.
+/// The allocator that the flags ask for.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     pub(crate) policy: Policy,
@@ -36,7 +36,7 @@ pub(crate) struct Keeper {
     pub(crate) repeat: Repeat,
 }
 
-/// `keeper:MODEL`.
+/// The file of a network, written as `keeper:MODEL`.
 #[derive(Clone, Debug)]
 struct AllocatorArg(PathBuf);
 
@@ -52,7 +52,7 @@ impl std::str::FromStr for AllocatorArg {
 }
 
 impl AllocatorArgs {
-    /// The allocator, if one is asked for.
+    /// Reads the network, if an allocator is asked for.
     pub(crate) fn keeper(&self) -> Outcome<Option<Keeper>> {
         let Some(AllocatorArg(path)) = &self.allocator else { return Ok(None) };
         let repeat = match self.repeat {

@@ -1,5 +1,5 @@
-//! Flags of `simulate` that were called otherwise before: they work on, hidden, and say what to
-//! write instead.
+//! Former flags of `simulate`. They still work, are hidden in the help, and tell what to write
+//! instead.
 
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
@@ -17,7 +17,7 @@ pub(super) struct FormerArgs {
     pub(super) occupancy: Option<f64>,
 }
 
-/// What `--warm-up` named.
+/// The values of `--warm-up`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum WarmUp {
     Sequential,
@@ -31,8 +31,8 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl FormerArgs {
-    /// Changes a preparation as the former flags say, and tells what to write instead, if any was
-    /// given.
+    /// Changes a preparation as the former flags say. If one was given, the text tells what to
+    /// write instead.
     pub(super) fn apply(&self, preparation: &mut Preparation) -> Outcome<Option<String>> {
         if self.warm_up.is_none() && self.occupancy.is_none() {
             return Ok(None);
@@ -54,8 +54,8 @@ impl FormerArgs {
             }
             _ if share < 1.0 => {
                 return Err(Failure::usage(anyhow!(
-                    "--occupancy says how full --start leaves the drive: write --start sequential:{share} or \
-                     --start steady:{share}"
+                    "--occupancy says how full --start leaves the drive: write --start \
+                     sequential:{share} or --start steady:{share}"
                 )));
             }
             _ => {}
@@ -77,7 +77,7 @@ impl FormerArgs {
 mod tests {
     use super::*;
 
-    /// Every former pair of flags, the start given beside them, and what to write instead.
+    /// Every pair of former flags, the --start beside them, and what to write instead.
     #[test]
     fn former_flags_mean_what_they_meant() {
         let of = |warm_up, occupancy, start: &str| {

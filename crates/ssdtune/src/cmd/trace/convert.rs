@@ -1,4 +1,4 @@
-//! `ssdtune trace convert`: reads traces, joins and changes them, and writes one trace or its parts.
+//! `ssdtune trace convert`: reads traces, joins and changes them, writes one trace or its parts.
 
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
