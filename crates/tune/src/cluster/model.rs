@@ -231,11 +231,11 @@ impl Categories {
         Ok(Self { basis, kmeans, names, members })
     }
 
-    /// Learns workloads one after the other. If no category is known, the workloads make the first
-    /// ones together.
+    /// Learns workloads one after the other, or makes the first categories from all of them if none
+    /// is known. Returns the categories, and what became of each workload.
     ///
     /// # Errors
-    /// As for [`Categories::found`] and [`Categories::learn`].
+    /// One of the errors of [`Categories::found`] or [`Categories::learn`].
     pub fn found_or_learn(
         known: Option<Self>,
         features: FeatureSet,

@@ -1,4 +1,5 @@
-//! What people see of the categories: what became of a workload, tables, and the chart of windows.
+//! Categories as text, tables and a chart: what became of workloads, where traces belong, and how
+//! the windows lie.
 
 use super::basis::{FeatureSet, WindowPoint};
 use super::model::{
@@ -9,7 +10,8 @@ use ssdtune_report::{Axis, Chart, Series, Svg, Table, Text};
 use std::fmt;
 
 impl LearnOutcome {
-    /// The distance from the workload's centre to that of a category, where one was measured.
+    /// The distance from the workload's centre to that of a category; `None` where none was
+    /// measured.
     pub fn distance(&self) -> Option<f64> {
         match self {
             Self::Joined { distance, .. }
@@ -37,10 +39,10 @@ impl fmt::Display for LearnOutcome {
     }
 }
 
-/// All categories, as a document.
+/// All categories with their workloads. Field names are part of the result document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overview {
-    /// What describes the windows.
+    /// The features of the windows.
     pub features: FeatureSet,
     /// The share of the variance that each dimension explains.
     pub explained_variance_ratio: Vec<f64>,
@@ -50,20 +52,21 @@ pub struct Overview {
     pub categories: Vec<CategoryOverview>,
 }
 
-/// A category with the names of its workloads.
+/// A category with the names of its workloads. Field names are part of the result document.
 #[derive(Clone, Debug, Serialize)]
 pub struct CategoryOverview {
-    /// Its number.
+    /// The number of the category.
     pub number: u32,
-    /// Its name.
+    /// The name of the category.
     pub name: String,
     /// The centre of its cluster.
     pub centre: WindowPoint,
-    /// How many learned windows are in its cluster.
+    /// The number of learned windows in its cluster, of any workload.
     pub windows: u64,
-    /// The workloads in it, by name.
+    /// The names of the workloads in the category, in order.
     pub workloads: Vec<String>,
-    /// The workloads that are known to be of it and lie elsewhere, by name.
+    /// The names of its outliers, in order: workloads that are known to belong to the category and
+    /// lie outside of its cluster.
     pub outliers: Vec<String>,
 }
 
@@ -71,9 +74,9 @@ impl Overview {
     /// The overview of these categories.
     pub fn of(categories: &Categories) -> Self {
         let members = |number: u32, outliers: bool| {
-            let own = categories.members().filter(|member| member.category == number);
-            let own = own.filter(|member| member.outlier_of.is_some() == outliers);
-            own.map(|member| member.name.clone()).collect()
+            let members = categories.members().filter(|member| member.category == number);
+            let members = members.filter(|member| member.outlier_of.is_some() == outliers);
+            members.map(|member| member.name.clone()).collect()
         };
         let overview = |category: Category| CategoryOverview {
             number: category.number,
@@ -107,8 +110,8 @@ impl Overview {
     }
 }
 
-/// Workloads that were learned: the name, the number of windows and what became of each; then how
-/// much the basis explains, and the threshold.
+/// Learned workloads as text for terminals: a row with name, number of windows and outcome for
+/// each, then the variance that the basis explains, and the threshold.
 pub fn learned_text<'a>(
     categories: &Categories,
     learned: impl IntoIterator<Item = (&'a str, usize, &'a LearnOutcome)>,
@@ -132,7 +135,8 @@ pub fn learned_text<'a>(
     text
 }
 
-/// Traces that were classified, each a name and its verdict; then the threshold.
+/// Classified traces as text for terminals: a row with name and category for each, then the
+/// threshold.
 pub fn classified_text<'a>(
     categories: &Categories,
     verdicts: impl IntoIterator<Item = (&'a str, &'a Classification)>,
@@ -178,9 +182,9 @@ fn threshold_line(categories: &Categories, threshold: Threshold) -> String {
     )
 }
 
-/// The windows of all learned workloads over two of the principal components, which count from 0
-/// (Fig. 2 of the paper). A dot stands for a window, in the colour of its category, a ring for a
-/// window of an outlier, and a cross for the centre of a category.
+/// A chart of the windows of all learned workloads over two principal components, which are counted
+/// from 0 (figure 2 of the paper). A dot is a window in the colour of its category, a ring is a
+/// window of an outlier, and a cross is the centre of a category.
 pub fn chart(categories: &Categories, components: [usize; 2]) -> Svg {
     let shares = categories.basis().explained_variance_ratio();
     let [x, y] = components.map(|component| {

@@ -30,21 +30,21 @@ pub enum BestError {
     /// AutoDB cannot be read.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// A stored configuration is no drive.
+    /// A stored configuration cannot be read.
     #[error("the configuration stored for {target} is wrong: {faults}")]
     Faulty {
         /// The target of the search that stored it.
         target: String,
-        /// What is wrong with it.
+        /// What is wrong with the configuration.
         faults: Faults,
     },
     /// Nothing is stored for the category.
     #[error("no configuration is stored")]
     Nothing,
-    /// Configurations are stored, and each breaks a constraint.
+    /// Every stored configuration breaks a constraint.
     #[error("none of the {refused} stored configurations keeps to the constraints")]
     NoneKeeps {
-        /// How many are stored.
+        /// The number of stored configurations.
         refused: usize,
     },
 }
@@ -91,11 +91,12 @@ impl StoredRecommendation {
         db.scan_prefix(RecordKind::Search, &Self::key_prefix(cluster))
     }
 
-    /// The configuration of the highest grade that is stored for a category and keeps the
-    /// constraints. Of equal ones it is the first by key.
+    /// The recommendation with the highest grade among those of a category that keep the
+    /// constraints. Of equal grades, the first in the order of keys is taken.
     ///
     /// # Errors
-    /// There is none, or the store cannot be read.
+    /// There is no such recommendation, a stored configuration cannot be read, or reading AutoDB
+    /// fails.
     pub fn best_of_category(
         db: &AutoDb,
         cluster: u32,
@@ -118,7 +119,8 @@ impl StoredRecommendation {
         best.ok_or(if refused > 0 { BestError::NoneKeeps { refused } } else { BestError::Nothing })
     }
 
-    /// Whether the configuration keeps constraints. A drive of unknown power keeps no power budget.
+    /// Whether the configuration keeps constraints. A drive of unknown power breaks any power
+    /// budget.
     fn keeps(&self, constraints: &Constraints) -> Result<bool, BestError> {
         let document = Document::parse(&self.configuration)
             .map_err(|faults| BestError::Faulty { target: self.target.clone(), faults })?;

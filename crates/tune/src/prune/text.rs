@@ -1,9 +1,9 @@
-//! What pruning found as text for terminals: the coarse table and the fine table.
+//! The result of pruning as text for terminals: the coarse table and the fine table.
 
 use super::{Finding, Pruning};
 use ssdtune_report::{Table, Text};
 
-/// Both tables.
+/// The result of a pruning as text: the coarse table and the fine table.
 pub fn text(pruning: &Pruning) -> Text {
     let mut text = Text::new();
     text.line(format_args!(
@@ -26,13 +26,14 @@ pub fn text(pruning: &Pruning) -> Text {
     text
 }
 
-/// The performance at each multiple of the baseline; `x` where the drive cannot serve.
+/// The coarse table: the performance at each multiple of the baseline, or `x` where the drive
+/// cannot serve the target.
 fn coarse(pruning: &Pruning) -> Table {
     let mut table = Table::new(["parameter", "2x", "4x", "8x", "16x", "finding"]);
     for sweep in &pruning.coarse {
         let mut row = vec![sweep.key.clone()];
         row.extend((1..5).map(|place| match sweep.performances.get(place) {
-            Some(Some(own)) => format!("{own:+.3}"),
+            Some(Some(performance)) => format!("{performance:+.3}"),
             Some(None) => "x".to_owned(),
             None => String::new(),
         }));

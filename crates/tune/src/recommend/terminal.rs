@@ -1,10 +1,10 @@
-//! A recommendation as text for terminals: what the search took, speedups, and what changes.
+//! A recommendation as text for terminals: what the search cost, speedups, and what changes.
 
 use super::{Recommendation, SpeedupTable, WorkloadResult, parameter_lines};
 use crate::grade::Speedup;
 use ssdtune_report::{Table, Text};
 
-/// The whole result, without its notes.
+/// A recommendation as text, without its notes.
 pub fn text(result: &Recommendation) -> Text {
     let mut text = Text::new();
     effort(result, &mut text);
@@ -31,7 +31,7 @@ pub fn text(result: &Recommendation) -> Text {
     text
 }
 
-/// The grade, and what it took to find it.
+/// Adds the grade and what the search cost.
 fn effort(result: &Recommendation, text: &mut Text) {
     let (question, effort) = (&result.question, &result.effort);
     text.line(format_args!(
@@ -77,14 +77,14 @@ fn speedups(results: &SpeedupTable) -> Table {
             (Some(part), Some(share)) => format!("{:.0} % {part}", share * 100.0),
             _ => String::new(),
         };
-        let (own, was) = (&row.own.figures, &row.baseline.figures);
+        let (tuned, was) = (&row.own.figures, &row.baseline.figures);
         table.add_row([
             format!("{}{mark}", row.workload),
             format!("{:.2}x", row.speedup.latency),
             format!("{:.2}x", row.speedup.throughput),
-            format!("{:.1}", own.latency_ns / 1e3),
+            format!("{:.1}", tuned.latency_ns / 1e3),
             format!("{:.1}", was.latency_ns / 1e3),
-            format!("{:.1}", own.throughput_bps / 1e6),
+            format!("{:.1}", tuned.throughput_bps / 1e6),
             format!("{:.1}", was.throughput_bps / 1e6),
             busy,
         ]);
@@ -102,12 +102,13 @@ fn speedups(results: &SpeedupTable) -> Table {
     table
 }
 
-/// The changed parameters. A loss is told once for each group of parameters that change together.
+/// A table of the changed parameters. Parameters that were taken back as a group have one loss, in
+/// the first of their rows.
 fn parameters(result: &Recommendation) -> Table {
     let mut table = Table::new(["parameter", "baseline", "recommended", "loss"]);
     let mut told: Vec<usize> = Vec::new();
     for [key, base, new] in parameter_lines(result) {
-        let group = result.importance.iter().position(|own| own.keys.contains(&key.as_str()));
+        let group = result.importance.iter().position(|group| group.keys.contains(&key.as_str()));
         let loss = match group {
             Some(index) if told.contains(&index) => "with the above".to_owned(),
             Some(index) => {

@@ -1,7 +1,10 @@
-//! Ablation of a weight of the grade (AutoBlox, section 4.6): one search for each of its values.
+//! Ablation of a weight of the grade (AutoBlox, section 4.6): one search for each value of the
+//! weight.
 //!
-//! As in the paper, no search knows what another one has learned. Measurements are shared through
-//! the evaluator's memory, which changes no result.
+//! As in the paper, no search learns from another one. The searches share measurements through the
+//! evaluator's memory, which saves time and changes no result.
+//!
+//! Cost: one search for each value.
 
 use super::{PriorKnowledge, Settings, run};
 use crate::error::TuneError;
@@ -11,34 +14,35 @@ use crate::task::Task;
 use serde::Serialize;
 use ssdtune_report::Table;
 
-/// A weight of the grade.
+/// One of the two weights of the grade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Throughput against latency (formula 1).
+    /// The weight of throughput against latency (formula 1).
     Alpha,
-    /// The other workloads against the target (formula 2).
+    /// The weight of the other workloads against the target (formula 2).
     Beta,
 }
 
-/// The best that a search found with one value of the weight.
+/// The best drive that a search found with one value of the weight. Field names are part of the
+/// result document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AblationRow {
     /// The value of the weight.
     pub value: f64,
-    /// The grade of the best drive.
+    /// The grade of the drive.
     pub grade: f64,
-    /// Its speedup on the target.
+    /// The speedup of the drive on the target.
     pub target: Speedup,
-    /// The geometric mean of its speedups on the other workloads.
+    /// The geometric mean of the speedups on the other workloads; 1 if there are none.
     pub others_mean: Speedup,
-    /// Its smallest latency speedup on another workload.
+    /// The smallest latency speedup on another workload; `None` if there are none.
     pub others_worst_latency: Option<f64>,
 }
 
-/// Searches once for each value of the weight. `tell` is told each row when it is known.
+/// Runs a search for each value of the weight. Calls `tell` with each row when it is known.
 ///
 /// # Errors
-/// Measuring fails, the caller asked to stop, or a search is impossible.
+/// One of the errors of [`run`].
 pub fn ablate(
     task: &Task,
     weight: Weight,
@@ -62,7 +66,10 @@ pub fn ablate(
             grade: best.grade.unwrap_or(0.0),
             target: best.target.unwrap_or(Speedup { latency: 1.0, throughput: 1.0 }),
             others_mean: Speedup::mean(&others),
-            others_worst_latency: others.iter().map(|own| own.latency).min_by(f64::total_cmp),
+            others_worst_latency: others
+                .iter()
+                .map(|speedup| speedup.latency)
+                .min_by(f64::total_cmp),
         };
         tell(&row);
         Ok(row)
@@ -70,7 +77,7 @@ pub fn ablate(
     values.iter().map(one).collect()
 }
 
-/// The rows as a table for terminals.
+/// The rows of an ablation as a table for terminals.
 pub fn ablation_table(weight: Weight, rows: &[AblationRow]) -> Table {
     let name = match weight {
         Weight::Alpha => "alpha",

@@ -46,27 +46,28 @@ pub struct Graded {
 pub struct Proposed {
     /// The drive.
     pub config: CheckedConfig,
-    /// Values that the repair has changed, by the keys of their axes.
+    /// The values that the repair has changed, as texts by the keys of their axes.
     pub repaired: BTreeMap<&'static str, String>,
 }
 
-/// An axis of the space, as an optimiser from elsewhere needs to know it.
+/// What an optimiser from elsewhere needs to know about an axis of the space. Field names are part
+/// of the result document.
 #[derive(Clone, Debug, Serialize)]
 pub struct AxisDescription {
-    /// The key of the parameter.
+    /// The key of the parameter in the catalogue.
     pub key: &'static str,
-    /// Whether the values have an order.
+    /// Whether the values are numbers, so that they have an order.
     pub ordered: bool,
     /// The sign of the unit; empty if there is none.
     pub unit: &'static str,
-    /// The values that a point may take.
+    /// The values that a point may have on the axis.
     pub values: Vec<Value>,
     /// The value of the baseline.
     pub baseline: Value,
 }
 
 impl AxisDescription {
-    /// Every axis of a task's space.
+    /// Descriptions of all axes of a task's space.
     pub fn of_task(task: &Task) -> Vec<Self> {
         let describe = |axis: &Axis| Self {
             key: axis.key(),
@@ -93,7 +94,9 @@ pub fn graded_text<'a>(
             Ok(graded) => {
                 row.push(format!("{:.4}", graded.grade));
                 let all = std::iter::once(&graded.target).chain(&graded.others);
-                row.extend(all.map(|own| format!("{:.2}/{:.2}", own.latency, own.throughput)));
+                row.extend(
+                    all.map(|speedup| format!("{:.2}/{:.2}", speedup.latency, speedup.throughput)),
+                );
             }
             Err(reason) => row.push(reason.to_owned()),
         }
@@ -173,7 +176,8 @@ impl<'a> Objective<'a> {
         self.moves.nearest(point)
     }
 
-    /// The drive of a point; with `repair` it is moved to the nearest that keeps the limits.
+    /// The drive of a point. With `repair`, a point that breaks the limits is moved to the nearest
+    /// one that keeps them.
     ///
     /// # Errors
     /// A text that says why there is no such drive.
@@ -186,9 +190,9 @@ impl<'a> Objective<'a> {
             drive => drive?,
         };
         let axes = self.task.space.axes().iter().zip(found.point.0.iter().zip(&point.0));
-        let changed = axes.filter(|(_, (own, asked))| own != asked);
+        let changed = axes.filter(|(_, (rank, asked))| rank != asked);
         let repaired = changed
-            .map(|(axis, (own, _))| (axis.key(), axis.values()[usize::from(*own)].to_string()))
+            .map(|(axis, (rank, _))| (axis.key(), axis.values()[usize::from(*rank)].to_string()))
             .collect();
         Ok(Proposed { config: found.config, repaired })
     }

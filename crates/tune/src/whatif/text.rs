@@ -3,7 +3,8 @@
 use super::{Goal, WhatIfAnswer};
 use ssdtune_report::{Table, Text};
 
-/// What can be had, by which changes, and at which cost. `target` is the name of the workload.
+/// The answer as text: the speedup reached, the changes it takes, and their cost. `target` is the
+/// name of the workload.
 pub fn text(answer: &WhatIfAnswer, target: &str) -> Text {
     let what = match answer.goal {
         Goal::Latency(_) => "shorter latency",

@@ -1,4 +1,5 @@
-//! Workloads by name: a bundled model, a model file, a trace file, or a category of several traces.
+//! Workloads by name. A name stands for a bundled model, a model file, a trace file, or several
+//! trace files.
 
 use super::{Trace, Workload, published_depth};
 use ssdtune_model::Sectors;
@@ -8,10 +9,10 @@ use ssdtune_trace::workload::{self, Model, ModelError, Seed};
 use ssdtune_trace::{Devices, ReadOptions, Request, Source, TraceError};
 use std::path::Path;
 
-/// A workload that is named and not yet read.
+/// A workload whose name is known, and whose requests are not read yet.
 #[derive(Clone, Debug)]
 pub struct NamedWorkload {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: String,
     origin: Origin,
 }
@@ -19,25 +20,25 @@ pub struct NamedWorkload {
 #[derive(Clone, Debug)]
 enum Origin {
     Model(Box<Model>),
-    /// Trace files of one category.
+    /// Paths of trace files.
     Traces(Vec<String>),
 }
 
-/// What [`NamedWorkload::load`] reads.
+/// Which requests [`NamedWorkload::load`] reads or generates.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
-    /// Which stream of a model.
+    /// The seed of the requests that a model generates.
     pub seed: Seed,
-    /// Requests of each trace, at most.
+    /// The greatest number of requests in each trace.
     pub requests: usize,
-    /// The sectors that every drive has at least. A trace that reaches beyond them gets the gaps
-    /// between its addresses closed.
+    /// The number of sectors of the smallest drive. If a trace has addresses beyond these, the gaps
+    /// between its addresses are closed.
     pub space: Sectors,
-    /// Requests outstanding in the closed loop. `None` stands for the published depth.
+    /// Requests outstanding in the closed loop; `None` for the published depth.
     pub depth: Option<u32>,
 }
 
-/// Why a workload cannot be had.
+/// Why a workload cannot be read or generated.
 #[derive(Debug, thiserror::Error)]
 pub enum NamedError {
     /// No bundled model has this name.
@@ -52,7 +53,7 @@ pub enum NamedError {
     /// A model file cannot be read.
     #[error(transparent)]
     File(#[from] LoadError),
-    /// A model is not sound.
+    /// A model is not valid.
     #[error(transparent)]
     Model(ModelError),
     /// A trace cannot be read.
@@ -61,17 +62,17 @@ pub enum NamedError {
     /// A trace has no request.
     #[error("{trace}: no requests in it")]
     Empty {
-        /// The trace.
+        /// The path of the trace, or the name of the model.
         trace: String,
     },
 }
 
 impl NamedWorkload {
-    /// Finds out what a name stands for: a bundled model, `FILE.toml`, a trace file, or
-    /// `NAME=FILE+FILE` for a category of several traces.
+    /// Reads a name: that of a bundled model, the path of a model file (`FILE.toml`) or of a trace
+    /// file, or `NAME=FILE+FILE` for several trace files under one name.
     ///
     /// # Errors
-    /// It is nothing of these, or a model file cannot be read.
+    /// There is no such model or file, or a model file cannot be read.
     pub fn parse(text: &str) -> Result<Self, NamedError> {
         let of_model = |model: Model| {
             let name = model.name.clone();
@@ -97,16 +98,16 @@ impl NamedWorkload {
         workload::bundled(text).map(of_model).map_err(NamedError::Unknown)
     }
 
-    /// Whether traces can be had that no decision has seen. A model has more seeds; a trace file
-    /// has no other part.
+    /// Whether there are further requests to hold out from a search. A model has more seeds; trace
+    /// files have no further requests.
     pub fn can_hold_out(&self) -> bool {
         matches!(self.origin, Origin::Model(_))
     }
 
-    /// Reads or generates its requests.
+    /// Reads or generates the requests.
     ///
     /// # Errors
-    /// A trace cannot be read, or has no request.
+    /// A trace cannot be read or has no request, or a model is not valid.
     pub fn load(&self, options: &LoadOptions) -> Result<Workload, NamedError> {
         let LoadOptions { seed, requests, space, depth } = *options;
         let traces = match &self.origin {
@@ -126,7 +127,7 @@ impl NamedWorkload {
     }
 }
 
-/// The first requests of a trace file. If one of them reaches beyond `space`, the gaps between the
+/// The first requests of a trace file. If one of them lies beyond `space`, the gaps between
 /// addresses are closed.
 fn read_trace(file: &str, requests: usize, space: Sectors) -> Result<Trace, TraceError> {
     let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
@@ -141,7 +142,7 @@ fn read_trace(file: &str, requests: usize, space: Sectors) -> Result<Trace, Trac
     Ok(Trace::new(file, all))
 }
 
-/// Requests that are handed out at once.
+/// A source that hands out all its requests at once.
 struct InMemory(Vec<Request>);
 
 impl Source for InMemory {

@@ -1,14 +1,14 @@
-//! Finding a record by its key as people see it, or by the beginning of that key.
+//! Finding a record by the text of its key, or by the beginning of that text.
 
 use super::{AutoDb, DbError, RawRecord, RecordKind, key_text};
 
-/// Why no single record is found.
+/// Why a record cannot be found by the text of its key.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The AutoDB cannot be read.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// Several keys begin with the text.
+    /// More than one key begins with the text.
     #[error("{kind} {wanted}: the keys {first} and {second} both begin so: say more of it")]
     Ambiguous {
         /// The kind of the records.
@@ -31,8 +31,8 @@ pub enum FindError {
 }
 
 impl AutoDb {
-    /// The record whose key is `wanted`, as [`key_text`] writes it, or the only record whose key
-    /// begins so.
+    /// The record whose key is `wanted` in the form of [`key_text`], or otherwise the only record
+    /// whose key begins with `wanted`.
     ///
     /// # Errors
     /// There is no such record, there are several, or reading fails.
