@@ -6,19 +6,19 @@
 
 use ssdtune_model::{CheckedConfig, presets};
 use ssdtune_sim::{Observe, Outcome, Report, Simulator, Stream, Tenant};
-use ssdtune_trace::{ReadOptions, Request, open};
-use ssdtune_tune::evaluate::{CachedEvaluator, InProcess};
-use ssdtune_tune::limits::Limits;
-use ssdtune_tune::search::{self, Algorithm, Found, PriorKnowledge, Settings};
-use ssdtune_tune::space::Space;
-use ssdtune_tune::workload::{Trace, Workload};
-use ssdtune_tune::{Task, Weights};
+use ssdtune_trace::{ReadOptions, Request, Requests, open_path};
+use ssdtune_tune::search::{self, Algorithm, Found};
+use ssdtune_tune::{
+    CachedEvaluator, InProcess, Limits, PriorKnowledge, Settings, Space, Task, Trace, Weights,
+    Workload,
+};
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("name the trace to read")?;
-    let requests = open(&path, &ReadOptions::default())?.read_all()?;
+    let trace = open_path(path.as_ref(), &ReadOptions::default())?;
+    let requests = Requests::new(trace.source).collect::<Result<Vec<Request>, _>>()?;
     println!("requests read: {}", requests.len());
 
     let drive = presets::load("samsung-850-pro")?.check()?;
