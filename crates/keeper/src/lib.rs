@@ -12,8 +12,8 @@
 //!
 //! 1. [`Mix::draw`] draws synthetic mixes of tenants, and a [`MixSimulator`] measures what every
 //!    [`Strategy`] does to them. [`label_mixes`] keeps that in a file of [`Labels`].
-//! 2. [`train()`](train::train) makes a [`Policy`] of them (by the program `ssdtune-train`, on libtorch),
-//!    and [`evaluate`] says how good it is on mixes it has not seen.
+//! 2. [`train()`](train::train) makes a [`Policy`] of them (by the program `ssdtune-train`, on
+//!    libtorch), and [`evaluate`] says how good it is on mixes it has not seen.
 //! 3. [`AllocatorObserver`] follows a run of `ssdtune_experiment` and lets the policy decide while
 //!    the drive works. [`PlanRunner`] compares it with fixed strategies.
 //!
