@@ -1,7 +1,7 @@
 //! `ssdtune predict-perf ftl` from end to end: profiles, a fit, a simulation with firmware time,
 //! wrong input.
 //!
-//! Where valgrind is not installed, what needs it says so and is skipped; likewise qemu-x86_64.
+//! A test that needs valgrind or qemu-x86_64 says so and is skipped where they are not installed.
 
 use crate::support::{parse, ssdtune};
 use predicates::prelude::*;
@@ -37,7 +37,8 @@ fn lines(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Times of four small workloads, made once; another look at the same groups stands for a target.
+/// Times of four small workloads, made once. A second profile of the same groups stands in for a
+/// target.
 fn target() -> &'static (tempfile::TempDir, PathBuf) {
     static TARGET: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     TARGET.get_or_init(|| {
@@ -59,7 +60,7 @@ fn a_profile_has_a_group_a_line_and_is_gone_on_with() {
         assert_eq!(row["ns"].as_array().unwrap().len(), 3);
         assert!(row.get("events").is_none(), "no events rather than zeros");
     }
-    // What was killed after two workloads ends with the same work.
+    // A profile that was killed after two workloads ends with the same work.
     let part = directory.path().join("part.jsonl");
     let text = std::fs::read_to_string(whole).unwrap();
     let kept: Vec<&str> = text.lines().take(1 + 2 * 6).collect();

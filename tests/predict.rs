@@ -1,13 +1,13 @@
-//! `ssdtune predict-perf` from end to end: sweep, resume, fit, predict, fio in and out, wrong
-//! input.
+//! `ssdtune predict-perf` from end to end: sweep, resume, fit, predict, check, fio in and out, and
+//! wrong input.
 
-use crate::support::{parse, ssdtune};
+use crate::support::{parse, root, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A drive of 64 MiB and little to measure, so that a point takes a millisecond.
+/// A drive of 64 MiB and few requests to measure, so that a point takes a millisecond.
 const SMALL: [&str; 20] = [
     "--device",
     "haml",
@@ -126,6 +126,90 @@ fn a_sweep_goes_on_and_refuses_another_drives_file() {
         .stderr(predicate::str::contains("line 2: no measured point"));
 }
 
+/// What an earlier version measured is measured still, to the byte, and its file is continued.
+#[test]
+fn a_file_of_an_earlier_version_is_continued() {
+    let directory = tempfile::tempdir().unwrap();
+    let former = root().join("tests/fixtures/former/points.jsonl");
+    let former = std::fs::read_to_string(former).unwrap();
+    let lines: Vec<&str> = former.lines().collect();
+    let path = directory.path().join("points.jsonl");
+    std::fs::write(&path, lines[..40].join("\n") + "\n").unwrap();
+    let some = ["--sample", "120"];
+    sweep(&path, &some)
+        .assert()
+        .success()
+        .stderr(predicate::str::contains("39 of 120 points are known"));
+    assert!(std::fs::read_to_string(&path).unwrap() == former, "other results than before");
+}
+
+#[test]
+fn a_drive_is_prepared_in_the_words_of_every_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("mine.points");
+    std::fs::write(&list, "w100-q64-W16k.r100\n").unwrap();
+    let out = |name: &str| directory.path().join(name);
+    let measured = |name: &str, words: &[&str]| {
+        let all = [&["--grid", list.to_str().unwrap()], words].concat();
+        sweep(&out(name), &all).assert().success();
+        let text = std::fs::read_to_string(out(name)).unwrap();
+        let line = |at: usize| serde_json::from_str::<Value>(text.lines().nth(at).unwrap());
+        (line(0).unwrap()["settings"].clone(), line(1).unwrap()["iops"].as_f64().unwrap())
+    };
+    let (plain, sequential) = measured("plain", &[]);
+    assert_eq!((&plain["state"], &plain["ages"]), (&"sequential".into(), &Value::Null));
+    let (half, half_iops) = measured("half", &["--start", "steady:0.5", "--erases", "3"]);
+    assert_eq!((&half["state"], &half["erases"]), (&"steady:0.5".into(), &3.into()));
+    let (aged, aged_iops) = measured("aged", &["--age", "random:2"]);
+    assert_eq!((&aged["state"], &aged["ages"][0]), (&"sequential".into(), &"random:2".into()));
+    // Collection takes time from writes on an old drive, and less on one that is half full.
+    assert!(aged_iops < half_iops && half_iops <= sequential * 1.01, "{aged_iops} {half_iops}");
+    sweep(&out("half"), &["--grid", list.to_str().unwrap()])
+        .args(["--start", "steady:0.6", "--erases", "3"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("was measured with another settings.state"));
+    for (words, instead) in [
+        (["--start", "footprint"], "write --start sequential, or sequential:SHARE"),
+        (["--age", "trace"], "--start sequential --age random, or --start steady"),
+        (["--start", "full"], "write empty, footprint, sequential, steady"),
+    ] {
+        let refused = sweep(&out("none"), &words).assert().code(2);
+        refused.stderr(predicate::str::contains(instead));
+    }
+    assert!(!out("none").exists());
+}
+
+/// A model against the simulator on a trace: every window has a prediction and a measured latency.
+#[test]
+fn a_model_is_compared_with_the_simulator_on_windows_of_a_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("trace.csv");
+    let mut generate = ssdtune();
+    generate.args(["trace", "generate", "websearch", "-n", "900", "-q", "-o"]).arg(&trace);
+    generate.assert().success();
+    let check = |more: &[&str]| {
+        let mut command = perf(&["check", "--window", "200", "--windows", "2", "--model"]);
+        command.arg(fitted().0.path().join("model.json")).arg("--trace").arg(&trace);
+        command.args(SMALL).args(more);
+        command
+    };
+    let report = parse(&check(&["--depth", "4", "--json"]).assert().success());
+    // Four windows, of which every second is compared.
+    assert_eq!(report["windows"], 2);
+    let lines = report["lines"].as_array().unwrap();
+    assert_eq!((&lines[0]["window"], &lines[1]["window"]), (&1.into(), &3.into()));
+    for line in lines {
+        assert_eq!(line["trace"], "trace.csv");
+        for figure in ["latency_ns", "strong_ns", "tree_ns"] {
+            assert!(line[figure].as_f64().unwrap() > 0.0, "{figure}: {line}");
+        }
+    }
+    check(&["--depth", "4"]).assert().success().stdout(predicate::str::contains("2 windows"));
+    check(&[]).assert().code(2).stderr(predicate::str::contains("a closed loop: give --depth"));
+    check(&["--depth", "4", "--start", "footprint"]).assert().code(2);
+}
+
 #[test]
 fn open_points_have_the_rate_they_ask_for() {
     let directory = tempfile::tempdir().unwrap();
@@ -140,7 +224,7 @@ fn open_points_have_the_rate_they_ask_for() {
     assert!(of(1, "latency_ns") > of(0, "latency_ns"));
 }
 
-/// The output is made by hand in the shape that fio 3 documents.
+/// The output is made by hand in the form that fio 3 documents.
 #[test]
 fn fio_jobs_are_written_and_its_output_is_read() {
     let directory = tempfile::tempdir().unwrap();

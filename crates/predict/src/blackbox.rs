@@ -1,32 +1,44 @@
 //! Black-box models: measure a drive over a grid of workloads, learn its performance, predict.
 //!
-//! | module | what |
-//! |---|---|
-//! | [`point`] | one workload of the grid, and its name, from which it can be read back |
-//! | [`grid`] | the paper's grid (closed loop), the grid of offered loads (open loop), lists of points |
-//! | [`stream`] | the requests of a point |
-//! | [`measure`] | what a simulated drive does with them |
-//! | [`results`] | what was measured, as a file |
-//! | [`sweep`] | a whole grid |
-//! | [`features`] | what a model sees of a workload |
-//! | [`regressor`] | one target as a function of them |
-//! | [`fit`] | a model of measured points, and how good it is |
-//! | [`model`] | the model: predicts, explains, warns |
-//! | [`fio`] | real devices |
-//! | [`windows`] | real traces |
+//! After Li, Huang, "Black-Box Performance Modeling for Solid-State Drives" (MASCOTS 2010). The way
+//! from a drive to predictions:
+//!
+//! 1. A [`Point`] is one workload, and [`grid`] lists the points of the paper.
+//! 2. [`sweep()`] measures a [`SimulatedDrive`] at all of them; [`fio`] makes jobs that measure a
+//!    real device, and reads what fio wrote. Both give a [`ResultsFile`].
+//! 3. [`fit()`] learns a [`BlackBoxModel`] from [`Results`] and says how good it is.
+//! 4. The model predicts a workload from its [`Characteristics`]: those of a point, or those of a
+//!    [`Window`](windows::Window) of a trace.
+//!
+//! Left out: trims and flushes, workloads of several tenants, percentiles of latencies.
 
-mod equations;
-pub mod features;
 pub mod fio;
-pub mod fit;
 pub mod grid;
-pub mod measure;
-pub mod model;
-pub mod point;
-pub mod regressor;
-pub mod results;
-pub mod stream;
-pub mod sweep;
 pub mod windows;
 
+mod equations;
+mod features;
+mod fit;
+mod model;
+mod point;
+mod regressor;
+mod requests;
+mod results;
+mod simulated_drive;
+mod sweep;
+mod text;
+
 pub use equations::Extended;
+pub use features::Characteristics;
+pub use fit::{Coverage, FitEntry, FitOptions, FitReport, fit};
+pub use model::{
+    BlackBoxModel, COVERAGE, Estimate, LoopError, Prediction, Provenance, Range, Target,
+};
+pub use point::{Access, CALIBRATION_DEPTH, Load, Pattern, Point, PointError};
+pub use regressor::FitError;
+pub use requests::PointRequests;
+pub use results::{PointResult, Results, ResultsError, ResultsFile, ResultsSource};
+pub use simulated_drive::{
+    MeasureError, MeasureSettings, Performance, SampleSize, SimulatedDrive, UnfitPreparation,
+};
+pub use sweep::{SweepError, sweep};

@@ -11,7 +11,6 @@ mod cmd;
 mod context;
 mod device;
 mod files;
-mod firmware;
 mod global;
 mod interrupt;
 mod keeper;
@@ -21,7 +20,6 @@ mod preparation;
 mod program;
 mod progress;
 mod read_args;
-mod table;
 mod tuning;
 mod workload_source;
 

@@ -6,9 +6,8 @@ mod bar;
 pub(crate) use args::{BudgetArgs, TuneArgs};
 pub(crate) use bar::Bar;
 
-use crate::context::Context;
 use crate::interrupt::Deferred;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::Failure;
 use ssdtune_tune::evaluate::{CachedEvaluator, Evaluator, MeasureError};
 use ssdtune_tune::memory::AutoDb;
 use ssdtune_tune::workload::Workload;
@@ -46,11 +45,6 @@ impl TuningJob {
     pub(crate) fn evaluator(&self, deferred: &Deferred) -> CachedEvaluator<'_> {
         CachedEvaluator::new(&*self.evaluator, self.db.as_ref(), deferred.flag(), &|_| {})
     }
-}
-
-/// The threads that the command line asks for.
-pub(crate) fn pool(context: &Context) -> Outcome<rayon::ThreadPool> {
-    context.pool()
 }
 
 /// The failure, and so the exit code, of tuning that cannot go on.

@@ -1,46 +1,47 @@
-//! The paper's two sets of workload characteristics, measured on requests.
+//! The two sets of workload characteristics of the paper, measured on requests.
 //!
 //! Li, Huang, "Black-Box Performance Modeling for Solid-State Drives" (MASCOTS 2010), section II:
-//! Eq. 2 looks at all reads and writes as one stream, Eq. 4 at each operation by itself.
-//! [`AccessPattern`] defines what counts as random and as strided. A trace does not carry its queue
-//! depth: the caller states it, from its benchmark or by Little's law. Trims and flushes are left
-//! out.
+//! Eq. 2 looks at all reads and writes as one stream, Eq. 4 at reads and writes apart.
+//! [`AccessPattern`] defines which requests are random and which are strided. A trace does not say
+//! how many requests are outstanding: the caller does, from the benchmark or by Little's law. Trims
+//! and flushes are left out.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_trace::describe::AccessPattern;
 use ssdtune_trace::{Op, Request};
 
-/// The basic characteristics, Eq. 2.
+/// The basic characteristics of a workload, Eq. 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Basic {
     /// Share of writes among reads and writes, 0 to 1.
     pub(crate) rw_ratio: f64,
-    /// Outstanding requests.
+    /// Requests outstanding in the mean.
     pub(crate) q_dep: f64,
-    /// Mean size of a request in bytes.
+    /// Mean size of a request, in bytes.
     pub(crate) req_size: f64,
     /// Share of random requests, 0 to 1.
     pub(crate) rand: f64,
 }
 
-/// The extended characteristics, Eq. 4; all are 0 for an operation that does not occur.
+/// The extended characteristics of a workload, Eq. 4. Those of reads are 0 if there are no reads,
+/// those of writes if there are no writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extended {
     /// Share of writes among reads and writes, 0 to 1.
     pub rw_ratio: f64,
-    /// Outstanding requests.
+    /// Requests outstanding in the mean.
     pub q_dep: f64,
-    /// Mean size of a write in bytes.
+    /// Mean size of a write, in bytes.
     pub wr_size: f64,
-    /// Mean size of a read in bytes.
+    /// Mean size of a read, in bytes.
     pub rd_size: f64,
     /// Share of random requests among writes, 0 to 1.
     pub wr_rand: f64,
     /// Share of random requests among reads, 0 to 1.
     pub rd_rand: f64,
-    /// Stride of writes in bytes.
+    /// Stride of writes, in bytes.
     pub wr_stride: f64,
-    /// Stride of reads in bytes.
+    /// Stride of reads, in bytes.
     pub rd_stride: f64,
 }
 

@@ -1,34 +1,36 @@
 //! What a model sees of a workload.
 //!
-//! [`Characteristics`] are the paper's, of a point or of a trace's window. [`Features`] makes a
-//! model's columns of them: Eq. 2 as it is, Eq. 4 as it is, or more columns computed from Eq. 4.
-//! None of them needs to know anything of the device; page sizes in them are the usual ones, not
-//! its own.
+//! [`Characteristics`] are those of the paper, for a point or for a window of a trace. [`Features`]
+//! computes the columns of a model from them: Eq. 2 as it is, Eq. 4 as it is, or more columns that
+//! follow from Eq. 4. No column needs to know the device: pages are of 4 KiB, whatever the device
+//! has.
 //!
-//! Sizes are mean bytes. A stride is the gap between the end of a request and the start of the
-//! next, so that sequential is a stride of 0; a direction without requests has zeros.
+//! A direction is the reads or the writes of a workload. Sizes are means in bytes. A stride is the
+//! gap between the end of a request and the start of the next in bytes, so sequential requests have
+//! a stride of 0. A direction without requests has zeros. An octave is a factor of two: a column
+//! `in octaves` is a logarithm to base 2.
 
 use super::equations::{Basic, Extended};
 use super::point::{Access, Load, Pattern, Point};
 use serde::{Deserialize, Serialize};
 use ssdtune_trace::Request;
 
-/// Columns of the richest set.
+/// The most columns that any set of features has.
 pub(crate) const COLUMNS_MAX: usize = 25;
 
 /// The paper's characteristics of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Characteristics {
-    /// Eq. 4; `q_dep` is 0 in an open loop.
+    /// The characteristics of Eq. 4; `q_dep` is 0 in an open loop.
     pub extended: Extended,
-    /// Share of random requests among all, for Eq. 2.
+    /// Share of random requests among all requests, 0 to 1, which Eq. 2 asks for.
     pub rand: f64,
-    /// Requests that arrive in a second, in an open loop.
+    /// Requests that arrive in a second; `None` in a closed loop.
     pub offered_iops: Option<f64>,
 }
 
 impl Characteristics {
-    /// Of a point; open ones arrive at `offered_iops`.
+    /// The characteristics of a point. Requests of an open loop arrive at `offered_iops` a second.
     pub fn of_point(point: &Point, offered_iops: Option<f64>) -> Self {
         let share = f64::from(point.write_percent()) / 100.0;
         let side = |access: Option<Access>| {
@@ -58,10 +60,11 @@ impl Characteristics {
         Self { extended, rand, offered_iops }
     }
 
-    /// Of a trace's requests, with so many outstanding or, open, at their own rate.
+    /// The characteristics of the requests of a trace: in a closed loop with `q_dep` of them
+    /// outstanding in the mean, or in an open loop with `offered_iops` arriving in a second.
     pub fn of_requests(requests: &[Request], q_dep: f64, offered_iops: Option<f64>) -> Self {
         let mut extended = Extended::of(requests, q_dep);
-        // A trace's stride is from start to start.
+        // Of a trace, `Extended` measures strides from start to start.
         let gap = |stride: f64, size: f64| (stride - size).max(0.0);
         extended.wr_stride = gap(extended.wr_stride, extended.wr_size);
         extended.rd_stride = gap(extended.rd_stride, extended.rd_size);
@@ -69,7 +72,7 @@ impl Characteristics {
         Self { extended, rand, offered_iops }
     }
 
-    /// Mean bytes of a request.
+    /// Mean size of a request, in bytes.
     pub fn mean_bytes(&self) -> f64 {
         let Extended { rw_ratio, wr_size, rd_size, .. } = self.extended;
         rw_ratio * wr_size + (1.0 - rw_ratio) * rd_size
@@ -81,27 +84,31 @@ impl Characteristics {
     }
 }
 
-/// Which columns a model sees.
+/// A set of columns that a model sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Features {
-    /// Eq. 2.
+    /// The four columns of Eq. 2.
     Basic,
-    /// Eq. 4.
+    /// The eight columns of Eq. 4.
     Extended,
-    /// Eq. 4 with load, sizes and strides in octaves.
+    /// The columns of Eq. 4, with load, sizes and strides in octaves.
     Octaves,
-    /// What follows from Eq. 4: work in pages, how strides divide, all in octaves.
+    /// [`Features::Octaves`] and what follows from Eq. 4: the pages touched and the powers of two
+    /// that divide strides, in octaves.
     Derived,
-    /// And each direction's part in it, for learners that do not mind many columns.
+    /// [`Features::Derived`] and the part of each direction in it, for learners that bear many
+    /// columns.
     Shares,
 }
 
-/// The columns of Eq. 2 and Eq. 4; an open loop's rate stands where the depth does.
+/// The columns of Eq. 2. The rate of an open loop stands in the column of the depth.
 const BASIC: [&str; 4] = ["rw_ratio", "q_dep", "req_size", "rand"];
+/// The columns of Eq. 4. The rate of an open loop stands in the column of the depth.
 const EXTENDED: [&str; 8] =
     ["rw_ratio", "q_dep", "wr_size", "rd_size", "wr_rand", "rd_rand", "wr_stride", "rd_stride"];
-/// Eq. 4 with these columns in octaves: of 512 bytes, or of one request.
+/// The columns of Eq. 4, some of them in octaves: sizes and strides above 512 bytes, load above one
+/// request.
 const OCTAVES: [&str; 8] = [
     "rw_ratio",
     "log2 q_dep",
@@ -112,7 +119,7 @@ const OCTAVES: [&str; 8] = [
     "log2 wr_stride",
     "log2 rd_stride",
 ];
-/// What is derived beside [`OCTAVES`].
+/// The columns that [`Features::Derived`] adds to [`OCTAVES`].
 const DERIVED: [&str; 8] = [
     "log2 wr_step_divisor",
     "log2 rd_step_divisor",
@@ -124,7 +131,7 @@ const DERIVED: [&str; 8] = [
     "log2 bytes",
 ];
 
-/// What is beside [`DERIVED`].
+/// The columns that [`Features::Shares`] adds to [`DERIVED`].
 const SHARES: [&str; 9] = [
     "log2 written_bytes",
     "log2 read_bytes",
@@ -138,23 +145,23 @@ const SHARES: [&str; 9] = [
 ];
 
 impl Features {
-    /// Names of the columns, of an open loop or a closed one.
+    /// Names of the columns, for an open loop or a closed one.
     pub fn names(self, open: bool) -> Vec<String> {
-        let own = |name: &&str| match (open, *name) {
+        let name = |name: &&str| match (open, *name) {
             (true, "q_dep") => "offered_iops".to_owned(),
             (true, "log2 q_dep") => "log2 offered_iops".to_owned(),
             (_, name) => name.to_owned(),
         };
         match self {
-            Self::Basic => BASIC.iter().map(own).collect(),
-            Self::Extended => EXTENDED.iter().map(own).collect(),
-            Self::Octaves => OCTAVES.iter().map(own).collect(),
-            Self::Derived => OCTAVES.iter().chain(&DERIVED).map(own).collect(),
-            Self::Shares => OCTAVES.iter().chain(&DERIVED).chain(&SHARES).map(own).collect(),
+            Self::Basic => BASIC.iter().map(name).collect(),
+            Self::Extended => EXTENDED.iter().map(name).collect(),
+            Self::Octaves => OCTAVES.iter().map(name).collect(),
+            Self::Derived => OCTAVES.iter().chain(&DERIVED).map(name).collect(),
+            Self::Shares => OCTAVES.iter().chain(&DERIVED).chain(&SHARES).map(name).collect(),
         }
     }
 
-    /// Puts the columns of a workload into `row`, and says how many there are.
+    /// Puts the columns of a workload into the beginning of `row`, and returns how many there are.
     pub fn fill(self, workload: &Characteristics, row: &mut [f64; COLUMNS_MAX]) -> usize {
         let load = workload.offered_iops.unwrap_or(workload.extended.q_dep);
         match self {
@@ -194,7 +201,7 @@ impl Features {
     }
 }
 
-/// In the order of [`OCTAVES`].
+/// The values of the columns [`OCTAVES`].
 fn octaves(workload: &Characteristics, load: f64) -> [f64; 8] {
     let all = &workload.extended;
     [
@@ -209,15 +216,15 @@ fn octaves(workload: &Characteristics, load: f64) -> [f64; 8] {
     ]
 }
 
-/// In the order of [`DERIVED`].
+/// The values of the columns [`DERIVED`].
 fn derived(workload: &Characteristics, load: f64) -> [f64; 8] {
     let all = &workload.extended;
-    let write = Side { bytes: all.wr_size, random: all.wr_rand, gap: all.wr_stride };
-    let read = Side { bytes: all.rd_size, random: all.rd_rand, gap: all.rd_stride };
+    let write = Direction { bytes: all.wr_size, random: all.wr_rand, gap: all.wr_stride };
+    let read = Direction { bytes: all.rd_size, random: all.rd_rand, gap: all.rd_stride };
     let (writes, reads) = (all.rw_ratio, 1.0 - all.rw_ratio);
     let (write_pages, partial) = write.pages();
     let (write_pages, read_pages) = (writes * write_pages, reads * read.pages().0);
-    // A direction that is hardly there weighs as little as one that is not.
+    // A direction with hardly any requests counts as one without: 2^-6 pages at least.
     let least = |value: f64| value.max(2f64.powi(-6)).log2();
     [
         log2(write.step_divisor()),
@@ -231,7 +238,7 @@ fn derived(workload: &Characteristics, load: f64) -> [f64; 8] {
     ]
 }
 
-/// In the order of [`SHARES`].
+/// The values of the columns [`SHARES`].
 fn shares(workload: &Characteristics, load: f64) -> [f64; 9] {
     let all = &workload.extended;
     let (writes, reads) = (all.rw_ratio, 1.0 - all.rw_ratio);
@@ -250,38 +257,42 @@ fn shares(workload: &Characteristics, load: f64) -> [f64; 9] {
     ]
 }
 
-/// Sizes and gaps in octaves above half a KiB; 0 where there are none.
+/// A size or gap in octaves above 512 bytes; 0 if it is not larger.
 fn log2(bytes: f64) -> f64 {
     (bytes / 512.0).max(1.0).log2()
 }
 
-/// One direction of a workload.
-struct Side {
+/// The reads or the writes of a workload.
+struct Direction {
+    /// Mean size of a request, in bytes.
     bytes: f64,
+    /// Share of random requests, 0 to 1.
     random: f64,
+    /// Bytes between the end of a request and the start of the next.
     gap: f64,
 }
 
-/// What writing a page costs in pages read: about ten in flash of every kind.
+/// How many pages can be read in the time of writing one: about ten in flash of every kind.
 const WRITE_WORK: f64 = 10.0;
 
-/// The pages that work is counted in.
+/// Size of the pages that work is counted in.
 const PAGE_BYTES: f64 = 4096.0;
 
-impl Side {
-    /// The largest power of two that divides the bytes from one start to the next. Drives stripe data
-    /// over powers of two of flash units, so requests with a large divisor meet few of the units.
+impl Direction {
+    /// The largest power of two that divides the bytes from one start to the next; 0 without
+    /// requests. Drives stripe data over powers of two of flash units, so requests with a large
+    /// divisor meet few of the units.
     fn step_divisor(&self) -> f64 {
         let step = (self.bytes + self.gap) as u64;
         if step == 0 { 0.0 } else { (1u64 << step.trailing_zeros().min(40)) as f64 }
     }
 
-    /// Pages that a request touches on average, and how many of them in part only.
+    /// How many pages a request touches in the mean, and how many of them only in part.
     fn pages(&self) -> (f64, f64) {
         if self.bytes <= 0.0 {
             return (0.0, 0.0);
         }
-        // Random places are multiples of the request's size; strided ones come round to every
+        // Random requests begin at multiples of their size. Strided ones come in time to every
         // multiple of the divisor of their step.
         let strided = self.gap > 0.0 && self.random <= 0.0;
         let grain = if strided { self.step_divisor().max(512.0) } else { self.bytes };
@@ -289,8 +300,8 @@ impl Side {
     }
 }
 
-/// Mean pages touched, and touched in part, by requests that start at multiples of `grain` within a
-/// page.
+/// How many pages requests touch in the mean, and how many of them only in part, if they begin at
+/// all multiples of `grain` bytes within a page equally often.
 fn touched(bytes: f64, page: f64, grain: f64) -> (f64, f64) {
     let starts = (page / grain).round().clamp(1.0, 64.0);
     let (mut pages, mut partial) = (0.0, 0.0);
@@ -308,20 +319,20 @@ fn touched(bytes: f64, page: f64, grain: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blackbox::stream::Requests;
+    use crate::blackbox::requests::PointRequests;
     use ssdtune_model::Bytes;
 
     fn of(name: &str) -> Characteristics {
         Characteristics::of_point(&name.parse().unwrap(), None)
     }
 
-    /// What is said of a point is what its requests show.
+    /// The characteristics of a point are those that its requests show.
     #[test]
     fn a_points_characteristics_are_those_of_its_requests() {
         for name in ["w25-q16-W64k.r50-R4k.s16k", "w100-q4-W1k.s4k", "w0-q1-R256k.r100"] {
             let point: Point = name.parse().unwrap();
             let requests: Vec<Request> =
-                Requests::new(&point, Bytes::from_gib(64), 3).take(20_000).collect();
+                PointRequests::new(&point, Bytes::from_gib(64), 3).take(20_000).collect();
             let (said, seen) = (
                 Characteristics::of_point(&point, None),
                 Characteristics::of_requests(
@@ -341,9 +352,8 @@ mod tests {
 
     #[test]
     fn every_column_has_a_name() {
-        let (plain, more) = ([Features::Basic, Features::Extended], [Features::Octaves]);
-        let rich = [Features::Derived, Features::Shares];
-        for features in plain.into_iter().chain(more).chain(rich) {
+        use Features::{Basic, Derived, Extended, Octaves, Shares};
+        for features in [Basic, Extended, Octaves, Derived, Shares] {
             let row = features.row(&of("w50-q16-W64k.r50-R4k.s16k"));
             assert_eq!(row.len(), features.names(false).len(), "{features:?}");
             assert!(row.iter().all(|value| value.is_finite()), "{row:?}");
@@ -351,7 +361,7 @@ mod tests {
         assert_eq!(Features::Basic.names(true)[1], "offered_iops");
     }
 
-    /// Against counting the pages of the point's own requests.
+    /// The means agree with counting the pages of the point's own requests.
     #[test]
     fn pages_are_as_counted() {
         for name in ["w100-q1-W4k.r100", "w100-q1-W1k.s4k", "w100-q1-W16k.s1k", "w100-q1-W64k.s16k"]
@@ -363,17 +373,17 @@ mod tests {
                 Pattern::Random { .. } => 0.0,
             };
             let random = f64::from(u8::from(gap == 0.0));
-            let side = Side { bytes: f64::from(access.bytes), random, gap };
+            let direction = Direction { bytes: f64::from(access.bytes), random, gap };
             let (mut pages, mut partial) = (0u64, 0u64);
             let count = 4096;
-            for request in Requests::new(&point, Bytes::from_gib(8), 1).take(count) {
+            for request in PointRequests::new(&point, Bytes::from_gib(8), 1).take(count) {
                 for page in request.lba.0 / 8..request.end().0.div_ceil(8) {
                     pages += 1;
                     let inside = request.lba.0 <= 8 * page && 8 * (page + 1) <= request.end().0;
                     partial += u64::from(!inside);
                 }
             }
-            let (said, part) = side.pages();
+            let (said, part) = direction.pages();
             let (seen, seen_part) = (pages as f64 / count as f64, partial as f64 / count as f64);
             assert!((said - seen).abs() < 0.01 * said, "{name}: {said} pages, {seen} seen");
             assert!((part - seen_part).abs() < 0.01, "{name}: {part} in part, {seen_part} seen");

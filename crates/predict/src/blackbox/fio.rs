@@ -1,67 +1,71 @@
-//! Real devices: job files for fio that run a grid's points, and fio's JSON output as results.
+//! Real devices: job files with which fio measures the points of a grid, and fio's JSON output as
+//! results.
 //!
-//! A job is named after its point, which is how its result finds back. Most points are one fio job
-//! with fio's own options: `rw`, `bs`, `rwmixwrite`, `percentage_random`, and `rw=write:16k` for
+//! A job has the name of its point, by which its result is found. Most points are one fio job with
+//! fio's own options: `rw`, `bs`, `rwmixwrite`, `percentage_random`, and `rw=write:16k` for
 //! strides. fio has one stride for both directions, so a mixed point with a strided direction
-//! replays a log of the very requests that are simulated (`read_iolog`, version 2); its depth is
-//! fio's `iodepth` too.
+//! replays a log of the requests that would be simulated (`read_iolog`, version 2), at the point's
+//! depth.
 //!
-//! Read is what `--output-format=json` or `json+` writes (fio 3.0 or later), notes before the
-//! document included: mean total latency (`lat_ns`), IOPS and bytes a second of both directions.
+//! The reader takes what `--output-format=json` or `json+` writes (fio 3.0 or later), also with
+//! notes before and after the document. It uses the mean total latency (`lat_ns`), IOPS and bytes
+//! in a second of both directions.
 //!
-//! Left out: open loops, several threads, verification, latencies by percentile.
+//! Left out: open loops, several threads, verification, percentiles of latencies.
 
-use super::measure::Figures;
 use super::point::{Access, Load, Pattern, Point};
-use super::stream::Requests;
+use super::requests::PointRequests;
+use super::results::ResultsSource;
+use super::simulated_drive::Performance;
 use serde::Deserialize;
+use ssdtune_learn::Version;
 use ssdtune_model::{Bytes, SECTOR_BYTES};
 use ssdtune_trace::Op;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How fio is to run the points.
+/// How fio is to measure the points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOptions {
-    /// File or device to run on. Writes destroy what is there.
+    /// File or device to measure. Writes destroy what it holds.
     pub filename: String,
-    /// Bytes of it to use.
+    /// How much of the file or device is used.
     pub size: Bytes,
-    /// Seconds for each point.
+    /// Seconds in which each point is measured.
     pub seconds: u32,
-    /// Seconds before those.
+    /// Seconds for which each point runs before it is measured.
     pub ramp_seconds: u32,
-    /// fio's engine; depths above 1 need an asynchronous one.
+    /// fio's I/O engine; depths above 1 need an asynchronous one.
     pub engine: String,
-    /// Past the page cache, as a device is to be measured.
+    /// Whether requests go past the page cache, as is right for measuring a device.
     pub direct: bool,
-    /// Requests of a replayed log.
+    /// How many requests a log has.
     pub log_requests: usize,
-    /// Folder where the logs lie, as fio is to find them.
+    /// Folder in which fio finds the logs.
     pub log_folder: String,
-    /// What decides the requests of the logs.
+    /// Decides the random draws of the requests in the logs.
     pub seed: u64,
 }
 
-/// A job file, and the logs it replays.
+/// A job file, and the logs that it replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
-    /// The job file.
+    /// Text of the job file.
     pub text: String,
-    /// Names and texts of the logs.
+    /// Name and text of each log.
     pub logs: Vec<(String, String)>,
 }
 
-/// Why points are no jobs, or a file no results.
+/// Why points cannot be made into jobs, or a file cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FioError {
-    /// Only closed loops can be run.
+    /// The point is of an open loop, which fio's jobs do not have.
     #[error("{point} is an open loop: fio's jobs are made of points with a depth (q)")]
     Open {
         /// The point.
         point: Point,
     },
-    /// The document is not what fio writes.
+    /// The file is not what fio writes.
     #[error("{file}: no output of fio: {problem} (write it with fio --output-format=json)")]
     Document {
         /// The file.
@@ -69,22 +73,30 @@ pub enum FioError {
         /// What is wrong.
         problem: String,
     },
-    /// One job of it cannot be used.
+    /// The result of one job cannot be used.
     #[error("{file}, job {job:?}: {problem}")]
     Job {
         /// The file.
         file: String,
-        /// The job's name.
+        /// Name of the job.
         job: String,
         /// What is wrong, and what would be right.
         problem: String,
     },
+    /// Two files have a result for one point.
+    #[error("{file}: {point} is in a file before it: import each point once")]
+    Twice {
+        /// The second of the files.
+        file: String,
+        /// The point.
+        point: Point,
+    },
 }
 
-/// A job file for these points.
+/// Makes a job file that measures the points.
 ///
 /// # Errors
-/// A point is open.
+/// A point is of an open loop.
 pub fn jobs(points: &[Point], options: &JobOptions) -> Result<Jobs, FioError> {
     let JobOptions { filename, size, seconds, ramp_seconds, engine, direct, .. } = options;
     let direct = u8::from(*direct);
@@ -115,7 +127,7 @@ pub fn jobs(points: &[Point], options: &JobOptions) -> Result<Jobs, FioError> {
     Ok(Jobs { text, logs })
 }
 
-/// The point in fio's own options, if it has them.
+/// A point in fio's own options; `None` if they cannot express it.
 fn native(point: &Point) -> Option<String> {
     let lines = |rw: &str, rest: String| Some(format!("rw={rw}\n{rest}"));
     match (point.write(), point.read()) {
@@ -152,10 +164,12 @@ fn native(point: &Point) -> Option<String> {
     }
 }
 
+/// The requests of a point as a log that fio replays.
 fn log(point: &Point, options: &JobOptions) -> String {
     let name = &options.filename;
     let mut text = format!("fio version 2 iolog\n{name} add\n{name} open\n");
-    for request in Requests::new(point, options.size, options.seed).take(options.log_requests) {
+    for request in PointRequests::new(point, options.size, options.seed).take(options.log_requests)
+    {
         let verb = if request.op == Op::Write { "write" } else { "read" };
         let (at, length) = (request.lba.bytes().0, u64::from(request.sectors) * SECTOR_BYTES);
         let _ = writeln!(text, "{name} {verb} {at} {length}");
@@ -163,6 +177,7 @@ fn log(point: &Point, options: &JobOptions) -> String {
     text + &format!("{name} close\n")
 }
 
+/// What is read of fio's output.
 #[derive(Deserialize)]
 struct Document {
     #[serde(rename = "fio version")]
@@ -170,42 +185,69 @@ struct Document {
     jobs: Vec<Job>,
 }
 
+/// The result of one job.
 #[derive(Deserialize)]
 struct Job {
     jobname: String,
     #[serde(default)]
     error: i64,
     #[serde(default)]
-    read: Side,
+    read: JobDirection,
     #[serde(default)]
-    write: Side,
+    write: JobDirection,
 }
 
+/// The reads or the writes of a job.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Side {
+struct JobDirection {
     total_ios: u64,
     iops: f64,
     bw_bytes: f64,
     lat_ns: Option<Latency>,
 }
 
+/// Latencies of a job's reads or writes, in nanoseconds.
 #[derive(Default, Deserialize)]
 struct Latency {
     mean: f64,
 }
 
-/// What fio measured: its version, and the figures of every job.
+/// What fio measured, from the names and texts of the files that it has written.
 ///
 /// # Errors
-/// It is no output of fio, a job is no point, failed or moved nothing, or two have one name.
-pub fn import(file: &str, text: &str) -> Result<(String, Vec<(Point, Figures)>), FioError> {
+/// A file is not what fio writes, a job is no point, failed or moved nothing, or a point was
+/// measured twice.
+pub fn import(
+    device: String,
+    files: &[(String, String)],
+) -> Result<(ResultsSource, Vec<(Point, Performance)>), FioError> {
+    let mut versions: Vec<String> = Vec::new();
+    let mut all: Vec<(Point, Performance)> = Vec::new();
+    for (file, text) in files {
+        let (version, found) = read(file, text)?;
+        let is_known = |point: &Point| all.iter().any(|(known, _)| known == point);
+        if let Some(&(point, _)) = found.iter().find(|(point, _)| is_known(point)) {
+            return Err(FioError::Twice { file: file.clone(), point });
+        }
+        if !versions.contains(&version) {
+            versions.push(version);
+        }
+        all.extend(found);
+    }
+    let files = files.iter().map(|(file, _)| file.clone()).collect();
+    let source = ResultsSource::Fio { version: Version, device, fio: versions.join(", "), files };
+    Ok((source, all))
+}
+
+/// Reads one file: the version of fio, and what each job measured.
+fn read(file: &str, text: &str) -> Result<(String, Vec<(Point, Performance)>), FioError> {
     let wrong = |problem: String| FioError::Document { file: file.to_owned(), problem };
     let begin = match text.starts_with('{') {
         true => 0,
         false => text.find("\n{").ok_or_else(|| wrong("it has no line with a {".to_owned()))? + 1,
     };
-    // Notes may also follow the document.
+    // Only the first document is read: notes may follow it.
     let mut documents = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Document>();
     let document = documents
         .next()
@@ -214,7 +256,7 @@ pub fn import(file: &str, text: &str) -> Result<(String, Vec<(Point, Figures)>),
     if document.jobs.is_empty() {
         return Err(wrong("its list of jobs is empty".to_owned()));
     }
-    let mut found: BTreeMap<Point, Figures> = BTreeMap::new();
+    let mut found: BTreeMap<Point, Performance> = BTreeMap::new();
     let mut order = Vec::new();
     for job in &document.jobs {
         let wrong = |problem: String| FioError::Job {
@@ -223,7 +265,7 @@ pub fn import(file: &str, text: &str) -> Result<(String, Vec<(Point, Figures)>),
             problem,
         };
         let point: Point = job.jobname.parse().map_err(|error| wrong(format!("{error}")))?;
-        if found.insert(point, figures(job).map_err(&wrong)?).is_some() {
+        if found.insert(point, performance(job).map_err(&wrong)?).is_some() {
             return Err(wrong("a second job of this name: run each point once".to_owned()));
         }
         order.push(point);
@@ -231,7 +273,8 @@ pub fn import(file: &str, text: &str) -> Result<(String, Vec<(Point, Figures)>),
     Ok((document.version, order.into_iter().map(|point| (point, found[&point])).collect()))
 }
 
-fn figures(job: &Job) -> Result<Figures, String> {
+/// What one job measured; the error says what is wrong with it.
+fn performance(job: &Job) -> Result<Performance, String> {
     if job.error != 0 {
         return Err(format!("fio ended it with error {}: run it again", job.error));
     }
@@ -252,20 +295,21 @@ fn figures(job: &Job) -> Result<Figures, String> {
         return Err("it moved nothing: give it more time".to_owned());
     }
     let latency_ns = latency / requests as f64;
-    Ok(Figures { latency_ns, iops, bandwidth_bps, offered_iops: None, requests })
+    Ok(Performance { latency_ns, iops, bandwidth_bps, offered_iops: None, requests })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Made by hand in the shape that fio's documentation gives and fio 3.33 writes.
+    /// Made by hand in the form that fio's documentation gives and fio 3.33 writes.
     const OUTPUT: &str = r#"fio: a note before the document
 { "fio version" : "fio-3.33", "timestamp" : 1, "jobs" : [
  { "jobname" : "w50-q4-W4k.r100-R16k.r0", "groupid" : 0, "error" : 0,
-   "read" : { "io_bytes" : 32768, "bw_bytes" : 3276800, "bw" : 3200, "iops" : 200.0, "total_ios" : 100,
+   "read" : { "io_bytes" : 32768, "bw_bytes" : 3276800, "bw" : 3200, "iops" : 200.0,
+     "total_ios" : 100,
      "lat_ns" : { "min" : 1, "max" : 9, "mean" : 3000.0, "stddev" : 1.0, "N" : 100 } },
-   "write" : { "io_bytes" : 4096, "bw_bytes" : 2457600, "iops" : 600.0, "total_ios" : 300,
+   "write" : { "bw_bytes" : 2457600, "iops" : 600.0, "total_ios" : 300,
      "lat_ns" : { "min" : 1, "max" : 9, "mean" : 5000.0, "stddev" : 1.0, "N" : 300 } } },
  { "jobname" : "w0-q1-R4k.r100", "error" : 0,
    "read" : { "bw_bytes" : 4096, "iops" : 1.0, "total_ios" : 2, "lat_ns" : { "mean" : 7.0 } },
@@ -274,10 +318,10 @@ mod tests {
 
     #[test]
     fn several_jobs_of_a_file_are_read() {
-        let (version, rows) = import("a.json", OUTPUT).unwrap();
+        let (version, rows) = read("a.json", OUTPUT).unwrap();
         assert_eq!((version.as_str(), rows.len()), ("fio-3.33", 2));
         assert_eq!(rows[0].0.to_string(), "w50-q4-W4k.r100-R16k.r0");
-        let Figures { latency_ns, iops, bandwidth_bps, requests, .. } = rows[0].1;
+        let Performance { latency_ns, iops, bandwidth_bps, requests, .. } = rows[0].1;
         // (100 x 3000 + 300 x 5000) / 400
         assert_eq!((latency_ns, iops, bandwidth_bps, requests), (4500.0, 800.0, 5_734_400.0, 400));
     }
@@ -301,10 +345,26 @@ mod tests {
             ("\"fio version\"", "\"version\"", "missing field `fio version`"),
         ] {
             assert!(OUTPUT.contains(from), "{from}");
-            let error = import("a.json", &OUTPUT.replace(from, to)).unwrap_err().to_string();
+            let error = read("a.json", &OUTPUT.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");
         }
-        assert!(import("a.json", "no JSON").unwrap_err().to_string().contains("no line with a {"));
+        assert!(read("a.json", "no JSON").unwrap_err().to_string().contains("no line with a {"));
+    }
+
+    #[test]
+    fn files_are_put_together_and_each_point_comes_once() {
+        let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let other = OUTPUT.replace("w0-q1-R4k", "w0-q2-R4k").replace("w50-q4", "w50-q8");
+        let files = [file("a.json", OUTPUT), file("b.json", &other)];
+        let (source, all) = import("desk".to_owned(), &files).unwrap();
+        assert_eq!(all.len(), 4);
+        let (device, fio) = ("desk".to_owned(), "fio-3.33".to_owned());
+        let files = vec!["a.json".to_owned(), "b.json".to_owned()];
+        assert_eq!(source, ResultsSource::Fio { version: Version, device, fio, files });
+        let twice = [file("a.json", OUTPUT), file("c.json", OUTPUT)];
+        let error = import(String::new(), &twice).unwrap_err().to_string();
+        let expected = "c.json: w50-q4-W4k.r100-R16k.r0 is in a file before it";
+        assert!(error.starts_with(expected), "{error}");
     }
 
     #[test]
@@ -325,9 +385,8 @@ mod tests {
             ["w50-q4-W4k.r100-R16k.r0", "w100-q1-W4k.s16k", "w25-q16-W4k.s16k-R64k.r50"].map(point);
         let made = jobs(&points, &options).unwrap();
         let has = |lines: &str| assert!(made.text.contains(lines), "{}", made.text);
-        has(
-            "[w50-q4-W4k.r100-R16k.r0]\nstonewall\niodepth=4\nrw=randrw\nrwmixwrite=50\nbs=16384,4096\n",
-        );
+        has("[w50-q4-W4k.r100-R16k.r0]\nstonewall\niodepth=4\n");
+        has("iodepth=4\nrw=randrw\nrwmixwrite=50\nbs=16384,4096\n");
         has("percentage_random=0,100\ntime_based=1\nruntime=2\nramp_time=1\n");
         has("rw=write:16384\nbs=4096\n");
         has("read_iolog=logs/w25-q16-W4k.s16k-R64k.r50.iolog\n");

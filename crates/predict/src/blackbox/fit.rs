@@ -1,111 +1,117 @@
 //! From measured points to a model and a report of how good it is.
 //!
-//! A random part of the points is learned from, the rest only tests. Everything that is chosen
-//! (scale, size of leaves) is chosen by cross-validation inside the training part, on latency, and
-//! holds for all three targets.
+//! The model learns from a random part of the points; the others only test it. Everything that is
+//! chosen (scale, size of leaves) is chosen by cross-validation inside the training part, on
+//! latency, and holds for all three targets.
 //!
-//! The report has the paper's two tables (least squares on Eq. 2 and on Eq. 4), the extended tree
-//! whose scale was chosen, bagged trees, a Gaussian process, and the stronger model, their blend;
-//! each target learned by itself, and IOPS and bandwidth computed from the predicted latency: in a
-//! closed loop IOPS = depth / latency, bandwidth = IOPS x mean size. In an open loop IOPS are what
-//! is offered, so only latency is of interest.
+//! The report has the two tables of the paper (least squares on Eq. 2 and on Eq. 4), the extended
+//! tree, bagged trees, a Gaussian process, and the stronger model, which blends the last two. Each
+//! target is learned by itself. IOPS and bandwidth are also computed from the predicted latency: in
+//! a closed loop IOPS = depth / latency, and bandwidth = IOPS x mean size. In an open loop the
+//! drive serves what is offered, so only latency is of interest.
+//!
+//! Cost: about a minute for 2,000 points, most of it for the Gaussian processes.
 
 use super::features::{Characteristics, Features};
-use super::model::{Banded, Both, Model, Provenance, Range, Target};
+use super::model::{
+    Banded, BlackBoxModel, Estimate, Prediction, Provenance, Range, Target, TargetRegressors,
+};
 use super::point::Load;
 use super::regressor::{Bag, FitError, Learner, Recipe, Regressor, Scale, blended};
-use super::results::{Results, Row};
+use super::results::{PointResult, Results};
 use serde::Serialize;
 use ssdtune_learn::Version;
 use ssdtune_learn::metrics::{self, ErrorReport};
 use ssdtune_learn::selection;
 use std::time::Instant;
 
-/// How a model is made.
+/// How a model is fitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FitOptions {
-    /// Points learned from; the others test.
+    /// How many points the model learns from; the others test it.
     pub train: usize,
-    /// What decides which.
+    /// Decides which points the model learns from, and all that is drawn while it learns.
     pub seed: u64,
-    /// Folds of the choices and of the intervals.
+    /// Folds of the cross-validation that chooses and that finds the intervals.
     pub folds: usize,
-    /// The program, for the model's provenance.
+    /// The program and the version of its simulator's results, for the provenance.
     pub program: String,
-    /// How it was called.
+    /// The command line of the program, for the provenance.
     pub command: String,
 }
 
-/// One line of the report.
+/// How good one regressor is: a line of a [`FitReport`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Entry {
-    /// `basic`, `extended` (both as in the paper), `extended tree`, `bagged trees`, `Gaussian
-    /// process`, and `stronger`, a blend of the last two or the better of them.
+pub struct FitEntry {
+    /// The kind of model: `basic` or `extended` (both as in the paper), `extended tree`, `bagged
+    /// trees`, `Gaussian process`, or `stronger`, which blends the last two or is the better of
+    /// them.
     pub model: &'static str,
-    /// What is predicted.
+    /// The target that is predicted.
     pub target: Target,
-    /// Learned by itself, or computed from the predicted latency.
+    /// Whether the target is computed from the predicted latency and not learned by itself.
     pub derived: bool,
-    /// How it was learned.
+    /// The columns, the scale and the learner, in words.
     pub recipe: String,
-    /// Leaves of its trees, or rows that a Gaussian process remembers.
+    /// The number of leaves of all trees and of rows that a Gaussian process keeps.
     pub leaves: usize,
-    /// Errors on the points not learned from.
+    /// Errors on the points that were not learned from.
     pub error: ErrorReport,
-    /// Seconds to fit it.
+    /// Time to fit the regressor, in seconds.
     pub fit_seconds: f64,
-    /// Nanoseconds for a prediction.
+    /// Time of one prediction, in nanoseconds.
     pub predict_ns: f64,
 }
 
-/// How often an interval held the truth, on the points not learned from.
+/// How often the interval of a latency holds the truth, on the points that were not learned from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coverage {
-    /// Which model.
+    /// The kind of model.
     pub model: &'static str,
-    /// Share of truths inside; 0.9 is aimed at.
+    /// The share of truths inside their intervals, 0 to 1; 0.9 is aimed at.
     pub inside: f64,
-    /// Mean of upper end over lower end.
+    /// The mean ratio of the upper end of an interval to its lower end.
     pub width: f64,
 }
 
 /// How good a model is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitReport {
-    /// The device.
+    /// Name of the device.
     pub device: String,
-    /// Whether the points are open ones.
+    /// Whether the points are of an open loop.
     pub open: bool,
-    /// Points learned from.
+    /// How many points the model learned from.
     pub trained_on: usize,
-    /// Points not learned from.
+    /// How many points the model was tested on.
     pub tested_on: usize,
-    /// Errors of the models.
-    pub entries: Vec<Entry>,
-    /// Errors of latency's intervals.
+    /// Errors of every kind of model.
+    pub entries: Vec<FitEntry>,
+    /// How good the intervals of the latency are.
     pub coverage: Vec<Coverage>,
-    /// Characteristics by importance for the tree's latency.
+    /// The columns of the latency's tree with their shares in what it explains, the largest first.
     pub importance: Vec<(String, f64)>,
 }
 
-/// Workloads with one truth for each target.
-struct Data {
+/// Workloads, and what was measured of them.
+struct Measured {
     workloads: Vec<Characteristics>,
+    /// For each target the truth of every workload.
     truths: [Vec<f64>; 3],
 }
 
-impl Data {
-    fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
+impl Measured {
+    fn of<'a>(rows: impl Iterator<Item = &'a PointResult>) -> Self {
         let mut data = Self { workloads: Vec::new(), truths: Default::default() };
-        for Row { point, figures, .. } in rows {
-            data.workloads.push(Characteristics::of_point(point, figures.offered_iops));
-            let truths = [figures.latency_ns, figures.iops, figures.bandwidth_bps];
+        for PointResult { point, performance, .. } in rows {
+            data.workloads.push(Characteristics::of_point(point, performance.offered_iops));
+            let truths = [performance.latency_ns, performance.iops, performance.bandwidth_bps];
             data.truths.iter_mut().zip(truths).for_each(|(list, truth)| list.push(truth));
         }
         data
     }
 
-    /// IOPS or bandwidth from a latency.
+    /// What predicted latencies make of a target.
     fn derived(&self, target: Target, latencies: &[f64]) -> Vec<f64> {
         let from = |(workload, latency): (&Characteristics, &f64)| {
             let iops = workload.offered_iops.unwrap_or(workload.extended.q_dep * 1e9 / latency);
@@ -119,7 +125,7 @@ impl Data {
     }
 }
 
-/// The extended tree: what cross-validation chooses from.
+/// Recipes of the extended tree, of which cross-validation chooses one.
 fn tree_recipes() -> Vec<Recipe> {
     let recipe = |(features, scale, min_leaf, smoothing)| Recipe {
         features,
@@ -137,7 +143,7 @@ fn tree_recipes() -> Vec<Recipe> {
     .into()
 }
 
-/// Bagged trees: likewise.
+/// Recipes of the bagged trees, of which cross-validation chooses one.
 fn bag_recipes() -> Vec<Recipe> {
     let recipe = |(min_leaf, columns, smoothing)| {
         let learner = Learner::Bag(Bag { trees: 16, min_leaf, columns, smoothing });
@@ -146,29 +152,33 @@ fn bag_recipes() -> Vec<Recipe> {
     [(18, 12, 5), (24, 12, 0), (32, 16, 0), (48, 16, 0)].map(recipe).into()
 }
 
-/// The process, of which there is nothing to choose.
+/// The recipe of the Gaussian process.
 const PROCESS: Recipe = Recipe {
     features: Features::Shares,
     scale: Scale::Log,
     learner: Learner::Process { tuned_on: TUNED_ON },
 };
 
-/// Rows of a process' tuning: 300 leave twice the error on drives whose latency has edges.
+/// How many rows the Gaussian process is tuned on. With 300 its error is twice as large on drives
+/// whose latency has edges.
 const TUNED_ON: usize = 600;
 
-/// What trees may count beside the process; 0 and 100 leave one of them alone.
+/// Weights of the trees in the blend, in percent; 0 and 100 leave only one of the two.
 const BAG_PERCENTS: [u32; 5] = [0, 25, 50, 75, 100];
 
 /// Fits a model to some of the points and tests it on the others.
 ///
 /// # Errors
-/// There are too few points, or open and closed ones together.
-pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport), FitError> {
+/// There are too few points, or points of open and of closed loops together.
+pub fn fit(
+    results: &Results,
+    options: &FitOptions,
+) -> Result<(BlackBoxModel, FitReport), FitError> {
     let rows = &results.rows;
     let open = is_open(rows)?;
     let (train, test) = divide(rows.len(), options)?;
-    let train = Data::of(train.iter().map(|&row| &rows[row]));
-    let test = Data::of(test.iter().map(|&row| &rows[row]));
+    let train = Measured::of(train.iter().map(|&row| &rows[row]));
+    let test = Measured::of(test.iter().map(|&row| &rows[row]));
     let mut entries = Vec::new();
     for (model, features) in [("basic", Features::Basic), ("extended", Features::Extended)] {
         let min_leaf = features.names(open).len() + 5;
@@ -181,14 +191,14 @@ pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport)
         Recipe::best_of(recipes, workloads, latency, options.folds, options.seed)
     };
     let (tree, _) = choose(&tree_recipes())?;
-    let mut family = |model, recipe: &Recipe| -> Result<Family, FitError> {
+    let mut learned = |model, recipe: &Recipe| -> Result<LearnerFit, FitError> {
         let regressors = learn(model, recipe, &train, &test, options.seed, &mut entries)?;
-        Family::new(regressors, &train, options)
+        LearnerFit::new(regressors, &train, options)
     };
-    let trees = family("extended tree", &tree)?;
+    let trees = learned("extended tree", &tree)?;
     let (bag, _) = choose(&bag_recipes())?;
-    let bags = family("bagged trees", &bag)?;
-    let processes = family("Gaussian process", &PROCESS)?;
+    let bags = learned("bagged trees", &bag)?;
+    let processes = learned("Gaussian process", &PROCESS)?;
     let strongs = stronger(bags, processes, &train.truths[0])?;
     let parts = ["bagged trees", "Gaussian process"];
     let of_parts = |at: &usize| parts.iter().map(|part| seconds(&entries, part, *at)).sum();
@@ -198,11 +208,11 @@ pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport)
     let mut targets = Vec::new();
     for (at, target) in Target::ALL.into_iter().enumerate() {
         let leaf_of = leaves(&trees.regressors[at], &train.workloads)?;
-        let banded = |family: &Family| {
-            let regressor = family.regressors[at].clone();
-            Banded::new(regressor, &leaf_of, &train.truths[at], &family.unseen[at])
+        let banded = |fit: &LearnerFit| {
+            let regressor = fit.regressors[at].clone();
+            Banded::new(regressor, &leaf_of, &train.truths[at], &fit.unseen[at])
         };
-        targets.push(Both { target, tree: banded(&trees)?, strong: banded(&strongs)? });
+        targets.push(TargetRegressors { target, tree: banded(&trees)?, strong: banded(&strongs)? });
     }
     let provenance = Provenance {
         source: results.source.clone(),
@@ -214,7 +224,7 @@ pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport)
         command: options.command.clone(),
     };
     let ranges = ranges(&train.workloads, open);
-    let model = Model { version: Version, provenance, open, ranges, targets };
+    let model = BlackBoxModel { version: Version, provenance, open, ranges, targets };
     let report = FitReport {
         device: results.source.device().to_owned(),
         open,
@@ -227,8 +237,9 @@ pub fn fit(results: &Results, options: &FitOptions) -> Result<(Model, FitReport)
     Ok((model, report))
 }
 
-fn is_open(rows: &[Row]) -> Result<bool, FitError> {
-    let open = |row: &Row| matches!(row.point.load(), Load::Percent(_));
+/// Whether all points are of an open loop.
+fn is_open(rows: &[PointResult]) -> Result<bool, FitError> {
+    let open = |row: &PointResult| matches!(row.point.load(), Load::Percent(_));
     let count = rows.iter().filter(|row| open(row)).count();
     if count > 0 && count < rows.len() {
         let closed = rows.len() - count;
@@ -239,13 +250,13 @@ fn is_open(rows: &[Row]) -> Result<bool, FitError> {
     Ok(count > 0)
 }
 
-/// Rows to learn from and rows to test on.
+/// The rows to learn from and the rows to test on.
 fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>), FitError> {
     let FitOptions { train, seed, .. } = *options;
     if train < 100 || rows < train + 20 {
         return Err(FitError::Rows(format!(
-            "{rows} points, {train} of them to learn from: learn from at least 100 and leave at least 20 to \
-             test on"
+            "{rows} points, {train} of them to learn from: learn from at least 100 and leave at \
+             least 20 to test on"
         )));
     }
     let share = train as f64 / rows as f64;
@@ -254,17 +265,17 @@ fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>),
     Ok((parts.pop().unwrap_or_default(), test))
 }
 
-/// One recipe's regressors of all targets.
-struct Family {
+/// What one recipe learned: a regressor for each target.
+struct LearnerFit {
     regressors: Vec<Regressor>,
-    /// Of each target, what the training rows are predicted by models that have not seen them.
+    /// For each target what models predict for the training rows that they have not seen.
     unseen: Vec<Vec<f64>>,
 }
 
-impl Family {
+impl LearnerFit {
     fn new(
         regressors: Vec<Regressor>,
-        train: &Data,
+        train: &Measured,
         options: &FitOptions,
     ) -> Result<Self, FitError> {
         let FitOptions { folds, seed, .. } = *options;
@@ -276,9 +287,13 @@ impl Family {
     }
 }
 
-/// Trees and process, weighted as is best for latency on rows that neither has seen; one of them
-/// where the other does not help.
-fn stronger(bags: Family, processes: Family, latency: &[f64]) -> Result<Family, FitError> {
+/// The blend of trees and process whose weight is best for the latency on rows that neither has
+/// seen; only one of them if the other does not help.
+fn stronger(
+    bags: LearnerFit,
+    processes: LearnerFit,
+    latency: &[f64],
+) -> Result<LearnerFit, FitError> {
     let mut best = (f64::INFINITY, 0);
     for bag_percent in BAG_PERCENTS {
         let found = blended(bag_percent, &bags.unseen[0], &processes.unseen[0]);
@@ -292,7 +307,7 @@ fn stronger(bags: Family, processes: Family, latency: &[f64]) -> Result<Family, 
         100 => return Ok(bags),
         other => other,
     };
-    let learners = [&bags, &processes].map(|family| family.regressors[0].recipe().learner);
+    let learners = [&bags, &processes].map(|fit| fit.regressors[0].recipe().learner);
     let [Learner::Bag(bag), Learner::Process { tuned_on }] = learners else {
         unreachable!("bags are of a bag's recipe and processes of a process'")
     };
@@ -301,23 +316,23 @@ fn stronger(bags: Family, processes: Family, latency: &[f64]) -> Result<Family, 
     let unseen = both.map(|(bag, process)| blended(bag_percent, bag, process)).collect();
     let both = bags.regressors.into_iter().zip(processes.regressors);
     let regressors = both.map(|(bag, process)| blend.blend([bag, process])).collect();
-    Ok(Family { regressors, unseen })
+    Ok(LearnerFit { regressors, unseen })
 }
 
-/// Seconds that a model's own regressor of a target took.
-fn seconds(entries: &[Entry], model: &str, at: usize) -> f64 {
-    let own = |entry: &&Entry| entry.model == model && !entry.derived;
+/// How long it took to fit a model's regressor of a target, in seconds.
+fn seconds(entries: &[FitEntry], model: &str, at: usize) -> f64 {
+    let own = |entry: &&FitEntry| entry.model == model && !entry.derived;
     entries.iter().filter(own).nth(at).map_or(0.0, |entry| entry.fit_seconds)
 }
 
-/// Learns all three targets by a recipe and reports them.
+/// Learns all three targets by a recipe, and adds their errors to the entries.
 fn learn(
     model: &'static str,
     recipe: &Recipe,
-    train: &Data,
-    test: &Data,
+    train: &Measured,
+    test: &Measured,
     seed: u64,
-    entries: &mut Vec<Entry>,
+    entries: &mut Vec<FitEntry>,
 ) -> Result<Vec<Regressor>, FitError> {
     let fit = |truths: &Vec<f64>| {
         let start = Instant::now();
@@ -329,18 +344,19 @@ fn learn(
     Ok(fitted.into_iter().map(|(regressor, _)| regressor).collect())
 }
 
-/// What all three targets' regressors are worth; also IOPS and bandwidth computed from the latency.
+/// Adds the errors of the regressors of all three targets to the entries, and those of IOPS and
+/// bandwidth computed from the latency.
 fn report<'a>(
     model: &'static str,
     fitted: impl Iterator<Item = (&'a Regressor, f64)>,
-    test: &Data,
-    entries: &mut Vec<Entry>,
+    test: &Measured,
+    entries: &mut Vec<FitEntry>,
 ) -> Result<(), FitError> {
     let mut derived = Vec::new();
     for (at, (target, (regressor, fit_seconds))) in Target::ALL.into_iter().zip(fitted).enumerate()
     {
         let (found, predict_ns) = predict(regressor, &test.workloads);
-        let mut entry = Entry {
+        let mut entry = FitEntry {
             model,
             target,
             derived: false,
@@ -354,7 +370,7 @@ fn report<'a>(
         if target == Target::Latency {
             for (at, target) in Target::ALL.into_iter().enumerate().skip(1) {
                 let error = ErrorReport::new(&test.truths[at], &test.derived(target, &found))?;
-                entry = Entry { target, derived: true, error, ..entry };
+                entry = FitEntry { target, derived: true, error, ..entry };
                 derived.push(entry.clone());
             }
         }
@@ -363,7 +379,8 @@ fn report<'a>(
     Ok(())
 }
 
-/// Predictions, and the nanoseconds that one takes where nothing comes between.
+/// Predictions, and the time of one in nanoseconds: the least of several parts, since other
+/// programs only ever add time.
 fn predict(regressor: &Regressor, workloads: &[Characteristics]) -> (Vec<f64>, f64) {
     let (mut found, mut least) = (Vec::with_capacity(workloads.len()), f64::INFINITY);
     for part in workloads.chunks(100) {
@@ -374,15 +391,17 @@ fn predict(regressor: &Regressor, workloads: &[Characteristics]) -> (Vec<f64>, f
     (found, least)
 }
 
+/// The leaf of the tree that each workload comes to.
 fn leaves(tree: &Regressor, workloads: &[Characteristics]) -> Result<Vec<usize>, FitError> {
     let leaf = |workload| tree.path(workload).map_or(Ok(0), |path| Ok(path?.leaf));
     workloads.iter().map(leaf).collect()
 }
 
+/// The range of each characteristic.
 fn ranges(workloads: &[Characteristics], open: bool) -> Vec<Range> {
     let rows: Vec<Vec<f64>> = workloads.iter().map(|one| Features::Extended.row(one)).collect();
     let range = |(column, name): (usize, String)| {
-        // A direction without requests has no size, which is no size of 0.
+        // The size of a direction without requests is written as 0 and is none.
         let real = |value: &f64| !name.ends_with("_size") || *value > 0.0;
         let values = || rows.iter().map(|row| row[column]).filter(real);
         let low = values().fold(f64::INFINITY, f64::min);
@@ -395,11 +414,11 @@ fn ranges(workloads: &[Characteristics], open: bool) -> Vec<Range> {
     Features::Extended.names(open).into_iter().enumerate().map(range).collect()
 }
 
-fn coverage(model: &Model, test: &Data) -> Vec<Coverage> {
+/// How good the intervals of the latency are.
+fn coverage(model: &BlackBoxModel, test: &Measured) -> Vec<Coverage> {
     let predictions: Vec<_> = test.workloads.iter().map(|one| model.predict(one)).collect();
     let count = predictions.len().max(1) as f64;
-    let of = |name: &'static str,
-              pick: &dyn Fn(&super::model::Prediction) -> super::model::Estimate| {
+    let of = |name: &'static str, pick: &dyn Fn(&Prediction) -> Estimate| {
         let estimates = predictions.iter().map(pick);
         let (mut inside, mut width) = (0u32, 0.0);
         for (estimate, truth) in estimates.zip(&test.truths[0]) {
@@ -411,7 +430,8 @@ fn coverage(model: &Model, test: &Data) -> Vec<Coverage> {
     vec![of("extended tree", &|p| p.tree[0]), of("stronger", &|p| p.strong[0])]
 }
 
-fn importance(model: &Model) -> Vec<(String, f64)> {
+/// The columns of the latency's tree with their shares in what it explains, the largest first.
+fn importance(model: &BlackBoxModel) -> Vec<(String, f64)> {
     let regressor = &model.targets[0].tree.regressor;
     let names = regressor.recipe().features.names(model.open);
     let shares = regressor.importance();
@@ -422,15 +442,15 @@ fn importance(model: &Model) -> Vec<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::{Figures, Settings};
     use super::super::model::BAND_ROWS_MIN;
     use super::super::point::Point;
-    use super::super::results::Source;
+    use super::super::results::ResultsSource;
+    use super::super::simulated_drive::{MeasureSettings, Performance};
     use super::*;
     use ssdtune_model::DeviceConfig;
     use std::collections::BTreeMap;
 
-    /// Latency follows the depth, IOPS the size: their trees have other leaves.
+    /// Latency follows the depth and IOPS follow the size, so their trees differ in their leaves.
     #[test]
     fn intervals_are_those_of_the_leaves_of_each_targets_own_tree() {
         let mut rows = Vec::new();
@@ -440,25 +460,25 @@ mod tests {
                     let name = format!("w0-q{depth}-R{kib}k.r{random}");
                     let point: Point = name.parse().unwrap();
                     let wobble = 1.0 + 0.01 * f64::from((depth * 7 + kib * 3 + random) % 11);
-                    let figures = Figures {
+                    let performance = Performance {
                         latency_ns: 1e5 * f64::from(depth) * wobble,
                         iops: 4e6 / f64::from(kib) * wobble,
                         bandwidth_bps: 1e9 * wobble,
                         offered_iops: None,
                         requests: 1_000,
                     };
-                    rows.push(Row { key: name, point, figures });
+                    rows.push(PointResult { key: name, point, performance });
                 }
             }
         }
-        let settings = Settings::default();
-        let source = Source::simulated(&DeviceConfig::default(), "test".into(), settings, &[]);
+        let (config, settings) = (DeviceConfig::default(), MeasureSettings::default());
+        let source = ResultsSource::simulated(&config, "test".into(), settings, &[]);
         let results = Results { source, rows };
         let (program, command) = ("test".to_owned(), String::new());
         let options = FitOptions { train: 300, seed: 1, folds: 3, program, command };
         let (model, _) = fit(&results, &options).unwrap();
         let (train, _) = divide(results.rows.len(), &options).unwrap();
-        let train = Data::of(train.iter().map(|&row| &results.rows[row]));
+        let train = Measured::of(train.iter().map(|&row| &results.rows[row]));
         let mut all = Vec::new();
         for both in &model.targets {
             let mut counts: BTreeMap<usize, usize> = BTreeMap::new();

@@ -1,13 +1,14 @@
-//! Grids: lists of points.
+//! Grids: lists of points to measure a drive at.
 //!
-//! The paper's (section III): writes 0, 25, 50, 75, 100 %; sizes 1 to 256 KiB and depths 1 to 64 in
-//! steps of four times; randomness 0, 50, 100 %; strides of 1 to 256 KiB. It says "12,000 requests"
-//! and not which: here a direction is sequential, half random, random, or has one of the five
-//! strides; of two mixed directions one at most is strided, which leaves 9 + 30 = 39 pairs. With 3
-//! shares, 25 pairs of sizes and 4 depths these are 11,700 mixed points, and with 2 directions, 5
-//! sizes, 4 depths and 8 patterns 320 pure ones: 12,020.
+//! The paper's grid (section III) has 0, 25, 50, 75 and 100 % writes; sizes of 1 to 256 KiB and
+//! depths of 1 to 64, each four times the one before; 0, 50 and 100 % random; strides of 1 to
+//! 256 KiB. The paper speaks of "12,000 requests" and does not say which. Here a direction is
+//! sequential, half random, random, or has one of the five strides. Of the two directions of a
+//! mixed point at most one is strided, which leaves 9 + 30 = 39 pairs. With 3 shares of writes, 25
+//! pairs of sizes and 4 depths these are 11,700 mixed points. With 2 directions, 5 sizes, 4 depths
+//! and 8 patterns there are 320 pure points: 12,020 in all.
 //!
-//! A file lists one name in a line; `#` begins a comment.
+//! A file of a grid has the name of one point in each line; `#` begins a comment.
 
 use super::point::{Access, Load, Pattern, Point, PointError};
 use rand::{RngExt, SeedableRng};
@@ -19,13 +20,13 @@ const SIZES_KIB: [u32; 5] = [1, 4, 16, 64, 256];
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const RANDOM_PERCENTS: [u32; 3] = [0, 50, 100];
 const GAPS_KIB: [u32; 5] = [1, 4, 16, 64, 256];
-/// Offered loads of the open grid.
+/// Loads of the open grid, in percent.
 const LOADS: [u32; 4] = [20, 50, 70, 90];
 
-/// Why a list is no grid.
+/// Why a list of points is no grid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GridError {
-    /// A line is no point.
+    /// A line is not the name of a point.
     #[error("{file}, line {line}: {error}")]
     Point {
         /// The list.
@@ -35,7 +36,7 @@ pub enum GridError {
         /// What is wrong with it.
         error: PointError,
     },
-    /// A point is there twice.
+    /// A point is listed twice.
     #[error("{file}, line {line}: {point} was listed before: leave one out")]
     Twice {
         /// The list.
@@ -45,7 +46,7 @@ pub enum GridError {
         /// The point.
         point: Point,
     },
-    /// There is none.
+    /// No point is listed.
     #[error("{file} lists no point: write one in a line, such as w50-q16-W64k.r100-R4k.s16k")]
     Empty {
         /// The list.
@@ -58,50 +59,62 @@ pub fn closed() -> Vec<Point> {
     patterns().flat_map(|point| DEPTHS.map(|depth| point.with_load(Load::Depth(depth)))).collect()
 }
 
-/// The same workloads in an open loop, at `LOADS` percent of what the drive can do.
+/// The workloads of the paper's grid in an open loop: at 20, 50, 70 and 90 % of the rate that the
+/// drive can serve.
 pub fn open() -> Vec<Point> {
     patterns().flat_map(|point| LOADS.map(|load| point.with_load(Load::Percent(load)))).collect()
 }
 
-/// Every workload once, in a closed loop of one.
+/// Every workload of the paper's grid once, with one request outstanding.
 fn patterns() -> impl Iterator<Item = Point> {
-    let random = || RANDOM_PERCENTS.into_iter().map(|percent| Pattern::Random { percent });
-    let strided = || GAPS_KIB.into_iter().map(|kib| Pattern::Stride { gap_bytes: kib << 10 });
-    let pure = move |write: bool| {
-        let one = move |kib: u32, pattern| {
-            let access = Some(Access { bytes: kib << 10, pattern });
-            if write { point(100, access, None) } else { point(0, None, access) }
-        };
-        let all = move |kib| random().chain(strided()).map(move |pattern| one(kib, pattern));
-        SIZES_KIB.into_iter().flat_map(all)
+    pure(false).chain(mixed()).chain(pure(true))
+}
+
+fn random() -> impl Iterator<Item = Pattern> {
+    RANDOM_PERCENTS.into_iter().map(|percent| Pattern::Random { percent })
+}
+
+fn strided() -> impl Iterator<Item = Pattern> {
+    GAPS_KIB.into_iter().map(|kib| Pattern::Stride { gap_bytes: kib << 10 })
+}
+
+/// Points of writes only, or of reads only.
+fn pure(write: bool) -> impl Iterator<Item = Point> {
+    let one = move |kib: u32, pattern| {
+        let access = Some(Access { bytes: kib << 10, pattern });
+        if write { point(100, access, None) } else { point(0, None, access) }
     };
-    let mixed = WRITE_PERCENTS.into_iter().flat_map(move |percent| {
-        SIZES_KIB.into_iter().flat_map(move |write_kib| {
-            SIZES_KIB.into_iter().flat_map(move |read_kib| {
-                let both = random().flat_map(move |write| random().map(move |read| (write, read)));
-                let writes =
-                    strided().flat_map(move |write| random().map(move |read| (write, read)));
-                let reads =
-                    random().flat_map(move |write| strided().map(move |read| (write, read)));
-                both.chain(writes).chain(reads).map(move |(write, read)| {
-                    let write = Access { bytes: write_kib << 10, pattern: write };
-                    let read = Access { bytes: read_kib << 10, pattern: read };
-                    point(percent, Some(write), Some(read))
-                })
-            })
+    let all = move |kib| random().chain(strided()).map(move |pattern| one(kib, pattern));
+    SIZES_KIB.into_iter().flat_map(all)
+}
+
+/// Points of reads and writes, of which at most one direction is strided.
+fn mixed() -> impl Iterator<Item = Point> {
+    let with = |percent: u32, write_kib: u32, read_kib: u32| {
+        let both = random().flat_map(|write| random().map(move |read| (write, read)));
+        let writes = strided().flat_map(|write| random().map(move |read| (write, read)));
+        let reads = random().flat_map(|write| strided().map(move |read| (write, read)));
+        both.chain(writes).chain(reads).map(move |(write, read)| {
+            let write = Access { bytes: write_kib << 10, pattern: write };
+            let read = Access { bytes: read_kib << 10, pattern: read };
+            point(percent, Some(write), Some(read))
         })
-    });
-    pure(false).chain(mixed).chain(pure(true))
+    };
+    WRITE_PERCENTS.into_iter().flat_map(move |percent| {
+        SIZES_KIB.into_iter().flat_map(move |write_kib| {
+            SIZES_KIB.into_iter().flat_map(move |read_kib| with(percent, write_kib, read_kib))
+        })
+    })
 }
 
 fn point(percent: u32, write: Option<Access>, read: Option<Access>) -> Point {
     Point::new(percent, Load::Depth(1), write, read).expect("the grid's own points are sound")
 }
 
-/// Reads a list.
+/// Reads the text of a list; `file` is its name for messages.
 ///
 /// # Errors
-/// A line is no point, a point is there twice, or there is none.
+/// A line is not the name of a point, a point is listed twice, or there is none.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Point>, GridError> {
     let (mut points, mut seen) = (Vec::new(), BTreeSet::new());
     for (number, line) in text.lines().enumerate() {
@@ -119,8 +132,8 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Point>, GridError> {
     if points.is_empty() { Err(GridError::Empty { file: file.to_owned() }) } else { Ok(points) }
 }
 
-/// About so many of the points, in their order: families (points that differ in their load only)
-/// are drawn at random until there are enough.
+/// At least `count` of the points, if there are as many, in their order. Points that differ only in
+/// their load form a family; whole families are drawn at random until there are enough points.
 pub fn sample(points: &[Point], count: usize, seed: u64) -> Vec<Point> {
     let family = |point: &Point| point.with_load(Load::Depth(1));
     let mut families: Vec<Point> = points.iter().map(family).collect();

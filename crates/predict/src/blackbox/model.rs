@@ -1,64 +1,65 @@
-//! A model of a drive: latency, IOPS and bandwidth of any workload, with an interval, a warning
-//! outside what was trained on, and the way through the tree.
+//! A model of a drive: latency, IOPS and bandwidth of any workload, each with an interval, with a
+//! warning for what is outside of the training data, and with the way through the tree in words.
 //!
-//! Two regressors for each target: the extended tree (Eq. 4, linear leaves), which can be read, and
-//! the stronger one. The interval comes from the residuals of the tree's leaf: each training row
-//! was predicted by models that had not seen it (cross-validation), the ratios of truth to
-//! prediction are gathered leaf by leaf, and the middle 90 % of a leaf's ratios are its band. A
-//! leaf of fewer than 20 rows has the band of all.
+//! Each target has two regressors: the extended tree (Eq. 4, linear leaves), which can be read, and
+//! the stronger one. Intervals come from cross-validation: each training row is predicted by models
+//! that have not seen it, the ratios of truth to prediction are gathered for each leaf of the tree,
+//! and the middle 90 % of a leaf's ratios are its band. A leaf of fewer than 20 rows has the band
+//! of all rows.
 //!
-//! On disk: one JSON document, versioned, with where it comes from.
+//! In a file a model is one JSON document with a version and its provenance.
 
 use super::features::{Characteristics, Features};
+use super::point::{Load, Point};
 use super::regressor::{FitError, Regressor};
-use super::results::Source;
+use super::results::ResultsSource;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::{ModelFile, ModelFileError, Version, metrics};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Share of the truths that an interval is to hold.
+/// The share of truths that an interval is meant to hold.
 pub const COVERAGE: f64 = 0.9;
-/// Fewest ratios of a leaf's own band.
+/// The fewest ratios that make a band of a leaf's own.
 pub(super) const BAND_ROWS_MIN: usize = 20;
 
 /// Where a model comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// What was measured.
-    pub source: Source,
-    /// Digest of the points and figures it was chosen from.
+    /// What was measured, and how.
+    pub source: ResultsSource,
+    /// Digest of all results that the training points were drawn from.
     pub results_digest: String,
-    /// Points there were.
+    /// How many results there were.
     pub points: usize,
-    /// Points it learned from.
+    /// How many points the model learned from.
     pub trained_on: usize,
-    /// What decided which.
+    /// Decided which points the model learned from.
     pub seed: u64,
-    /// The program.
+    /// The program that fitted the model, and the version of its simulator's results.
     pub program: String,
-    /// How it was called.
+    /// The command line of the program.
     pub command: String,
 }
 
-/// What is predicted.
+/// A figure that is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// Mean latency, nanoseconds.
+    /// Mean latency, in nanoseconds.
     Latency,
-    /// Requests a second.
+    /// Requests completed in a second.
     Iops,
-    /// Bytes a second.
+    /// Bytes moved in a second.
     Bandwidth,
 }
 
 impl Target {
-    /// All of them.
+    /// All targets, in the order of a [`Prediction`].
     pub const ALL: [Self; 3] = [Self::Latency, Self::Iops, Self::Bandwidth];
 
-    /// What reports call it.
+    /// The name of the target in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Latency => "latency",
@@ -66,21 +67,33 @@ impl Target {
             Self::Bandwidth => "bandwidth",
         }
     }
+
+    /// A value of the target as people read it, with a unit that suits its size.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Self::Latency if value < 1e4 => format!("{value:.0} ns"),
+            Self::Latency if value < 1e7 => format!("{:.1} us", value / 1e3),
+            Self::Latency => format!("{:.1} ms", value / 1e6),
+            Self::Iops => format!("{value:.0}"),
+            Self::Bandwidth => format!("{:.1} MB/s", value / 1e6),
+        }
+    }
 }
 
-/// Ratios of truth to prediction that hold the middle [`COVERAGE`] of them.
+/// The range of the middle [`COVERAGE`] of some ratios of truth to prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// Rows it was seen on.
+    /// How many ratios there were.
     pub rows: usize,
-    /// The lower end.
+    /// The lower end of the range.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the range.
     pub high: f64,
 }
 
 impl Band {
+    /// The band of some ratios.
     pub(super) fn of(ratios: &[f64]) -> Result<Self, FitError> {
         let outside = 50.0 * (1.0 - COVERAGE);
         Ok(Self {
@@ -91,18 +104,20 @@ impl Band {
     }
 }
 
-/// A regressor and the bands of its ratios.
+/// A regressor and the bands of its errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Banded {
     pub(super) regressor: Regressor,
+    /// The band of all training rows.
     pub(super) all: Band,
-    /// By leaf of the extended tree.
+    /// The bands of the larger leaves, by the number of the leaf in the extended tree.
     pub(super) leaves: BTreeMap<usize, Band>,
 }
 
 impl Banded {
-    /// Gathers the ratios of rows by their leaves.
+    /// Finds the bands from the training rows: the leaf of each in the tree, its truth, and what a
+    /// model that has not seen it predicts.
     pub(super) fn new(
         regressor: Regressor,
         leaf_of: &[usize],
@@ -131,44 +146,45 @@ impl Banded {
     }
 }
 
-/// Both regressors of a target.
+/// The two regressors of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Both {
+pub(super) struct TargetRegressors {
     pub(super) target: Target,
     pub(super) tree: Banded,
     pub(super) strong: Banded,
 }
 
-/// What one characteristic was in training.
+/// The values that one characteristic had in training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
-    /// The characteristic.
+    /// Name of the characteristic.
     pub name: String,
-    /// Smallest.
+    /// The smallest value.
     pub low: f64,
-    /// Largest.
+    /// The largest value.
     pub high: f64,
 }
 
 /// A fitted model of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Model {
+pub struct BlackBoxModel {
     pub(super) version: Version<1>,
-    /// Where it comes from.
+    /// Where the model comes from.
     pub provenance: Provenance,
-    /// Whether workloads are given by their rate rather than their depth.
+    /// Whether workloads are given by the rate of their requests (an open loop) and not by how many
+    /// are outstanding (a closed loop).
     pub open: bool,
     pub(super) ranges: Vec<Range>,
-    pub(super) targets: Vec<Both>,
+    pub(super) targets: Vec<TargetRegressors>,
 }
 
-/// A prediction and what the truth is between nine times in ten.
+/// A predicted value and its interval, which holds the truth nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The prediction.
+    /// The value predicted.
     pub value: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -176,27 +192,44 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// What a model says of a workload.
+/// What a model predicts for a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// The workload.
     pub workload: Characteristics,
-    /// By the stronger model: latency in nanoseconds, IOPS, bytes a second.
+    /// What the stronger regressors predict: latency in nanoseconds, IOPS, and bytes in a second.
     pub strong: [Estimate; 3],
-    /// By the tree.
+    /// What the trees predict: latency in nanoseconds, IOPS, and bytes in a second.
     pub tree: [Estimate; 3],
-    /// Characteristics outside what was trained on.
+    /// A sentence for each characteristic that is outside of the training data.
     pub warnings: Vec<String>,
 }
 
 const FILE: ModelFile =
     ModelFile { holds: "black-box model", written_by: "ssdtune predict-perf fit" };
 
-impl Model {
-    /// Reads a model and checks it.
+/// Why a workload is not one that a model can predict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoopError {
+    /// A depth is given to a model of an open loop.
+    #[error("the model is of an open loop: leave out --depth, the trace has its own times")]
+    DepthOfOpenLoop,
+    /// No depth is given to a model of a closed loop.
+    #[error("the model is of a closed loop: give --depth")]
+    NoDepth,
+    /// No rate is given to a model of an open loop.
+    #[error("the model is of an open loop: give --rate IOPS")]
+    NoRate,
+    /// A rate or an open point is given to a model of a closed loop.
+    #[error("the model is of a closed loop: give a point with a depth (q), and no --rate")]
+    RateOfClosedLoop,
+}
+
+impl BlackBoxModel {
+    /// Reads a model from a file and checks it.
     ///
     /// # Errors
-    /// The file cannot be read, or is no model.
+    /// The file cannot be read, or holds no model.
     pub fn read(path: &Path) -> Result<Self, ModelFileError> {
         FILE.read(path, Self::verify)
     }
@@ -206,8 +239,9 @@ impl Model {
         serde_json::to_string(self).expect("a model is plain data") + "\n"
     }
 
+    /// Whether the parts of the model fit together; the error says which do not.
     fn verify(&self) -> Result<(), String> {
-        let targets: Vec<Target> = self.targets.iter().map(|both| both.target).collect();
+        let targets: Vec<Target> = self.targets.iter().map(|one| one.target).collect();
         if targets != Target::ALL {
             return Err("it does not have latency, IOPS and bandwidth, in this order".to_owned());
         }
@@ -231,6 +265,40 @@ impl Model {
         Ok(())
     }
 
+    /// Whether a trace can be predicted with this depth, or with none.
+    ///
+    /// # Errors
+    /// A model of a closed loop needs a depth, one of an open loop needs none.
+    pub fn check_depth(&self, depth: Option<u32>) -> Result<(), LoopError> {
+        match (self.open, depth) {
+            (true, Some(_)) => Err(LoopError::DepthOfOpenLoop),
+            (false, None) => Err(LoopError::NoDepth),
+            (true, None) | (false, Some(_)) => Ok(()),
+        }
+    }
+
+    /// The characteristics by which the model knows a point. In an open loop `rate_iops` requests
+    /// arrive in a second, whatever load the point names.
+    ///
+    /// # Errors
+    /// A model of an open loop needs a rate; one of a closed loop needs a point with a depth, and
+    /// no rate.
+    pub fn characteristics(
+        &self,
+        point: &Point,
+        rate_iops: Option<f64>,
+    ) -> Result<Characteristics, LoopError> {
+        match (self.open, point.load(), rate_iops) {
+            (true, _, Some(_)) => {
+                let open = point.with_load(Load::Percent(100));
+                Ok(Characteristics::of_point(&open, rate_iops))
+            }
+            (true, _, None) => Err(LoopError::NoRate),
+            (false, Load::Depth(_), None) => Ok(Characteristics::of_point(point, None)),
+            (false, _, _) => Err(LoopError::RateOfClosedLoop),
+        }
+    }
+
     /// Predicts a workload. Its characteristics must be finite.
     pub fn predict(&self, workload: &Characteristics) -> Prediction {
         let nothing = Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN };
@@ -246,30 +314,31 @@ impl Model {
         Prediction { workload: *workload, strong, tree, warnings: self.outside(workload) }
     }
 
-    /// The stronger model's target of a workload, and nothing else: the quick way.
+    /// What the stronger regressor predicts for one target, without an interval: the quick way.
     pub fn value(&self, target: Target, workload: &Characteristics) -> f64 {
         self.of(target).strong.regressor.predict(workload)
     }
 
-    /// The tree's target of a workload, and nothing else.
+    /// What the tree predicts for one target, without an interval.
     pub fn tree_value(&self, target: Target, workload: &Characteristics) -> f64 {
         self.of(target).tree.regressor.predict(workload)
     }
 
-    fn of(&self, target: Target) -> &Both {
+    fn of(&self, target: Target) -> &TargetRegressors {
         self.targets.iter().find(|both| both.target == target).expect("checked when read or made")
     }
 
-    /// Ranges of what it was trained on, in the order of Eq. 4.
+    /// The ranges of the characteristics in training, in the order of Eq. 4.
     pub fn ranges(&self) -> &[Range] {
         &self.ranges
     }
 
+    /// A sentence for each characteristic that is outside of its range in training.
     fn outside(&self, workload: &Characteristics) -> Vec<String> {
         let row = Features::Extended.row(workload);
         let outside = |(range, value): (&Range, f64)| {
             let Range { name, low, high } = range;
-            // Sizes of a direction that has no requests say nothing.
+            // A direction without requests has no size.
             let idle = (name.starts_with("wr_") && workload.extended.rw_ratio == 0.0)
                 || (name.starts_with("rd_") && workload.extended.rw_ratio == 1.0);
             let inside = idle || (*low..=*high).contains(&value);
@@ -285,7 +354,8 @@ impl Model {
         self.ranges.iter().zip(row).filter_map(outside).collect()
     }
 
-    /// The way of a workload through the tree of a target, a sentence for each step.
+    /// The way of a workload through the tree of a target: a line for each step, one for the leaf,
+    /// and one for its band.
     pub fn explain(&self, target: Target, workload: &Characteristics) -> Vec<String> {
         let both = self.of(target);
         let features = both.tree.regressor.recipe().features;
@@ -337,15 +407,15 @@ impl Model {
     }
 }
 
-/// A column's characteristic and value in its own unit.
+/// The characteristic behind a column, and its value in the characteristic's own unit.
 fn natural(name: &str, value: f64) -> (&str, String) {
     let Some(plain) = name.strip_prefix("log2 ") else { return (name, number(value)) };
-    // Octaves of sizes and strides count from a sector, 512 bytes.
+    // Sizes and strides are in octaves above a sector of 512 bytes.
     let is_bytes = plain.ends_with("_size") || plain.ends_with("_stride");
     (plain, number(value.exp2() * if is_bytes { 512.0 } else { 1.0 }))
 }
 
-/// Four significant digits.
+/// A number with four significant digits.
 fn number(value: f64) -> String {
     let size = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     if !(-4..9).contains(&size) {

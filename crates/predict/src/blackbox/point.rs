@@ -1,59 +1,63 @@
 //! One workload of a grid. Its name says everything about it, and a list of names is a grid.
 //!
-//! `w50-q16-W64k.r100-R4k.s16k`: 50 % writes, 16 requests outstanding; writes of 64 KiB, all of
-//! them random; reads of 4 KiB with 16 KiB left out between one and the next. `r0` is sequential,
-//! `r50` jumps at every other request on average. Pure reads and writes name only their own part:
-//! `w0-q1-R4k.r0`. An open loop has `l70` instead of `q16`: requests arrive at random at 70 % of
-//! the rate that the drive reaches with [`CALIBRATION_DEPTH`] of them outstanding.
+//! `w50-q16-W64k.r100-R4k.s16k` means: 50 % of the requests are writes, and 16 requests are
+//! outstanding. Writes are of 64 KiB and all of them go to random places. Reads are of 4 KiB, with
+//! 16 KiB left out between one and the next. `r0` is sequential; `r50` jumps at every other request
+//! in the mean. Pure reads and pure writes name only their own part: `w0-q1-R4k.r0`.
+//!
+//! A workload in an open loop has `l70` instead of `q16`: requests arrive at random, at 70 % of the
+//! rate that the drive reaches with [`CALIBRATION_DEPTH`] requests outstanding.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Requests outstanding when the rate is measured that open loads are parts of.
+/// Requests outstanding while the rate is measured that loads of an open loop are percentages of.
 pub const CALIBRATION_DEPTH: u32 = 64;
 
-/// Largest size and gap, in bytes.
+/// The largest size of a request and the largest gap, in bytes.
 const BYTES_MAX: u32 = 16 << 20;
-/// Deepest closed loop.
+/// The most requests outstanding in a closed loop.
 const DEPTH_MAX: u32 = 4096;
-/// Highest offered load, in percent.
+/// The highest load of an open loop, in percent.
 const LOAD_MAX: u32 = 200;
 
-/// How requests are submitted.
+/// When requests are submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Load {
-    /// So many outstanding at once.
+    /// In a closed loop: this number of requests is outstanding at any time.
     Depth(u32),
-    /// Arriving at random, at so many percent of what the drive can do.
+    /// In an open loop: requests arrive at random, at this percentage of the rate that the drive
+    /// can serve.
     Percent(u32),
 }
 
-/// Where one direction's next request lies.
+/// Where the next request of a direction (reads or writes) lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Pattern {
-    /// Anywhere for so many percent of the requests, after the one before for the others.
+    /// A percentage of the requests goes to random places; each other one begins where the one
+    /// before it ends.
     Random {
-        /// 0 is sequential, 100 random.
+        /// The percentage of random requests: 0 is sequential, 100 is random.
         percent: u32,
     },
-    /// After the one before and a gap.
+    /// Each request begins at a fixed distance from the end of the one before it.
     Stride {
-        /// Bytes left out between the end of one and the start of the next.
+        /// Bytes between the end of one request and the start of the next.
         gap_bytes: u32,
     },
 }
 
-/// One direction of a workload.
+/// The reads or the writes of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Access {
-    /// Size of a request.
+    /// Size of each request.
     pub bytes: u32,
-    /// Where they lie.
+    /// Where the requests lie.
     pub pattern: Pattern,
 }
 
-/// One workload.
+/// One workload of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Point {
     write_percent: u32,
@@ -62,7 +66,7 @@ pub struct Point {
     read: Option<Access>,
 }
 
-/// Why a name or its parts are no point.
+/// Why a name, or the parts of a workload, make no point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} is no point: {problem} (a point is written like w50-q16-W64k.r100-R4k.s16k)")]
 pub struct PointError {
@@ -73,11 +77,11 @@ pub struct PointError {
 }
 
 impl Point {
-    /// A point, if its parts go together.
+    /// A point of these parts. `write` and `read` are given for exactly those directions that have
+    /// requests.
     ///
     /// # Errors
-    /// A number is out of its range, or a direction without requests (or with them) has (or lacks)
-    /// a part.
+    /// A number is out of its range, or the parts do not go together.
     pub fn new(
         write_percent: u32,
         load: Load,
@@ -110,12 +114,12 @@ impl Point {
         Ok(point)
     }
 
-    /// Percentage of writes.
+    /// Percentage of requests that are writes.
     pub const fn write_percent(&self) -> u32 {
         self.write_percent
     }
 
-    /// How requests are submitted.
+    /// When requests are submitted.
     pub const fn load(&self) -> Load {
         self.load
     }
@@ -130,13 +134,13 @@ impl Point {
         self.read
     }
 
-    /// The same workload, submitted otherwise.
+    /// This workload under another load.
     #[must_use]
     pub const fn with_load(self, load: Load) -> Self {
         Self { load, ..self }
     }
 
-    /// Mean bytes of a request.
+    /// Mean size of a request, in bytes.
     pub fn mean_bytes(&self) -> f64 {
         let size = |access: Option<Access>| access.map_or(0.0, |access| f64::from(access.bytes));
         let share = f64::from(self.write_percent) / 100.0;
@@ -145,6 +149,7 @@ impl Point {
 }
 
 impl Access {
+    /// What is wrong with it, if anything.
     fn fault(&self) -> Option<String> {
         let sectors = |bytes: u32| bytes.is_multiple_of(512) && (512..=BYTES_MAX).contains(&bytes);
         if !sectors(self.bytes) {
@@ -181,7 +186,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// Bytes, in KiB where they are whole ones.
+/// A size as it is written in names: in KiB if it is a whole number of them, else in bytes.
 struct Size(u32);
 
 impl fmt::Display for Size {

@@ -1,8 +1,9 @@
-//! One target (latency, IOPS or bandwidth) as a function of a workload: which columns, on which
-//! scale, by which learner ([`Recipe`]), and the fitted function ([`Regressor`]).
+//! One target (latency, IOPS or bandwidth) as a function of a workload. A [`Recipe`] says which
+//! columns are seen, on which scale the target is learned and by which learner; a [`Regressor`] is
+//! the fitted function.
 //!
-//! A prediction costs the columns (50 ns; 300 ns for the derived ones) and a walk through each
-//! tree, or for a Gaussian process one kernel for each row it learned from.
+//! Cost of a prediction: to compute the columns (50 ns, or 300 ns for the derived ones) and to walk
+//! through each tree, or one kernel for each row that a Gaussian process learned from.
 
 use super::features::{COLUMNS_MAX, Characteristics, Features};
 use ndarray::{Array1, Array2, Axis};
@@ -17,60 +18,63 @@ use ssdtune_learn::tree::{
 use ssdtune_learn::{DataError, metrics};
 use std::fmt;
 
-/// On which scale a target is learned.
+/// The scale on which a target is learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// As it is, equal errors counting equally, as least squares do.
+    /// The target as it is. Equal errors count equally, as in ordinary least squares.
     Plain,
-    /// As it is, equal relative errors counting equally.
+    /// The target as it is. Equal relative errors count equally.
     Relative,
-    /// Its logarithm.
+    /// The natural logarithm of the target.
     Log,
 }
 
-/// What learns.
+/// A way of learning, with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Learner {
-    /// A pruned tree with linear leaves of at least so many rows.
+    /// A pruned tree with linear leaves.
     Tree {
-        /// Fewest rows of a leaf.
+        /// The fewest rows of a leaf.
         min_leaf: usize,
-        /// Rows that a parent's model counts as in its children's.
+        /// How many rows the model of a parent counts as when it is mixed into those of its
+        /// children.
         #[serde(default)]
         smoothing: u32,
     },
     /// The mean of trees with linear leaves, each grown on rows drawn with replacement.
     Bag(Bag),
-    /// The mean of a Gaussian process with a length for each column.
+    /// The mean of a Gaussian process that has a length scale for each column.
     Process {
-        /// Rows drawn to train its lengths and variances on; on all others it is only conditioned.
+        /// How many rows are drawn to tune the lengths and variances on. The process is conditioned
+        /// on all rows.
         tuned_on: usize,
     },
-    /// The geometric mean of both: what each gets wrong is seldom the same. Trees see
-    /// [`Features::Derived`], the process what the recipe says.
+    /// The weighted geometric mean of a bag of trees and a Gaussian process: where one errs, the
+    /// other is often right. The trees see [`Features::Derived`], the process sees what the recipe
+    /// says.
     Blend {
         /// The trees.
         bag: Bag,
-        /// As of [`Learner::Process`].
+        /// How many rows the process is tuned on.
         tuned_on: usize,
-        /// What the trees count; the process counts the rest.
+        /// Weight of the trees in percent; the process has the rest.
         bag_percent: u32,
     },
 }
 
-/// A bag of trees.
+/// Settings of a bag of trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bag {
-    /// How many.
+    /// The number of trees.
     pub trees: usize,
-    /// Fewest rows of a leaf.
+    /// The fewest rows of a leaf.
     pub min_leaf: usize,
-    /// Columns tried at each split.
+    /// How many columns are tried at each split.
     pub columns: usize,
-    /// Rows that a parent's model counts as in its children's.
+    /// How many rows the model of a parent counts as when it is mixed into those of its children.
     #[serde(default)]
     pub smoothing: u32,
 }
@@ -79,36 +83,36 @@ pub struct Bag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// What is seen.
+    /// The columns that the learner sees.
     pub features: Features,
-    /// On which scale.
+    /// The scale of the target.
     pub scale: Scale,
-    /// By what.
+    /// The learner.
     pub learner: Learner,
 }
 
-/// Why nothing can be learned.
+/// Why no model can be fitted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// The tree.
+    /// A tree cannot be grown.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// The ensemble.
+    /// A bag of trees cannot be grown.
     #[error(transparent)]
     Bag(#[from] BagError),
-    /// The process.
+    /// A Gaussian process cannot be fitted.
     #[error(transparent)]
     Process(#[from] GpError),
-    /// The rows.
+    /// A row does not fit the model.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// The folds.
+    /// The rows cannot be divided.
     #[error(transparent)]
     Split(#[from] SplitError),
-    /// A comparison.
+    /// Predictions cannot be compared with the truth.
     #[error(transparent)]
     Measure(#[from] metrics::MetricsError),
-    /// Points of different kinds, or too few.
+    /// The points are too few, or of both kinds of loops.
     #[error("{0}")]
     Rows(String),
 }
@@ -134,8 +138,8 @@ impl fmt::Display for Recipe {
             ),
             Learner::Bag(Bag { trees, min_leaf, columns, smoothing }) => write!(
                 f,
-                "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns, smoothed by \
-                 {smoothing}"
+                "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns, \
+                 smoothed by {smoothing}"
             ),
             Learner::Process { tuned_on } => {
                 write!(f, "{features}, {scale}, Gaussian process tuned on {tuned_on}")
@@ -147,27 +151,30 @@ impl fmt::Display for Recipe {
     }
 }
 
+/// What a learner has made of the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Fitted {
     Tree(TreeModel),
     Bag(BagModel),
     Process(GpMean),
-    /// Trees and process.
+    /// The trees, then the process.
     Blend(Box<[Regressor; 2]>),
 }
 
-/// A learned target.
+/// A target as a learned function of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Regressor {
     recipe: Recipe,
     fitted: Fitted,
-    /// Smallest and largest target learned from: no prediction leaves them by more than half.
+    /// The smallest and the largest target learned from. A prediction is held between half of the
+    /// smallest and one and a half of the largest.
     range: (f64, f64),
 }
 
 impl Scale {
+    /// Targets on this scale.
     fn of(self, targets: &[f64]) -> Array1<f64> {
         match self {
             Self::Log => targets.iter().map(|target| target.ln()).collect(),
@@ -175,23 +182,26 @@ impl Scale {
         }
     }
 
+    /// The target that a value on this scale stands for.
     fn back(self, value: f64) -> f64 {
         if self == Self::Log { value.exp() } else { value }
     }
 }
 
-/// Predictions of a blend from those of its trees and its process.
+/// What a blend predicts where its trees predict `bag` and its process predicts `process`.
 pub(super) fn blended(bag_percent: u32, bag: &[f64], process: &[f64]) -> Vec<f64> {
     let share = f64::from(bag_percent) / 100.0;
     bag.iter().zip(process).map(|(bag, process)| geometric(share, *bag, *process)).collect()
 }
 
+/// The geometric mean, with weight `share` on the first value.
 fn geometric(share: f64, bag: f64, process: f64) -> f64 {
     (share * bag.ln() + (1.0 - share) * process.ln()).exp()
 }
 
-/// Tuning costs the cube of its rows for each of some fifty steps, conditioning the cube of all
-/// rows once: a few hundred rows say as much of lengths and variances as all.
+/// A Gaussian process, tuned on some rows and conditioned on all. Tuning costs the cube of the
+/// number of its rows in each of about fifty steps, conditioning the cube of all rows once. A few
+/// hundred rows say as much about lengths and variances as all do.
 fn process(
     x: &Array2<f64>,
     y: &Array1<f64>,
@@ -208,7 +218,7 @@ fn process(
     Ok(GpModel::with_hyperparameters(x.view(), y.view(), tuned.hyperparameters().clone())?)
 }
 
-/// The rows of a matrix.
+/// A row for each workload, with a column for each feature.
 fn matrix(features: Features, workloads: &[Characteristics]) -> Array2<f64> {
     let rows: Vec<Vec<f64>> = workloads.iter().map(|workload| features.row(workload)).collect();
     let columns = rows.first().map_or(0, Vec::len);
@@ -216,7 +226,7 @@ fn matrix(features: Features, workloads: &[Characteristics]) -> Array2<f64> {
 }
 
 impl Recipe {
-    /// Learns from workloads and their targets, all above 0.
+    /// Learns from workloads and their targets, which are all above 0.
     ///
     /// # Errors
     /// There are too few rows, or a number is not finite.
@@ -257,10 +267,10 @@ impl Recipe {
         Ok(Regressor { recipe: *self, fitted, range: (low, high) })
     }
 
-    /// What each row is predicted by models that have not seen it.
+    /// Predicts each row by a model that has not learned from it, by cross-validation.
     ///
     /// # Errors
-    /// As [`Recipe::fit`], or there are fewer rows than folds.
+    /// There are fewer rows than folds, too few to learn from, or a number is not finite.
     pub fn out_of_fold(
         &self,
         workloads: &[Characteristics],
@@ -284,7 +294,7 @@ impl Recipe {
         Ok(predictions)
     }
 
-    /// The recipes of a blend's trees and process.
+    /// The recipes of the trees and of the process of a blend.
     fn parts(&self) -> [Self; 2] {
         match self.learner {
             Learner::Blend { bag, tuned_on, .. } => [
@@ -295,16 +305,16 @@ impl Recipe {
         }
     }
 
-    /// A blend of trees and process that were learned before.
+    /// A blend of trees and a process that were learned before.
     pub(super) fn blend(&self, parts: [Regressor; 2]) -> Regressor {
         let range = parts[0].range;
         Regressor { recipe: *self, fitted: Fitted::Blend(Box::new(parts)), range }
     }
 
-    /// The recipe of the least mean relative error on rows left out of the fit.
+    /// The recipe with the least mean relative error in cross-validation, and that error.
     ///
     /// # Errors
-    /// As [`Recipe::out_of_fold`], or there are no recipes.
+    /// There are no recipes, fewer rows than folds, or a number is not finite.
     pub fn best_of(
         recipes: &[Self],
         workloads: &[Characteristics],
@@ -325,17 +335,17 @@ impl Recipe {
 }
 
 impl Regressor {
-    /// How it was learned.
+    /// How the function was learned.
     pub const fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// What each row that it was learned from is predicted by models that have not seen it. A
-    /// Gaussian process leaves out row by row and keeps its lengths and variances, which no single
-    /// row moves much; others are fitted again.
+    /// Predicts each row that the function was learned from by one that has not seen it. A Gaussian
+    /// process leaves out one row at a time and keeps its lengths and variances, which no single
+    /// row moves much. Other learners are fitted again for each fold.
     ///
     /// # Errors
-    /// As [`Recipe::out_of_fold`].
+    /// There are fewer rows than folds, or a number is not finite.
     pub fn unseen(
         &self,
         workloads: &[Characteristics],
@@ -353,7 +363,7 @@ impl Regressor {
         Ok(means.iter().map(|value| scale.back(*value)).collect())
     }
 
-    /// What is predicted for a workload.
+    /// The target that is predicted for a workload.
     pub fn predict(&self, workload: &Characteristics) -> f64 {
         if let (Fitted::Blend(parts), Learner::Blend { bag_percent, .. }) =
             (&self.fitted, self.recipe.learner)
@@ -370,13 +380,13 @@ impl Regressor {
             Fitted::Process(process) => process.predict_one(row),
             Fitted::Blend(_) => return f64::NAN,
         };
-        // A row that is no number is predicted nothing; characteristics from files are checked
-        // before.
+        // A row with a value that is not finite has no prediction. Characteristics that come from
+        // files were checked before.
         let value = self.recipe.scale.back(found.unwrap_or(f64::NAN));
         value.clamp(0.5 * self.range.0, 1.5 * self.range.1)
     }
 
-    /// A workload's way through the tree, if it is one tree.
+    /// The way of a workload through the tree; `None` if the learner is not a single tree.
     ///
     /// # Errors
     /// A characteristic is not finite.
@@ -387,7 +397,7 @@ impl Regressor {
         }
     }
 
-    /// Leaves of its trees, or rows that a Gaussian process remembers.
+    /// The number of leaves of all trees and of rows that a Gaussian process keeps.
     pub fn leaves(&self) -> usize {
         match &self.fitted {
             Fitted::Tree(tree) => tree.leaves(),
@@ -397,7 +407,7 @@ impl Regressor {
         }
     }
 
-    /// Whether what was learned fits its recipe: the same kind, and a column for each feature.
+    /// Whether what was learned fits its recipe: the kind of learner, and the number of columns.
     pub(crate) fn is_sound(&self, open: bool) -> bool {
         let columns = match (&self.fitted, self.recipe.learner) {
             (Fitted::Tree(tree), Learner::Tree { .. }) => tree.columns(),
@@ -406,11 +416,11 @@ impl Regressor {
             }
             (Fitted::Process(process), Learner::Process { .. }) => process.columns(),
             (Fitted::Blend(parts), Learner::Blend { bag_percent, .. }) => {
-                let own = self.recipe.parts();
+                let recipes = self.recipe.parts();
                 return bag_percent <= 100
                     && parts
                         .iter()
-                        .zip(own)
+                        .zip(recipes)
                         .all(|(part, recipe)| part.recipe == recipe && part.is_sound(open));
             }
             _ => return false,
@@ -418,7 +428,7 @@ impl Regressor {
         columns == self.recipe.features.names(open).len()
     }
 
-    /// Each column's share of what its trees explain.
+    /// The share of each column in what the trees explain; empty for other learners.
     pub fn importance(&self) -> Vec<f64> {
         match &self.fitted {
             Fitted::Tree(tree) => tree.importance().to_vec(),

@@ -1,13 +1,13 @@
 //! What was measured at the points of a grid, as a file of JSON lines.
 //!
-//! The first line says what was measured and how ([`Source`]); every other line is a point with its
-//! figures. Rows are appended as soon as they are known, each by one write, so a run that is killed
-//! loses the points under way and leaves half a line at most; half a line at the end is cut off
-//! when the file is opened again. A row carries a key of everything that decides it: the source's
-//! digest and the point.
+//! The first line says what was measured and how ([`ResultsSource`]); every other line is a point
+//! and what was measured there ([`PointResult`]). Lines are appended as soon as they are known,
+//! each by one write. So a run that is killed loses only the points under way, and leaves at most
+//! half a line, which is cut off when the file is opened again. Each line carries a key of
+//! everything that decides it: the first line and the point.
 
-use super::measure::{Figures, Settings};
 use super::point::Point;
+use super::simulated_drive::{MeasureSettings, Performance};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::{DeviceConfig, document};
@@ -16,63 +16,63 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What was measured, and how.
+/// What the results of a file are of, and how they were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Source {
+pub enum ResultsSource {
     /// A simulated drive.
     Simulated {
         /// Version of the file.
         version: Version<1>,
-        /// Its name.
+        /// Name of the drive.
         device: String,
-        /// Digest of its configuration, the name left out.
+        /// Digest of the drive's configuration without its name.
         device_digest: String,
-        /// The simulator, and the version of its results.
+        /// The program that simulated, and the version of its results.
         simulator: String,
         /// How points were measured.
-        settings: Settings,
-        /// Digest of the list of points: those of a family share a drive.
+        settings: MeasureSettings,
+        /// Digest of the list of points. The points of a family share a drive, so the list matters.
         grid_digest: String,
     },
     /// A real device, measured with fio.
     Fio {
         /// Version of the file.
         version: Version<1>,
-        /// Its name, as the user gave it.
+        /// Name of the device, as the user gave it.
         device: String,
-        /// The program's own version.
+        /// Version of fio.
         fio: String,
-        /// The files imported, in order.
+        /// The files imported, in their order.
         files: Vec<String>,
     },
 }
 
 /// A point and what was measured there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// What decides it: the source and the point.
+pub struct PointResult {
+    /// A digest of everything that decides the result ([`ResultsSource::key`]).
     pub key: String,
     /// The point.
     pub point: Point,
     /// What was measured.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub performance: Performance,
 }
 
-/// A file of results, read.
+/// The results of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
-    /// What was measured.
-    pub source: Source,
-    /// The points, in the order of the file.
-    pub rows: Vec<Row>,
+    /// What they are of, and how they were measured.
+    pub source: ResultsSource,
+    /// The results, in the order of the file.
+    pub rows: Vec<PointResult>,
 }
 
-/// Why a file is no file of results, or not the one that was asked for.
+/// Why results cannot be read or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The system refused.
+    /// The system cannot read or write the file.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -90,29 +90,30 @@ pub enum ResultsError {
         /// What is wrong.
         problem: String,
     },
-    /// The file holds something else than what is to be measured.
+    /// The file was begun with other settings than those asked for.
     #[error(
-        "{} was measured with another {field} ({found} there, {wanted} here): write into another file, or \
-         measure with the same", path.display()
+        "{} was measured with another {field} ({found} there, {wanted} here): write into another \
+         file, or measure with the same",
+        path.display()
     )]
     Other {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The first setting that differs.
         field: String,
-        /// In the file.
+        /// Its value in the file.
         found: String,
-        /// Asked for.
+        /// The value asked for.
         wanted: String,
     },
 }
 
-impl Source {
-    /// A simulated drive; `simulator` names the program and the version of its results.
+impl ResultsSource {
+    /// Results of a simulated drive; `simulator` names the program and the version of its results.
     pub fn simulated(
         config: &DeviceConfig,
         simulator: String,
-        settings: Settings,
+        settings: MeasureSettings,
         points: &[Point],
     ) -> Self {
         let names: Vec<String> = points.iter().map(Point::to_string).collect();
@@ -127,14 +128,14 @@ impl Source {
         }
     }
 
-    /// The device's name.
+    /// Name of the device.
     pub fn device(&self) -> &str {
         match self {
             Self::Simulated { device, .. } | Self::Fio { device, .. } => device,
         }
     }
 
-    /// Digest of its configuration, of a simulated drive.
+    /// Digest of the configuration of a simulated drive; `None` for a real one.
     pub fn device_digest(&self) -> Option<&str> {
         match self {
             Self::Simulated { device_digest, .. } => Some(device_digest),
@@ -142,13 +143,13 @@ impl Source {
         }
     }
 
-    /// The key of a point measured so.
+    /// The key of the result at a point.
     pub fn key(&self, point: &Point) -> String {
         let own = serde_json::to_string(self).expect("a source is plain data");
         digest(&[&own, &point.to_string()])[..32].to_owned()
     }
 
-    /// The first field that differs: its name, what is here, what is there.
+    /// The first field that differs: its name, its value here, its value in the other.
     fn difference(&self, other: &Self) -> Option<(String, String, String)> {
         let flat = |source: &Self| {
             let mut fields = BTreeMap::new();
@@ -165,6 +166,7 @@ impl Source {
     }
 }
 
+/// Adds the fields of a JSON value by their paths, as in `settings.seed`.
 fn flatten(name: &str, value: &serde_json::Value, into: &mut BTreeMap<String, String>) {
     match value {
         serde_json::Value::Object(fields) => {
@@ -179,7 +181,7 @@ fn flatten(name: &str, value: &serde_json::Value, into: &mut BTreeMap<String, St
     }
 }
 
-/// A digest of texts, 64 hexadecimal digits.
+/// A digest of some texts, as 64 hexadecimal digits.
 pub(crate) fn digest(texts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in texts {
@@ -190,7 +192,7 @@ pub(crate) fn digest(texts: &[&str]) -> String {
 }
 
 impl Results {
-    /// Reads a file; half a line at its end does not count.
+    /// Reads a file. Half a line at its end, which a killed program leaves, does not count.
     ///
     /// # Errors
     /// The file cannot be read, or a line is wrong.
@@ -200,7 +202,7 @@ impl Results {
         Ok(parse(path, &text)?.0)
     }
 
-    /// Digest of the points and their figures: of what a model is fitted to.
+    /// Digest of all that a model is fitted to: the points and what was measured there.
     pub fn digest(&self) -> String {
         let texts: Vec<String> = self.rows.iter().map(line).collect();
         digest(&texts.iter().map(String::as_str).collect::<Vec<_>>())
@@ -211,7 +213,7 @@ fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data") + "\n"
 }
 
-/// The results, and the bytes of their whole lines.
+/// The results in a text, and the length of its whole lines in bytes.
 fn parse(path: &Path, text: &str) -> Result<(Results, usize), ResultsError> {
     let whole = text.rfind('\n').map_or(0, |at| at + 1);
     let wrong = |number: usize, problem: String| ResultsError::Line {
@@ -223,13 +225,13 @@ fn parse(path: &Path, text: &str) -> Result<(Results, usize), ResultsError> {
     let Some((_, first)) = lines.next() else {
         return Err(wrong(0, "it has no line that says what was measured".to_owned()));
     };
-    let source: Source = serde_json::from_str(first)
+    let source: ResultsSource = serde_json::from_str(first)
         .map_err(|error| wrong(0, format!("it does not say what was measured: {error}")))?;
     let (mut rows, mut seen) = (Vec::new(), BTreeMap::new());
     for (number, text) in lines {
-        let row: Row = serde_json::from_str(text)
+        let row: PointResult = serde_json::from_str(text)
             .map_err(|error| wrong(number, format!("no measured point: {error}")))?;
-        let Figures { latency_ns, iops, bandwidth_bps, offered_iops, .. } = row.figures;
+        let Performance { latency_ns, iops, bandwidth_bps, offered_iops, .. } = row.performance;
         let figures = [latency_ns, iops, bandwidth_bps, offered_iops.unwrap_or(1.0)];
         if !figures.iter().all(|figure| figure.is_finite() && *figure > 0.0) {
             return Err(wrong(number, format!("{} has a figure that is not above 0", row.point)));
@@ -246,25 +248,25 @@ fn parse(path: &Path, text: &str) -> Result<(Results, usize), ResultsError> {
     Ok((Results { source, rows }, whole))
 }
 
-/// A file of results that grows.
+/// A file of results that is being written.
 #[derive(Debug)]
-pub struct Store {
+pub struct ResultsFile {
     path: PathBuf,
     file: File,
     results: Results,
 }
 
-impl Store {
-    /// Begins a file, or goes on with one of the same source.
+impl ResultsFile {
+    /// Begins a file, or opens one that was begun with the same settings.
     ///
     /// # Errors
-    /// The file cannot be read or written, a line is wrong, or it holds something else.
-    pub fn open(path: &Path, source: Source) -> Result<Self, ResultsError> {
+    /// The file cannot be read or written, a line is wrong, or it was begun with other settings.
+    pub fn open(path: &Path, source: ResultsSource) -> Result<Self, ResultsError> {
         let io = |source| ResultsError::Io { path: path.to_path_buf(), source };
         let mut file =
             OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
         let text = std::fs::read_to_string(path).map_err(io)?;
-        // Half a first line is all that a run killed at its very start leaves.
+        // A run that was killed at its very start leaves only half of the first line.
         if !text.contains('\n') {
             file.set_len(0).map_err(io)?;
             file.write_all(line(&source).as_bytes()).map_err(io)?;
@@ -282,22 +284,22 @@ impl Store {
         Ok(Self { path: path.to_path_buf(), file, results })
     }
 
-    /// What it holds.
+    /// The results in the file.
     pub const fn results(&self) -> &Results {
         &self.results
     }
 
-    /// Adds points.
+    /// Adds results to the end of the file.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn append(&mut self, points: &[(Point, Figures)]) -> Result<(), ResultsError> {
-        let row = |&(point, figures): &(Point, Figures)| Row {
+    pub fn append(&mut self, points: &[(Point, Performance)]) -> Result<(), ResultsError> {
+        let row = |&(point, performance): &(Point, Performance)| PointResult {
             key: self.results.source.key(&point),
             point,
-            figures,
+            performance,
         };
-        let rows: Vec<Row> = points.iter().map(row).collect();
+        let rows: Vec<PointResult> = points.iter().map(row).collect();
         let text: String = rows.iter().map(line).collect();
         let written = self.file.write_all(text.as_bytes());
         written.map_err(|source| ResultsError::Io { path: self.path.clone(), source })?;
@@ -305,8 +307,8 @@ impl Store {
         Ok(())
     }
 
-    /// Puts the points of the file into this order, so that it does not tell in which order they
-    /// ended; others come after them. The file is replaced as a whole.
+    /// Puts the results into this order of points, so that the file does not tell in which order
+    /// they were found. Results at other points come after them. The file is replaced as a whole.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -332,13 +334,13 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn source(seed: u64) -> Source {
-        let settings = Settings { seed, ..Settings::default() };
-        Source::simulated(&DeviceConfig::default(), "test".to_owned(), settings, &[])
+    fn source(seed: u64) -> ResultsSource {
+        let settings = MeasureSettings { seed, ..MeasureSettings::default() };
+        ResultsSource::simulated(&DeviceConfig::default(), "test".to_owned(), settings, &[])
     }
 
-    fn figures(latency_ns: f64) -> Figures {
-        Figures { latency_ns, iops: 1.0, bandwidth_bps: 2.0, offered_iops: None, requests: 3 }
+    fn measured(latency_ns: f64) -> Performance {
+        Performance { latency_ns, iops: 1.0, bandwidth_bps: 2.0, offered_iops: None, requests: 3 }
     }
 
     fn point(name: &str) -> Point {
@@ -350,23 +352,23 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.jsonl");
         let (a, b) = (point("w100-q1-W4k.r0"), point("w0-q1-R4k.r0"));
-        let mut store = Store::open(&path, source(0)).unwrap();
-        store.append(&[(a, figures(5.5))]).unwrap();
-        store.append(&[(b, figures(6.25))]).unwrap();
+        let mut store = ResultsFile::open(&path, source(0)).unwrap();
+        store.append(&[(a, measured(5.5))]).unwrap();
+        store.append(&[(b, measured(6.25))]).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
-        // Wherever the writer was killed, what stands before is kept and the rest can be appended
+        // Wherever the writer was killed, what stands before is kept, and the rest can be appended
         // again.
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let mut store = Store::open(&path, source(0)).unwrap();
+            let mut store = ResultsFile::open(&path, source(0)).unwrap();
             for (point, latency) in
                 [(a, 5.5), (b, 6.25)].into_iter().skip(store.results().rows.len())
             {
-                store.append(&[(point, figures(latency))]).unwrap();
+                store.append(&[(point, measured(latency))]).unwrap();
             }
             assert_eq!(std::fs::read_to_string(&path).unwrap(), whole, "cut at {cut}");
         }
-        let sorted = Store::open(&path, source(0)).unwrap().sort(&[b, a]).unwrap();
+        let sorted = ResultsFile::open(&path, source(0)).unwrap().sort(&[b, a]).unwrap();
         assert_eq!(sorted.rows.iter().map(|row| row.point).collect::<Vec<_>>(), [b, a]);
         assert_eq!(Results::read(&path).unwrap(), sorted);
     }
@@ -375,9 +377,9 @@ mod tests {
     fn another_measurement_and_a_changed_line_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.jsonl");
-        let one = [(point("w100-q1-W4k.r0"), figures(1.0))];
-        Store::open(&path, source(0)).unwrap().append(&one).unwrap();
-        let error = Store::open(&path, source(7)).unwrap_err().to_string();
+        let one = [(point("w100-q1-W4k.r0"), measured(1.0))];
+        ResultsFile::open(&path, source(0)).unwrap().append(&one).unwrap();
+        let error = ResultsFile::open(&path, source(7)).unwrap_err().to_string();
         assert!(error.contains("another settings.seed (0 there, 7 here)"), "{error}");
         let text = std::fs::read_to_string(&path).unwrap();
         for (from, to, problem) in [

@@ -1,31 +1,32 @@
-//! Measuring a drive at every point of a grid, on all threads, with every result kept at once.
+//! Measuring a drive at every point of a grid, on all threads. Every result is kept as soon as it
+//! is known.
 //!
-//! Families of points are measured in any order and kept in the order in which they end; when all
-//! are known the file is put into the grid's order. What a point gives depends on nothing but its
-//! family, the drive and the settings (a file remembers the grid it was begun with), so the
-//! finished file is the same for any number of threads and any number of interruptions.
+//! Families of points are measured in any order and kept in the order in which they end. When all
+//! are known, the file is put into the order of the grid. What is measured at a point depends on
+//! nothing but its family, the drive and the settings, and a file remembers the grid that it was
+//! begun with. So the finished file is the same for any number of threads and interruptions.
 
-use super::measure::{Bench, MeasureError};
 use super::point::{Load, Point};
-use super::results::{Results, ResultsError, Store};
+use super::results::{Results, ResultsError, ResultsFile};
+use super::simulated_drive::{MeasureError, SimulatedDrive};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-/// Why a sweep ended early. What was measured is in the file.
+/// Why a sweep ended early. What was measured until then is in the file.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// A point could not be measured.
     #[error(transparent)]
     Measure(#[from] MeasureError),
-    /// A point could not be kept.
+    /// A result could not be written.
     #[error(transparent)]
     Keep(#[from] ResultsError),
 }
 
-/// The points by families, each in the order of the points.
+/// The points, grouped into families; families and points are in the order of `points`.
 fn families(points: &[Point]) -> Vec<Vec<Point>> {
     let mut places: BTreeMap<(bool, Point), usize> = BTreeMap::new();
     let mut families: Vec<Vec<Point>> = Vec::new();
@@ -41,46 +42,46 @@ fn families(points: &[Point]) -> Vec<Vec<Point>> {
     families
 }
 
-/// Measures the points that the store does not hold, tells how many more are done, and gives them
-/// all, in the order of the points.
+/// Measures the points that the file does not hold, and returns all results in the order of the
+/// points. `tell` is told how many more points are done.
 ///
 /// # Errors
-/// A point cannot be measured or kept, or the bench's caller stopped it.
-pub fn run(
-    bench: &Bench,
+/// A point cannot be measured, a result cannot be written, or the caller stopped it.
+pub fn sweep(
+    drive: &SimulatedDrive,
     points: &[Point],
-    store: Store,
+    file: ResultsFile,
     tell: &(dyn Fn(usize) + Sync),
 ) -> Result<Results, SweepError> {
-    let known: BTreeSet<Point> = store.results().rows.iter().map(|row| row.point).collect();
+    let known: BTreeSet<Point> = file.results().rows.iter().map(|row| row.point).collect();
     let is_open = |family: &Vec<Point>| family.iter().any(|point| !known.contains(point));
     let mut open: Vec<Vec<Point>> = families(points).into_iter().filter(is_open).collect();
-    // In no order of the grid's: what an interrupted sweep leaves is a random part of it, fit to
-    // learn from.
-    let mut rng = Pcg64::seed_from_u64(bench.settings.seed);
+    // In random order: what an interrupted sweep leaves is a random part of the grid, which a model
+    // can be fitted to.
+    let mut rng = Pcg64::seed_from_u64(drive.settings.seed);
     for last in (1..open.len()).rev() {
         open.swap(last, rng.random_range(0..=last));
     }
-    let store = Mutex::new(store);
-    // The longest families take a hundred times the shortest: small shares keep all threads at
-    // work.
+    let file = Mutex::new(file);
+    // The longest families take a hundred times as long as the shortest: small shares keep all
+    // threads at work.
     open.par_iter().with_max_len(1).try_for_each(|family| -> Result<(), SweepError> {
-        let figures = bench.family(family)?;
-        let new: Vec<_> = (family.iter().copied().zip(figures))
+        let measured = drive.family(family)?;
+        let new: Vec<_> = (family.iter().copied().zip(measured))
             .filter(|(point, _)| !known.contains(point))
             .collect();
-        store.lock().unwrap_or_else(PoisonError::into_inner).append(&new)?;
+        file.lock().unwrap_or_else(PoisonError::into_inner).append(&new)?;
         tell(new.len());
         Ok(())
     })?;
-    Ok(store.into_inner().unwrap_or_else(PoisonError::into_inner).sort(points)?)
+    Ok(file.into_inner().unwrap_or_else(PoisonError::into_inner).sort(points)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blackbox::measure::{Effort, Settings};
-    use crate::blackbox::results::Source;
+    use crate::blackbox::results::ResultsSource;
+    use crate::blackbox::simulated_drive::{MeasureSettings, SampleSize};
     use ssdtune_model::DeviceConfig;
     use std::sync::atomic::AtomicBool;
 
@@ -101,21 +102,22 @@ mod tests {
     fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
         let directory = tempfile::tempdir().unwrap();
         let (config, stop, points) = (small(), AtomicBool::new(false), points());
-        let effort = Effort {
+        let sample = SampleSize {
             pages: 400,
             requests_min: 40,
             requests_max: 200,
             rounds: 4,
             lead_in_percent: 50,
         };
-        let settings = Settings { effort, ..Settings::default() };
-        let bench = Bench { config: &config, settings, stop: &stop };
-        let source = Source::simulated(&config, "test".to_owned(), settings, &points);
+        let settings = MeasureSettings { sample, ..MeasureSettings::default() };
+        let simulator = "test".to_owned();
+        let source = ResultsSource::simulated(&config, simulator, settings.clone(), &points);
+        let drive = SimulatedDrive { config: &config, settings, stop: &stop };
         let whole = |name: &str, threads: usize| {
             let path = directory.path().join(name);
-            let store = Store::open(&path, source.clone()).unwrap();
+            let file = ResultsFile::open(&path, source.clone()).unwrap();
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let results = pool.install(|| run(&bench, &points, store, &|_| {})).unwrap();
+            let results = pool.install(|| sweep(&drive, &points, file, &|_| {})).unwrap();
             assert_eq!(results.rows.len(), points.len());
             std::fs::read_to_string(path).unwrap()
         };
@@ -127,8 +129,8 @@ mod tests {
         std::fs::write(directory.path().join("half"), half).unwrap();
         assert_eq!(one, whole("half", 2));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        let store = Store::open(&directory.path().join("none"), source.clone()).unwrap();
-        let error = run(&bench, &points, store, &|_| {}).unwrap_err();
+        let file = ResultsFile::open(&directory.path().join("none"), source.clone()).unwrap();
+        let error = sweep(&drive, &points, file, &|_| {}).unwrap_err();
         assert!(matches!(error, SweepError::Measure(MeasureError::Interrupted)));
     }
 
@@ -136,26 +138,24 @@ mod tests {
     #[test]
     fn figures_obey_littles_law() {
         let (config, stop) = (small(), AtomicBool::new(false));
-        let effort = Effort {
+        let sample = SampleSize {
             pages: 4000,
             requests_min: 500,
             requests_max: 2000,
             rounds: 16,
             lead_in_percent: 50,
         };
-        let settings = Settings { effort, ..Settings::default() };
-        let bench = Bench { config: &config, settings, stop: &stop };
+        let settings = MeasureSettings { sample, ..MeasureSettings::default() };
+        let drive = SimulatedDrive { config: &config, settings, stop: &stop };
         let points = points();
         for family in families(&points) {
-            for (point, figures) in family.iter().zip(bench.family(&family).unwrap()) {
-                let (found, expected) = match point.load() {
-                    Load::Depth(depth) => {
-                        (figures.iops * figures.latency_ns / 1e9, f64::from(depth))
-                    }
-                    Load::Percent(_) => (figures.iops, figures.offered_iops.unwrap()),
+            for (point, found) in family.iter().zip(drive.family(&family).unwrap()) {
+                let (load, expected) = match point.load() {
+                    Load::Depth(depth) => (found.iops * found.latency_ns / 1e9, f64::from(depth)),
+                    Load::Percent(_) => (found.iops, found.offered_iops.unwrap()),
                 };
-                assert!((found / expected - 1.0).abs() < 0.1, "{point}: {found} for {expected}");
-                let bytes = figures.bandwidth_bps / figures.iops;
+                assert!((load / expected - 1.0).abs() < 0.1, "{point}: {load} for {expected}");
+                let bytes = found.bandwidth_bps / found.iops;
                 assert!((bytes / point.mean_bytes() - 1.0).abs() < 0.02, "{point}: {bytes} bytes");
             }
         }

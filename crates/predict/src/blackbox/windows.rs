@@ -1,57 +1,225 @@
-//! Real traces, cut into windows: what the simulator measures of each and what a model says of it.
+//! Windows of real traces: what a model says of them, and what the simulator measures.
 //!
-//! A window is replayed on a drive of its own, in the state the model's points were measured in,
-//! with so many requests outstanding (closed), or at its own times (open). Its first third is not
-//! counted. Addresses beyond the drive's end are folded back; trims and flushes are left out.
+//! A window is a number of consecutive requests. To check a model, each window is replayed on a
+//! drive of its own that is prepared as the drives were that the model has learned from. Either a
+//! fixed number of requests is outstanding (closed loop), or requests arrive at their own times
+//! (open loop). The first third of a window is not counted. Addresses beyond the end of the drive
+//! are folded back. Trims and flushes are left out.
 
 use super::features::Characteristics;
-use super::measure::{Bench, Figures, MeasureError};
+use super::model::BlackBoxModel;
+use super::simulated_drive::{MeasureError, Performance, SimulatedDrive};
+use rayon::prelude::*;
+use serde::Serialize;
+use ssdtune_learn::metrics::{ErrorReport, MetricsError};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// Requests of a window.
+/// How many requests a window has unless told otherwise.
 pub const WINDOW_REQUESTS: usize = 3_000;
 
-/// The reads and writes of a trace, window by window; a rest is left out.
-pub fn cut(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
-    let kept: Vec<Request> = requests
-        .iter()
-        .filter(|request| matches!(request.op, Op::Read | Op::Write) && request.sectors > 0)
-        .map(|request| Request { tenant: TenantId(0), ..*request })
-        .collect();
-    kept.chunks_exact(length.max(3)).map(<[Request]>::to_vec).collect()
+/// A window of a trace.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Name of the trace.
+    pub trace: String,
+    /// Number of the window in the trace, from 1.
+    pub number: usize,
+    /// The reads and writes of the window, in order of time.
+    pub requests: Vec<Request>,
 }
 
-/// A window's characteristics, with so many outstanding or, open, at its own rate; none if it has
-/// no duration.
-pub fn characteristics(window: &[Request], depth: Option<u32>) -> Option<Characteristics> {
-    match depth {
-        Some(depth) => Some(Characteristics::of_requests(window, f64::from(depth), None)),
-        None => {
-            let (first, last) = (window.first()?.at.0, window.last()?.at.0);
-            let seconds = (last > first).then(|| (last - first) as f64 / 1e9)?;
-            let rate = (window.len() - 1) as f64 / seconds;
-            Some(Characteristics::of_requests(window, 0.0, Some(rate)))
+impl Window {
+    /// Cuts the reads and writes of a trace into windows of `length` requests, at least 3. Requests
+    /// that fill no window at the end are left out.
+    pub fn cut(trace: &str, requests: &[Request], length: usize) -> Vec<Self> {
+        let kept: Vec<Request> = requests
+            .iter()
+            .filter(|request| matches!(request.op, Op::Read | Op::Write) && request.sectors > 0)
+            .map(|request| Request { tenant: TenantId(0), ..*request })
+            .collect();
+        let window = |(place, requests): (usize, &[Request])| {
+            let (trace, number) = (trace.to_owned(), place + 1);
+            Self { trace, number, requests: requests.to_vec() }
+        };
+        kept.chunks_exact(length.max(3)).enumerate().map(window).collect()
+    }
+
+    /// At most `count` of the windows, at equal distances.
+    pub fn thin_out(windows: Vec<Self>, count: usize) -> Vec<Self> {
+        let step = windows.len().div_ceil(count.max(1)).max(1);
+        windows.into_iter().step_by(step).collect()
+    }
+
+    /// The characteristics of the window: with `depth` requests outstanding, or at its own rate if
+    /// no depth is given. `None` if all requests come at one time, which is no rate.
+    pub fn characteristics(&self, depth: Option<u32>) -> Option<Characteristics> {
+        let requests = &self.requests;
+        match depth {
+            Some(depth) => Some(Characteristics::of_requests(requests, f64::from(depth), None)),
+            None => {
+                let (first, last) = (requests.first()?.at.0, requests.last()?.at.0);
+                let seconds = (last > first).then(|| (last - first) as f64 / 1e9)?;
+                let rate = (requests.len() - 1) as f64 / seconds;
+                Some(Characteristics::of_requests(requests, 0.0, Some(rate)))
+            }
         }
+    }
+
+    /// What the simulator measures of the window.
+    fn measure(
+        &self,
+        drive: &SimulatedDrive,
+        depth: Option<u32>,
+    ) -> Result<Performance, MeasureError> {
+        let begin = self.requests.first().map_or(Nanos::ZERO, |request| request.at);
+        drive.replay(depth, self.requests.len() as u64 / 3, |space: Sectors| {
+            let fold = move |request: &Request| {
+                let room = space.0.saturating_sub(u64::from(request.sectors)).max(1);
+                let lba = Sectors(request.lba.0 % room);
+                Request { at: request.at - begin, lba, ..*request }
+            };
+            self.requests.iter().map(fold).collect()
+        })
+    }
+
+    /// Compares a model with the simulator on the window; `None` if the window has no rate.
+    fn check(
+        &self,
+        model: &BlackBoxModel,
+        drive: &SimulatedDrive,
+        depth: Option<u32>,
+    ) -> Result<Option<WindowCheck>, MeasureError> {
+        let Some(workload) = self.characteristics(depth) else { return Ok(None) };
+        let measured = self.measure(drive, depth)?;
+        let predicted = model.predict(&workload);
+        let (strong, tree) = (predicted.strong[0], predicted.tree[0]);
+        Ok(Some(WindowCheck {
+            trace: self.trace.clone(),
+            window: self.number,
+            latency_ns: measured.latency_ns,
+            strong_ns: strong.value,
+            tree_ns: tree.value,
+            inside_interval: (strong.low..=strong.high).contains(&measured.latency_ns),
+            warnings: predicted.warnings.len(),
+        }))
     }
 }
 
-/// What the simulator measures of a window.
+/// What a model says of a window's latency, beside what the simulator measures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WindowCheck {
+    /// Name of the trace.
+    pub trace: String,
+    /// Number of the window in the trace, from 1.
+    pub window: usize,
+    /// Mean latency measured, in nanoseconds.
+    pub latency_ns: f64,
+    /// Mean latency predicted by the stronger regressor, in nanoseconds.
+    pub strong_ns: f64,
+    /// Mean latency predicted by the tree, in nanoseconds.
+    pub tree_ns: f64,
+    /// Whether the measured latency is within the interval of the stronger regressor.
+    pub inside_interval: bool,
+    /// How many characteristics are outside of what the model was trained on.
+    pub warnings: usize,
+}
+
+/// How good a model is on windows of real traces.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WindowsReport {
+    /// How many windows were compared.
+    pub windows: usize,
+    /// Errors of the latencies that the stronger regressor predicts.
+    pub stronger: ErrorReport,
+    /// Errors of the latencies that the tree predicts.
+    pub tree: ErrorReport,
+    /// The share of windows whose latency is within the interval, 0 to 1.
+    pub inside_intervals: f64,
+    /// How many windows have a characteristic outside of what the model was trained on.
+    pub outside_training: usize,
+    /// The windows, in the order given.
+    pub lines: Vec<WindowCheck>,
+}
+
+/// Why a model could not be compared with the simulator.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A window could not be measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// There is nothing to compare.
+    #[error("no windows to compare: {0}")]
+    Nothing(#[from] MetricsError),
+}
+
+/// Compares a model with the simulator on windows of traces, on all threads of rayon's pool.
 ///
 /// # Errors
-/// As [`Bench::family`].
-pub fn measure(
-    bench: &Bench,
-    window: &[Request],
+/// The drive cannot be simulated, has no room, the caller stopped it, or no window has a rate.
+pub fn check(
+    model: &BlackBoxModel,
+    drive: &SimulatedDrive,
+    windows: &[Window],
     depth: Option<u32>,
-) -> Result<Figures, MeasureError> {
-    let begin = window.first().map_or(Nanos::ZERO, |request| request.at);
-    bench.replay(depth, window.len() as u64 / 3, |space: Sectors| {
-        let fold = move |request: &Request| {
-            let room = space.0.saturating_sub(u64::from(request.sectors)).max(1);
-            let lba = Sectors(request.lba.0 % room);
-            Request { at: request.at - begin, lba, ..*request }
-        };
-        window.iter().map(fold).collect()
+) -> Result<WindowsReport, CheckError> {
+    let found: Result<Vec<Option<WindowCheck>>, MeasureError> =
+        windows.par_iter().map(|window| window.check(model, drive, depth)).collect();
+    let lines: Vec<WindowCheck> = found?.into_iter().flatten().collect();
+    let truths: Vec<f64> = lines.iter().map(|line| line.latency_ns).collect();
+    let errors = |pick: fn(&WindowCheck) -> f64| {
+        let predicted: Vec<f64> = lines.iter().map(pick).collect();
+        ErrorReport::new(&truths, &predicted)
+    };
+    let inside = lines.iter().filter(|line| line.inside_interval).count();
+    Ok(WindowsReport {
+        windows: lines.len(),
+        stronger: errors(|line| line.strong_ns)?,
+        tree: errors(|line| line.tree_ns)?,
+        inside_intervals: inside as f64 / lines.len() as f64,
+        outside_training: lines.iter().filter(|line| line.warnings > 0).count(),
+        lines,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(count: u64) -> Vec<Request> {
+        let op = |n: u64| if n.is_multiple_of(4) { Op::Flush } else { Op::Read };
+        let request = |n: u64| Request {
+            at: Nanos(1_000 * n),
+            lba: Sectors(8 * n),
+            sectors: 8,
+            tenant: TenantId(3),
+            op: op(n),
+        };
+        (0..count).map(request).collect()
+    }
+
+    #[test]
+    fn windows_are_full_and_hold_reads_and_writes() {
+        // 75 of 100 requests are reads: 7 windows of 10.
+        let windows = Window::cut("a", &trace(100), 10);
+        assert_eq!(windows.iter().map(|one| one.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+        let all = || windows.iter().flat_map(|window| &window.requests);
+        assert_eq!(all().count(), 70);
+        assert!(all().all(|request| request.op == Op::Read && request.tenant == TenantId(0)));
+        let some = Window::thin_out(windows, 3);
+        assert_eq!(some.iter().map(|one| one.number).collect::<Vec<_>>(), [1, 4, 7]);
+    }
+
+    #[test]
+    fn a_window_has_its_own_rate_or_the_depth_given() {
+        let requests = trace(13)[1..].to_vec();
+        // Reads at 1, 2, 3, 5, 6, 7, 9, 10, 11 us: 8 intervals in 10 us.
+        let window = Window { number: 1, ..Window::cut("a", &requests, 9).remove(0) };
+        let open = window.characteristics(None).unwrap();
+        assert!((open.offered_iops.unwrap() - 800_000.0).abs() < 1e-3);
+        assert_eq!(window.characteristics(Some(7)).unwrap().extended.q_dep, 7.0);
+        let mut still = window;
+        still.requests.iter_mut().for_each(|request| request.at = Nanos(5));
+        assert_eq!(still.characteristics(None), None);
+    }
 }

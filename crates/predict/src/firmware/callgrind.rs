@@ -1,54 +1,55 @@
-//! Valgrind's callgrind as the source of events: the command line, and the reader of what it
-//! writes.
+//! Valgrind's callgrind as the source of events: its command line, and a reader of its output.
 //!
-//! The program's marker functions cut its output into groups: events are collected inside one, and
-//! another makes callgrind write down and begin again. So no client request is compiled in. The
-//! file holds a part for each group, of which only the list of events and the totals matter here.
+//! Two marker functions of the program cut the output into groups: callgrind counts events while
+//! one of them runs, and writes them down and begins again when the other is entered. So no client
+//! request of valgrind is compiled into the program. The file holds a part for each group, of which
+//! only the list of events and the totals matter here.
 
 use super::run::{DONE, MEASURED};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Cache sizes to simulate.
+/// The caches that callgrind simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caches {
-    /// Those of the machine that valgrind runs on: the first level and the last.
+    /// The first and the last level of the machine that valgrind runs on.
     Host,
-    /// A Cortex-A53's: 32 KiB in two ways for instructions and in four for data, 256 KiB in sixteen
-    /// behind them.
+    /// The caches of a Cortex-A53: 32 KiB in two ways for instructions, 32 KiB in four ways for
+    /// data, and 256 KiB in sixteen ways behind them.
     CortexA53,
 }
 
-/// What callgrind wrote.
+/// What callgrind wrote down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// Its version, and the caches it simulated.
+pub struct CallgrindOutput {
+    /// Callgrind's version, and the caches it simulated, in its own words.
     pub described: Vec<String>,
-    /// Events of each group, in order.
+    /// Events of each group by callgrind's names, in the order of the groups.
     pub groups: Vec<BTreeMap<String, u64>>,
 }
 
-/// Why a file is not what callgrind writes for the firmware.
+/// Why a text is not what callgrind writes for a run of the firmware.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("callgrind's output, line {line}: {problem}")]
 pub struct CallgrindError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// What is wrong in the line.
     pub problem: String,
 }
 
-/// Arguments for valgrind, before the program. With `begin_idle` it looks at nothing until told to.
+/// Arguments for valgrind that stand before the program. With `begin_idle` callgrind looks at
+/// nothing until it is told to.
 pub fn arguments(out: &Path, caches: Caches, begin_idle: bool) -> Vec<String> {
     let mut all: Vec<String> = [
         "--tool=callgrind",
         "--quiet",
         "--cache-sim=yes",
         "--branch-sim=yes",
-        // Every CPU in question fetches ahead in streams; without this a sequential read misses as
-        // a random one.
+        // Real CPUs fetch ahead in streams; without this a sequential read misses as often as a
+        // random one.
         "--simulate-hwpref=yes",
         "--combine-dumps=yes",
         "--dump-line=no",
@@ -65,12 +66,12 @@ pub fn arguments(out: &Path, caches: Caches, begin_idle: bool) -> Vec<String> {
     all
 }
 
-/// Reads a file.
+/// Reads the text of callgrind's output.
 ///
 /// # Errors
-/// It is cut short, or no group is in it.
-pub fn parse(text: &str) -> Result<Output, CallgrindError> {
-    let mut output = Output { described: Vec::new(), groups: Vec::new() };
+/// The text is cut short, or holds no group.
+pub fn parse(text: &str) -> Result<CallgrindOutput, CallgrindError> {
+    let mut output = CallgrindOutput { described: Vec::new(), groups: Vec::new() };
     let mut events: Vec<&str> = Vec::new();
     let mut is_group = false;
     let mut last = 0;
@@ -103,6 +104,7 @@ pub fn parse(text: &str) -> Result<Output, CallgrindError> {
     }
 }
 
+/// Adds a description that is not there yet.
 fn note(described: &mut Vec<String>, value: &str) {
     let value = value.trim();
     if !described.iter().any(|known| known == value) {
@@ -110,7 +112,7 @@ fn note(described: &mut Vec<String>, value: &str) {
     }
 }
 
-/// Totals in the order of the events; callgrind leaves zeros at the end away.
+/// The totals of a group by the names of the events. Callgrind leaves out zeros at the end.
 fn totals(events: &[&str], value: &str) -> Result<BTreeMap<String, u64>, String> {
     let counts = value.split_ascii_whitespace().map(|count| {
         count.parse::<u64>().map_err(|_| format!("`{count}` in the totals is no count"))
@@ -130,9 +132,11 @@ fn totals(events: &[&str], value: &str) -> Result<BTreeMap<String, u64>, String>
 mod tests {
     use super::*;
 
-    const PART: &str = "part: 1\n\ndesc: I1 cache: 32768 B, 64 B, 8-way associative\ndesc: Timerange: Basic \
-        block 0 - 238277\ndesc: Trigger: --dump-before=a::firmware::run::group_done\n\npositions: line\nevents: Ir \
-        Dr Dw Bc\nsummary: 10 2 1\n\nfn=(1) a::firmware::run::measured_group\n0 10 2 1\n\ntotals: 10 2 1\n";
+    const PART: &str = "part: 1\n\ndesc: I1 cache: 32768 B, 64 B, 8-way associative\n\
+        desc: Timerange: Basic block 0 - 238277\n\
+        desc: Trigger: --dump-before=a::firmware::run::group_done\n\n\
+        positions: line\nevents: Ir Dr Dw Bc\nsummary: 10 2 1\n\n\
+        fn=(1) a::firmware::run::measured_group\n0 10 2 1\n\ntotals: 10 2 1\n";
 
     fn file(parts: &[&str]) -> String {
         format!("# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\n{}", parts.concat())
@@ -168,7 +172,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_is_a_panic(text in "(?s)(totals: |events: |desc: Trigger: --dump-before|[a-z0-9 :\n]){0,40}") {
+        fn no_text_is_a_panic(
+            text in "(?s)(totals: |events: |desc: Trigger: --dump-before|[a-z0-9 :\n]){0,40}"
+        ) {
             let _ = parse(&text);
         }
     }

@@ -1,29 +1,40 @@
-//! Linux performance counters around a group: user mode, this thread.
+//! Linux performance counters around a group, for this thread in user mode.
 //!
-//! A CPU has four or so counters for Table 5's eleven events, and a group is too short to share
-//! them in turns, so each pass over the workload counts another [`SETS`] of events. Virtual
-//! machines often have none.
+//! A CPU has about four counters for the eleven events of Table 5, and a group is too short for
+//! events to share them in turns. So events are divided into [`SETS`] sets, and each pass over the
+//! workload counts one of them. Virtual machines often have no counters at all.
 
 use std::collections::BTreeMap;
 use std::io;
 
-/// Sets of events that are counted together.
+/// The number of sets of events.
 pub const SETS: usize = 3;
 
 /// Why there are no counters.
 #[derive(Debug, thiserror::Error)]
 pub enum CounterError {
-    /// The system has none, or none for us.
+    /// The machine has no counters, or does not let this program use them.
     #[error(
-        "this machine gives no performance counters ({0}). In a virtual machine they are usually absent: take \
-         --events callgrind. On hardware, lower /proc/sys/kernel/perf_event_paranoid to 2 or less"
+        "this machine gives no performance counters ({0}). In a virtual machine they are usually \
+         absent: take --events callgrind. On hardware, lower \
+         /proc/sys/kernel/perf_event_paranoid to 2 or less"
     )]
     Unavailable(io::Error),
-    /// Not this system.
+    /// The system is not Linux.
     #[error(
         "performance counters are read on Linux only: take --events callgrind or --events none"
     )]
     System,
+}
+
+impl CounterError {
+    /// Why there are no counters, without what to do about it.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Unavailable(cause) => format!("no performance counters here ({cause})"),
+            Self::System => "performance counters are read on Linux only".to_owned(),
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -37,24 +48,27 @@ mod linux {
     use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware};
     use perf_event::{Builder, Counter, Group};
 
-    /// One set of events, opened.
+    /// Counters for one set of events.
     pub struct Counters {
         group: Group,
         counters: Vec<(&'static str, Counter)>,
         missing: Vec<&'static str>,
     }
 
+    /// A counter of accesses to the first-level data cache.
     fn l1d(operation: CacheOp) -> Builder<'static> {
         let result = CacheResult::ACCESS;
         builder(Cache { which: CacheId::L1D, operation, result })
     }
 
+    /// A counter of an event in user mode.
     fn builder<E: Event>(event: E) -> Builder<'static> {
         let mut builder = Builder::new(event);
         builder.exclude_kernel(true).exclude_hv(true);
         builder
     }
 
+    /// The events of a set, by their names in Table 5.
     fn set(number: usize) -> Vec<(&'static str, Builder<'static>)> {
         match number {
             0 => vec![
@@ -78,10 +92,10 @@ mod linux {
     }
 
     impl Counters {
-        /// Opens the set of that number, round and round.
+        /// Opens counters for the set with this number, modulo [`SETS`].
         ///
         /// # Errors
-        /// The machine has no counter for any of its events.
+        /// The machine has no counter for any event of the set.
         pub fn open(number: usize) -> Result<Self, CounterError> {
             let mut group = Group::new().map_err(CounterError::Unavailable)?;
             let (mut counters, mut missing, mut last) = (Vec::new(), Vec::new(), None);
@@ -100,24 +114,25 @@ mod linux {
             }
         }
 
-        /// Events of the set that this CPU does not count.
+        /// Events of the set that this CPU has no counter for.
         pub fn missing(&self) -> &[&'static str] {
             &self.missing
         }
 
-        /// Counts from zero.
+        /// Begins to count from zero.
         pub(in crate::firmware) fn start(&mut self) -> io::Result<()> {
             self.group.reset()?;
             self.group.enable()
         }
 
-        /// Stops, and says what was counted.
+        /// Stops counting, and returns the counts by the names of the events.
         pub(in crate::firmware) fn stop(&mut self) -> io::Result<BTreeMap<String, u64>> {
             self.group.disable()?;
             let counted = self.group.read()?;
             if counted.time_running() < counted.time_enabled() {
                 return Err(io::Error::other(
-                    "other programs use the performance counters: stop them, or take --events callgrind",
+                    "other programs use the performance counters: stop them, or take \
+                     --events callgrind",
                 ));
             }
             let of = |(name, counter): &(&'static str, Counter)| {
@@ -132,19 +147,19 @@ mod linux {
 mod other {
     use super::{BTreeMap, CounterError, io};
 
-    /// There are none here.
+    /// Counters of a system that has none.
     pub struct Counters(std::convert::Infallible);
 
     impl Counters {
-        /// There are none here.
+        /// Fails.
         ///
         /// # Errors
-        /// Always.
+        /// Always: only Linux has counters that can be read.
         pub fn open(_: usize) -> Result<Self, CounterError> {
             Err(CounterError::System)
         }
 
-        /// Nothing.
+        /// Cannot be called.
         pub fn missing(&self) -> &[&'static str] {
             match self.0 {}
         }
@@ -163,7 +178,7 @@ mod other {
 mod tests {
     use super::*;
 
-    /// On a machine with counters they count; on one without, the message says what to do.
+    /// A machine with counters counts; on another the message says what to do.
     #[test]
     fn counters_count_or_say_why_not() {
         match Counters::open(0) {

@@ -1,16 +1,17 @@
-//! The firmware: the main loop of a drive around `ssdtune-ftl`, executed directly.
+//! The firmware: the main loop of a drive around the crate `ssdtune-ftl`, executed directly.
 //!
-//! §4.1 of the paper: page mapping, the whole table in DRAM, greedy collection that begins in a
-//! plane when fewer than 10 % of its blocks are free and goes on until 15 % are, 1 TiB of logical
-//! capacity and a quarter more of flash; 4 channels, 4 ways, 2 dies, pages of 16 KiB (Fig. 1).
+//! The drive is that of §4.1 of the paper: page mapping with the whole table in DRAM, 1 TiB of
+//! logical capacity and a quarter more of flash, 4 channels, 4 ways, 2 dies, pages of 16 KiB (Fig.
+//! 1). A plane begins to collect greedily when fewer than 10 % of its blocks are free, and stops
+//! when 15 % are.
 //!
-//! A plane that collects is given a turn, one victim, after every 16 pages (a sixteenth of a block)
-//! that the host writes to it: the paper says when collection runs, not how its thread shares the
-//! CPU. The drive is born steady, with its planes spread evenly over the cycle between the two
-//! marks, so that collection acts from the first group.
+//! The paper says when collection runs and not how its thread shares the CPU. Here a collecting
+//! plane collects one victim after every 16 pages (a sixteenth of a block) that the host writes to
+//! it. The drive begins in steady state, with its planes spread evenly over the cycle between the
+//! two limits, so that collection runs from the first group on.
 //!
-//! Left out: flash operations end at once, so nothing is ever in flight when the next request
-//! comes; threads.
+//! Left out: threads, and the time of flash operations. They end at once, so nothing is in flight
+//! when the next request comes.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{
@@ -21,39 +22,38 @@ use ssdtune_model::{DeviceConfig, Geometry, PlaneId};
 use ssdtune_trace::{Op, Request};
 use std::hint::black_box;
 
-/// Share of free blocks below which a plane begins to collect.
+/// Share of free blocks below which a plane begins to collect, 0 to 1.
 pub const COLLECT_BELOW: f64 = 0.10;
-/// Share of free blocks at which it stops.
+/// Share of free blocks at which a plane stops collecting, 0 to 1.
 pub const COLLECT_UNTIL: f64 = 0.15;
-/// Of a block's pages, those that the host writes to a collecting plane between two victims: one in
-/// so many.
+/// Between two victims of a plane the host writes the pages of a block divided by this number.
 const TURN_SHARE: u32 = 16;
-/// Share of a cycle in which a plane collects. A victim gives some 46 of 256 pages in steady state,
-/// so the way up takes 16 host pages for each 30 gained.
+/// Share of a plane's cycle in which it collects, 0 to 1. A victim frees about 46 of its 256 pages
+/// in steady state and the host writes 16 meanwhile, so the plane gains 30 pages for each victim.
 const COLLECTING_SHARE: f64 = 0.35;
 
-/// What the firmware did, in numbers that a simulator knows too.
+/// How much work the firmware did. All but the merges are numbers that a simulator also knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counts {
-    /// Requests.
+pub struct WorkCounts {
+    /// Requests served.
     pub requests: u64,
     /// Pages looked up for host reads.
     pub pages_read: u64,
     /// Pages placed for host writes.
     pub pages_written: u64,
-    /// Of these, those whose other sectors had to be read first.
+    /// Pages written in part, whose other sectors had to be read first.
     pub merges: u64,
     /// Pages trimmed.
     pub pages_trimmed: u64,
-    /// Victims of collection.
+    /// Blocks collected.
     pub victims: u64,
-    /// Pages moved out of them.
+    /// Pages moved out of collected blocks.
     pub pages_moved: u64,
 }
 
-impl Counts {
-    /// Names of the columns of [`Counts::values`].
+impl WorkCounts {
+    /// Names of the counts, in the order of [`WorkCounts::values`].
     pub const NAMES: [&str; 7] = [
         "requests",
         "pages_read",
@@ -64,11 +64,11 @@ impl Counts {
         "pages_moved",
     ];
 
-    /// Those that a simulation tells too.
+    /// Names of the counts that a simulator also knows.
     pub const SIMULATED: [&str; 6] =
         ["requests", "pages_read", "pages_written", "pages_trimmed", "victims", "pages_moved"];
 
-    /// All of them.
+    /// All counts, in the order of [`WorkCounts::NAMES`].
     pub fn values(&self) -> [u64; 7] {
         [
             self.requests,
@@ -82,18 +82,18 @@ impl Counts {
     }
 }
 
-/// A size of drive. The paper's, or a small one for tests.
+/// The size of the firmware's drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Size {
-    /// 1 TiB.
+pub enum DriveSize {
+    /// 1 TiB, as in the paper.
     Paper,
-    /// 8 GiB.
+    /// 8 GiB, to try things out.
     Small,
 }
 
-impl Size {
-    /// What the command line calls it.
+impl DriveSize {
+    /// The word for the size on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Paper => "paper",
@@ -101,7 +101,8 @@ impl Size {
         }
     }
 
-    /// The drive's configuration. Its threshold is where collection stops; the main loop begins it.
+    /// The configuration of the drive. Its collection threshold is the share of free blocks at
+    /// which collection stops; the main loop decides when it begins.
     pub fn config(self) -> DeviceConfig {
         let mut config = DeviceConfig { name: "firmware".to_owned(), ..DeviceConfig::default() };
         config.bus.channels = 4;
@@ -116,7 +117,7 @@ impl Size {
         };
         config.mapping.ideal = true;
         config.mapping.allocation = Allocation::Static;
-        // A quarter of the logical capacity is a fifth of all.
+        // A quarter of the logical capacity is a fifth of the raw one.
         config.mapping.overprovisioning = 0.2;
         config.gc.policy = GcPolicy::Greedy;
         config.gc.threshold = COLLECT_UNTIL;
@@ -126,29 +127,30 @@ impl Size {
     }
 }
 
-/// The drive and what its firmware keeps besides the FTL.
-pub struct Drive {
+/// A drive: the FTL, and what the main loop of the firmware keeps besides.
+pub struct FirmwareDrive {
     ftl: Ftl,
+    /// Whether each plane collects.
     collecting: Vec<bool>,
-    /// Host pages written to each plane since its last turn.
+    /// Pages that the host has written to each collecting plane since its last victim.
     written: Vec<u32>,
     begin_below: u32,
     turn_pages: u32,
     page_sectors: u64,
     pages: u64,
     full_mask: u64,
-    counts: Counts,
+    counts: WorkCounts,
     victim_pages: Vec<Phys>,
-    /// Victims in their order, while a rehearsal asks for them.
+    /// The victims so far, in their order, while a rehearsal asks for them.
     victims: Option<Vec<BlockRef>>,
 }
 
-impl Drive {
-    /// A drive in steady state; the seed decides where its data lie.
+impl FirmwareDrive {
+    /// A drive in steady state; `seed` decides where its data lie.
     ///
     /// # Errors
     /// The FTL refuses the configuration.
-    pub fn new(size: Size, seed: u64) -> Result<Self, FtlError> {
+    pub fn new(size: DriveSize, seed: u64) -> Result<Self, FtlError> {
         let config = size.config();
         let geometry: Geometry = config.geometry();
         let specs = [TenantSpec { places: Places::all(&geometry), writer: false }];
@@ -172,30 +174,31 @@ impl Drive {
             page_sectors,
             pages: ftl.tenant_pages(0),
             full_mask: (1 << page_sectors) - 1,
-            counts: Counts::default(),
+            counts: WorkCounts::default(),
             victim_pages: Vec::with_capacity(geometry.pages_per_block as usize),
             victims: None,
             ftl,
         })
     }
 
-    /// Sectors it shows.
+    /// How many sectors the host can address.
     pub fn sectors(&self) -> u64 {
         self.pages * self.page_sectors
     }
 
-    /// Remembers victims from now on.
+    /// Keeps victims from now on.
     pub fn remember_victims(&mut self) {
         self.victims = Some(Vec::new());
     }
 
-    /// The victims since then.
+    /// The victims since they are kept, in their order; from now on they are not kept.
     pub fn take_victims(&mut self) -> Vec<BlockRef> {
         self.victims.take().unwrap_or_default()
     }
 
-    /// Stores what is only defined of blocks and of the pages that requests name, as it would lie
-    /// in the memory of a drive that was filled.
+    /// Puts the given blocks, and the page-table entries of the pages that requests name, into
+    /// memory, as if the drive had been filled by writing. Otherwise they are computed when they
+    /// are first looked at, a cost that no firmware has.
     pub fn store(&mut self, blocks: &[BlockRef], requests: &[Request]) {
         for &block in blocks {
             self.ftl.store_block(block);
@@ -208,12 +211,12 @@ impl Drive {
         }
     }
 
-    /// What was done since the last time this was asked.
-    pub fn take_counts(&mut self) -> Counts {
+    /// The work since the last call.
+    pub fn take_counts(&mut self) -> WorkCounts {
         std::mem::take(&mut self.counts)
     }
 
-    /// Serves a request. `false`: the drive has no room for it.
+    /// Serves a request. Returns `false` if the drive has no room for it.
     pub fn serve(&mut self, request: &Request) -> bool {
         self.counts.requests += 1;
         let (first, last) = self.span(request);
@@ -231,7 +234,7 @@ impl Drive {
         true
     }
 
-    /// First and last page of a request, inside the drive.
+    /// First and last page that a request touches, held inside the drive.
     fn span(&self, request: &Request) -> (u64, u64) {
         let first = request.lba.0 / self.page_sectors;
         let last = (request.lba.0 + u64::from(request.sectors).max(1) - 1) / self.page_sectors;
@@ -269,6 +272,7 @@ impl Drive {
         true
     }
 
+    /// Begins collection in a plane that ran low, and gives a collecting plane its turn.
     fn after_write(&mut self, plane: PlaneId, opened: bool) {
         let index = plane.index();
         if opened && self.ftl.free_blocks(plane) < self.begin_below {
@@ -284,7 +288,7 @@ impl Drive {
         }
     }
 
-    /// Collects one victim of a plane; `false` when it has enough free blocks.
+    /// Collects one victim of a plane. Returns `false` if the plane has enough free blocks.
     fn collect_one(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.ftl.next_victim(plane) else { return false };
         if let Some(victims) = &mut self.victims {
@@ -305,24 +309,26 @@ impl Drive {
         true
     }
 
-    /// The FTL's invariants: for tests.
+    /// Checks the invariants of the FTL, for tests.
     ///
     /// # Panics
-    /// If one is broken.
-    pub fn check(&self) {
+    /// An invariant is broken.
+    #[cfg(test)]
+    fn check(&self) {
         self.ftl.check();
     }
 
-    /// Free blocks of each plane.
-    pub fn free_blocks(&self) -> Vec<u32> {
+    /// Free blocks of each plane, for tests.
+    #[cfg(test)]
+    fn free_blocks(&self) -> Vec<u32> {
         (0..self.collecting.len() as u32)
             .map(|plane| self.ftl.free_blocks(PlaneId(plane)))
             .collect()
     }
 }
 
-/// Where in its cycle a plane is born: its share of free blocks, and whether it collects.
-/// Neighbours of the striping order are far apart in the cycle.
+/// Where in its cycle a plane begins: its share of free blocks, and whether it collects. Planes
+/// that are neighbours in the striping order are far apart in the cycle.
 fn phase(plane: usize) -> (f64, bool) {
     let width = COLLECT_UNTIL - COLLECT_BELOW;
     let at = ((plane as f64 + 0.5) * 0.618_033_988_749_895).fract();
@@ -347,9 +353,9 @@ mod tests {
 
     #[test]
     fn the_paper_s_drive_has_a_tebibyte_and_a_quarter_more() {
-        let geometry = Size::Paper.config().geometry();
+        let geometry = DriveSize::Paper.config().geometry();
         assert_eq!(geometry.pages() * 16_384, 5 << 38, "1.25 TiB");
-        let drive = Drive::new(Size::Paper, 0).unwrap();
+        let drive = FirmwareDrive::new(DriveSize::Paper, 0).unwrap();
         assert_eq!(drive.pages * 16_384, 1 << 40);
         for free in drive.free_blocks() {
             assert!((1_023..=1_536).contains(&free), "{free} of 10,240 blocks");
@@ -358,28 +364,28 @@ mod tests {
 
     #[test]
     fn pages_and_merges_are_counted() {
-        let mut drive = Drive::new(Size::Small, 1).unwrap();
+        let mut drive = FirmwareDrive::new(DriveSize::Small, 1).unwrap();
         // 32 sectors a page: three sectors across a border touch two pages, each in part.
         assert!(drive.serve(&request(Op::Write, 31, 3)));
         assert!(drive.serve(&request(Op::Write, 64, 32)));
         assert!(drive.serve(&request(Op::Read, 0, 96)));
         assert!(drive.serve(&request(Op::Trim, 0, 32)));
-        let expected = Counts {
+        let expected = WorkCounts {
             requests: 4,
             pages_read: 3,
             pages_written: 3,
             merges: 2,
             pages_trimmed: 1,
-            ..Counts::default()
+            ..WorkCounts::default()
         };
         let counts = drive.take_counts();
-        assert_eq!(Counts { victims: 0, pages_moved: 0, ..counts }, expected);
+        assert_eq!(WorkCounts { victims: 0, pages_moved: 0, ..counts }, expected);
         drive.check();
     }
 
     #[test]
     fn collection_keeps_every_plane_between_its_marks() {
-        let mut drive = Drive::new(Size::Small, 2).unwrap();
+        let mut drive = FirmwareDrive::new(DriveSize::Small, 2).unwrap();
         let rw = Workload::of("RW").unwrap().requests(60, 0).unwrap();
         let mut collected = 0;
         for requests in rw.chunks(1_000) {
@@ -403,15 +409,15 @@ mod tests {
         let small =
             |request: &Request| Request { lba: Sectors(request.lba.0 % (8 << 21)), ..*request };
         let requests: Vec<Request> = requests.iter().map(small).collect();
-        let serve = |drive: &mut Drive| {
+        let serve = |drive: &mut FirmwareDrive| {
             drive.remember_victims();
             assert!(requests.iter().all(|request| drive.serve(request)));
             drive.check();
             (drive.take_counts(), drive.take_victims())
         };
-        let (counts, victims) = serve(&mut Drive::new(Size::Small, 3).unwrap());
+        let (counts, victims) = serve(&mut FirmwareDrive::new(DriveSize::Small, 3).unwrap());
         assert!(victims.len() > 10);
-        let mut stored = Drive::new(Size::Small, 3).unwrap();
+        let mut stored = FirmwareDrive::new(DriveSize::Small, 3).unwrap();
         stored.store(&victims, &requests);
         stored.check();
         assert_eq!(serve(&mut stored), (counts, victims));

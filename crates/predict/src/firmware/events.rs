@@ -1,4 +1,4 @@
-//! The hardware events of the paper's Table 5, and which of them each source can give.
+//! The hardware events of the paper's Table 5, and which of them each source of events has.
 //!
 //! | event | performance counter | callgrind |
 //! |---|---|---|
@@ -17,7 +17,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Table 5, in its order.
+/// Names of the events, in the order of Table 5.
 pub const TABLE_5: [&str; 11] = [
     "CPU_CYCLES",
     "INSTR",
@@ -32,21 +32,22 @@ pub const TABLE_5: [&str; 11] = [
     "STALLED_CYCLES",
 ];
 
-/// Pearson coefficients that the paper prints beside them.
+/// Pearson's coefficients of the events with the target's time that Table 5 prints.
 pub const TABLE_5_PAPER: [f64; 11] = [
     0.25272, 0.01207, 0.03795, -0.03385, -0.09058, 0.17518, 0.00592, 0.34963, 0.21461, 0.35629,
     0.24247,
 ];
 
-/// What callgrind counts with cache and branch simulation.
-pub const CALLGRIND: [&str; 13] =
+/// Names of the events that callgrind counts when it simulates caches and branches.
+#[cfg(test)]
+const CALLGRIND: [&str; 13] =
     ["Ir", "Dr", "Dw", "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bc", "Bcm", "Bi", "Bim"];
 
-/// Where events come from.
+/// Where the events of a profile come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum EventSource {
-    /// None were recorded.
+    /// No events were recorded.
     None,
     /// Linux performance counters of user mode.
     PerformanceCounters {
@@ -55,12 +56,13 @@ pub enum EventSource {
     },
     /// Valgrind's callgrind with cache and branch simulation.
     Callgrind {
-        /// Its version, and the caches it simulated, as it describes them.
+        /// Callgrind's version, and the caches it simulated, in its own words.
         described: Vec<String>,
     },
 }
 
-/// Events of Table 5 from what callgrind counted.
+/// Events of Table 5 from the events that callgrind counted. An event of which a part is missing is
+/// left out.
 pub fn of_callgrind(counted: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let sum = |names: &[&str]| -> Option<u64> {
         names.iter().map(|name| counted.get(*name).copied()).sum()

@@ -1,157 +1,177 @@
-//! Learners judged on workloads they have not seen, the best kept.
+//! Learners judged on workloads they have not seen, and a model of the best.
 //!
-//! Every learner is trained fifteen times, each time without one workload, and predicts that one
-//! (§3 of the paper). The network's shape is searched before that on a tenth of the records, on
-//! three folds of whole workloads, which saves nine tenths of the paper's exhaustive search. As
-//! there, the search has seen every workload when one is left out, so a searched shape is judged a
-//! little too well; the paper's shape is not. The model file holds the learner with the least error
-//! of the average, and that from a simulator's counts, both trained on all records.
+//! Every learner is trained once for each workload without it, and then predicts it (§3 of the
+//! paper). If wanted, the shape of networks is searched before that on a tenth of the records, on
+//! three folds of whole workloads, which saves nine tenths of the paper's exhaustive search. As in
+//! the paper, the search has seen every workload, so shapes that it finds are judged a little too
+//! well; the paper's own shape is not. The model holds the learner with the least error of the
+//! average, and the learner from a simulator's counts, both trained on all records.
+//!
+//! Cost: a second for a thousand records without networks; minutes to hours with them.
 
 mod judge;
 mod model;
 
-pub use judge::{Errors, Flash, Judgement, Share, WorkloadError, percentile_99};
-pub use model::{FirmwareModel, Provenance};
+pub use judge::{FirmwareShare, Judgement, PredictionErrors, WorkloadError, percentile_99};
+pub use model::{FirmwareModel, FirmwareProvenance, PredictError, PredictedGroup};
 
 use super::events::{TABLE_5, TABLE_5_PAPER};
 use super::predictor::Predictor;
-use super::records::{Record, Records};
-use super::regress::{Learner, Shape, TrainError};
+use super::profile::{Profile, Statistic};
+use super::records::{HOST_NS, JoinError, Record, Records, join};
+use super::regress::{Learner, NetworkShape, TrainError};
 use judge::{judge, shares};
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_learn::Version;
 use ssdtune_learn::selection::{self, GridError, SplitError};
 use std::collections::BTreeMap;
 
-/// How networks are dealt with.
+/// Which networks are trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Networks {
-    /// None is trained.
+    /// None. Others are trained by the program `ssdtune-train`.
     None,
-    /// Of the paper's shape.
+    /// Networks of the paper's shape.
     PaperShape,
-    /// Of the paper's shape, and of those that a search over Table 2 finds.
+    /// Networks of the paper's shape, and of the shapes that a search over Table 2 finds.
     Search,
 }
 
-/// What to fit, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a model is fitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FitOptions {
-    /// Networks.
+    /// Which of the repeated times of a group is taken for its time.
+    pub statistic: Statistic,
+    /// Which networks are trained.
     pub networks: Networks,
-    /// Passes over the rows that a network takes.
+    /// How many times training of a network passes over the rows.
     pub epochs: usize,
-    /// What decides folds.
+    /// Decides the folds of the search.
     pub seed: u64,
+    /// The program and the version of its simulator's results, for the provenance.
+    pub program: String,
 }
 
-/// Why nothing was fitted.
+/// Why no model could be fitted.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// A learner.
+    /// The profiles do not belong together, or lack events or times.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    /// A learner failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// The search of a network's shape.
+    /// The search of a network's shape failed.
     #[error("search of a network's shape: {0}")]
     Search(#[from] GridError<TrainError>),
-    /// Too few records.
+    /// There are too few records.
     #[error(transparent)]
     Split(#[from] SplitError),
 }
 
-/// Folds of the search, and one record of so many that it sees.
+/// Folds of the search.
 const FOLDS: usize = 3;
+/// The search sees one of this number of records.
 const TENTH: usize = 10;
-/// But not fewer records than these, where there are as many: a shape shows nothing on a handful.
+/// The fewest records that the search sees if there are as many: few records do not tell shapes
+/// apart.
 const SEARCH_MIN: usize = 300;
 
-/// A coefficient of Table 5.
+/// How the number of an event goes with the target's time, as in Table 5.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Correlation {
-    /// The event.
+    /// Name of the event.
     pub event: String,
-    /// Pearson's, with the target's time; none where the source of events does not have it.
+    /// Pearson's coefficient here; `None` if the source of events does not have the event.
     pub here: Option<f64>,
-    /// The paper's.
+    /// Pearson's coefficient in the paper.
     pub paper: f64,
 }
 
-/// What was found.
+/// What a fit found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Fitted {
-    /// Records.
+pub struct FitReport {
+    /// How many groups both profiles have.
     pub records: usize,
-    /// Table 5.
+    /// How each event goes with the target's time, as in Table 5.
     pub correlations: Vec<Correlation>,
-    /// Host's run time with the target's.
+    /// Pearson's coefficient of the host's time with the target's.
     pub host_correlation: f64,
-    /// Least and most of the target's over the host's mean time of a workload.
+    /// The least and the greatest ratio of the target's time of a workload to the host's.
     pub ratio: (f64, f64),
-    /// What one run of the target is off its median.
+    /// How far one time of the target is from the median of its group, relative to it.
     pub target_noise: f64,
-    /// What one run of the host is off its median.
+    /// How far one time of the host is from the median of its group, relative to it.
     pub host_noise: f64,
-    /// What remains in the target's medians.
+    /// Relative standard error of the target's medians.
     pub target_floor: f64,
-    /// Fig. 1: the firmware's share of firmware and flash time, workload by workload.
-    pub shares: Vec<Share>,
-    /// Every learner, judged.
+    /// The share of firmware in the time of firmware and flash for each workload, as in Fig. 1.
+    pub shares: Vec<FirmwareShare>,
+    /// How good each learner is on workloads it has not seen.
     pub judgements: Vec<Judgement>,
-    /// The best by the average.
+    /// Name of the learner with the least error of the average.
     pub best: String,
-    /// Shapes of networks that the search preferred: by the average, and by the 99th percentile.
-    pub shapes: Option<[Shape; 2]>,
+    /// The shapes of networks that the search found best: by the average, and by the 99th
+    /// percentile.
+    pub shapes: Option<[NetworkShape; 2]>,
 }
 
-/// Fits every learner; the report, the best model, and the one from counts.
+/// Fits every learner to the groups that a host's and a target's profile have in common, and makes
+/// a model of the best.
 ///
 /// # Errors
-/// A learner fails.
+/// The profiles do not belong together, or a learner fails.
 pub fn fit(
-    records: &Records,
-    options: FitOptions,
-) -> Result<(Fitted, Predictor, Predictor), FitError> {
-    let plain = [
-        Learner::Static,
-        Learner::ScaledHost,
-        Learner::Linear,
-        Learner::Costs,
-        Learner::Powers,
-        Learner::Trees,
-        Learner::Counts,
-    ];
-    let mut named: Vec<(String, Learner)> =
-        plain.iter().map(|&learner| (learner.name().to_owned(), learner)).collect();
-    let mut networks = |shape: Shape, which: &str| {
-        let both = [Learner::Dnn(shape), Learner::RateDnn(shape)];
-        named.extend(both.map(|learner| (format!("{}{which}", learner.name()), learner)));
+    host: &Profile,
+    target: &Profile,
+    options: &FitOptions,
+) -> Result<(FirmwareModel, FitReport), FitError> {
+    let records = join(host, target, options.statistic)?;
+    let (report, profiled, counts) = fit_records(&records, options)?;
+    let errors = |name: &str| {
+        let found = report.judgements.iter().find(|one| one.learner == name);
+        found.map(|one| one.plain.clone()).expect("every learner is judged")
     };
-    let mut shapes = None;
-    if options.networks != Networks::None {
-        networks(Shape::paper(options.epochs), "");
-    }
-    if options.networks == Networks::Search {
-        let found = search(records, options)?;
-        networks(found[0], ", searched");
-        networks(found[1], ", by p99");
-        shapes = Some(found);
-    }
-    let learners: Vec<Learner> = named.iter().map(|(_, learner)| *learner).collect();
+    let model = FirmwareModel {
+        firmware_time_model: Version,
+        provenance: FirmwareProvenance {
+            host: host.source.clone(),
+            target: target.source.clone(),
+            groups: report.records,
+            statistic: options.statistic,
+            program: options.program.clone(),
+        },
+        learner: report.best.clone(),
+        profiled,
+        counts,
+        profiled_errors: errors(&report.best),
+        counts_errors: errors(Learner::Counts.name()),
+    };
+    Ok((model, report))
+}
+
+/// The report, the best learner's function, and the function of a simulator's counts.
+fn fit_records(
+    records: &Records,
+    options: &FitOptions,
+) -> Result<(FitReport, Predictor, Predictor), FitError> {
+    let (named, shapes) = learners(records, options)?;
     let mut judgements = Vec::new();
     for (name, learner) in &named {
         judgements.push(judge(name, records, &unseen(*learner, records)?));
     }
     let error = |place: &usize| judgements[*place].plain.average_percent;
-    // What needs no profile is kept in any case, and does not compete.
-    let profiled = (0..learners.len()).filter(|&place| learners[place] != Learner::Counts);
+    // The learner of counts needs no profile: it is kept in any case, and does not compete.
+    let profiled = (0..named.len()).filter(|&place| named[place].1 != Learner::Counts);
     let best = profiled.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(0);
     let all: Vec<&Record> = records.rows.iter().collect();
     let train = |learner: Learner| learner.train(&learner.inputs(records), &all);
-    let (model, counts) = (train(learners[best])?, train(Learner::Counts)?);
-    let fitted = Fitted {
+    let (model, counts) = (train(named[best].1)?, train(Learner::Counts)?);
+    let report = FitReport {
         records: records.rows.len(),
         correlations: correlations(records),
-        host_correlation: correlation(records, super::records::HOST_NS).unwrap_or(0.0),
+        host_correlation: correlation(records, HOST_NS).unwrap_or(0.0),
         ratio: ratio(records),
         target_noise: records.target_noise,
         host_noise: records.host_noise,
@@ -161,10 +181,46 @@ pub fn fit(
         judgements,
         shapes,
     };
-    Ok((fitted, model, counts))
+    Ok((report, model, counts))
 }
 
-/// Predictions of every record by a model that has not seen its workload.
+/// The learners to judge, each with its name in the report.
+type NamedLearners = Vec<(String, Learner)>;
+
+/// The learners, and the shapes of networks that a search found.
+fn learners(
+    records: &Records,
+    options: &FitOptions,
+) -> Result<(NamedLearners, Option<[NetworkShape; 2]>), FitError> {
+    let plain = [
+        Learner::Static,
+        Learner::ScaledHost,
+        Learner::Linear,
+        Learner::Costs,
+        Learner::Powers,
+        Learner::Trees,
+        Learner::Counts,
+    ];
+    let mut named: NamedLearners =
+        plain.iter().map(|&learner| (learner.name().to_owned(), learner)).collect();
+    let mut networks = |shape: NetworkShape, which: &str| {
+        let both = [Learner::Dnn(shape), Learner::RateDnn(shape)];
+        named.extend(both.map(|learner| (format!("{}{which}", learner.name()), learner)));
+    };
+    let mut shapes = None;
+    if options.networks != Networks::None {
+        networks(NetworkShape::paper(options.epochs), "");
+    }
+    if options.networks == Networks::Search {
+        let found = search(records, options)?;
+        networks(found[0], ", searched");
+        networks(found[1], ", by p99");
+        shapes = Some(found);
+    }
+    Ok((named, shapes))
+}
+
+/// What a learner predicts for every record when it has not seen the record's workload.
 fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
     let labels: Vec<&str> = records.rows.iter().map(|row| row.workload.as_str()).collect();
     let splits = selection::leave_one_group_out(&labels)?;
@@ -187,15 +243,15 @@ fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
     Ok(predictions)
 }
 
-/// The shapes of Table 2 that predict a tenth of the records best, from rates: by the mean relative
-/// error, and by its 99th percentile.
-fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError> {
+/// The shapes of Table 2 whose networks on rates predict a tenth of the records best: by the mean
+/// relative error, and by its 99th percentile.
+fn search(records: &Records, options: &FitOptions) -> Result<[NetworkShape; 2], FitError> {
     let step = (records.rows.len() / SEARCH_MIN).clamp(1, TENTH);
     let tenth: Vec<&Record> = records.rows.iter().step_by(step).collect();
     let folds = workload_folds(&tenth, options.seed)?;
-    let shapes = Shape::table_2(options.epochs);
+    let shapes = NetworkShape::table_2(options.epochs);
     let inputs = Learner::RateDnn(shapes[0]).inputs(records);
-    let errors = |shape: &Shape, fold: &selection::Split| -> Result<Vec<f64>, TrainError> {
+    let errors = |shape: &NetworkShape, fold: &selection::Split| -> Result<Vec<f64>, TrainError> {
         let train: Vec<&Record> = fold.train.iter().map(|&row| tenth[row]).collect();
         let model = Learner::RateDnn(*shape).train(&inputs, &train)?;
         let one =
@@ -215,8 +271,8 @@ fn search(records: &Records, options: FitOptions) -> Result<[Shape; 2], FitError
     Ok([shapes[found.best], shapes[by_tail]])
 }
 
-/// Folds that keep the records of a workload together: what a shape is for is a workload it has not
-/// seen.
+/// Folds that keep the records of a workload together, since a shape must suit workloads that it
+/// has not seen.
 fn workload_folds(rows: &[&Record], seed: u64) -> Result<Vec<selection::Split>, SplitError> {
     let mut labels: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
     labels.sort_unstable();
@@ -233,6 +289,7 @@ fn workload_folds(rows: &[&Record], seed: u64) -> Result<Vec<selection::Split>, 
         .collect())
 }
 
+/// How each event of Table 5 goes with the target's time.
 fn correlations(records: &Records) -> Vec<Correlation> {
     let known = |event: &str| records.events.iter().any(|known| known == event);
     let rows = TABLE_5.iter().zip(TABLE_5_PAPER).map(|(&event, paper)| Correlation {
@@ -243,7 +300,8 @@ fn correlations(records: &Records) -> Vec<Correlation> {
     rows.collect()
 }
 
-/// Pearson's coefficient of an input with the target's time; none of an input that never varies.
+/// Pearson's coefficient of an input with the target's time; `None` if the input never varies or a
+/// record lacks it.
 fn correlation(records: &Records, input: &str) -> Option<f64> {
     let pairs: Option<Vec<(f64, f64)>> = (records.rows.iter())
         .map(|row| Some((row.inputs.get(input).copied()?, row.target_ns)))
@@ -259,11 +317,12 @@ fn correlation(records: &Records, input: &str) -> Option<f64> {
     (xx > 0.0 && yy > 0.0).then(|| xy / (xx * yy).sqrt())
 }
 
+/// The least and the greatest ratio of the target's time of a workload to the host's.
 fn ratio(records: &Records) -> (f64, f64) {
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for row in &records.rows {
         let entry = sums.entry(&row.workload).or_default();
-        entry.0 += row.inputs.get(super::records::HOST_NS).copied().unwrap_or(0.0);
+        entry.0 += row.inputs.get(HOST_NS).copied().unwrap_or(0.0);
         entry.1 += row.target_ns;
     }
     let ratios = sums.values().map(|(host, target)| target / host.max(1.0));
@@ -278,8 +337,14 @@ mod tests {
     #[test]
     fn a_known_relation_is_found_on_unseen_workloads() {
         let records = made_up(&["AA", "BB", "CC", "DD"], 25);
-        let options = FitOptions { networks: Networks::None, epochs: 20, seed: 0 };
-        let (fitted, model, counts) = fit(&records, options).unwrap();
+        let options = FitOptions {
+            statistic: Statistic::Median,
+            networks: Networks::None,
+            epochs: 20,
+            seed: 0,
+            program: String::new(),
+        };
+        let (fitted, model, counts) = fit_records(&records, &options).unwrap();
         let of = |name: &str| {
             fitted.judgements.iter().find(|one| one.learner == name).unwrap().plain.average_percent
         };

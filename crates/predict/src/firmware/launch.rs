@@ -1,73 +1,76 @@
-//! Runs of the firmware as child processes: plain, under an emulator, under valgrind.
+//! Runs of the firmware in child processes: plain, under an emulator, or under valgrind.
 //!
-//! The child is the program itself, `predict-perf ftl run`. It prints one [`Message`] a line.
-//! Valgrind sees a child that waits when it has rehearsed, and is told to look only then: a
-//! rehearsal costs more instructions than the groups do. It looks on while the drive is made, so
-//! that the groups meet warm caches as they do without it, and collects in the groups alone.
+//! The child is this program itself with the command `predict-perf ftl run`, which prints one
+//! [`ChildMessage`] in each line. A child under valgrind waits when it has rehearsed, and valgrind
+//! is told to look only then: a rehearsal costs more instructions than the groups do. Valgrind
+//! looks on while the drive is made, so that the groups meet warm caches as they do without it, and
+//! counts events in the groups only.
 
-use super::callgrind::{self, Caches, CallgrindError};
-use super::run::{Group, Plan, Task};
+use super::callgrind::{self, Caches, CallgrindError, CallgrindOutput};
+use super::run::{MeasuredGroup, RehearsalPlan, WorkloadRun};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// What a child says.
+/// A line that a child prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Message {
-    /// It has rehearsed, and goes on when a line comes in.
+pub enum ChildMessage {
+    /// The child has rehearsed, and goes on when it reads a line.
     Ready,
-    /// A pass over the workload.
-    Pass(Vec<Group>),
-    /// Events that this CPU has no counter for.
+    /// The groups that a pass over the workload measured.
+    Pass(Vec<MeasuredGroup>),
+    /// Events of Table 5 that this CPU has no counter for.
     Missing(Vec<String>),
 }
 
-/// How to run the program.
+/// How children are started.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program.
+    /// The program that the child runs.
     pub program: PathBuf,
-    /// A command that runs it, with its arguments; nothing runs it plainly.
+    /// A command that runs the program, such as an emulator, with its arguments. Empty: the program
+    /// runs plainly.
     pub under: Vec<String>,
-    /// A folder for files that children need.
+    /// A folder for files that parent and children exchange.
     pub scratch: PathBuf,
 }
 
-/// What a child measured.
+/// All that a child printed.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
-    /// Pass by pass.
-    pub passes: Vec<Vec<Group>>,
-    /// Events without a counter.
+pub struct ChildOutput {
+    /// The groups of each pass.
+    pub passes: Vec<Vec<MeasuredGroup>>,
+    /// Events of Table 5 that this CPU has no counter for.
     pub missing: Vec<String>,
 }
 
 /// Why a child did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// It could not be started.
+    /// The child could not be started.
     #[error(
-        "cannot run {program}: {source}. `valgrind` and `qemu-x86_64` are in the packages valgrind and qemu-user"
+        "cannot run {program}: {source}. `valgrind` and `qemu-x86_64` are in the packages valgrind \
+         and qemu-user"
     )]
     Start {
-        /// What was to be run.
+        /// The program that was to be run.
         program: String,
         /// What the system says.
         source: io::Error,
     },
-    /// It ended badly.
+    /// The child failed.
     #[error("{program} failed ({status}): {stderr}")]
     Failed {
         /// What was run.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: String,
-        /// The end of what it said.
+        /// The last lines of its standard error.
         stderr: String,
     },
-    /// It said something else than a message.
+    /// The child printed something other than a message.
     #[error("{program} said {line:?}, which is no message: is it another version of this program?")]
     Message {
         /// What was run.
@@ -75,7 +78,7 @@ pub enum LaunchError {
         /// The line.
         line: String,
     },
-    /// A file between us.
+    /// A file that parent and child exchange cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.
@@ -83,7 +86,7 @@ pub enum LaunchError {
         /// What the system says.
         source: io::Error,
     },
-    /// What valgrind wrote.
+    /// Valgrind's output cannot be used.
     #[error("{}: {source}", path.display())]
     Callgrind {
         /// The file.
@@ -91,29 +94,30 @@ pub enum LaunchError {
         /// What is wrong.
         source: CallgrindError,
     },
-    /// Passes and events do not match.
+    /// The child served another number of groups than callgrind wrote down.
     #[error("{program} served {served} groups and callgrind wrote {written} down")]
     Groups {
         /// What was run.
         program: String,
-        /// Groups served.
+        /// How many groups the child served.
         served: usize,
-        /// Groups written.
+        /// How many groups callgrind wrote down.
         written: usize,
     },
 }
 
 impl Launcher {
-    /// Times of a workload, so many of each group; with performance counters if asked for.
+    /// Times of a workload: of each group as many as there are `repeats`. With `counters` the first
+    /// passes count events with performance counters instead.
     ///
     /// # Errors
     /// The child fails.
     pub fn times(
         &self,
-        task: &Task,
+        task: &WorkloadRun,
         repeats: u32,
         counters: bool,
-    ) -> Result<Measured, LaunchError> {
+    ) -> Result<ChildOutput, LaunchError> {
         let mut words = self.under.clone();
         words.push(self.program.display().to_string());
         words.extend(arguments(task, &self.plan_path(task)));
@@ -124,15 +128,15 @@ impl Launcher {
         self.converse(&words, None)
     }
 
-    /// Events of a workload under callgrind: one pass, and what was counted in each group.
+    /// Events of a workload under callgrind: the groups of one pass, and what callgrind counted.
     ///
     /// # Errors
     /// Valgrind is absent or the child fails.
     pub fn callgrind(
         &self,
-        task: &Task,
+        task: &WorkloadRun,
         caches: Caches,
-    ) -> Result<(Vec<Group>, callgrind::Output), LaunchError> {
+    ) -> Result<(Vec<MeasuredGroup>, CallgrindOutput), LaunchError> {
         let out = self.scratch.join(format!("callgrind-{}.out", task.workload.label));
         let begin_idle = can_control();
         let mut words = vec!["valgrind".to_owned()];
@@ -151,7 +155,7 @@ impl Launcher {
             .map_err(|source| LaunchError::File { path: out.clone(), source })?;
         let output = callgrind::parse(&text)
             .map_err(|source| LaunchError::Callgrind { path: out.clone(), source })?;
-        // Of what was written nothing else is of use, and it is large.
+        // The file is large, and nothing else in it is of use.
         let _ = std::fs::remove_file(&out);
         let groups = measured.passes.into_iter().next().unwrap_or_default();
         if groups.len() != output.groups.len() {
@@ -164,20 +168,22 @@ impl Launcher {
         Ok((groups, output))
     }
 
-    fn plan_path(&self, task: &Task) -> PathBuf {
+    /// Where the findings of the rehearsal of a run are kept.
+    fn plan_path(&self, task: &WorkloadRun) -> PathBuf {
         self.scratch.join(format!("plan-{}.json", task.workload.label))
     }
 
-    /// Runs a child to its end; `when_ready` is called between its two halves.
+    /// Runs a child to its end. `when_ready` is called with its process number when it has
+    /// rehearsed.
     fn converse(
         &self,
         words: &[String],
         when_ready: Option<&dyn Fn(u32) -> Result<(), LaunchError>>,
-    ) -> Result<Measured, LaunchError> {
+    ) -> Result<ChildOutput, LaunchError> {
         let program = words[0].clone();
         let mut child = Command::new(&words[0])
             .args(&words[1..])
-            // The C library is to keep what a pass frees for the next, so that no pass pays for
+            // The C library keeps what a pass frees for the next pass, so that no pass pays for
             // fresh pages.
             .env("MALLOC_MMAP_MAX_", "0")
             .env("MALLOC_TRIM_THRESHOLD_", "1099511627776")
@@ -187,7 +193,7 @@ impl Launcher {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|source| LaunchError::Start { program: program.clone(), source })?;
-        // Read beside, so that a child that says much is never held up by a full pipe.
+        // Read by another thread, so that no child waits for a full pipe.
         let errors = child.stderr.take().map(|errors| std::thread::spawn(|| read_all(errors)));
         let heard = hear(&mut child, &program, when_ready);
         if heard.is_err() {
@@ -197,7 +203,7 @@ impl Launcher {
             .wait()
             .map_err(|source| LaunchError::Start { program: program.clone(), source })?;
         let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
-        // One that was killed for what it said did not fail by itself.
+        // A child that was killed for its message did not fail by itself.
         if !status.success() && heard.is_ok() {
             let last: Vec<&str> = stderr.lines().rev().take(8).collect();
             let stderr = last.into_iter().rev().collect::<Vec<_>>().join("\n");
@@ -207,19 +213,21 @@ impl Launcher {
     }
 }
 
+/// Everything that comes until the end or a failure.
 fn read_all(mut from: impl io::Read) -> String {
     let mut text = Vec::new();
-    // What was read before a failure is what there is to tell.
+    // What was read before a failure is still worth telling.
     let _ = from.read_to_end(&mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// Reads the messages of a child, and lets it go on when it is ready.
 fn hear(
     child: &mut Child,
     program: &str,
     when_ready: Option<&dyn Fn(u32) -> Result<(), LaunchError>>,
-) -> Result<Measured, LaunchError> {
-    let mut measured = Measured::default();
+) -> Result<ChildOutput, LaunchError> {
+    let mut measured = ChildOutput::default();
     let Some(out) = child.stdout.take() else { return Ok(measured) };
     for line in BufReader::new(out).lines() {
         let line =
@@ -227,14 +235,14 @@ fn hear(
         let message = serde_json::from_str(&line)
             .map_err(|_| LaunchError::Message { program: program.to_owned(), line })?;
         match message {
-            Message::Pass(groups) => measured.passes.push(groups),
-            Message::Missing(events) => measured.missing.extend(events),
-            Message::Ready => {
+            ChildMessage::Pass(groups) => measured.passes.push(groups),
+            ChildMessage::Missing(events) => measured.missing.extend(events),
+            ChildMessage::Ready => {
                 if let Some(act) = when_ready {
                     act(child.id())?;
                 }
                 if let Some(stdin) = &mut child.stdin {
-                    // A child that has gone shows in its status.
+                    // If the child has ended, its exit status says why.
                     let _ = stdin.write_all(b"go\n").and_then(|()| stdin.flush());
                 }
             }
@@ -245,8 +253,8 @@ fn hear(
     Ok(measured)
 }
 
-/// What a child is called with.
-fn arguments(task: &Task, plan: &Path) -> Vec<String> {
+/// The command and the arguments of a child.
+fn arguments(task: &WorkloadRun, plan: &Path) -> Vec<String> {
     let pairs = [
         ("--workload", task.workload.label.to_owned()),
         ("--groups", task.groups.to_string()),
@@ -259,8 +267,8 @@ fn arguments(task: &Task, plan: &Path) -> Vec<String> {
     words.chain(pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value])).collect()
 }
 
-/// Reads the plan of a rehearsal, if there was one.
-pub fn read_plan(path: &Path) -> io::Result<Option<Plan>> {
+/// The findings of an earlier rehearsal; `None` if there is no such file.
+pub fn read_plan(path: &Path) -> io::Result<Option<RehearsalPlan>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -268,18 +276,19 @@ pub fn read_plan(path: &Path) -> io::Result<Option<Plan>> {
     }
 }
 
-/// Whether a tool answers to `--version`.
+/// Whether a program answers to `--version`.
 pub fn is_installed(tool: &str) -> bool {
     let mut command = Command::new(tool);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether callgrind can be told to begin: by a script of its own, through a debugger's door.
+/// Whether callgrind can be told to begin, by a script that comes with valgrind.
 fn can_control() -> bool {
     is_installed("callgrind_control")
 }
 
+/// Tells the callgrind that runs a process to begin.
 fn begin_counting(process: u32) -> Result<(), LaunchError> {
     let program = "callgrind_control".to_owned();
     let output = Command::new(&program)

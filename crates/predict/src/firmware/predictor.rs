@@ -1,4 +1,5 @@
-//! What a model of firmware time is, and how it predicts: plain numbers, no library.
+//! The fitted function of a model of firmware time. Linear forms are plain numbers; networks and
+//! trees are those of `ssdtune-learn`. A prediction costs microseconds.
 
 use super::records::Record;
 use ndarray::ArrayView2;
@@ -7,83 +8,76 @@ use ssdtune_learn::mlp::MlpModel;
 use ssdtune_learn::tree::BagModel;
 use std::collections::BTreeMap;
 
-/// From what is known of a group to the target's nanoseconds.
+/// A function from what is known of a group to the target's time in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Predictor {
-    /// Names of what it is told, in the order of its columns.
+    /// Names of the inputs, in the order of the columns.
     pub inputs: Vec<String>,
-    /// How it computes.
+    /// The form of the function.
     pub form: Form,
 }
 
-/// Ways to compute.
+/// The form of a function of firmware time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Form {
-    /// A sum of products.
+    /// A sum of inputs times coefficients.
     Linear {
-        /// Nanoseconds of nothing.
+        /// The time without any input, in nanoseconds.
         intercept: f64,
-        /// Nanoseconds of one of each input.
+        /// The time that one of each input adds, in nanoseconds.
         coefficients: Vec<f64>,
     },
-    /// A product of powers of rates: of inputs an instruction.
+    /// A product of powers of rates: of inputs divided by instructions.
     RatePowers {
-        /// Logarithm of an instruction's time at rates of one.
+        /// Logarithm of the time of an instruction if all rates are one.
         intercept: f64,
-        /// Power of each rate.
+        /// The power of each rate.
         coefficients: Vec<f64>,
     },
-    /// A network of the inputs as they are.
+    /// A network from the inputs to nanoseconds.
     Network(MlpModel),
-    /// A network from logarithms of rates to the logarithm of an instruction's time.
+    /// A network from logarithms of rates to the logarithm of the time of an instruction.
     RateNetwork(MlpModel),
-    /// Trees, likewise.
+    /// Trees from logarithms of rates to the logarithm of the time of an instruction.
     RateTrees(BagModel),
 }
 
-/// The instructions among the inputs of a form of rates.
+/// Name of the input that rates are divided by.
 pub(super) const INSTR: &str = "INSTR";
 
-/// Logarithms of inputs an instruction (of one more than each, so that none is an event that never
-/// came). A group that does more of the same has the same rates: what is learned of small groups
-/// holds for large ones.
+/// Logarithms of the inputs divided by instructions; one is added to each, since an event may never
+/// come. A group that does more work of one kind has the same rates, so what is learned from small
+/// groups holds for large ones.
 pub(super) fn rates(columns: &[f64], instructions: f64) -> Vec<f64> {
     let base = instructions.max(0.0).ln_1p();
     columns.iter().map(|&value| value.max(0.0).ln_1p() - base).collect()
 }
 
-/// A group lacks something that a model wants to know.
+/// A group lacks an input of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "group {id} has no {input}, which the model was trained on: profile with the same source of events"
+    "group {id} has no {input}, which the model was trained on: profile with the same source of \
+     events"
 )]
 pub struct MissingInput {
-    /// The group.
+    /// Label of the workload and number of the group.
     pub id: String,
-    /// What it lacks.
+    /// Name of the input.
     pub input: String,
 }
 
 impl Predictor {
-    /// The columns of a record.
+    /// The target's time of a record in nanoseconds, at least 0.
     ///
     /// # Errors
-    /// It lacks one.
-    pub fn columns(&self, record: &Record) -> Result<Vec<f64>, MissingInput> {
-        columns(&self.inputs, &record.inputs, &record.id)
-    }
-
-    /// The target's time of a record in nanoseconds, not below 0.
-    ///
-    /// # Errors
-    /// It lacks an input.
+    /// The record lacks an input.
     pub fn predict(&self, record: &Record) -> Result<f64, MissingInput> {
-        Ok(self.evaluate(&self.columns(record)?))
+        Ok(self.evaluate(&columns(&self.inputs, &record.inputs, &record.id)?))
     }
 
-    /// Likewise from columns in the order of the inputs.
+    /// The target's time in nanoseconds, at least 0, from the values of the inputs in their order.
     pub fn evaluate(&self, columns: &[f64]) -> f64 {
         let instructions = || {
             let place = self.inputs.iter().position(|input| input == INSTR);
@@ -110,7 +104,8 @@ impl Predictor {
         ns.max(0.0)
     }
 
-    /// Whether it computes from as many columns as it names inputs.
+    /// Whether the form has as many columns as there are inputs, and the instructions if it needs
+    /// them.
     pub(super) fn is_sound(&self) -> bool {
         let inputs = self.inputs.len();
         let has_instructions = self.inputs.iter().any(|input| input == INSTR);
@@ -133,6 +128,7 @@ impl Predictor {
     }
 }
 
+/// The values of the named inputs, in the order of the names.
 pub(super) fn columns(
     names: &[String],
     inputs: &BTreeMap<String, f64>,

@@ -1,10 +1,10 @@
-//! The file of groups: JSON lines. The first line says how they were measured ([`Source`]), each
-//! other is a group ([`Row`]).
+//! A profile: a file of groups as JSON lines. The first line says how groups were measured
+//! ([`ProfileSource`]); every other line is a group ([`ProfiledGroup`]).
 //!
-//! The groups of a workload are written together, when all of it is measured; a file that was begun
-//! is gone on with, workload by workload.
+//! The groups of a workload are written together when all of them are measured. A file that was
+//! begun can be continued, workload by workload.
 
-use super::drive::{Counts, Size};
+use super::drive::{DriveSize, WorkCounts};
 use super::events::EventSource;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
@@ -13,46 +13,47 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What decides the work of every group. Profiles are joined only where it is equal.
+/// What decides the work of every group. Only profiles in which it is equal can be joined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Setup {
-    /// The drive.
-    pub size: Size,
-    /// Requests of a group.
+pub struct ProfileSetup {
+    /// The size of the drive.
+    pub size: DriveSize,
+    /// How many requests a group has.
     pub group_requests: u32,
-    /// One of so many groups of the paper's Table 4,
+    /// Of each workload one group is run for this number of groups in the paper's Table 4,
+    /// within the limit of `groups_max`.
     pub scale: u32,
-    /// but so many of a workload at most.
+    /// The most groups of a workload that are run.
     pub groups_max: u32,
-    /// Groups of each workload that are served and not measured.
+    /// How many groups of each workload are served before those that are measured.
     pub warm_up: u32,
-    /// What decides requests and where data lie.
+    /// Decides the requests and where data lie.
     pub seed: u64,
 }
 
-/// Where times come from.
+/// Where the times of a profile come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TimeSource {
-    /// None were taken.
+    /// No times were taken.
     None,
-    /// The machine ran the firmware.
+    /// The machine itself ran the firmware.
     Measured,
-    /// A command ran it: a stand-in for a target.
+    /// A command such as an emulator ran the firmware: a stand-in for a target.
     StandInMeasured {
         /// The command.
         under: String,
     },
-    /// A timing model made them of events: a stand-in for a target that proves little.
+    /// A timing model computed the times from events: a stand-in for a target that proves little.
     StandInModelled {
-        /// The model.
+        /// Name of the timing model.
         model: String,
     },
 }
 
 impl TimeSource {
-    /// What reports call it.
+    /// The source in the words of reports; stand-ins are named as such.
     pub fn label(&self, machine: &str) -> String {
         match self {
             Self::None => "no times".to_owned(),
@@ -65,35 +66,35 @@ impl TimeSource {
     }
 }
 
-/// How groups were measured.
+/// How the groups of a profile were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct ProfileSource {
     /// Version of the file.
     pub firmware_profile: Version<1>,
-    /// The program.
+    /// The program that measured, with its version.
     pub program: String,
-    /// The machine: its CPU, and what it speaks.
+    /// The machine: its CPU and the CPU's architecture.
     pub machine: String,
-    /// What decides the work.
-    pub setup: Setup,
+    /// What decides the work of every group.
+    pub setup: ProfileSetup,
     /// Where times come from.
     pub time: TimeSource,
-    /// Times taken of each group.
+    /// How many times were taken of each group.
     pub repeats: u32,
     /// Where events come from.
     pub events: EventSource,
 }
 
-/// A group.
+/// A group of a profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
-    /// The workload's label and the group's number, as in `RW/12`.
+pub struct ProfiledGroup {
+    /// Label of the workload and number of the group, as in `RW/12`.
     pub id: String,
     /// What the firmware did.
-    pub counts: Counts,
-    /// Its times, in nanoseconds of CPU time, one for each repetition.
+    pub counts: WorkCounts,
+    /// CPU times of the group in nanoseconds, one for each repetition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ns: Vec<u64>,
     /// Events by their names in Table 5.
@@ -104,13 +105,13 @@ pub struct Row {
     pub callgrind: BTreeMap<String, u64>,
 }
 
-impl Row {
-    /// The label of its workload.
+impl ProfiledGroup {
+    /// Label of the group's workload.
     pub fn workload(&self) -> &str {
         self.id.split_once('/').map_or(&self.id, |(label, _)| label)
     }
 
-    /// Its time.
+    /// The time of the group in nanoseconds; `None` if no times were taken.
     pub fn time_ns(&self, statistic: Statistic) -> Option<f64> {
         match statistic {
             Statistic::Median => median(&self.ns),
@@ -119,17 +120,17 @@ impl Row {
     }
 }
 
-/// Which of a group's repeated times counts.
+/// Which of the repeated times of a group is taken for its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
     /// The median.
     Median,
-    /// The least: what others take of a shared machine only ever adds time.
+    /// The least. On a shared machine other programs only ever add time.
     Least,
 }
 
-/// The median; of an even number the mean of the middle two.
+/// The median of some values; of an even number of them the mean of the middle two.
 pub fn median(values: &[u64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -141,19 +142,19 @@ pub fn median(values: &[u64]) -> Option<f64> {
     }
 }
 
-/// A profile, read.
+/// A profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// How it was measured.
-    pub source: Source,
+    /// How the groups were measured.
+    pub source: ProfileSource,
     /// The groups, in the order of the file.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ProfiledGroup>,
 }
 
-/// Why a file is no profile, or not the one that was asked for.
+/// Why a profile cannot be read or continued.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// The system refused.
+    /// The system cannot read or write the file.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -163,7 +164,8 @@ pub enum ProfileError {
     },
     /// A line is not what it should be.
     #[error(
-        "{}, line {line}: {problem}; `ssdtune predict-perf ftl profile` writes such files", path.display()
+        "{}, line {line}: {problem}; `ssdtune predict-perf ftl profile` writes such files",
+        path.display()
     )]
     Line {
         /// The file.
@@ -173,7 +175,7 @@ pub enum ProfileError {
         /// What is wrong.
         problem: String,
     },
-    /// It was measured otherwise than it would be gone on with.
+    /// The file was begun with other settings than those asked for.
     #[error("{} was measured otherwise: {differences}. Write into another file", path.display())]
     Other {
         /// The file.
@@ -181,9 +183,10 @@ pub enum ProfileError {
         /// What differs, there and here.
         differences: String,
     },
-    /// It cannot be put together with the one before it.
+    /// The profile cannot be put together with the one before it.
     #[error(
-        "{} does not measure what the first file does: {differences}. Put profiles of one machine and one setup together",
+        "{} does not measure what the first file does: {differences}. Put profiles of one machine \
+         and one setup together",
         path.display()
     )]
     Apart {
@@ -195,11 +198,11 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// Reads files that one machine measured at different times: the times of a group are put
-    /// together, and its events are those of the first file that has any.
+    /// Reads profiles that one machine measured at different times, and puts them together: a group
+    /// has the times of all of them, and the events of the first that has any.
     ///
     /// # Errors
-    /// One cannot be read, or they do not measure the same.
+    /// A profile cannot be read, or does not measure what the first one does.
     pub fn read_all(paths: &[PathBuf]) -> Result<Self, ProfileError> {
         let mut all: Option<Self> = None;
         for path in paths {
@@ -218,6 +221,7 @@ impl Profile {
         })
     }
 
+    /// Adds the groups of another profile, read from `path`.
     fn take(&mut self, other: Self, path: &Path) -> Result<(), ProfileError> {
         let apart =
             |differences: String| ProfileError::Apart { path: path.to_path_buf(), differences };
@@ -251,21 +255,21 @@ impl Profile {
         Ok(())
     }
 
-    /// Reads a file.
+    /// Reads a profile from a file.
     ///
     /// # Errors
-    /// It cannot be read, or a line is wrong.
+    /// The file cannot be read, or a line is wrong.
     pub fn read(path: &Path) -> Result<Self, ProfileError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ProfileError::Io { path: path.to_path_buf(), source })?;
         Self::parse(path, &text)
     }
 
-    /// Reads its text; `path` is for messages.
+    /// Reads the text of a profile; `path` is its name for messages.
     ///
     /// # Errors
     /// A line is wrong.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, ProfileError> {
+    fn parse(path: &Path, text: &str) -> Result<Self, ProfileError> {
         let fault = |line: usize, problem: String| ProfileError::Line {
             path: path.to_path_buf(),
             line,
@@ -277,10 +281,10 @@ impl Profile {
         };
         let source = serde_json::from_str(first)
             .map_err(|error| fault(1, format!("no profile: {error}")))?;
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<ProfiledGroup> = Vec::new();
         let mut known = std::collections::BTreeSet::new();
         for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let row: Row =
+            let row: ProfiledGroup =
                 serde_json::from_str(line).map_err(|error| fault(number + 1, error.to_string()))?;
             if !known.insert(row.id.clone()) {
                 return Err(fault(number + 1, format!("group {} stands there twice", row.id)));
@@ -291,19 +295,19 @@ impl Profile {
     }
 }
 
-/// A profile being written.
-pub struct Store {
+/// A file of a profile that is being written.
+pub struct ProfileFile {
     file: File,
     path: PathBuf,
     known: Vec<String>,
 }
 
-impl Store {
-    /// Creates the file, or goes on with one that was measured likewise.
+impl ProfileFile {
+    /// Begins a file, or opens one that was begun with the same settings.
     ///
     /// # Errors
-    /// The system refuses, or the file is something else.
-    pub fn open(path: &Path, source: &Source) -> Result<Self, ProfileError> {
+    /// The file cannot be read or written, or was begun with other settings.
+    pub fn open(path: &Path, source: &ProfileSource) -> Result<Self, ProfileError> {
         let io = |source| ProfileError::Io { path: path.to_path_buf(), source };
         let begun = path.metadata().is_ok_and(|about| about.len() > 0);
         let mut known = Vec::new();
@@ -324,16 +328,16 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether a workload is there already.
+    /// Whether the file has the groups of a workload.
     pub fn knows(&self, label: &str) -> bool {
         self.known.iter().any(|known| known == label)
     }
 
-    /// Appends the groups of a workload, by one write.
+    /// Adds the groups of a workload to the end of the file, by one write.
     ///
     /// # Errors
-    /// The system refuses.
-    pub fn append(&mut self, rows: &[Row]) -> Result<(), ProfileError> {
+    /// The file cannot be written.
+    pub fn append(&mut self, rows: &[ProfiledGroup]) -> Result<(), ProfileError> {
         let text: String = rows.iter().map(line_of).collect();
         self.write(&text)
     }
@@ -344,9 +348,9 @@ impl Store {
     }
 }
 
-/// What two sources do not have in common, field by field.
-fn differences(there: &Source, here: &Source) -> String {
-    let fields = |source: &Source| match serde_json::to_value(source) {
+/// The fields in which two sources differ, with both values, in words.
+fn differences(there: &ProfileSource, here: &ProfileSource) -> String {
+    let fields = |source: &ProfileSource| match serde_json::to_value(source) {
         Ok(serde_json::Value::Object(mut fields)) => {
             if let Some(serde_json::Value::Object(setup)) = fields.remove("setup") {
                 fields.extend(setup);
@@ -369,14 +373,14 @@ fn line_of(value: &impl Serialize) -> String {
     line
 }
 
-/// The CPU of this machine, as the system calls it, and its architecture.
+/// The CPU of this machine by the name that the system has for it, and its architecture.
 pub fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = info.lines().find(|line| line.starts_with(name))?;
         line.split_once(':').map(|(_, value)| value.trim().to_owned())
     };
-    // ARM kernels name no model, only a part number: 0xd03 is a Cortex-A53.
+    // Kernels for ARM name no model, only a part number: 0xd03 is a Cortex-A53.
     let part = || field("CPU part").map(|part| format!("CPU part {part}"));
     let cpu = field("model name").or_else(part).unwrap_or_else(|| "unknown CPU".to_owned());
     format!("{cpu}, {}", std::env::consts::ARCH)
@@ -386,13 +390,13 @@ pub fn machine() -> String {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::firmware) fn source() -> Source {
-        Source {
+    pub(in crate::firmware) fn source() -> ProfileSource {
+        ProfileSource {
             firmware_profile: Version,
             program: "test".to_owned(),
             machine: "a machine".to_owned(),
-            setup: Setup {
-                size: Size::Small,
+            setup: ProfileSetup {
+                size: DriveSize::Small,
                 group_requests: 1_000,
                 scale: 10,
                 groups_max: 20,
@@ -405,10 +409,10 @@ pub(super) mod tests {
         }
     }
 
-    fn row(id: &str) -> Row {
-        Row {
+    fn row(id: &str) -> ProfiledGroup {
+        ProfiledGroup {
             id: id.to_owned(),
-            counts: Counts { requests: 1_000, ..Counts::default() },
+            counts: WorkCounts { requests: 1_000, ..WorkCounts::default() },
             ns: vec![5, 3, 4],
             events: BTreeMap::from([("INSTR".to_owned(), 9)]),
             callgrind: BTreeMap::new(),
@@ -426,17 +430,17 @@ pub(super) mod tests {
     fn what_is_written_is_read_and_gone_on_with() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.jsonl");
-        let mut store = Store::open(&path, &source()).unwrap();
+        let mut store = ProfileFile::open(&path, &source()).unwrap();
         store.append(&[row("RW/0"), row("RW/1")]).unwrap();
         drop(store);
-        let mut store = Store::open(&path, &source()).unwrap();
+        let mut store = ProfileFile::open(&path, &source()).unwrap();
         assert!(store.knows("RW") && !store.knows("SR"));
         store.append(&[row("SR/0")]).unwrap();
         let profile = Profile::read(&path).unwrap();
         assert_eq!(profile.source, source());
         assert_eq!(profile.rows, [row("RW/0"), row("RW/1"), row("SR/0")]);
-        let other = Source { repeats: 4, ..source() };
-        let error = Store::open(&path, &other).err().unwrap().to_string();
+        let other = ProfileSource { repeats: 4, ..source() };
+        let error = ProfileFile::open(&path, &other).err().unwrap().to_string();
         assert!(
             error.contains("repeats is 3 there and 4 here. Write into another file"),
             "{error}"
@@ -446,19 +450,19 @@ pub(super) mod tests {
     #[test]
     fn profiles_of_one_machine_are_put_together() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, source: &Source, rows: &[Row]| {
+        let write = |name: &str, source: &ProfileSource, rows: &[ProfiledGroup]| {
             let path = folder.path().join(name);
-            Store::open(&path, source).unwrap().append(rows).unwrap();
+            ProfileFile::open(&path, source).unwrap().append(rows).unwrap();
             path
         };
-        let later = Row { ns: vec![1, 2], events: BTreeMap::new(), ..row("RW/0") };
+        let later = ProfiledGroup { ns: vec![1, 2], events: BTreeMap::new(), ..row("RW/0") };
         let first = write("a", &source(), &[row("RW/0")]);
-        let second = write("b", &Source { repeats: 2, ..source() }, &[later, row("SR/0")]);
+        let second = write("b", &ProfileSource { repeats: 2, ..source() }, &[later, row("SR/0")]);
         let all = Profile::read_all(&[first.clone(), second]).unwrap();
         assert_eq!(all.rows.len(), 2);
         assert_eq!(all.rows[0].ns, [5, 3, 4, 1, 2]);
         assert_eq!(all.rows[0].events["INSTR"], 9);
-        let elsewhere = Source { machine: "another".to_owned(), ..source() };
+        let elsewhere = ProfileSource { machine: "another".to_owned(), ..source() };
         let other = write("c", &elsewhere, &[row("RW/1")]);
         let error = Profile::read_all(&[first, other]).unwrap_err().to_string();
         assert!(

@@ -1,92 +1,94 @@
-//! Two profiles joined by group: what is known on the host, and the target's time.
+//! Two profiles joined by group: what the host knows of each group, and the target's time.
 
-use super::drive::Counts;
+use super::drive::WorkCounts;
 use super::events::TABLE_5;
-use super::profile::{Profile, Row, Setup, Statistic};
+use super::profile::{Profile, ProfileSetup, ProfiledGroup, Statistic};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A group of both.
+/// A group that both profiles have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The workload's label and the group's number.
+    /// Label of the workload and number of the group, as in `RW/12`.
     pub id: String,
-    /// The workload's label.
+    /// Label of the workload.
     pub workload: String,
     /// What the firmware did.
-    pub counts: Counts,
-    /// What a model may be told, by name: counts, events, and the run time on the host as
-    /// `HOST_NS`.
+    pub counts: WorkCounts,
+    /// What a model may be told, by name: counts, events, and the host's time as [`HOST_NS`].
     pub inputs: BTreeMap<String, f64>,
-    /// The target's time.
+    /// The target's time in nanoseconds.
     pub target_ns: f64,
 }
 
-/// The host's run time among the inputs.
+/// Name of the host's time in nanoseconds among the inputs of a model.
 pub const HOST_NS: &str = "HOST_NS";
 
-/// Two profiles, joined.
+/// Two profiles, joined by group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
     /// The groups, in the order of the host's profile.
     pub rows: Vec<Record>,
     /// Events that every group has, in the order of Table 5.
     pub events: Vec<String>,
-    /// Mean relative distance of one of the target's times of a group from the median of all; 0
-    /// where there is only one. Nobody can predict a single run better.
+    /// How far one time of the target is from the median of its group, relative to the median and
+    /// in the mean; 0 if groups have one time only. No model can predict a single run better.
     pub target_noise: f64,
-    /// Likewise of the host's.
+    /// How far one time of the host is from the median of its group, relative to the median and in
+    /// the mean; 0 if groups have one time only.
     pub host_noise: f64,
-    /// Mean relative standard error of the target's medians: what remains in them, and an error
-    /// that no model can go below.
+    /// Standard error of the target's medians, relative to them and in the mean. No model can have
+    /// a smaller error.
     pub target_floor: f64,
 }
 
 /// Why two profiles cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// They measured different groups.
+    /// The profiles measured different groups.
     #[error(
-        "the profiles do not belong together: {field} is {host} on the host and {target} on the target; profile \
-         both with the same --size, --scale, --groups-max, --warm-up and --seed"
+        "the profiles do not belong together: {field} is {host} on the host and {target} on the \
+         target; profile both with the same --size, --scale, --groups-max, --warm-up and --seed"
     )]
     Setup {
-        /// What differs.
+        /// The setting that differs.
         field: &'static str,
-        /// On the host.
+        /// Its value on the host.
         host: String,
-        /// On the target.
+        /// Its value on the target.
         target: String,
     },
-    /// The same group did something else.
+    /// A group did other work on the target than on the host.
     #[error(
-        "group {0} did other work on the target than on the host: profile both with the same version of this program"
+        "group {0} did other work on the target than on the host: profile both with the same \
+         version of this program"
     )]
     Work(String),
-    /// A group without what it is for.
+    /// A group lacks events or times.
     #[error(
-        "group {id} has no {what} in the {side}'s profile; a host's needs both, by `profile --events callgrind` or \
-         `perf`, a target's times alone"
+        "group {id} has no {what} in the {side}'s profile; a host's needs both, by `profile \
+         --events callgrind` or `perf`, a target's times alone"
     )]
     Missing {
-        /// The group.
+        /// Label of the workload and number of the group.
         id: String,
-        /// What is missing.
+        /// What the group lacks.
         what: &'static str,
-        /// Whose profile.
+        /// Whose profile it is: `host` or `target`.
         side: &'static str,
     },
-    /// Too little in common.
+    /// The profiles have too few workloads in common.
     #[error("the profiles have {0} workloads in common: leaving one out needs two at least")]
     Workloads(usize),
 }
 
-/// Joins a host's profile with a target's by group.
+/// Joins the profile of a host with that of a target by group. Groups that only one of them has are
+/// left out.
 ///
 /// # Errors
-/// They do not belong together, or lack events or times.
+/// The profiles do not belong together, or lack events or times.
 pub fn join(host: &Profile, target: &Profile, statistic: Statistic) -> Result<Records, JoinError> {
     same_setup(&host.source.setup, &target.source.setup)?;
-    let by_id: BTreeMap<&str, &Row> =
+    let by_id: BTreeMap<&str, &ProfiledGroup> =
         target.rows.iter().map(|row| (row.id.as_str(), row)).collect();
     let mut rows = Vec::new();
     let (mut host_noise, mut target_noise, mut floor) = (0.0, 0.0, 0.0);
@@ -116,7 +118,12 @@ pub fn join(host: &Profile, target: &Profile, statistic: Statistic) -> Result<Re
     })
 }
 
-fn record(row: &Row, other: &Row, statistic: Statistic) -> Result<Record, JoinError> {
+/// A group with what the host knows and the target's time.
+fn record(
+    row: &ProfiledGroup,
+    other: &ProfiledGroup,
+    statistic: Statistic,
+) -> Result<Record, JoinError> {
     let missing = |what, side| JoinError::Missing { id: row.id.clone(), what, side };
     let target_ns = other.time_ns(statistic).ok_or_else(|| missing("time", "target"))?;
     if target_ns <= 0.0 {
@@ -125,17 +132,17 @@ fn record(row: &Row, other: &Row, statistic: Statistic) -> Result<Record, JoinEr
     Ok(Record { target_ns, ..known(row, statistic)? })
 }
 
-/// A group of the host's profile alone: the target's time is 0.
+/// A group with what the host knows; the target's time is 0.
 ///
 /// # Errors
-/// It lacks events or times.
-pub fn known(row: &Row, statistic: Statistic) -> Result<Record, JoinError> {
+/// The group lacks events or times.
+pub fn known(row: &ProfiledGroup, statistic: Statistic) -> Result<Record, JoinError> {
     let missing = |what| JoinError::Missing { id: row.id.clone(), what, side: "host" };
     let host_ns = row.time_ns(statistic).ok_or_else(|| missing("time"))?;
     if row.events.is_empty() {
         return Err(missing("events"));
     }
-    let counted = Counts::NAMES.iter().zip(row.counts.values());
+    let counted = WorkCounts::NAMES.iter().zip(row.counts.values());
     let mut inputs: BTreeMap<String, f64> =
         counted.map(|(name, count)| ((*name).to_owned(), count as f64)).collect();
     let events = row.events.iter().chain(&row.callgrind);
@@ -150,8 +157,9 @@ pub fn known(row: &Row, statistic: Statistic) -> Result<Record, JoinError> {
     })
 }
 
-fn same_setup(host: &Setup, target: &Setup) -> Result<(), JoinError> {
-    let fields = |setup: &Setup| {
+/// Whether two profiles measured the same groups.
+fn same_setup(host: &ProfileSetup, target: &ProfileSetup) -> Result<(), JoinError> {
+    let fields = |setup: &ProfileSetup| {
         [
             ("size", format!("{:?}", setup.size)),
             ("group_requests", setup.group_requests.to_string()),
@@ -169,7 +177,7 @@ fn same_setup(host: &Setup, target: &Setup) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Mean distance from the median, over the median.
+/// How far times are from their median in the mean, relative to the median; 0 for one time.
 fn noise(times: &[u64]) -> f64 {
     match super::profile::median(times) {
         Some(median) if times.len() > 1 && median > 0.0 => {
@@ -180,8 +188,9 @@ fn noise(times: &[u64]) -> f64 {
     }
 }
 
-/// Standard error of a median over it: 1.2533 times that of a mean, with the deviation taken from
-/// the distances between quartiles (1.349 deviations), which outliers do not move.
+/// Standard error of a median, relative to the median: 1.2533 times the standard error of a mean.
+/// The standard deviation is taken from the distance between the quartiles, which is 1.349 standard
+/// deviations and does not depend on outliers.
 fn standard_error(times: &[u64]) -> f64 {
     let (Some(median), true) = (super::profile::median(times), times.len() > 2) else { return 0.0 };
     let mut sorted = times.to_vec();
@@ -201,9 +210,9 @@ mod tests {
     use super::*;
 
     fn profile(ids: &[&str], ns: &[u64]) -> Profile {
-        let row = |id: &&str| Row {
+        let row = |id: &&str| ProfiledGroup {
             id: (*id).to_owned(),
-            counts: Counts { requests: 1_000, ..Counts::default() },
+            counts: WorkCounts { requests: 1_000, ..WorkCounts::default() },
             ns: ns.to_vec(),
             events: BTreeMap::from([("INSTR".to_owned(), 7)]),
             callgrind: BTreeMap::new(),

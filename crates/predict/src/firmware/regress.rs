@@ -2,19 +2,23 @@
 //!
 //! | name | from | how |
 //! |---|---|---|
-//! | `static` | requests and pages of the host | instructions a page of each kind, times a fixed time an instruction: Amber's way, blind to collection and caches |
-//! | `scaled host` | the host's run time | one factor |
-//! | `linear` | run time and events | least squares, the paper's |
-//! | `costs` | run time, events, counts | least squares of relative errors, no coefficient below 0: an event may cost time, never give it back |
-//! | `dnn` | run time and events | the network of Table 2, from numbers to nanoseconds |
-//! | `powers` | run time and events an instruction | Ridge from logarithms to that of an instruction's time |
-//! | `trees` | the same | bagged trees, likewise |
-//! | `rate dnn` | the same | the network of Table 2, likewise |
-//! | `counts` | what a simulator counts | as `costs`: needs no profile |
+//! | `static` | host's requests and pages | as Amber: fixed instructions for each kind of page |
+//! | `scaled host` | host's run time | one factor |
+//! | `linear` | run time and events | least squares, as in the paper |
+//! | `costs` | run time, events, counts | least squares of relative errors without negative terms |
+//! | `dnn` | run time and events | the network of Table 2, to nanoseconds |
+//! | `powers` | rates | Ridge, to the logarithm of an instruction's time |
+//! | `trees` | rates | bagged trees, to the logarithm of an instruction's time |
+//! | `rate dnn` | rates | the network of Table 2, to the logarithm of an instruction's time |
+//! | `counts` | what a simulator counts | as `costs`, without a profile |
 //!
-//! Cost: milliseconds for a thousand records; seconds to minutes for a network.
+//! Rates are logarithms of run time and events divided by instructions. `static` multiplies its
+//! instructions by a fixed time, so it is blind to collection and caches. `costs` has no negative
+//! coefficients because an event may cost time and never gives it back.
+//!
+//! Cost: milliseconds for a thousand records, seconds to minutes for a network.
 
-use super::drive::Counts;
+use super::drive::WorkCounts;
 use super::predictor::{Form, INSTR, MissingInput, Predictor, columns, rates};
 use super::records::{HOST_NS, Record, Records};
 use ndarray::{Array1, Array2};
@@ -22,52 +26,60 @@ use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Activation, MlpError, MlpParams, Optimiser, Targets};
 use ssdtune_learn::ridge::{RidgeError, RidgeParams};
 use ssdtune_learn::tree::{BagError, BagParams, Leaves, TreeParams, Weighting};
+use std::fmt;
 
-/// A learner.
+/// A learner of firmware time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Learner {
-    /// Instructions of each kind of page.
+    /// A fixed number of instructions for each kind of page, and a fixed time for each instruction.
     Static,
-    /// A factor on the host's time.
+    /// The host's time multiplied by one factor.
     ScaledHost,
-    /// Least squares.
+    /// Least squares of run time and events.
     Linear,
-    /// Costs that are not below 0.
+    /// Least squares of relative errors, with no coefficient below 0.
     Costs,
-    /// Ridge between logarithms of rates.
+    /// Ridge regression from rates.
     Powers,
-    /// Bagged trees between logarithms of rates.
+    /// Bagged trees on rates.
     Trees,
-    /// Costs of what a simulator counts.
+    /// [`Learner::Costs`] of what a simulator counts.
     Counts,
-    /// A network.
-    Dnn(Shape),
-    /// A network between logarithms of rates.
-    RateDnn(Shape),
+    /// A network on run time and events.
+    Dnn(NetworkShape),
+    /// A network on rates.
+    RateDnn(NetworkShape),
 }
 
-/// A point of Table 2.
+/// The shape of a network and how it is trained: a point of Table 2.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
-    /// Hidden layers.
+pub struct NetworkShape {
+    /// The number of hidden layers.
     pub layers: usize,
-    /// Neurons of each.
+    /// The number of neurons in each hidden layer.
     pub neurons: usize,
-    /// Adam's step.
+    /// Learning rate of the optimiser Adam.
     pub learning_rate: f64,
-    /// Passes over the rows.
+    /// How many times training passes over the rows.
     pub epochs: usize,
 }
 
-impl Shape {
-    /// The paper's choice.
+impl fmt::Display for NetworkShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { layers, neurons, learning_rate, epochs } = self;
+        write!(f, "{layers} layers of {neurons} at rate {learning_rate}, {epochs} passes")
+    }
+}
+
+impl NetworkShape {
+    /// The shape that the paper chose.
     pub const fn paper(epochs: usize) -> Self {
         Self { layers: 6, neurons: 128, learning_rate: 0.001, epochs }
     }
 
-    /// All points of Table 2.
+    /// All 48 points of Table 2.
     pub fn table_2(epochs: usize) -> Vec<Self> {
         let mut all = Vec::new();
         for layers in [4, 5, 6, 7] {
@@ -81,13 +93,13 @@ impl Shape {
     }
 }
 
-/// Passes over the rows (Table 2).
+/// How many times training passes over the rows (Table 2).
 pub const EPOCHS: usize = 20;
-/// Rows of a batch (Table 2).
+/// How many rows a batch of training has (Table 2).
 const BATCH: usize = 32;
 
 impl Learner {
-    /// What reports call it.
+    /// Name of the learner in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Static => "static",
@@ -102,19 +114,19 @@ impl Learner {
         }
     }
 
-    /// Names of what it is told.
+    /// Names of the inputs that the learner is told.
     pub fn inputs(self, records: &Records) -> Vec<String> {
         let of = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let mut inputs = of(&[HOST_NS]);
         match self {
             Self::Static => return of(&["requests", "pages_read", "pages_written"]),
             Self::ScaledHost => return inputs,
-            Self::Counts => return of(&Counts::SIMULATED),
+            Self::Counts => return of(&WorkCounts::SIMULATED),
             Self::Costs => {
-                // Callgrind's finer events double the error on unseen workloads: too many ways to
-                // share a cost.
+                // With callgrind's finer events the error on unseen workloads is twice as large:
+                // there are too many ways to divide a cost among them.
                 inputs.extend(records.events.clone());
-                inputs.extend(of(&Counts::NAMES));
+                inputs.extend(of(&WorkCounts::NAMES));
             }
             _ => inputs.extend(records.events.clone()),
         }
@@ -124,7 +136,7 @@ impl Learner {
     /// Learns from records.
     ///
     /// # Errors
-    /// A record lacks an input, or the learner fails.
+    /// A record lacks an input, or the method fails.
     pub fn train(self, inputs: &[String], rows: &[&Record]) -> Result<Predictor, TrainError> {
         let width = inputs.len();
         let mut cells = Vec::with_capacity(rows.len() * width);
@@ -167,30 +179,33 @@ impl Learner {
     }
 }
 
-/// Enough to tell columns apart that always rise together, on columns of unit variance.
+/// Penalty of `linear` on columns of unit variance: just enough for a unique answer where columns
+/// always rise together.
 const LINEAR_PENALTY: f64 = 1e-9;
-/// Logarithms of rates nearly coincide; an unseen workload must not hang on their differences.
+/// Penalty of `powers`. Logarithms of rates are nearly equal to each other, and predictions for an
+/// unseen workload must not depend on their differences.
 const POWERS_PENALTY: f64 = 1.0;
+/// How many trees `trees` grows.
 const TREES: usize = 50;
 
-/// Why nothing was learned.
+/// Why nothing could be learned.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     /// A record lacks an input.
     #[error(transparent)]
     Input(#[from] MissingInput),
-    /// Least squares.
+    /// Ridge regression failed.
     #[error("least squares: {0}")]
     Ridge(#[from] RidgeError),
-    /// Trees.
+    /// Trees could not be grown.
     #[error("trees: {0}")]
     Trees(#[from] BagError),
-    /// A network.
+    /// A network could not be trained.
     #[error("network: {0}")]
     Network(#[from] MlpError),
 }
 
-/// Logarithms of rates, and of an instruction's time.
+/// The rates of all rows, and the logarithms of the times of an instruction.
 fn by_rate(
     x: &Array2<f64>,
     y: &Array1<f64>,
@@ -210,7 +225,8 @@ fn by_rate(
     Ok((all, (y / &instructions).mapv(f64::ln)))
 }
 
-/// Ridge on columns of unit variance; intercept and coefficients for the columns as they are.
+/// Ridge regression on columns scaled to unit variance. Returns intercept and coefficients for the
+/// columns as they were given.
 fn scaled_ridge(
     x: &Array2<f64>,
     y: &Array1<f64>,
@@ -228,7 +244,8 @@ fn scaled_ridge(
     Ok((model.intercept(), coefficients.collect()))
 }
 
-/// Instructions of each kind of page by least squares, times the time of an average instruction.
+/// The form of `static`: instructions for each kind of page, found by least squares, times the mean
+/// time of an instruction.
 fn fixed(x: &Array2<f64>, y: &Array1<f64>, rows: &[&Record]) -> Result<Form, TrainError> {
     let of = |row: &&Record| {
         let missing = || MissingInput { id: row.id.clone(), input: "INSTR".to_owned() };
@@ -240,13 +257,13 @@ fn fixed(x: &Array2<f64>, y: &Array1<f64>, rows: &[&Record]) -> Result<Form, Tra
     Ok(Form::Linear { intercept: 0.0, coefficients: each.iter().map(|count| count * ns).collect() })
 }
 
-/// Costs by least squares of relative errors.
+/// Coefficients of least squares of relative errors, none below 0.
 fn costs(x: &Array2<f64>, y: &Array1<f64>) -> Vec<f64> {
     least_squares(x, y, &y.mapv(|time| 1.0 / time.max(1.0)))
 }
 
-/// Least squares of weighted errors with no coefficient below 0: coordinate descent on the normal
-/// equations, which are convex, so it ends at the optimum.
+/// Coefficients of least squares of weighted errors, none below 0, by coordinate descent on the
+/// normal equations. The problem is convex, so the descent ends at the optimum.
 fn least_squares(x: &Array2<f64>, y: &Array1<f64>, weights: &Array1<f64>) -> Vec<f64> {
     let mut rows = x.clone();
     for (mut row, weight) in rows.rows_mut().into_iter().zip(weights) {
@@ -280,11 +297,13 @@ fn least_squares(x: &Array2<f64>, y: &Array1<f64>, weights: &Array1<f64>) -> Vec
     answer.iter().zip(&norms).map(|(w, norm)| if *norm > 0.0 { w / norm } else { 0.0 }).collect()
 }
 
-/// Sweeps of the descent at most; 20 columns of nearly parallel events take some thousands.
+/// The most sweeps over all coefficients that the descent makes. 20 columns of nearly parallel
+/// events take some thousands.
 const SWEEPS_MAX: usize = 50_000;
 
+/// Trains a network of a shape.
 fn network(
-    shape: Shape,
+    shape: NetworkShape,
     x: &Array2<f64>,
     y: &Array1<f64>,
 ) -> Result<ssdtune_learn::mlp::MlpModel, MlpError> {
@@ -304,7 +323,7 @@ pub(super) mod tests {
     use rand_pcg::Pcg64Mcg;
     use std::collections::BTreeMap;
 
-    /// Records whose target's time is a known sum of what was done and of last-level misses.
+    /// Records whose target's time is a known sum of work and last-level misses.
     pub(in crate::firmware) fn made_up(workloads: &[&str], groups: usize) -> Records {
         let rng = &mut Pcg64Mcg::seed_from_u64(7);
         let mut rows = Vec::new();
@@ -332,7 +351,7 @@ pub(super) mod tests {
                 rows.push(Record {
                     id: format!("{label}/{number}"),
                     workload: (*label).to_owned(),
-                    counts: Counts::default(),
+                    counts: WorkCounts::default(),
                     inputs,
                     target_ns,
                 });
@@ -360,7 +379,7 @@ pub(super) mod tests {
         let records = made_up(&["AA", "BB", "CC"], 40);
         assert!(worst(Learner::Linear, &records) < 1e-4);
         assert!(worst(Learner::Costs, &records) < 1e-3);
-        // Neither knows the misses.
+        // These two do not see the misses.
         assert!(worst(Learner::Static, &records) > 0.1);
         assert!(worst(Learner::Counts, &records) > 0.01);
     }
@@ -368,7 +387,7 @@ pub(super) mod tests {
     #[test]
     fn costs_are_never_below_0_and_optimal() {
         let x = ndarray::array![[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]];
-        // Unbound, the slope would be -1 and the offset 4; bound, the mean is best.
+        // Without the bound the slope would be -1 and the offset 4; with it the mean is best.
         let answer = least_squares(&x, &ndarray::array![3.0, 2.0, 1.0], &Array1::ones(3));
         assert!(answer[0].abs() < 1e-6 && (answer[1] - 2.0).abs() < 1e-6, "{answer:?}");
     }
@@ -388,9 +407,9 @@ pub(super) mod tests {
 
     #[test]
     fn table_2_has_48_points_and_the_papers_choice() {
-        let all = Shape::table_2(EPOCHS);
+        let all = NetworkShape::table_2(EPOCHS);
         assert_eq!(all.len(), 48);
-        assert!(all.contains(&Shape::paper(EPOCHS)));
+        assert!(all.contains(&NetworkShape::paper(EPOCHS)));
     }
 
     #[test]

@@ -1,27 +1,37 @@
-//! The workloads of the paper's Table 4, as the bundled models that are fitted to its figures.
+//! The workloads of the paper's Table 4, as bundled workload models that are fitted to its figures.
 
 use ssdtune_trace::workload::{self, Generator, Model, ModelError, Seed, SeedSet};
 use ssdtune_trace::{Op, Request};
 
-/// Requests of a group.
+/// How many requests a group has.
 pub const GROUP_REQUESTS: usize = 1_000;
 
-/// One row of Table 4.
+/// A workload of Table 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// The paper's label.
+    /// Label of the workload in the paper, two letters.
     pub label: &'static str,
-    /// The bundled model.
+    /// Name of the bundled workload model.
     pub model: &'static str,
-    /// Groups in the paper's data set.
+    /// How many groups the data set of the paper has.
     pub records: u32,
+}
+
+/// No workload has the label.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no workload {label}: Table 4 has {known}")]
+pub struct UnknownWorkload {
+    /// The label.
+    pub label: String,
+    /// The labels of Table 4, with commas between.
+    pub known: String,
 }
 
 const fn row(label: &'static str, model: &'static str, records: u32) -> Workload {
     Workload { label, model, records }
 }
 
-/// All of them, in the paper's order.
+/// All workloads of Table 4, in the order of the paper.
 pub const TABLE_4: [Workload; 15] = [
     row("SR", "lpm-sequential-read", 10_000),
     row("SW", "lpm-sequential-write", 10_000),
@@ -40,21 +50,28 @@ pub const TABLE_4: [Workload; 15] = [
     row("LB", "lpm-linkbench", 2_225),
 ];
 
-/// Fewest groups of a workload, however small the scale.
+/// The fewest groups of a workload, whatever the scale.
 const GROUPS_MIN: u32 = 4;
 
 impl Workload {
-    /// The workload of a label, in any case.
-    pub fn of(label: &str) -> Option<Self> {
-        TABLE_4.into_iter().find(|row| row.label.eq_ignore_ascii_case(label))
+    /// The workload with this label, in upper or lower case.
+    ///
+    /// # Errors
+    /// Table 4 has no such label.
+    pub fn of(label: &str) -> Result<Self, UnknownWorkload> {
+        let found = TABLE_4.into_iter().find(|row| row.label.eq_ignore_ascii_case(label));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = TABLE_4.iter().map(|row| row.label).collect();
+            UnknownWorkload { label: label.to_owned(), known: known.join(", ") }
+        })
     }
 
-    /// Groups at a scale of one to `scale`, `most` at most.
+    /// How many groups are run: one of `scale` groups of the paper, at most `most`.
     pub fn groups(&self, scale: u32, most: u32) -> u32 {
         (self.records / scale.max(1)).min(most).max(GROUPS_MIN)
     }
 
-    /// Its requests in groups: all are made before the first is served.
+    /// The requests of `groups` groups; flushes are left out.
     ///
     /// # Errors
     /// The bundled model is faulty.
@@ -88,6 +105,7 @@ mod tests {
         assert_eq!(rw.groups(10, 500), 500);
         assert_eq!(rw.groups(40, 500), 250);
         assert_eq!(Workload::of("TC").unwrap().groups(1_000, 500), GROUPS_MIN);
-        assert_eq!(Workload::of("XX"), None);
+        let unknown = Workload::of("XX").unwrap_err().to_string();
+        assert!(unknown.starts_with("no workload XX: Table 4 has SR, SW, "), "{unknown}");
     }
 }

@@ -10,7 +10,6 @@ mod plan;
 
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
-use crate::firmware::{FirmwareReport, FirmwareTime};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome, chain};
 use crate::preparation::PreparationArgs;
@@ -25,7 +24,7 @@ use ssdtune_experiment::{
 };
 use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
-use ssdtune_predict::firmware::fit::FirmwareModel;
+use ssdtune_predict::{FirmwareModel, FirmwareObserver, FirmwareReport};
 use ssdtune_report::Text;
 use ssdtune_sim::{Ending, Replay, Report, Slowdown};
 use std::collections::BTreeMap;
@@ -286,8 +285,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
 fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| ExperimentError::Observer(error);
     let mut recorder = Recorder::create(&watch.record).map_err(|error| failed(Box::new(error)))?;
-    let mut firmware = (watch.firmware.map(FirmwareTime::new).transpose())
-        .map_err(|error| failed(error.to_string().into()))?;
+    let mut firmware = watch.firmware.map(FirmwareObserver::new);
     let keeper = cell.allocator.as_deref();
     let mut allocator =
         keeper.map(|keeper| AllocatorObserver::new(&keeper.policy, keeper.collect, keeper.repeat));
@@ -298,7 +296,7 @@ fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
     Ok(Ran {
         report,
         decisions: allocator.map(|own| own.decisions().to_vec()).unwrap_or_default(),
-        firmware: firmware.and_then(FirmwareTime::into_report),
+        firmware: firmware.and_then(FirmwareObserver::into_report),
     })
 }
 

@@ -1,126 +1,132 @@
-//! How far predictions are from the target, in the figures of the paper's Fig. 2.
+//! How far predictions are from the target, in the terms of the paper's Fig. 2; and the share of
+//! firmware in the time of a drive, as in Fig. 1.
 
-use crate::firmware::drive::Counts;
+use crate::firmware::drive::WorkCounts;
 use crate::firmware::records::{Record, Records};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Times of a flash page in Fig. 1.
+/// The times to read and to program a flash page in Fig. 1, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Flash {
+pub struct FlashTimes {
     read_ns: f64,
     program_ns: f64,
 }
 
-/// Dies that work side by side.
+/// How many dies work in parallel.
 const DIES: f64 = 32.0;
 
-impl Flash {
-    /// Conventional.
+impl FlashTimes {
+    /// Conventional flash.
     pub const NAND: Self = Self { read_ns: 150_000.0, program_ns: 2_600_000.0 };
-    /// Of ultra-low latency.
+    /// Flash of ultra-low latency.
     pub const Z_NAND: Self = Self { read_ns: 12_000.0, program_ns: 400_000.0 };
 
-    /// The constant of §4.2: the time that the host's pages of a group take, all dies side by side.
-    pub fn ns(self, counts: &Counts) -> f64 {
+    /// The constant of §4.2: the time of the host's pages of a group in nanoseconds, with all dies
+    /// in parallel.
+    fn ns(self, counts: &WorkCounts) -> f64 {
         let (read, written) = (counts.pages_read as f64, counts.pages_written as f64);
         (read * self.read_ns + written * self.program_ns) / DIES
     }
 }
 
-/// A workload of Fig. 1: the target's firmware time over that and the flash time of the host's
-/// pages.
+/// The share of the target's firmware in the time of firmware and flash, for a workload of Fig. 1.
+/// Flash time is that of the host's pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    /// Its label.
+pub struct FirmwareShare {
+    /// Label of the workload.
     pub workload: String,
-    /// On conventional flash, from 0 to 1.
+    /// The share on conventional flash, 0 to 1.
     pub nand: f64,
-    /// On Z-NAND.
+    /// The share on Z-NAND, 0 to 1.
     pub z_nand: f64,
 }
 
-pub(super) fn shares(records: &Records) -> Vec<Share> {
+/// The shares of firmware, for each workload in the order of the records.
+pub(super) fn shares(records: &Records) -> Vec<FirmwareShare> {
     let of = |rows: &[Record]| {
         let sum = |each: &dyn Fn(&Record) -> f64| rows.iter().map(each).sum::<f64>();
         let firmware = sum(&|row| row.target_ns);
-        let share = |flash: Flash| firmware / (firmware + sum(&|row| flash.ns(&row.counts)));
+        let share = |flash: FlashTimes| firmware / (firmware + sum(&|row| flash.ns(&row.counts)));
         let workload = rows[0].workload.clone();
-        Share { workload, nand: share(Flash::NAND), z_nand: share(Flash::Z_NAND) }
+        FirmwareShare { workload, nand: share(FlashTimes::NAND), z_nand: share(FlashTimes::Z_NAND) }
     };
     records.rows.chunk_by(|a, b| a.workload == b.workload).map(of).collect()
 }
 
-/// One workload of Fig. 2, in nanoseconds a group of 1,000 requests.
+/// How far predictions are off on one workload of Fig. 2. Times are those of a group of 1,000
+/// requests, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadError {
-    /// Its label.
+    /// Label of the workload.
     pub workload: String,
-    /// Groups.
+    /// How many groups it has.
     pub groups: usize,
-    /// Mean measured.
+    /// Mean time measured.
     pub mean_ns: f64,
-    /// Mean predicted.
+    /// Mean time predicted.
     pub mean_predicted_ns: f64,
-    /// 99th percentile measured.
+    /// 99th percentile of the times measured.
     pub p99_ns: f64,
-    /// 99th percentile predicted.
+    /// 99th percentile of the times predicted.
     pub p99_predicted_ns: f64,
-    /// Error of the mean.
+    /// Relative error of the mean, in percent.
     pub average_percent: f64,
-    /// Error of the 99th percentile.
+    /// Relative error of the 99th percentile, in percent.
     pub p99_percent: f64,
-    /// Mean error of a group.
+    /// Mean relative error of a group, in percent.
     pub group_percent: f64,
 }
 
-/// All workloads together.
+/// How far predictions are off on all workloads together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Errors {
-    /// Fig. 2a: errors of the mean, averaged over workloads.
+pub struct PredictionErrors {
+    /// Fig. 2a: relative error of a workload's mean, averaged over workloads, in percent.
     pub average_percent: f64,
-    /// The worst of them.
+    /// The largest relative error of a workload's mean, in percent.
     pub average_percent_max: f64,
-    /// Fig. 2b: errors of the 99th percentile, averaged over workloads.
+    /// Fig. 2b: relative error of a workload's 99th percentile, averaged over workloads, in
+    /// percent.
     pub p99_percent: f64,
-    /// The worst of them.
+    /// The largest relative error of a workload's 99th percentile, in percent.
     pub p99_percent_max: f64,
-    /// Errors of groups, averaged over all groups.
+    /// Relative error of a group, averaged over all groups, in percent.
     pub group_percent: f64,
-    /// Seconds that the totals of the workloads are off, added up.
+    /// How far the total times of workloads are off, added up, in seconds.
     pub off_seconds: f64,
-    /// Seconds that the groups are off, added up.
+    /// How far the times of groups are off, added up, in seconds.
     pub off_group_seconds: f64,
-    /// Seconds measured.
+    /// The time measured of all groups, in seconds.
     pub seconds: f64,
-    /// Workload by workload, in the order of the records.
+    /// The workloads, in the order of the records.
     pub workloads: Vec<WorkloadError>,
 }
 
-/// A learner, judged on workloads it had not seen.
+/// How good a learner is on workloads it has not seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The learner.
+    /// Name of the learner.
     pub learner: String,
-    /// Of the firmware's time alone.
-    pub plain: Errors,
-    /// With the flash constant added to both sides.
-    pub with_nand: Errors,
+    /// Errors of the firmware's time alone.
+    pub plain: PredictionErrors,
+    /// Errors with the flash constant of §4.2 added to truths and predictions.
+    pub with_nand: PredictionErrors,
 }
 
+/// Judges a learner by its predictions, one for each record.
 pub(super) fn judge(learner: &str, records: &Records, predictions: &[f64]) -> Judgement {
-    let errors = |nand: &dyn Fn(&Counts) -> f64| {
+    let errors = |nand: &dyn Fn(&WorkCounts) -> f64| {
         let pairs = records.rows.iter().zip(predictions).map(|(row, prediction)| {
             let flash = nand(&row.counts);
             (row.workload.as_str(), row.target_ns + flash, prediction + flash)
         });
-        Errors::of(pairs)
+        PredictionErrors::of(pairs)
     };
-    let with_nand = errors(&|counts| Flash::Z_NAND.ns(counts));
+    let with_nand = errors(&|counts| FlashTimes::Z_NAND.ns(counts));
     Judgement { learner: learner.to_owned(), plain: errors(&|_| 0.0), with_nand }
 }
 
-/// The smallest value that 99 % of all do not exceed.
+/// The smallest value that at least 99 % of the values do not exceed; 0 if there are none.
 pub fn percentile_99(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -128,6 +134,7 @@ pub fn percentile_99(values: &[f64]) -> f64 {
     sorted.get(place.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
+/// Relative error in percent.
 fn percent(truth: f64, prediction: f64) -> f64 {
     100.0 * (prediction / truth - 1.0).abs()
 }
@@ -136,8 +143,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-impl Errors {
-    /// Of (workload, measured, predicted) nanoseconds of groups.
+impl PredictionErrors {
+    /// Errors over some groups, each with its workload, its time and its predicted time.
     pub(super) fn of<'a>(groups: impl Iterator<Item = (&'a str, f64, f64)>) -> Self {
         let mut order: Vec<&str> = Vec::new();
         let mut by_label: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
@@ -205,7 +212,7 @@ mod tests {
     fn two_workloads_by_hand() {
         let groups =
             [("B", 100.0, 110.0), ("B", 300.0, 270.0), ("A", 50.0, 60.0), ("A", 50.0, 60.0)];
-        let errors = Errors::of(groups.into_iter());
+        let errors = PredictionErrors::of(groups.into_iter());
         let labels: Vec<&str> = errors.workloads.iter().map(|one| one.workload.as_str()).collect();
         assert_eq!(labels, ["B", "A"]);
         // Means 200 and 190 (5 %), 50 and 60 (20 %); maxima 300 and 270 (10 %), 50 and 60.
@@ -229,8 +236,8 @@ mod tests {
 
     #[test]
     fn the_flash_constant_by_hand() {
-        let counts = Counts { pages_read: 32, pages_written: 64, ..Counts::default() };
-        assert!((Flash::Z_NAND.ns(&counts) - (12_000.0 + 800_000.0)).abs() < 1e-9);
+        let counts = WorkCounts { pages_read: 32, pages_written: 64, ..WorkCounts::default() };
+        assert!((FlashTimes::Z_NAND.ns(&counts) - (12_000.0 + 800_000.0)).abs() < 1e-9);
     }
 
     #[test]
@@ -238,7 +245,7 @@ mod tests {
         let record = |workload: &str, pages_read, target_ns| Record {
             id: format!("{workload}/0"),
             workload: workload.to_owned(),
-            counts: Counts { pages_read, ..Counts::default() },
+            counts: WorkCounts { pages_read, ..WorkCounts::default() },
             inputs: BTreeMap::new(),
             target_ns,
         };

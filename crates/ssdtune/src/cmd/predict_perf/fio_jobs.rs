@@ -1,9 +1,9 @@
 //! `predict-perf fio-jobs`: job files for fio.
 
-use super::GridArgs;
+use super::args::GridArgs;
 use crate::context::Context;
+use crate::files;
 use crate::outcome::{Failure, Outcome};
-use anyhow::Context as _;
 use ssdtune_model::Bytes;
 use ssdtune_predict::blackbox::fio::{JobOptions, jobs};
 use std::path::PathBuf;
@@ -18,15 +18,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     filename: String,
 
-    /// How much of it to use.
+    /// How much of the file or device to use.
     #[arg(long, value_name = "SIZE")]
     size: Bytes,
 
-    /// Seconds for each point; the paper's were 60.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Seconds in which each point is measured; the paper's were 60.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
 
-    /// Seconds before those.
+    /// Seconds for which each point runs before it is measured.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     ramp: u32,
 
@@ -34,12 +35,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "libaio")]
     engine: String,
 
-    /// Through the page cache, for files on systems without direct I/O.
+    /// Go through the page cache, for files on systems without direct I/O.
     #[arg(long)]
     buffered: bool,
 
     /// Requests of a point that fio can only replay from a log.
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     log_requests: u32,
 
     /// Folder for the job file (points.fio) and the logs.
@@ -47,7 +49,7 @@ pub(crate) struct Args {
     out: PathBuf,
 }
 
-/// Writes them.
+/// Writes the job file and the logs.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let points = args.grid.points(context)?;
     let folder = std::path::absolute(args.out.join("logs"))?;
@@ -63,16 +65,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         seed: context.seed().unwrap_or(0),
     };
     let made = jobs(&points, &options).map_err(Failure::usage)?;
-    let write = || -> anyhow::Result<PathBuf> {
-        std::fs::create_dir_all(&folder)?;
-        for (name, text) in &made.logs {
-            std::fs::write(folder.join(name), text)?;
-        }
-        let file = args.out.join("points.fio");
-        std::fs::write(&file, &made.text)?;
-        Ok(file)
-    };
-    let file = write().with_context(|| format!("writing into {}", args.out.display()))?;
+    files::write_into(&folder, made.logs)?;
+    let file = args.out.join("points.fio");
+    files::write(&file, &made.text)?;
     let hours = points.len() as f64 * f64::from(args.seconds + args.ramp) / 3600.0;
     context.note(format_args!(
         "{} points, {hours:.1} hours; fio --output-format=json --output=results.json {}",

@@ -1,6 +1,6 @@
 //! `predict-perf grid`: the points of a grid, by name.
 
-use super::GridArgs;
+use super::args::GridArgs;
 use crate::context::Context;
 use crate::outcome::Outcome;
 
@@ -11,7 +11,7 @@ pub(crate) struct Args {
     grid: GridArgs,
 }
 
-/// Prints one name in a line.
+/// Prints a name in each line.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let points = args.grid.points(context)?;
     if context.json() {

@@ -1,39 +1,31 @@
-//! `predict-perf ftl predict`: the target's times of a host's profile, by a model.
+//! `predict-perf ftl predict`: the target's times, predicted from a profile of the host.
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::table;
 use serde::Serialize;
-use ssdtune_predict::firmware::fit::{FirmwareModel, percentile_99};
-use ssdtune_predict::firmware::profile::Profile;
-use ssdtune_predict::firmware::records::known;
+use ssdtune_predict::firmware::{FirmwareModel, PredictedGroup, Profile};
+use ssdtune_report::Text;
 use std::path::PathBuf;
 
 /// Arguments of `predict-perf ftl predict`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The model, of `predict-perf ftl fit`.
+    /// A model made by `predict-perf ftl fit`.
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
 
-    /// Profile of the machine that the model's host was: events and times. Several are put
-    /// together.
+    /// Profile of the machine that was the model's host: events and times. Several taken at
+    /// different times are put together.
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     host: Vec<PathBuf>,
 }
 
+/// What `--json` prints.
 #[derive(Serialize)]
 struct Document {
     target: String,
     learner: String,
-    groups: Vec<Predicted>,
-}
-
-#[derive(Serialize)]
-struct Predicted {
-    id: String,
-    workload: String,
-    predicted_ns: f64,
+    groups: Vec<PredictedGroup>,
 }
 
 /// Predicts and prints.
@@ -47,24 +39,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             host.source.machine
         ));
     }
-    let mut groups = Vec::with_capacity(host.rows.len());
-    for row in &host.rows {
-        let record = known(row, model.provenance.statistic).map_err(Failure::input)?;
-        let predicted_ns = model.profiled.predict(&record).map_err(Failure::input)?;
-        groups.push(Predicted { id: record.id, workload: record.workload, predicted_ns });
-    }
+    let groups = model.predict(&host).map_err(Failure::input)?;
     let target = model.provenance.target_label();
-    if context.json() {
-        return context.document(&Document { target, learner: model.learner, groups });
-    }
-    context.line(format_args!("target: {target}, by the learner `{}`", model.learner))?;
-    let mut table = table::new(&["workload", "groups", "mean", "p99"]);
-    for part in groups.chunk_by(|a, b| a.workload == b.workload) {
-        let times: Vec<f64> = part.iter().map(|group| group.predicted_ns / 1e3).collect();
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        let p99 = percentile_99(&times);
-        let (name, count) = (part[0].workload.clone(), times.len().to_string());
-        table.add_row([name, count, format!("{mean:.0} us"), format!("{p99:.0} us")]);
-    }
-    context.line(table)
+    let mut text = Text::from(format!("target: {target}, by the learner `{}`", model.learner));
+    text.table(PredictedGroup::table(&groups));
+    context.show(&Document { target, learner: model.learner, groups }, text)
 }

@@ -1,10 +1,12 @@
 //! The requests of a point, as many as are wanted.
 //!
 //! Random places are multiples of the request's size, uniform over the drive. Reads begin at the
-//! start of the drive and writes in its middle; a direction that comes to the end goes on at the
-//! start. Which requests are writes, which jump, where to and when they arrive are drawn from
-//! streams of their own that all points of a seed share: two points differ by their characteristics
-//! and not by their luck (common random numbers).
+//! start of the drive and writes in its middle; a direction that comes to the end of the drive goes
+//! on at its start.
+//!
+//! Which requests are writes, which of them jump, where to, and when they arrive is drawn from four
+//! random streams. All points of a seed share them (common random numbers): two points differ by
+//! their characteristics and not by their luck.
 
 use super::point::{Access, Pattern, Point};
 use rand::{RngExt, SeedableRng};
@@ -13,12 +15,12 @@ use rand_pcg::Pcg64;
 use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{Op, Request, TenantId};
 
-/// Sectors of 1 MiB, of which the addresses used are a multiple.
+/// Sectors of 1 MiB: the address space is cut to a multiple of it.
 const UNIT_SECTORS: u64 = (1 << 20) / SECTOR_BYTES;
 
-/// Requests of one point, without end.
+/// The requests of one point, without end.
 #[derive(Clone, Debug)]
-pub struct Requests {
+pub struct PointRequests {
     write_share: f64,
     write: Option<Walk>,
     read: Option<Walk>,
@@ -26,14 +28,16 @@ pub struct Requests {
     arrivals: Arrivals,
 }
 
+/// When requests arrive, in nanoseconds.
 #[derive(Clone, Debug)]
 struct Arrivals {
     rng: Pcg64,
+    /// Mean time between two requests; 0 if they have no times of their own.
     mean_ns: f64,
     at_ns: f64,
 }
 
-/// One direction.
+/// The places of one direction's requests.
 #[derive(Clone, Debug)]
 struct Walk {
     access: Access,
@@ -43,8 +47,8 @@ struct Walk {
     rng: Pcg64,
 }
 
-impl Requests {
-    /// Requests over an address space, all at time 0.
+impl PointRequests {
+    /// Requests over an address space. They have no times of their own: all are at time 0.
     pub fn new(point: &Point, space: Bytes, seed: u64) -> Self {
         // At least a few requests of the largest size, however small the drive.
         let largest = [point.write(), point.read()].into_iter().flatten().map(|a| a.bytes).max();
@@ -69,27 +73,28 @@ impl Requests {
         }
     }
 
-    /// From now on requests come at random times (a Poisson process) of this rate.
+    /// From now on requests arrive at random times (a Poisson process), this many a second.
     pub fn at_rate(&mut self, now: Nanos, rate_iops: f64) {
         self.arrivals.at_ns = now.0 as f64;
         self.arrivals.mean_ns = 1e9 / rate_iops;
     }
 
-    /// From now on requests have no times of their own.
+    /// From now on requests have no times of their own: all are at time 0.
     pub fn at_once(&mut self) {
         self.arrivals.at_ns = 0.0;
         self.arrivals.mean_ns = 0.0;
     }
 }
 
+/// One of the random streams of a seed.
 fn draws(seed: u64, stream: u64) -> Pcg64 {
     Pcg64::seed_from_u64(seed.wrapping_mul(8).wrapping_add(stream))
 }
 
 impl Walk {
+    /// The place of the next request.
     fn step(&mut self) -> Sectors {
-        // Both draws are made for every request, so that request n has the same ones in every
-        // point.
+        // Both draws are made for every request, so that request n has the same in all points.
         let (jump, place): (f64, f64) = (self.rng.random(), self.rng.random());
         match self.access.pattern {
             Pattern::Random { percent } if jump * 100.0 < f64::from(percent) => {
@@ -110,7 +115,7 @@ impl Walk {
     }
 }
 
-impl Iterator for Requests {
+impl Iterator for PointRequests {
     type Item = Request;
 
     fn next(&mut self) -> Option<Request> {
@@ -137,12 +142,12 @@ mod tests {
 
     fn some(name: &str, count: usize) -> Vec<Request> {
         let point: Point = name.parse().unwrap();
-        let mut requests = Requests::new(&point, Bytes::from_gib(64), 1);
+        let mut requests = PointRequests::new(&point, Bytes::from_gib(64), 1);
         requests.at_rate(Nanos::ZERO, 1000.0);
         requests.take(count).collect()
     }
 
-    /// What a trace's characteristics say of the requests is what the point says.
+    /// The characteristics that are measured on the requests are those of the point.
     #[test]
     fn a_stream_has_its_points_characteristics() {
         let requests = some("w25-q16-W64k.r50-R4k.s16k", 20_000);
@@ -167,8 +172,7 @@ mod tests {
         assert!(requests.iter().all(|request| request.end() <= end));
     }
 
-    /// The request of one number jumps in both points or in none, and to the same part of the
-    /// drive.
+    /// The request with some number jumps in both points or in none, to the same part of the drive.
     #[test]
     fn points_share_their_luck() {
         let (a, b) = (some("w50-q1-W4k.r100-R4k.r0", 500), some("w50-q9-W64k.r100-R1k.r50", 500));

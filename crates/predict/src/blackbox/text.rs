@@ -1,0 +1,133 @@
+//! Models and reports as text for people.
+
+use super::fit::FitReport;
+use super::model::{BlackBoxModel, Estimate, Prediction, Target};
+use super::windows::WindowsReport;
+use ssdtune_report::{Table, Text};
+
+impl FitReport {
+    /// The report as lines and a table. In an open loop the drive serves what is offered, so only
+    /// latency is shown.
+    pub fn text(&self) -> Text {
+        let kind = if self.open { "open loop" } else { "closed loop" };
+        let mut text = Text::from(format!(
+            "{}, {kind}: learned from {} points, tested on {}",
+            self.device, self.trained_on, self.tested_on
+        ));
+        let mut table = Table::new([
+            "model", "target", "from", "MRE", "MAPE", "R2", "p90", "leaves", "fit", "predict",
+            "recipe",
+        ]);
+        let is_shown = |target| !self.open || target == Target::Latency;
+        for entry in self.entries.iter().filter(|entry| is_shown(entry.target)) {
+            table.add_row([
+                entry.model.to_owned(),
+                entry.target.name().to_owned(),
+                if entry.derived { "latency" } else { "itself" }.to_owned(),
+                format!("{:.3}", entry.error.mre),
+                format!("{:.1} %", entry.error.mape_percent),
+                format!("{:.3}", entry.error.r2),
+                format!("{:.3}", entry.error.relative_p90),
+                entry.leaves.to_string(),
+                format!("{:.2} s", entry.fit_seconds),
+                format!("{:.0} ns", entry.predict_ns),
+                entry.recipe.clone(),
+            ]);
+        }
+        text.table(table);
+        for coverage in &self.coverage {
+            text.line(format_args!(
+                "intervals of the {}: {:.1} % of the latencies inside (90 % are meant to be), \
+                 upper end {:.2} times the lower",
+                coverage.model,
+                100.0 * coverage.inside,
+                coverage.width
+            ));
+        }
+        let shares =
+            self.importance.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share));
+        let shares: Vec<String> = shares.collect();
+        text.line(format_args!("what latency depends on: {}", shares.join(", ")));
+        text
+    }
+}
+
+impl WindowsReport {
+    /// The report as a table of the windows and a line about all of them.
+    pub fn text(&self) -> Text {
+        let mut table = Table::new(["trace", "window", "simulated", "stronger", "tree", ""]);
+        let latency = |ns| Target::Latency.text(ns);
+        for line in &self.lines {
+            table.add_row([
+                line.trace.clone(),
+                line.window.to_string(),
+                latency(line.latency_ns),
+                latency(line.strong_ns),
+                latency(line.tree_ns),
+                if line.warnings > 0 { "outside training" } else { "" }.to_owned(),
+            ]);
+        }
+        let mut text = Text::from(table);
+        text.line(format_args!(
+            "{} windows, latency: MRE {:.3} (median {:.3}) for the stronger model, {:.3} (median \
+             {:.3}) for the tree; {:.0} % inside the interval, {} outside the training range",
+            self.windows,
+            self.stronger.mre,
+            self.stronger.relative_p50,
+            self.tree.mre,
+            self.tree.relative_p50,
+            100.0 * self.inside_intervals,
+            self.outside_training
+        ));
+        text
+    }
+}
+
+impl BlackBoxModel {
+    /// A prediction as a table of all targets, and the way through the tree to the latency.
+    pub fn text(&self, prediction: &Prediction) -> Text {
+        let mut table = Table::new(["", "stronger model", "9 in 10", "tree", "9 in 10"]);
+        for (at, target) in Target::ALL.into_iter().enumerate() {
+            let (strong, tree) = (&prediction.strong[at], &prediction.tree[at]);
+            table.add_row([
+                target.name().to_owned(),
+                target.text(strong.value),
+                interval(target, strong),
+                target.text(tree.value),
+                interval(target, tree),
+            ]);
+        }
+        let mut text = Text::from(table);
+        text.line("the tree's way to the latency (ns):");
+        for line in self.explain(Target::Latency, &prediction.workload) {
+            text.line(format_args!("  {line}"));
+        }
+        text
+    }
+}
+
+impl Prediction {
+    /// Predictions of windows, in their order, as a table.
+    pub fn table(predictions: &[Self]) -> Table {
+        let headings = ["window", "writes", "latency", "9 in 10", "IOPS", "bandwidth", ""];
+        let mut table = Table::new(headings);
+        for (place, prediction) in predictions.iter().enumerate() {
+            let [latency, iops, bandwidth] = &prediction.strong;
+            let note = if prediction.warnings.is_empty() { "" } else { "outside training" };
+            table.add_row([
+                (place + 1).to_string(),
+                format!("{:.0} %", 100.0 * prediction.workload.extended.rw_ratio),
+                Target::Latency.text(latency.value),
+                interval(Target::Latency, latency),
+                Target::Iops.text(iops.value),
+                Target::Bandwidth.text(bandwidth.value),
+                note.to_owned(),
+            ]);
+        }
+        table
+    }
+}
+
+fn interval(target: Target, estimate: &Estimate) -> String {
+    format!("{} to {}", target.text(estimate.low), target.text(estimate.high))
+}

@@ -1,0 +1,159 @@
+//! Arguments and small steps that several subcommands of `predict-perf` share.
+
+use crate::context::Context;
+use crate::outcome::{Failure, Outcome};
+use crate::preparation::PreparationArgs;
+use crate::read_args::{ReadArgs, first_requests, warn_of_skipped};
+use ssdtune_predict::blackbox::grid;
+use ssdtune_predict::blackbox::windows::{WINDOW_REQUESTS, Window};
+use ssdtune_predict::blackbox::{
+    BlackBoxModel, MeasureError, MeasureSettings, Point, ResultsError, SampleSize,
+};
+use std::path::{Path, PathBuf};
+
+/// Which points.
+#[derive(Debug, clap::Args)]
+pub(super) struct GridArgs {
+    /// The grid: `closed` (the paper's), `open` (offered loads), or a file that lists points.
+    #[arg(long, value_name = "NAME|FILE", default_value = "closed")]
+    grid: String,
+
+    /// Take about N of the points, drawn at random. Points that differ only in their load are
+    /// taken together.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
+}
+
+impl GridArgs {
+    /// The points that the arguments name.
+    pub(super) fn points(&self, context: &Context) -> Outcome<Vec<Point>> {
+        let points = match self.grid.as_str() {
+            "closed" => grid::closed(),
+            "open" => grid::open(),
+            file => grid::parse(file, &read_text(Path::new(file))?).map_err(Failure::input)?,
+        };
+        Ok(match self.sample {
+            Some(count) => grid::sample(&points, count as usize, context.seed().unwrap_or(0)),
+            None => points,
+        })
+    }
+}
+
+/// How a simulated drive is measured.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("start", |start| start.default_value("sequential")))]
+pub(super) struct MeasureArgs {
+    #[command(flatten)]
+    preparation: PreparationArgs,
+
+    /// Count as many requests as move N pages of 4 KiB, within the limits of --requests-max,
+    /// --requests-min and --rounds.
+    #[arg(long, value_name = "N", default_value_t = SampleSize::default().pages)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pages: u64,
+
+    /// Count at most N requests, unless --requests-min or --rounds ask for more.
+    #[arg(long, value_name = "N", default_value_t = SampleSize::default().requests_max)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    requests_max: u64,
+
+    /// Count at least N requests.
+    #[arg(long, value_name = "N", default_value_t = SampleSize::default().requests_min)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    requests_min: u64,
+
+    /// Count at least N requests for each one outstanding.
+    #[arg(long, value_name = "N", default_value_t = SampleSize::default().rounds)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=1 << 16))]
+    rounds: u64,
+
+    /// Requests before those that are counted, in percent of them.
+    #[arg(long, value_name = "PERCENT", default_value_t = SampleSize::default().lead_in_percent)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=1000))]
+    lead_in: u64,
+}
+
+impl MeasureArgs {
+    /// The settings that the arguments name, with the seed of the command line.
+    pub(super) fn settings(&self, context: &Context) -> Outcome<MeasureSettings> {
+        let sample = SampleSize {
+            pages: self.pages,
+            requests_max: self.requests_max,
+            requests_min: self.requests_min,
+            rounds: self.rounds,
+            lead_in_percent: self.lead_in,
+        };
+        let seed = context.seed().unwrap_or(0);
+        let preparation = self.preparation.preparation(seed)?;
+        MeasureSettings::new(preparation, sample, seed).map_err(Failure::usage)
+    }
+}
+
+/// How traces are cut into windows.
+#[derive(Debug, clap::Args)]
+pub(super) struct WindowArgs {
+    /// Requests of a window.
+    #[arg(long, value_name = "N", default_value_t = WINDOW_REQUESTS as u32)]
+    #[arg(value_parser = clap::value_parser!(u32).range(10..))]
+    pub(super) window: u32,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl WindowArgs {
+    /// The windows of a trace.
+    pub(super) fn windows(&self, path: &Path, context: &Context) -> Outcome<Vec<Window>> {
+        let mut source = self.read.open(path)?.source;
+        let requests = first_requests(source.as_mut(), usize::MAX)?;
+        warn_of_skipped(&source.read_stats(), context);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let windows = Window::cut(&name, &requests, self.window as usize);
+        if windows.is_empty() {
+            context.warn(format_args!(
+                "{}: {} requests fill no window of {}: give a smaller --window",
+                path.display(),
+                requests.len(),
+                self.window
+            ));
+        }
+        Ok(windows)
+    }
+}
+
+/// The model of `--model`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ModelArg {
+    /// A model made by `predict-perf fit`.
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+}
+
+impl ModelArg {
+    /// Reads the model.
+    pub(super) fn read(&self) -> Outcome<BlackBoxModel> {
+        BlackBoxModel::read(&self.model).map_err(Failure::input)
+    }
+}
+
+/// Reads a text file that the user names.
+pub(super) fn read_text(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(anyhow::anyhow!("{}: {error}", path.display())))
+}
+
+/// What an error of a results file means for the exit code.
+pub(super) fn results_failure(error: ResultsError) -> Failure {
+    match error {
+        ResultsError::Other { .. } => Failure::usage(error),
+        other => Failure::input(other),
+    }
+}
+
+/// What an error of measuring means for the exit code.
+pub(super) fn measure_failure(error: MeasureError) -> Failure {
+    match error {
+        MeasureError::Interrupted => Failure::Interrupted,
+        other => Failure::Work(other.into()),
+    }
+}
