@@ -3,7 +3,7 @@
 
 use super::{Effect, Parameter, SECTIONS, find, nearest, parameters};
 use crate::config::DeviceConfig;
-use crate::fault::{Fault, Problem};
+use crate::fault::{Fault, Faults, Problem};
 use crate::value::{Kind, Value};
 use serde::Serialize;
 use std::fmt;
@@ -82,7 +82,7 @@ impl fmt::Display for Parameter {
 ///
 /// # Errors
 /// A name stands for nothing.
-pub fn select(names: &[String]) -> Result<Vec<&'static Parameter>, Fault> {
+pub fn select(names: &[String]) -> Result<Vec<&'static Parameter>, Faults> {
     if names.is_empty() {
         return Ok(parameters().collect());
     }
@@ -94,7 +94,7 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Parameter>, Fault> {
             rows.push(row);
         } else {
             let nearest = nearest(name).map(str::to_owned);
-            return Err(Fault::new(name, Problem::UnknownKey { nearest }));
+            return Err(Fault::new(name, Problem::UnknownKey { nearest }).into());
         }
     }
     Ok(rows)

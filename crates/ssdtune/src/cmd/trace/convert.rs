@@ -7,6 +7,7 @@ use crate::progress::Reading;
 use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of_skipped};
 use anyhow::anyhow;
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use serde_json::json;
 use ssdtune_model::{Bytes, Nanos};
 use ssdtune_report::Text;
@@ -17,6 +18,7 @@ use ssdtune_trace::{
     TraceError,
 };
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Arguments of `ssdtune trace convert`. Changes are made in the order of their headings.
 #[derive(clap::Args, Debug)]
@@ -28,8 +30,10 @@ pub(crate) struct Args {
     /// .bz2 may follow.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Format to write, if the name does not say it: ssdt, csv or mqsim.
+    /// Format to write, if the name does not say it.
     #[arg(long, value_name = "FORMAT")]
+    #[arg(value_parser = PossibleValuesParser::new(["ssdt", "csv", "mqsim"])
+        .try_map(parsed::<OutputFormat>))]
     to: Option<OutputFormat>,
     #[command(flatten)]
     read: ReadArgs,
@@ -71,8 +75,10 @@ struct SelectArgs {
     /// have.
     #[arg(long, value_name = "TIME")]
     dedupe: Option<Nanos>,
-    /// Keep only these operations: read, write, trim, flush.
+    /// Keep only these operations.
     #[arg(long, value_delimiter = ',', value_name = "OPS")]
+    #[arg(value_parser = PossibleValuesParser::new(["read", "write", "trim", "flush"])
+        .try_map(parsed::<Op>))]
     ops: Vec<Op>,
     /// Keep only requests of at least this size.
     #[arg(long, value_name = "SIZE")]
@@ -117,6 +123,11 @@ enum Remap {
     Dense,
     /// Take addresses modulo --capacity.
     Modulo,
+}
+
+/// Reads a value that is one of the possible ones.
+fn parsed<T: FromStr<Err = String>>(text: String) -> Result<T, String> {
+    text.parse()
 }
 
 impl SelectArgs {
