@@ -123,12 +123,12 @@ mod tests {
         let plan = folder.path().join("plan.json");
         let workload = Workload::of("RW").unwrap();
         let run = WorkloadRun { workload, groups: 4, warm_up: 0, size: DriveSize::Small, seed: 2 };
-        let plan = Some(plan);
-        let child = ChildRun { run, plan: plan.clone(), repeats: 2, counters: false, wait: false };
+        let kept = Some(plan.clone());
+        let child = ChildRun { run, plan: kept, repeats: 2, counters: false, wait: false };
         let mut waited = 0;
         let first = passes(&child, &mut waited);
         assert_eq!((first.len(), first[0].len(), waited), (2, 4, 0));
-        assert!(plan.unwrap().exists());
+        assert!(plan.exists());
         let again = passes(&ChildRun { repeats: 1, wait: true, ..child }, &mut waited);
         assert_eq!(waited, 1);
         for (before, after) in first[0].iter().zip(&again[0]) {
