@@ -43,7 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stop = AtomicBool::new(false);
     let evaluator = CachedEvaluator::new(&simulator, db.as_ref(), &stop, &|_| {});
 
-    // An AutoDB also knows what earlier searches found for this target.
+    // `begin` notes how the search begins, so that it can be resumed, and looks up what earlier
+    // searches have stored for this target.
     let prior = match &db {
         Some(db) => {
             let options = BeginOptions::default();
