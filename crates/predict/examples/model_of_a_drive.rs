@@ -14,7 +14,7 @@ use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A drive of 1 GiB, of which nine tenths of the pages hold data in steady state.
+    // A small drive. Nine tenths of its pages hold data, in steady state.
     let mut config = DeviceConfig::default();
     (config.flash.blocks_per_plane, config.flash.pages_per_block) = (64, 32);
     let config = config.check()?;
