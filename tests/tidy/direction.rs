@@ -4,8 +4,8 @@
 //! each other, and two modules beside each other are in a circle also if it is their children that
 //! use each other.
 
+use crate::hold;
 use crate::modules::{Crate, Id, Target};
-use crate::open::{self, Fault};
 use crate::source::root;
 use crate::source::{crates, is_library};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,22 +23,21 @@ fn modules_use_each_other_in_one_direction() {
     for name in crates().iter().filter(|name| !EXEMPT.contains(&name.as_str())) {
         for uses in uses(&read(name)).values() {
             for circle in circles(uses) {
-                let faulty =
-                    circle.iter().map(|file| Fault::at(name, describe(file, &circle, uses)));
+                let faulty = circle.iter().map(|file| describe(file, &circle, uses));
                 faults.extend(faulty);
             }
         }
     }
-    open::hold("circles", faults);
+    hold("circles", faults);
 }
 
 #[test]
 fn no_command_uses_another() {
     let faults = strangers(&read("ssdtune"))
         .into_iter()
-        .map(|(from, to)| Fault::at(&from, format!("{from} uses {to}")))
+        .map(|(from, to)| format!("{from} uses {to}"))
         .collect();
-    open::hold("commands", faults);
+    hold("commands", faults);
 }
 
 /// The modules of a crate of the workspace.

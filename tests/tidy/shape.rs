@@ -1,7 +1,7 @@
 //! What a crate may depend on, how much it shows, and what it hands to a stranger.
 
 use crate::direction::read;
-use crate::open::{self, Fault};
+use crate::hold;
 use crate::source::root;
 use crate::source::{crates, is_library, sources};
 use std::collections::BTreeMap;
@@ -86,10 +86,10 @@ fn libraries_show_at_most_ten_modules() {
         let path = format!("crates/{name}/src/lib.rs");
         let text = fs::read_to_string(root().join(&path)).expect("a library");
         for module in public_modules(&text).into_iter().skip(PUBLIC_MODULES_MAX) {
-            faults.push(Fault::at(name, format!("{path}: pub mod {module}")));
+            faults.push(format!("{path}: pub mod {module}"));
         }
     }
-    open::hold("modules", faults);
+    hold("modules", faults);
 }
 
 /// The public modules that the text of a `lib.rs` declares.
@@ -111,17 +111,17 @@ fn libraries_have_a_tested_landing_page_and_an_example() {
         let directory = root().join("crates").join(name);
         let text = fs::read_to_string(directory.join("src/lib.rs")).expect("a library");
         if !has_doc_test(&text) {
-            faults.push(Fault::at(name, format!("{name}: no example that runs in lib.rs")));
+            faults.push(format!("{name}: no example that runs in lib.rs"));
         }
         let examples = fs::read_dir(directory.join("examples")).into_iter().flatten().flatten();
         if !examples
             .map(|entry| entry.path())
             .any(|path| path.extension().is_some_and(|end| end == "rs"))
         {
-            faults.push(Fault::at(name, format!("{name}: no program under examples")));
+            faults.push(format!("{name}: no program under examples"));
         }
     }
-    open::hold("landing", faults);
+    hold("landing", faults);
 }
 
 /// Whether the page of a crate has code that runs as a test.
@@ -144,11 +144,8 @@ fn the_command_is_thin() {
         .filter(|source| own(&source.path))
         .map(|source| source.text.lines().count())
         .sum();
-    // A fault for every thousand lines begun.
-    let over = (lines + 1).saturating_sub(BINARY_LINES_MAX).div_ceil(1_000);
-    let text = format!("crates/ssdtune/src has {lines} lines");
-    let faults = (0..over).map(|_| Fault::at("ssdtune", text.clone())).collect();
-    open::hold("binary", faults);
+    let limit = BINARY_LINES_MAX;
+    assert!(lines < limit, "crates/ssdtune/src has {lines} lines: fewer than {limit} are allowed");
 }
 
 /// Requests run on a drive in one crate alone, so that there is one way to prepare it.
@@ -158,12 +155,11 @@ fn only_experiments_build_simulators() {
     for name in crates().iter().filter(|name| !["sim", "experiment"].contains(&name.as_str())) {
         for module in read(name).modules {
             for path in module.mentions.iter().filter(|path| builds(path)) {
-                faults
-                    .push(Fault::at(&module.file, format!("{}: {}", module.file, path.join("::"))));
+                faults.push(format!("{}: {}", module.file, path.join("::")));
             }
         }
     }
-    open::hold("simulators", faults);
+    hold("simulators", faults);
 }
 
 /// Whether a path names a way to make a simulator.

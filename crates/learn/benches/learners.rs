@@ -5,8 +5,8 @@
 //! ```
 //!
 //! If Python has scikit-learn, its times on the same cases are measured first. `SSDTUNE_PYTHON`
-//! names the interpreter; the default is `python3`. How long networks are trained is measured by crate
-//! ssdtune-train.
+//! names the interpreter; the default is `python3`. How long networks are trained is measured
+//! by crate ssdtune-train.
 
 #[path = "../tests/shared/uniform.rs"]
 mod uniform;

@@ -2,8 +2,8 @@
 //!
 //! Training runs on libtorch, in the program `ssdtune-train` (crate `ssdtune-train`), which
 //! [`MlpParams::fit`] starts. Its result is [`MlpModel`], a set of plain weights, which this crate
-//! evaluates in plain Rust. Without that program everything but training works, and `fit` returns an
-//! error that says how to get it.
+//! evaluates in plain Rust. Without that program everything but training works, and `fit` returns
+//! an error that says how to get it.
 //!
 //! ```
 //! use ssdtune_learn::mlp::{Buffer, MlpModel};

@@ -1,13 +1,14 @@
 //! Training of multilayer perceptrons on libtorch, in double precision, on one thread.
 //!
-//! This is the inside of the program `ssdtune-train`. The commands of `ssdtune` and the crate
-//! [`ssdtune_learn`] start that program when a network is to be trained
-//! ([`ssdtune_learn::mlp::MlpParams::fit`]) and link no libtorch themselves: it takes 500 MB of disk
-//! and a quarter of a second to load. A program that trains all the time may call [`train`] itself.
+//! This is the inside of the program `ssdtune-train`, which [`MlpParams::fit`] of
+//! [`ssdtune_learn`] starts when a network is to be trained. So no other program links libtorch,
+//! which takes 500 MB of disk and a quarter of a second to load. A program that trains all the time may call [`train`] itself.
 //!
 //! Cost: one thread; 5 to 50 us for each mini-batch of 64 rows and layers of 64 units.
 //!
 //! It is not for other networks than those of [`ssdtune_learn::mlp`], and not for GPUs.
+//!
+//! [`MlpParams::fit`]: ssdtune_learn::mlp::MlpParams::fit
 //!
 //! ```
 //! use ssdtune_learn::mlp::{MlpParams, Targets};

@@ -1,7 +1,7 @@
 //! `ssdtune-train`: trains one network on libtorch.
 //!
-//! A [`TrainingJob`] in JSON comes from standard input, a [`TrainingAnswer`] in JSON goes to standard
-//! output. `ssdtune` starts it when it needs a network; nobody has to call it by hand.
+//! A [`TrainingJob`] in JSON comes from standard input, a [`TrainingAnswer`] in JSON goes to
+//! standard output. `ssdtune` starts it when it needs a network; nobody has to call it by hand.
 
 use ssdtune_learn::mlp::{MlpError, TrainingAnswer, TrainingJob};
 use std::error::Error;
@@ -11,8 +11,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     if std::env::args_os().len() > 1 {
         println!(
-            "ssdtune-train trains a neural network for ssdtune, which starts it when it needs one.\n\
-             A job in JSON comes from standard input, the network goes to standard output.\n\
+            "ssdtune-train trains a neural network for ssdtune, which starts it when it needs \
+             one.\nA job in JSON comes from standard input, the network goes to standard output.\n\
              It takes no arguments."
         );
         return ExitCode::from(2);
