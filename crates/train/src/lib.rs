@@ -2,7 +2,8 @@
 //!
 //! This is the inside of the program `ssdtune-train`, which [`MlpParams::fit`] of
 //! [`ssdtune_learn`] starts when a network is to be trained. So no other program links libtorch,
-//! which takes 500 MB of disk and a quarter of a second to load. A program that trains all the time may call [`train`] itself.
+//! which takes 500 MB of disk and a quarter of a second to load. A program that trains all the time
+//! may call [`train`] itself.
 //!
 //! Cost: one thread; 5 to 50 us for each mini-batch of 64 rows and layers of 64 units.
 //!
