@@ -60,7 +60,7 @@ fn a_package_outside_the_workspace_is_built_and_tested() {
         cargo.arg("--release");
     }
     let done = cargo.current_dir(root).output().expect("cargo runs");
-    let [out, errors] = [done.stdout, done.stderr].map(|text| String::from_utf8(text));
+    let [out, errors] = [done.stdout, done.stderr].map(String::from_utf8);
     let (out, errors) = (out.expect("text"), errors.expect("text"));
     assert!(done.status.success() && out.contains("1 passed"), "{out}\n{errors}");
 }

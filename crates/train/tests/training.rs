@@ -146,7 +146,7 @@ fn a_grid_is_searched_in_parallel() {
             (x.select(Axis(0), rows), rows.iter().map(|&row| labels[row]).collect())
         };
         let ((x, labels), (asked, truth)) = (of(&split.train), of(&split.test));
-        let training = train(&params, x.view(), Targets::Classes { classes: 10, labels: &labels })?;
+        let training = train(params, x.view(), Targets::Classes { classes: 10, labels: &labels })?;
         let found = training.model.classify(asked.view())?.to_vec();
         Ok::<f64, MlpError>(1.0 - metrics::accuracy(&truth, &found).unwrap())
     })
