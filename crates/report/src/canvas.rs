@@ -105,7 +105,7 @@ pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// What drawing returns. The only error of the backend is one of files, and there is no file.
 pub(crate) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-/// Draws on a white area of so many pixels with a title above.
+/// Draws on a white area of this size, in pixels, with a title above.
 pub(crate) fn picture(title: &str, size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Svg {
     let mut text = String::new();
     {
