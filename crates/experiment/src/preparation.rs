@@ -57,7 +57,7 @@ pub enum Start {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
     /// Pages are overwritten at random, as many as hold data, this many times. The data of a
-    /// `sequential` start are then written in earnest, even with 0 times.
+    /// `sequential` start are then really written, page by page, even with 0 times.
     Random {
         /// Overwrites of each page in the mean, 0 to 100.
         times: u32,

@@ -15,7 +15,7 @@ use crate::outcome::{Failure, Outcome, chain};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
 use anyhow::anyhow;
-use plan::Cell;
+use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
@@ -166,12 +166,12 @@ impl From<FitArg> for AddressFit {
 struct Document {
     schema: u32,
     partial: bool,
-    cells: Vec<CellResult>,
+    cells: Vec<RunResult>,
 }
 
 /// What one simulation gave.
 #[derive(Serialize)]
-struct CellResult {
+struct RunResult {
     cell: usize,
     device: String,
     workload: String,
@@ -197,22 +197,22 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let record = recorder_options(args)?;
     let firmware = args.ftl_time.as_deref().map(FirmwareModel::read).transpose();
     let firmware = firmware.map_err(Failure::input)?;
-    let cells = plan::cells(args, context)?;
+    let cells = plan::runs(args, context)?;
     let deferred = Deferred::new();
     let progress = Progress::new(cells.len(), context.level() > Level::Quiet);
-    let simulate = |(index, cell): (usize, &Cell)| {
+    let simulate = |(index, cell): (usize, &PlannedRun)| {
         let record = if cells.len() > 1 { record.numbered(index) } else { record.clone() };
         let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
         let options =
             RunOptions { stop: deferred.flag(), progress: &tell, exact_percentiles: args.exact };
         let watch = Watch { options, record, firmware: firmware.as_ref() };
-        let result = run_cell(index, cell, &watch, args.slowdown);
+        let result = run_planned(index, cell, &watch, args.slowdown);
         tell(1.0, 0);
         result
     };
     let results = context
         .pool()?
-        .install(|| cells.par_iter().enumerate().map(simulate).collect::<Vec<CellResult>>());
+        .install(|| cells.par_iter().enumerate().map(simulate).collect::<Vec<RunResult>>());
     progress.finish();
     let interrupted = deferred.flag().load(Ordering::Relaxed);
     print(results, interrupted, context)
@@ -242,8 +242,8 @@ struct Ran {
     firmware: Option<FirmwareReport>,
 }
 
-fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellResult {
-    let mut result = CellResult {
+fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -> RunResult {
+    let mut result = RunResult {
         cell: index,
         device: cell.experiment.device.name.clone(),
         workload: cell.experiment.workload(),
@@ -282,7 +282,7 @@ fn run_cell(index: usize, cell: &Cell, watch: &Watch, slowdown: bool) -> CellRes
 }
 
 /// Runs a cell with everything that observes it.
-fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
+fn observed(cell: &PlannedRun, watch: &Watch) -> Result<Ran, ExperimentError> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| ExperimentError::Observer(error);
     let mut recorder = Recorder::create(&watch.record).map_err(|error| failed(Box::new(error)))?;
     let mut firmware = watch.firmware.map(FirmwareObserver::new);
@@ -301,7 +301,7 @@ fn observed(cell: &Cell, watch: &Watch) -> Result<Ran, ExperimentError> {
 }
 
 /// Prints the results. The exit code says how complete they are.
-fn print(cells: Vec<CellResult>, interrupted: bool, context: &Context) -> Outcome {
+fn print(cells: Vec<RunResult>, interrupted: bool, context: &Context) -> Outcome {
     let reports = || cells.iter().map(|cell| cell.report.as_ref());
     let partial = reports().any(|report| report.is_none_or(|report| report.partial));
     let starved = reports().flatten().any(|report| report.outcome == Ending::OutOfSpace);
@@ -328,20 +328,20 @@ fn print(cells: Vec<CellResult>, interrupted: bool, context: &Context) -> Outcom
 }
 
 /// One cell in full, or several as a table.
-fn text(cells: &[CellResult]) -> Text {
-    if let [CellResult { report: Some(report), .. }] = cells {
+fn text(cells: &[RunResult]) -> Text {
+    if let [RunResult { report: Some(report), .. }] = cells {
         return one_in_full(&cells[0], report);
     }
     let runs: Vec<ComparedRun> = cells.iter().filter_map(compared).collect();
     if runs.is_empty() { Text::new() } else { comparison(&runs).into() }
 }
 
-fn compared(cell: &CellResult) -> Option<ComparedRun<'_>> {
-    let CellResult { cell: number, workload, settings, report, .. } = cell;
+fn compared(cell: &RunResult) -> Option<ComparedRun<'_>> {
+    let RunResult { cell: number, workload, settings, report, .. } = cell;
     Some(ComparedRun { number: *number, workload, settings, report: report.as_ref()? })
 }
 
-fn one_in_full(cell: &CellResult, report: &Report) -> Text {
+fn one_in_full(cell: &RunResult, report: &Report) -> Text {
     let mut text = summary(&cell.workload, report, cell.slowdown.as_ref());
     if let (Some(first), Some(last)) = (cell.decisions.first(), cell.decisions.last()) {
         text.line(format_args!(
@@ -384,7 +384,7 @@ fn firmware_time(firmware: &FirmwareReport, text: &mut Text) {
     }
 }
 
-fn warn(cells: &[CellResult], context: &Context) {
+fn warn(cells: &[RunResult], context: &Context) {
     for cell in cells {
         for warning in cell.report.iter().flat_map(|report| &report.warnings) {
             match cells.len() {

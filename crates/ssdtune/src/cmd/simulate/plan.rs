@@ -23,13 +23,13 @@ use std::sync::Arc;
 /// Requests of a workload model without --requests.
 const MODEL_REQUESTS: u64 = 1_000_000;
 /// Simulations that one command may run.
-const CELLS_MAX: usize = 100_000;
+const RUNS_MAX: usize = 100_000;
 /// A trace that several simulations replay is kept in memory up to this many requests (100 MB).
 const KEPT_MAX: usize = 4 << 20;
 
 /// One simulation of the command.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(super) struct PlannedRun {
     pub(super) experiment: Experiment,
     /// What gives channels to the tenants while it runs.
     pub(super) allocator: Option<Arc<Keeper>>,
@@ -38,7 +38,7 @@ pub(super) struct Cell {
 }
 
 /// Every simulation of the command line: each set of flows on each drive of the sweep.
-pub(super) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
+pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
     let device = match (&args.device, args.mqsim.first()) {
         (Some(device), _) => device.clone(),
         (None, Some(ssd)) => ssd.display().to_string(),
@@ -46,13 +46,13 @@ pub(super) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     };
     let loaded = device::load_noted(&device, &args.overrides, context)?;
     let axes = args.sweep.iter().map(|axis| (axis.key.as_str(), axis.value.as_str()));
-    let points = grid(&loaded.config, axes, CELLS_MAX).map_err(Failure::usage)?;
+    let points = grid(&loaded.config, axes, RUNS_MAX).map_err(Failure::usage)?;
     let mut sets = match args.mqsim.get(1) {
         Some(workload) => mqsim_sets(args, workload, &loaded.config, context)?,
         None => own_sets(args, &loaded.config, context)?,
     };
-    if sets.len().saturating_mul(points.len()) > CELLS_MAX {
-        return Err(Failure::usage(anyhow!("more than {CELLS_MAX} cells: sweep less")));
+    if sets.len().saturating_mul(points.len()) > RUNS_MAX {
+        return Err(Failure::usage(anyhow!("more than {RUNS_MAX} cells: sweep less")));
     }
     if points.len() > 1 {
         keep_in_memory(&mut sets)?;
@@ -62,21 +62,21 @@ pub(super) fn cells(args: &Args, context: &Context) -> Outcome<Vec<Cell>> {
     if let (Some(keeper), Some(point)) = (&allocator, points.first()) {
         note_other_drive(&keeper.policy, &point.device, context);
     }
-    let mut cells = Vec::with_capacity(sets.len() * points.len());
+    let mut runs = Vec::with_capacity(sets.len() * points.len());
     for set in &sets {
         for GridPoint { settings, device } in &points {
             check(args, set, device)?;
             let experiment = set.experiment(device, &preparation);
             let experiment = Experiment { save: args.save.clone(), ..experiment };
             let (allocator, settings) = (allocator.clone(), settings.clone());
-            cells.push(Cell { experiment, allocator, settings });
+            runs.push(PlannedRun { experiment, allocator, settings });
         }
     }
-    if args.save.is_some() && cells.len() > 1 {
-        let count = cells.len();
+    if args.save.is_some() && runs.len() > 1 {
+        let count = runs.len();
         return Err(Failure::usage(anyhow!("--save keeps one drive, and there are {count} cells")));
     }
-    Ok(cells)
+    Ok(runs)
 }
 
 fn check(args: &Args, set: &FlowSet, device: &DeviceConfig) -> Outcome {

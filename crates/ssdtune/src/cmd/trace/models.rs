@@ -15,8 +15,9 @@ pub(crate) struct Args {
     model: Option<String>,
 }
 
+/// A bundled model in the list.
 #[derive(Serialize)]
-struct Row {
+struct ListedModel {
     name: String,
     aliases: Vec<String>,
     variants: Vec<String>,
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         return context.raw(model.to_toml(&comment).as_bytes());
     }
     let models = names().map(bundled).collect::<Result<Vec<_>, _>>().map_err(Failure::input)?;
-    let rows: Vec<Row> = models.into_iter().map(row).collect();
+    let rows: Vec<ListedModel> = models.into_iter().map(row).collect();
     let mut table = Table::new(["name", "also", "requests", "description"]);
     for row in &rows {
         table.add_row([
@@ -51,8 +52,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     context.show(&rows, table)
 }
 
-fn row(model: Model) -> Row {
-    Row {
+fn row(model: Model) -> ListedModel {
+    ListedModel {
         name: model.name,
         aliases: model.aliases,
         variants: model.variants.into_iter().map(|variant| variant.name).collect(),

@@ -27,8 +27,9 @@ pub(crate) struct Args {
     db: DbArg,
 }
 
+/// The category of a source.
 #[derive(Serialize)]
-struct Row {
+struct ClassifiedSource {
     source: String,
     threshold_default: f64,
     #[serde(flatten)]
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             began.elapsed().as_secs_f64() * 1e3
         ));
         let source = source.source.clone();
-        rows.push(Row { source, threshold_default: PAPER_THRESHOLD, verdict });
+        rows.push(ClassifiedSource { source, threshold_default: PAPER_THRESHOLD, verdict });
     }
     let verdicts = rows.iter().map(|row| (row.source.as_str(), &row.verdict));
     context.show(&rows, classified_text(&categories, verdicts, args.threshold))

@@ -53,15 +53,16 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Report {
-    workloads: Vec<Row>,
+    workloads: Vec<LearnedWorkload>,
     features: FeatureSet,
     explained_variance_ratio: Vec<f64>,
     threshold_default: f64,
     category_distance_min: Option<f64>,
 }
 
+/// What was learned from a workload.
 #[derive(Serialize)]
-struct Row {
+struct LearnedWorkload {
     workload: String,
     windows: usize,
     #[serde(flatten)]
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let row = |(one, learned): (&TraceToLearn, LearnOutcome)| {
         let member = categories.members().find(|member| member.name == one.name);
         let windows = member.map_or(0, |member| member.points.len());
-        Row { workload: one.name.to_owned(), windows, learned }
+        LearnedWorkload { workload: one.name.to_owned(), windows, learned }
     };
     let report = Report {
         workloads: material.iter().zip(learned).map(row).collect(),
