@@ -55,7 +55,7 @@ fn main() {
         let training = train(&job).unwrap();
         let found = training.model.classify(asked.view()).unwrap().to_vec();
         println!(
-            "mlp/train_9_64_42_{epochs}_epochs {name}: loss {:.3}, accuracy {:.3} on 1500 unseen rows",
+            "mlp/train_9_64_42_{epochs}_epochs {name}: loss {:.3}, accuracy {:.3} on 1500 new rows",
             training.curves.train_loss[epochs - 1],
             accuracy(&truth, &found).unwrap()
         );
