@@ -41,7 +41,7 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
         Some(only) => only..only + 1,
         None => 0..number("FTL_REFERENCE_CASES").unwrap_or(CASES),
     };
-    let all = cases.end - cases.start > 1;
+    let count = cases.end - cases.start;
     let mut activity = [0; 4];
     let mut quiet = Vec::new();
     for number in cases {
@@ -56,10 +56,20 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
     println!(
         "collections, wear collections, moved pages, switches: {activity:?}; without any: {quiet:?}"
     );
-    if all && steps >= STEPS {
+    if count > 1 && steps >= STEPS {
         assert!(activity[0] > 1_000 && activity[1] > 10 && activity[2] > 10_000, "{activity:?}");
         assert!(activity[3] > 100, "{activity:?}");
-        assert!(quiet.is_empty(), "cases {quiet:?} never collected");
+        // None of the first hundred; drives that are hardly written to are drawn now and then.
+        assert!(quiet.len() as u64 <= count / 200, "cases {quiet:?} never collected");
+    }
+}
+
+/// Cases beyond the first hundred that failed once. In 275 a read that waits for room to be
+/// allocated outlives a switch of its tenant to other channels.
+#[test]
+fn cases_that_failed_once_agree() {
+    for number in [275] {
+        shrink::run_or_explain(&cases::case(number), number, &words(number, STEPS), CHECK_EVERY);
     }
 }
 

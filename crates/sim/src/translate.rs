@@ -137,6 +137,15 @@ impl Core {
         record.page = self.layout.page(phys);
     }
 
+    /// Gets a transaction whose mapping is at hand its place, and stages it unless it has to wait.
+    fn place_and_stage(&mut self, tx: u32) {
+        match self.place(tx) {
+            Translated::Placed => self.stage(tx),
+            Translated::Waits => {}
+            Translated::Unwritten => self.unwritten(tx),
+        }
+    }
+
     /// Gets a transaction whose mapping is at hand its place.
     #[inline]
     fn place(&mut self, tx: u32) -> Translated {
@@ -263,11 +272,7 @@ impl Core {
         self.ftl.mapping_arrived(page, &mut tokens);
         self.scheduling_deferred += 1;
         for &tx in &tokens {
-            match self.place(tx) {
-                Translated::Placed => self.stage(tx),
-                Translated::Waits => {}
-                Translated::Unwritten => self.unwritten(tx),
-            }
+            self.place_and_stage(tx);
         }
         self.scheduling_deferred -= 1;
         self.give_list(tokens);
@@ -290,6 +295,13 @@ impl Core {
             let (tenant, lpn) = (record.tenant as usize, record.address);
             let is_read = record.class == Class::UserRead;
             self.ftl.set_write_context(self.events.now(), tenant as u16);
+            if is_read && self.ftl.static_plane(tenant, lpn) != plane {
+                // The tenant got other channels while this read was held: its data now belong to
+                // another plane, where it may have to wait again.
+                self.held[plane.index()].pop_front();
+                self.place_and_stage(tx);
+                continue;
+            }
             let must_hold = if is_read {
                 self.ftl.must_hold_read(tenant, lpn)
             } else {

@@ -1,6 +1,6 @@
 //! What follows when a flash operation of the [`Driver`] ends.
 
-use super::{Driver, Pending};
+use super::{Access, Driver, Pending};
 use ssdtune_ftl::{BlockRef, Phys};
 use ssdtune_model::PlaneId;
 
@@ -78,6 +78,14 @@ impl Driver {
         }
         while let Some(&access) = self.held[plane.index()].front() {
             self.tell(access.lpn);
+            let Access { tenant, lpn, mask } = access;
+            if mask == 0 && self.ftl.static_plane(tenant, lpn) != plane {
+                // The tenant got other channels while this read was held, and waits there again.
+                self.held[plane.index()].pop_front();
+                let entry = self.ftl.entry(tenant, lpn);
+                self.place(access, entry, 0);
+                continue;
+            }
             if self.must_hold(access, plane) {
                 break;
             }
