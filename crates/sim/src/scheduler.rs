@@ -283,6 +283,7 @@ impl Core {
                     self.gather(die, (class, priority), page, &mut list, &mut planes, &mut count);
                 }
             }
+            debug_assert_eq!(planes.count_ones(), count, "a command uses each plane once");
             if count > 0 {
                 self.issue(unit, die, list, count);
             }

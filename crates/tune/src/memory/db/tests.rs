@@ -35,6 +35,16 @@ fn exported(db: &AutoDb) -> String {
     String::from_utf8(out).expect("text")
 }
 
+/// Only a store that another handle is still closing is waited for.
+#[test]
+fn a_store_that_cannot_be_opened_is_refused_at_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("store");
+    std::fs::write(&file, "no folder").expect("a file");
+    let error = store::open(directory.path(), &file).expect_err("a file is no store");
+    assert!(matches!(error, DbError::Store { doing: "opened", .. }), "{error}");
+}
+
 #[test]
 fn records_come_back_with_their_generation() {
     let (directory, db) = scratch();
