@@ -5,8 +5,8 @@
 //! which takes 500 MB of disk and a quarter of a second to load. A program that trains all the time
 //! may call [`train`] itself.
 //!
-//! Cost: one thread; 0.2 ms for a mini-batch of 64 rows in SSDKeeper's shape, 9-64-42: 1.9 s for 200
-//! epochs of 3,500 rows (`benches/training.rs`, built without optimisation).
+//! Cost: one thread; 0.2 ms for a mini-batch of 64 rows in SSDKeeper's shape, 9-64-42. 200 epochs
+//! of 3,500 rows take 1.9 s in the profile of the tests (`benches/training.rs`).
 //!
 //! It is not for other networks than those of [`ssdtune_learn::mlp`], and not for GPUs.
 //!
