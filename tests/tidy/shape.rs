@@ -13,20 +13,21 @@ const PUBLIC_MODULES_MAX: usize = 10;
 const BINARY_LINES_MAX: usize = 8_000;
 
 /// Which crates of the workspace a crate may depend on, those that these depend on included.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("model", &[]),
     ("learn", &[]),
     ("report", &[]),
+    ("output", &[]),
     ("train", &["learn"]),
-    ("trace", &["model"]),
+    ("trace", &["model", "output"]),
     ("ftl", &["model"]),
-    ("sim", &["model", "trace", "ftl"]),
-    ("experiment", &["model", "trace", "ftl", "sim", "report"]),
-    ("mqsim", &["model", "trace", "ftl", "sim", "experiment", "report"]),
-    ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report"]),
-    ("keeper", &["model", "trace", "ftl", "sim", "experiment", "learn", "report"]),
-    ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report"]),
-    ("tune", &["model", "trace", "ftl", "sim", "experiment", "mqsim", "learn", "report"]),
+    ("sim", &["model", "trace", "ftl", "output"]),
+    ("experiment", &["model", "trace", "ftl", "sim", "report", "output"]),
+    ("mqsim", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
+    ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
+    ("keeper", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
+    ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
+    ("tune", &["model", "trace", "ftl", "sim", "experiment", "mqsim", "learn", "report", "output"]),
     (
         "ssdtune",
         &[
@@ -42,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "tune",
             "learn",
             "report",
+            "output",
         ],
     ),
 ];
