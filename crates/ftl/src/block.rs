@@ -233,6 +233,20 @@ impl Plane {
         true
     }
 
+    /// Gives a block to a frontier that found none when its last block became full; to one of moved
+    /// pages first, since no block becomes free without them. With `compat.eager_frontiers` every
+    /// other frontier owns a block.
+    pub fn open_missing_frontier(&mut self) {
+        let each = self.frontiers_per_tenant;
+        let missing = (0..self.frontiers.len())
+            .filter(|&index| self.frontiers[index].block == NO_BLOCK)
+            .max_by_key(|index| index % each);
+        if let Some(index) = missing {
+            let frontier = FrontierId((index % each) as u8);
+            self.open_frontier(index / each, frontier, Pick::InOrder);
+        }
+    }
+
     /// Takes a block out of the pool of free blocks.
     fn take_free(&mut self, pick: Pick) -> Option<u32> {
         if let Some(block) = self.pick_recycled(pick) {

@@ -136,28 +136,49 @@ impl Ftl {
         block.pages[self.layout.page(at) as usize].owner()
     }
 
-    /// Gives a page that was just read from a victim a new place in the same plane; `None` if the
-    /// page has become invalid and need not be moved.
-    pub fn place_move(&mut self, from: Phys) -> Option<Placed> {
+    /// Whether [`Ftl::place_move`] must wait for an erased block of its plane. That happens only
+    /// with `compat.eager_frontiers` and blocks of few pages: MQSim collects ten victims of a plane
+    /// at a time, and all their pages may need places before the first of them is erased.
+    pub fn must_hold_move(&self, from: Phys) -> bool {
         let at = self.layout.block(from);
         let record = &self.planes[at.plane as usize];
-        let page = record.page(at.block, self.layout.page(from));
-        let frontier = record.blocks[at.block as usize].frontier;
-        let Some(owner) = page.owner() else {
+        record.free_blocks() == 0
+            && self.move_target(from).is_some_and(|(_, tenant, to)| !record.has_room(tenant, to))
+    }
+
+    /// The owner of a page of a victim, its tenant, and the frontier it moves to; `None` if the
+    /// page is invalid.
+    fn move_target(&self, from: Phys) -> Option<(u64, usize, FrontierId)> {
+        let at = self.layout.block(from);
+        let record = &self.planes[at.plane as usize];
+        let block = &record.blocks[at.block as usize];
+        let owner = record.page(at.block, self.layout.page(from)).owner()?;
+        let to = match block.frontier {
+            FrontierId::TRANSLATION => FrontierId::TRANSLATION,
+            data => self.placer.moved_frontier(owner, data),
+        };
+        Some((owner, block.tenant.into(), to))
+    }
+
+    /// Gives a page that was just read from a victim a new place in the same plane; `None` if the
+    /// page has become invalid and need not be moved. [`Ftl::must_hold_move`] has said that the
+    /// move need not wait.
+    ///
+    /// # Panics
+    /// The plane has no room.
+    pub fn place_move(&mut self, from: Phys) -> Option<Placed> {
+        let Some((owner, tenant, to)) = self.move_target(from) else {
             self.counters.moves_dropped += 1;
             return None;
         };
-        let sectors = page.sectors;
-        let tenant = record.blocks[at.block as usize].tenant.into();
-        let frontier = if frontier == FrontierId::TRANSLATION {
-            frontier
-        } else {
+        if to != FrontierId::TRANSLATION {
             // [`Ftl::commit_move`] will need the entry when the program has ended.
             self.table.prefetch_entry(owner);
-            self.placer.moved_frontier(owner, frontier)
-        };
+        }
+        let at = self.layout.block(from);
+        let sectors = self.planes[at.plane as usize].page(at.block, self.layout.page(from)).sectors;
         self.counters.moved_pages += 1;
-        Some(self.append(tenant, frontier, PlaneId(at.plane), IN_FLIGHT, sectors))
+        Some(self.append(tenant, to, PlaneId(at.plane), IN_FLIGHT, sectors))
     }
 
     /// Reports that the program of a moved page has ended. The logical page lies at `to` from now
@@ -191,7 +212,11 @@ impl Ftl {
     /// Reports that a victim has been erased. Its block is free again.
     pub fn erase_done(&mut self, block: BlockRef) {
         self.placer.collected(block, self.block_frontier(block));
-        self.planes[block.plane as usize].recycle(block.block, self.config.dynamic_wear);
+        let plane = &mut self.planes[block.plane as usize];
+        plane.recycle(block.block, self.config.dynamic_wear);
+        if self.config.eager_frontiers {
+            plane.open_missing_frontier();
+        }
     }
 
     /// Pages that were written by moves which have not been committed.

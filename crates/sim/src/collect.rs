@@ -62,6 +62,10 @@ impl Core {
     /// A page of a victim was read: it gets its new place, unless the host has overwritten it.
     pub(crate) fn move_read(&mut self, tx: u32) {
         let from = self.txs[tx].phys;
+        if self.ftl.must_hold_move(from) {
+            self.hold_move(tx);
+            return;
+        }
         let job = self.txs[tx].link;
         let placed = self.ftl.place_move(from);
         self.count_move(tx, job, placed.is_some());
@@ -77,6 +81,12 @@ impl Core {
         self.staged.push(tx);
         self.schedule_unless_deferred();
         self.after_placing(placed);
+    }
+
+    /// Lets a page that was read wait for an erased block of its plane, before any host request.
+    fn hold_move(&mut self, tx: u32) {
+        let plane = self.layout.plane(self.txs[tx].phys);
+        self.held[plane.index()].push_front(tx);
     }
 
     /// Counts a page of a victim that has a new place, or needs none.
@@ -133,7 +143,7 @@ impl Core {
     }
 
     /// Copyback: gives the pages that a die has just read their new places in the same plane.
-    /// Returns the list of those that are still valid.
+    /// Returns the list of those that are still valid and need not wait for a place.
     pub(crate) fn copy_back(&mut self, list: u32) -> u32 {
         let (mut head, mut last) = (NIL, NIL);
         let mut at = list;
@@ -141,6 +151,11 @@ impl Core {
             let next = self.txs[at].next;
             self.txs[at].next = NIL;
             let (from, job) = (self.txs[at].phys, self.txs[at].link);
+            if self.ftl.must_hold_move(from) {
+                self.hold_move(at);
+                at = next;
+                continue;
+            }
             let placed = self.ftl.place_move(from);
             self.count_move(at, job, placed.is_some());
             if let Some(placed) = placed {

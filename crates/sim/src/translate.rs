@@ -292,6 +292,14 @@ impl Core {
         self.scheduling_deferred += 1;
         while let Some(&tx) = self.held[plane.index()].front() {
             let record = &self.txs[tx];
+            if record.class == Class::GcRead {
+                if self.ftl.must_hold_move(record.phys) {
+                    break;
+                }
+                self.held[plane.index()].pop_front();
+                self.move_read(tx);
+                continue;
+            }
             let (tenant, lpn) = (record.tenant as usize, record.address);
             let is_read = record.class == Class::UserRead;
             self.ftl.set_write_context(self.events.now(), tenant as u16);

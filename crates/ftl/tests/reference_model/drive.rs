@@ -87,7 +87,7 @@ pub struct Reference {
     static_wear: Option<u32>,
     dynamic_wear: bool,
     /// Frontiers own a block before their first page. Nobody can see which block until then.
-    eager: bool,
+    pub eager: bool,
     /// HAML-SSD's wear rules: the queue that takes the least worn free block, and the one that
     /// takes the most worn.
     wear_rules: Option<[Purpose; 2]>,
@@ -179,6 +179,7 @@ impl Reference {
         page: Page,
     ) {
         let at = self.layout.block(phys);
+        let some_free = self.free_blocks(at.plane) > 0;
         let key = (at.plane, tenant, purpose);
         let offset = self.layout.page(phys) as usize;
         match self.frontiers.get(&key) {
@@ -198,7 +199,8 @@ impl Reference {
         block.pages.push(page);
         block.programs += 1;
         let filled = offset + 1 == self.pages_per_block;
-        assert_eq!(opened, if self.eager { filled } else { offset == 0 }, "{at:?} page {offset}");
+        let opens = if self.eager { filled && some_free } else { offset == 0 };
+        assert_eq!(opened, opens, "{at:?} page {offset}");
         if filled {
             self.fills += 1;
             let fills = self.fills;
@@ -257,7 +259,8 @@ impl Reference {
         }
         let visible =
             self.frontiers.range((plane, 0, Purpose::Data(0))..(plane + 1, 0, Purpose::Data(0)));
-        free - (self.frontiers_per_plane - visible.count() as u32)
+        // A frontier that found no free block waits for the next one that is erased.
+        free.saturating_sub(self.frontiers_per_plane - visible.count() as u32)
     }
 
     /// Whether a page may be written although nobody can hold it back: enough blocks must be left

@@ -80,6 +80,8 @@ pub struct Driver {
     pending: Vec<Pending>,
     jobs: Vec<Job>,
     held: Vec<VecDeque<Access>>,
+    /// Moves that wait for a free block of a plane, and their jobs.
+    held_moves: Vec<Vec<(Phys, usize)>>,
     waiting: Vec<Option<Access>>,
     next_version: u64,
     clock: u64,
@@ -103,6 +105,7 @@ impl Driver {
             pending: Vec::new(),
             jobs: Vec::new(),
             held: vec![VecDeque::new(); config.geometry().planes() as usize],
+            held_moves: vec![Vec::new(); config.geometry().planes() as usize],
             waiting: Vec::new(),
             next_version: 0,
             clock: 0,
@@ -232,6 +235,8 @@ impl Driver {
     /// excuses that.
     fn check_starvation(&mut self) {
         for plane in 0..self.held.len() as u32 {
+            let stuck = std::mem::take(&mut self.held_moves[plane as usize]);
+            assert!(stuck.is_empty() || !self.case.never_starves, "plane {plane} starves");
             if self.held[plane as usize].is_empty() {
                 continue;
             }

@@ -34,6 +34,13 @@ impl Driver {
     }
 
     fn move_read(&mut self, from: Phys, job: usize) {
+        if self.ftl.must_hold_move(from) {
+            assert!(self.reference.is_valid(from));
+            let plane = self.jobs[job].victim.plane;
+            assert!(self.reference.eager && self.reference.free_blocks(plane) == 0);
+            self.held_moves[plane as usize].push((from, job));
+            return;
+        }
         let placed = self.ftl.place_move(from);
         assert_eq!(placed.is_some(), self.reference.is_valid(from));
         let Some(placed) = placed else {
@@ -71,6 +78,9 @@ impl Driver {
         self.reference.erase(victim);
         self.ftl.erase_done(victim);
         let plane = PlaneId(victim.plane);
+        for (from, job) in std::mem::take(&mut self.held_moves[plane.index()]) {
+            self.move_read(from, job);
+        }
         if let Some(cold) = self.ftl.next_wear_victim(plane) {
             self.reference.check_wear_victim(cold);
             self.collections[1] += 1;
