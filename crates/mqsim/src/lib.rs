@@ -29,8 +29,6 @@ mod format;
 pub mod pair;
 pub mod result;
 pub mod scenario;
-#[doc(hidden)]
-pub mod testing;
 mod trace_files;
 mod workload;
 mod xml;

@@ -18,13 +18,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const CASES: u64 = 150;
 
 #[derive(Clone, Debug)]
-struct Case {
-    config: DeviceConfig,
-    tenants: Vec<Tenant>,
+pub struct Case {
+    pub config: DeviceConfig,
+    pub tenants: Vec<Tenant>,
     streams: Vec<(Vec<Request>, Replay)>,
 }
 
-fn case(number: u64) -> Case {
+/// The drive and the requests with this number.
+pub fn case(number: u64) -> Case {
     let rng = &mut Pcg64Mcg::seed_from_u64(number ^ 0xc0_4e45);
     let mut config = drives::small();
     config.run.seed = number;

@@ -1,4 +1,0 @@
-#![no_main]
-//! Fuzzes the reader; `ssdtune_mqsim::testing::workload_xml` says what must hold.
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ssdtune_mqsim::testing::workload_xml(bytes));

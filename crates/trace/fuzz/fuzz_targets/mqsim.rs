@@ -1,4 +1,0 @@
-//! The `mqsim` reader with arbitrary bytes.
-#![no_main]
-use ssdtune_trace::Format;
-ssdtune_trace_fuzz::parser!(Some(Format::Mqsim));

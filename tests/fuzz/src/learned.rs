@@ -1,0 +1,82 @@
+//! Readers of what the command writes for itself: models, labels, results, profiles, and what fio
+//! writes. What was read answers without a panic.
+
+use ssdtune_keeper::{Labels, Policy};
+use ssdtune_model::DeviceConfig;
+use ssdtune_predict::blackbox::{Results, fio};
+use ssdtune_predict::firmware::{Profile, WorkCounts};
+use ssdtune_predict::{BlackBoxModel, Characteristics, FirmwareModel};
+use std::path::Path;
+
+/// Calls `read` with a file that holds `bytes`.
+fn with_file(bytes: &[u8], read: impl FnOnce(&Path)) {
+    let file = tempfile::NamedTempFile::new().expect("room for a small file");
+    std::fs::write(file.path(), bytes).expect("room for a small file");
+    read(file.path());
+}
+
+/// SSDKeeper's trained network and its strategies.
+pub(crate) fn policy(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let Ok(policy) = Policy::read(path) else { return };
+        let _ = policy.memory();
+        assert!(policy.bytes() > 0);
+        assert!(!policy.is_for(&DeviceConfig::default()) || !policy.strategies.is_empty());
+    });
+}
+
+/// Labelled mixes: every mix has a best strategy.
+pub(crate) fn labels(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let Ok(labels) = Labels::read(path) else { return };
+        let wins: usize = labels.wins().values().sum();
+        assert_eq!(wins, labels.mixes.len());
+    });
+}
+
+/// A black-box model: it predicts finite numbers.
+pub(crate) fn black_box(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let Ok(model) = BlackBoxModel::read(path) else { return };
+        let _ = model.predict(&Characteristics::default());
+        let again: serde_json::Value =
+            serde_json::from_str(&model.to_json()).expect("a model is JSON");
+        assert!(again.is_object());
+    });
+}
+
+/// Measured points, a line for each.
+pub(crate) fn results(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let Ok(results) = Results::read(path) else { return };
+        assert!(results.rows.iter().all(|row| row.performance.latency_ns > 0.0));
+        assert!(!results.digest().is_empty());
+    });
+}
+
+/// What fio writes with `--output-format=json`: every job that is taken moved something.
+pub(crate) fn fio_json(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let files = [("fuzz.json".to_owned(), text.to_owned())];
+    let Ok((_, points)) = fio::import("drive".to_owned(), &files) else { return };
+    assert!(!points.is_empty());
+    assert!(points.iter().all(|(_, measured)| measured.latency_ns > 0.0 && measured.iops > 0.0));
+}
+
+/// A model of firmware time.
+pub(crate) fn firmware_model(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let Ok(model) = FirmwareModel::read(path) else { return };
+        let _ = model.of_counts(&WorkCounts::default());
+    });
+}
+
+/// A profile of firmware: its groups have different names.
+pub(crate) fn profile(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let Ok(profile) = Profile::read(path) else { return };
+        let names: std::collections::BTreeSet<&str> =
+            profile.rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(names.len(), profile.rows.len());
+    });
+}
