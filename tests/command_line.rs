@@ -6,10 +6,12 @@ use std::process::{Command, Stdio};
 
 #[test]
 fn help_documents_every_exit_code() {
-    let help = ssdtune().arg("--help").assert().success();
-    let text = String::from_utf8_lossy(&help.get_output().stdout).into_owned();
-    for code in ["0    done", "1    ", "2    ", "3    ", "130  interrupted"] {
-        assert!(text.contains(code), "{text}");
+    for line in ["--help", "search --help", "search -h", "keeper eval --help", "config check -h"] {
+        let help = ssdtune().args(line.split(' ')).assert().success();
+        let text = String::from_utf8_lossy(&help.get_output().stdout).into_owned();
+        for code in ["0    done", "1    ", "2    ", "3    ", "130  interrupted"] {
+            assert!(text.contains(code), "{line}: {text}");
+        }
     }
 }
 
@@ -31,6 +33,25 @@ fn wrong_command_lines_end_with_2() {
         let assert = ssdtune().args(line.split(' ')).assert().code(2);
         let output = assert.get_output();
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{line}");
+    }
+}
+
+/// A number below zero is a wrong value, not an argument that nobody knows.
+#[test]
+fn negative_values_are_answered_by_the_range() {
+    for (line, range) in [
+        ("simulate --device intel-750 --workload database --requests -1", "at least 1"),
+        ("simulate --device intel-750 --workload database --interval -0.5", "0.001 to 1000000000"),
+        ("search --target database --budget -1", "from 1 to 1000000"),
+        ("search --target database --trace-seed -1", "from 0 to 9223372036854775807"),
+        ("search --target database --alpha -0.5", "between 0 and 1"),
+        ("keeper shares --level -3", "-3 is not in 1..=20"),
+        ("trace head -n -5 x", "at least 0"),
+        ("config check intel-750 --threads -1", "at least 1"),
+    ] {
+        let assert = ssdtune().args(line.split(' ')).assert().code(2);
+        let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        assert!(said.contains(range) && !said.contains("unexpected"), "{line}: {said}");
     }
 }
 

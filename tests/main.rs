@@ -12,6 +12,8 @@ mod former;
 mod grade;
 mod keeper;
 mod predict;
+#[cfg(unix)]
+mod signals;
 mod simulate;
 mod support;
 mod trace;

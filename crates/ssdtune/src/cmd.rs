@@ -23,11 +23,11 @@ mod workload;
 use crate::context::Context;
 use crate::global::Global;
 use crate::outcome::{EXIT_CODES, Outcome};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Designs SSDs by simulation and learning.
 #[derive(Debug, Parser)]
-#[command(name = "ssdtune", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "ssdtune", version, propagate_version = true)]
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -108,13 +108,48 @@ impl Command {
     }
 }
 
+/// The definition of the command line, with what all subcommands have in common.
+pub(crate) fn command_line() -> clap::Command {
+    in_common(Cli::command())
+}
+
+/// Adds the exit codes to the help of a command and of its subcommands, and lets a negative number
+/// be the value of an option, so that the answer is what the option allows.
+fn in_common(command: clap::Command) -> clap::Command {
+    let own = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    let negative = |arg: clap::Arg| {
+        let is_option = !arg.is_positional() && arg.get_action().takes_values();
+        if is_option { arg.allow_negative_numbers(true) } else { arg }
+    };
+    let command = command.after_help(format!("{own}{EXIT_CODES}")).mut_args(negative);
+    command.mut_subcommands(in_common)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command_line().debug_assert();
+    }
+
+    #[test]
+    fn every_help_says_the_exit_codes() {
+        fn walk(command: &mut clap::Command, seen: &mut usize) {
+            let name = command.get_name().to_owned();
+            // Made by the library, it prints the help of another command.
+            if name == "help" {
+                return;
+            }
+            for help in [command.render_help(), command.render_long_help()] {
+                assert_eq!(help.to_string().matches(EXIT_CODES).count(), 1, "{name}");
+            }
+            *seen += 1;
+            command.get_subcommands_mut().for_each(|inner| walk(inner, seen));
+        }
+        let mut seen = 0;
+        walk(&mut command_line(), &mut seen);
+        assert!(seen > 50, "only {seen} commands");
     }
 }

@@ -13,10 +13,14 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{BufWriter, Stdout, Write};
 
+/// Threads that each processor gets at most. The work is computation, so that one is enough; each
+/// further one takes its stack and, in a sweep or a search, the memory of a simulated drive.
+const THREADS_EACH: usize = 4;
+
 /// The global flags and the output streams of one run.
 pub(crate) struct Context {
     json: bool,
-    threads: Option<usize>,
+    threads: usize,
     seed: Option<u64>,
     level: Level,
     out: RefCell<BufWriter<AutoStream<Stdout>>>,
@@ -50,13 +54,30 @@ impl Context {
             (false, 1) => Level::Verbose,
             (false, _) => Level::Debug,
         };
-        Self {
+        let mut context = Self {
             json: global.json,
-            threads: global.threads.map(std::num::NonZeroUsize::get),
+            threads: 0,
             seed: global.seed,
             level,
             out: RefCell::new(BufWriter::new(AutoStream::new(std::io::stdout(), choice))),
+        };
+        context.threads = context.allowed_threads(global.threads);
+        context
+    }
+
+    /// As many threads as are asked for, at most [`THREADS_EACH`] for each processor; by default
+    /// one for each.
+    fn allowed_threads(&self, asked: Option<usize>) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let asked = asked.unwrap_or(processors);
+        let most = processors * THREADS_EACH;
+        if asked > most {
+            self.warn(format_args!(
+                "--threads {asked}: working with {most}, {THREADS_EACH} for each of the \
+                 {processors} processors; more take memory and make nothing faster"
+            ));
         }
+        asked.min(most)
     }
 
     /// Whether results are printed as JSON.
@@ -64,15 +85,9 @@ impl Context {
         self.json
     }
 
-    /// The number of threads to work with.
-    pub(crate) fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(all)
-    }
-
     /// Threads to work with.
     pub(crate) fn pool(&self) -> Outcome<rayon::ThreadPool> {
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(self.threads());
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(self.threads);
         builder.build().map_err(|error| Failure::Work(error.into()))
     }
 

@@ -1,7 +1,7 @@
 //! The flags that every subcommand takes.
 
 use clap::{ArgAction, Args, ValueEnum};
-use std::num::NonZeroUsize;
+use std::ops::{Bound, RangeBounds};
 
 /// Flags that every subcommand takes.
 #[derive(Args, Debug)]
@@ -11,13 +11,14 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Number of threads. Results do not depend on it. Default: as many as processors.
-    #[arg(long, global = true, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    /// Number of threads, at most 4 for each processor. Results do not depend on it. Default: as
+    /// many as processors.
+    #[arg(long, global = true, value_name = "N", value_parser = whole::<usize>(1..))]
+    pub(crate) threads: Option<usize>,
 
     /// Seed of every random choice. Default: the seed in each file, or a fixed one.
     #[arg(long, global = true, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(value_parser = whole::<u64>(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
 
     /// Print only failures on standard error.
@@ -42,4 +43,46 @@ pub(crate) enum Color {
     Always,
     /// Never.
     Never,
+}
+
+/// The parser of an option whose value is a whole number in a range. What it says of a wrong value
+/// is the range.
+pub(crate) fn whole<T: TryFrom<u64>>(
+    range: impl RangeBounds<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    let least = match range.start_bound() {
+        Bound::Included(&least) => least,
+        Bound::Excluded(&below) => below.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let most = match range.end_bound() {
+        Bound::Included(&most) => most,
+        Bound::Excluded(&above) => above.saturating_sub(1),
+        Bound::Unbounded => u64::MAX,
+    };
+    move |text| {
+        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match most {
+            u64::MAX => format!("write a whole number of at least {least}"),
+            _ => format!("write a whole number from {least} to {most}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_number_is_answered_by_the_range() {
+        let few = whole::<u64>(1..=9);
+        assert_eq!((few("1"), few("9")), (Ok(1), Ok(9)));
+        for wrong in ["0", "10", "-1", "1.5", "one", "", "99999999999999999999"] {
+            assert_eq!(few(wrong).unwrap_err(), "write a whole number from 1 to 9", "{wrong}");
+        }
+        let any = whole::<usize>(..);
+        assert_eq!(any("0"), Ok(0));
+        assert_eq!(any("-1").unwrap_err(), "write a whole number of at least 0");
+        assert!(whole::<u8>(..)("256").is_err());
+    }
 }

@@ -1,11 +1,22 @@
-//! Ctrl-C and termination signals. They end the process at once, unless a command has results to
-//! keep.
+//! Ctrl-C and termination signals (SIGINT, SIGTERM, SIGHUP). They end the process at once, unless
+//! a command has results to keep.
 //!
 //! Such a command holds a [`Deferred`]. While it lives, the first signal only sets a flag, which
-//! the command and the libraries poll; a second signal ends the process.
+//! the command and the libraries poll; a second signal ends the process. A command that has not
+//! ended by itself [`GRACE`] after the first signal is ended then, whatever is under way: reading a
+//! long trace, filling a large drive, waiting for threads or for a slow disk. What is lost is the
+//! unfinished: a report of the part simulated so far, an evaluation, a training. What is finished
+//! was kept before: AutoDB and files of lines (labels, profiles, grids) lose at most their last,
+//! incomplete record, which the next run makes again.
 
 use crate::outcome::Failure;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Time to keep results after the first signal. Flags are polled every few milliseconds; giving
+/// back the memory of a large drive may take as long again, and then a second is over.
+const GRACE: Duration = Duration::from_millis(500);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static LISTENERS: AtomicUsize = AtomicUsize::new(0);
@@ -15,7 +26,15 @@ pub(crate) fn install() {
     let handler = || {
         let again = INTERRUPTED.swap(true, Ordering::SeqCst);
         if again || LISTENERS.load(Ordering::SeqCst) == 0 {
-            std::process::exit(Failure::Interrupted.code().into());
+            end();
+        }
+        let watch = || {
+            thread::sleep(GRACE);
+            end();
+        };
+        // A process that may have no more threads can hardly keep results.
+        if thread::Builder::new().spawn(watch).is_err() {
+            end();
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
@@ -24,7 +43,12 @@ pub(crate) fn install() {
     }
 }
 
-/// A promise to poll the flag. While one lives, the first signal does not end the process.
+/// Ends the process.
+fn end() {
+    std::process::exit(Failure::Interrupted.code().into());
+}
+
+/// A promise to poll the flag. While one lives, the first signal does not end the process at once.
 #[derive(Debug)]
 pub(crate) struct Deferred(());
 

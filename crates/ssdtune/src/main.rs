@@ -23,11 +23,12 @@ mod read_args;
 mod tuning;
 mod workload_source;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cmd::Cli::parse();
+    let matches = cmd::command_line().get_matches();
+    let cli = cmd::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     interrupt::install();
     let context = context::Context::new(&cli.global);
     let outcome = cli.command.run(&context);

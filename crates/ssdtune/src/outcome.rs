@@ -11,10 +11,10 @@ use std::process::ExitCode;
 /// What a subcommand returns.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// The text at the end of `--help`.
+/// The text at the end of every `--help`.
 pub(crate) const EXIT_CODES: &str = "Exit codes:
   0    done
-  1    the work failed
+  1    the work failed, or nothing keeps what was asked for (limits, constraints, checks)
   2    the command line is wrong
   3    an input file is wrong
   130  interrupted";

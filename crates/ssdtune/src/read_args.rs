@@ -1,6 +1,7 @@
 //! The flags that say how traces are read, for all commands that read traces.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -42,6 +43,7 @@ pub(crate) struct ReadArgs {
     delimiter: String,
     /// How many rows later than its place by time a request may stand.
     #[arg(long, value_name = "ROWS", default_value_t = 65_536)]
+    #[arg(value_parser = whole::<usize>(..))]
     reorder_window: usize,
     /// The longest plausible silence. A time stamp after a longer one counts as damaged.
     #[arg(long, value_name = "TIME", default_value = "8784h")]
@@ -50,7 +52,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "SIZE")]
     address_limit: Option<ssdtune_model::Bytes>,
     /// A compressed file that expands to more than N times its size is refused.
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = whole::<u64>(..))]
     max_expansion: u64,
 }
 

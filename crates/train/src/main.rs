@@ -17,6 +17,8 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
+    #[cfg(unix)]
+    std::thread::spawn(end_with_caller);
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -24,6 +26,17 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ends this process soon after the one that has started it: nobody reads the network any more.
+#[cfg(unix)]
+fn end_with_caller() {
+    use std::os::unix::process::parent_id;
+    let caller = parent_id();
+    while parent_id() == caller {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    std::process::exit(1);
 }
 
 fn run() -> Result<(), Box<dyn Error>> {

@@ -1,10 +1,9 @@
 //! `ssdtune completions SHELL`: prints a completion script, made from the definition of the command
 //! line.
 
-use super::Cli;
+use super::command_line;
 use crate::context::Context;
 use crate::outcome::Outcome;
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 /// Arguments of `ssdtune completions`.
@@ -18,6 +17,6 @@ pub(crate) struct Args {
 /// Prints the script. In bash, `source <(ssdtune completions bash)` loads it.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ssdtune", &mut script);
+    clap_complete::generate(args.shell, &mut command_line(), "ssdtune", &mut script);
     context.raw(&script)
 }

@@ -1,10 +1,9 @@
 //! `ssdtune man DIR`: writes manual pages, made from the definition of the command line.
 
-use super::Cli;
+use super::command_line;
 use crate::context::Context;
 use crate::outcome::Outcome;
 use anyhow::Context as _;
-use clap::CommandFactory;
 use std::path::PathBuf;
 
 /// Arguments of `ssdtune man`.
@@ -19,7 +18,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let at = args.directory.display();
     std::fs::create_dir_all(&args.directory).with_context(|| format!("cannot make {at}"))?;
-    clap_mangen::generate_to(Cli::command(), &args.directory)
+    clap_mangen::generate_to(command_line(), &args.directory)
         .with_context(|| format!("cannot write the manual pages into {at}"))?;
     context.note(format_args!("manual pages written to {at}"));
     Ok(())

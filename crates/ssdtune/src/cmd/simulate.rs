@@ -10,6 +10,7 @@ mod plan;
 
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome, chain};
 use crate::preparation::PreparationArgs;
@@ -97,7 +98,7 @@ pub(crate) struct Args {
 
     /// Read at most N requests of each trace. Default: all of a trace, 1,000,000 of a workload
     /// model.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..))]
     requests: Option<u64>,
 
     /// What to do with addresses beyond the end of the drive. Without it they are an error.

@@ -4,6 +4,7 @@ use super::{Bounds, TuningJob};
 use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use anyhow::anyhow;
@@ -50,12 +51,12 @@ pub(crate) struct TuneArgs {
 
     /// Seed of the traces that models generate. Default: --seed, which sets this and --search-seed.
     #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(value_parser = whole::<u64>(..=i64::MAX as u64))]
     trace_seed: Option<u64>,
 
     /// Seed of all random choices of configurations. Default: --seed.
     #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(value_parser = whole::<u64>(..=i64::MAX as u64))]
     search_seed: Option<u64>,
 
     /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space
@@ -113,6 +114,7 @@ pub(crate) struct TuneArgs {
 
     /// Longest time of one run of --evaluator, in seconds.
     #[arg(long, value_name = "S", default_value_t = 600, requires = "evaluator")]
+    #[arg(value_parser = whole::<u64>(..))]
     timeout: u64,
 
     /// How often a failed run of --evaluator is tried again.

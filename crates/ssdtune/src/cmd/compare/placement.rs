@@ -6,6 +6,7 @@
 
 use crate::context::{Context, Level};
 use crate::files;
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
@@ -104,13 +105,13 @@ pub(crate) struct Args {
     table_iii: bool,
 
     /// Read only the first N requests of each load.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..))]
     requests: Option<u64>,
 
     /// Also time the first N requests of the second half with the simulator, on a drive of at least
     /// four planes.
     #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    #[arg(value_parser = whole::<u64>(1..=100_000_000))]
     response: Option<u64>,
 
     /// Draw charts into this directory, as SVG: write amplification, erases, response times, blocks

@@ -3,6 +3,7 @@
 
 use super::DriveArgs;
 use crate::context::Context;
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::keeper::{milliseconds, note_other_drive, read_policy};
 use crate::models::load_model;
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 
     /// Keep at most this many requests in all, the first in order of time.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    #[arg(value_parser = whole::<u64>(100..=100_000_000))]
     requests: u64,
 
     /// Change the speed of the whole mix so that it has this intensity level in the mean, 1 to 20.

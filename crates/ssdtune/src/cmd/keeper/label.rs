@@ -3,6 +3,7 @@
 use super::settings::SettingsArgs;
 use super::{DriveArgs, labels_failure};
 use crate::context::{Context, Level};
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
 use crate::program::simulator;
@@ -21,7 +22,7 @@ pub(crate) struct Args {
 
     /// Number of mixes to label.
     #[arg(long, value_name = "N", default_value_t = 5_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(value_parser = whole::<u64>(1..=1_000_000))]
     mixes: u64,
 
     /// Numbers of tenants of the mixes, taken in turn: `4`, or `4,4,4,4,2` for two tenants in every

@@ -2,6 +2,7 @@
 
 use super::simulation_failure;
 use crate::context::Context;
+use crate::global::whole;
 use crate::keeper::milliseconds;
 use crate::outcome::Outcome;
 use ssdtune_keeper::mix::{BURSTY, MINORITY, REQUEST_PAGES};
@@ -15,13 +16,13 @@ use std::sync::atomic::AtomicBool;
 pub(super) struct SettingsArgs {
     /// Number of requests of each mix.
     #[arg(long, value_name = "N", default_value_t = 30_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    #[arg(value_parser = whole::<u64>(100..=100_000_000))]
     requests: u64,
 
     /// Flash pages of each tenant's working set. The drive holds these at the start of every run,
     /// and nothing else.
     #[arg(long, value_name = "N", default_value_t = 16_384)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(value_parser = whole::<u64>(1..=1 << 32))]
     working_set: u64,
 
     /// Share of a tenant's requests that are not of its kind: a writer's reads, a reader's writes.

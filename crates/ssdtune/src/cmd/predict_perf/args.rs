@@ -1,6 +1,7 @@
 //! Arguments and small steps that several subcommands of `predict-perf` share.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{ReadArgs, first_requests, warn_of_skipped};
@@ -49,27 +50,27 @@ pub(super) struct MeasureArgs {
     /// Count as many requests as move N pages of 4 KiB, within the limits of --requests-max,
     /// --requests-min and --rounds.
     #[arg(long, value_name = "N", default_value_t = SampleSize::default().pages)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(value_parser = whole::<u64>(1..=1 << 32))]
     pages: u64,
 
     /// Count at most N requests, unless --requests-min or --rounds ask for more.
     #[arg(long, value_name = "N", default_value_t = SampleSize::default().requests_max)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(value_parser = whole::<u64>(1..=1 << 32))]
     requests_max: u64,
 
     /// Count at least N requests.
     #[arg(long, value_name = "N", default_value_t = SampleSize::default().requests_min)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(value_parser = whole::<u64>(1..=1 << 32))]
     requests_min: u64,
 
     /// Count at least N requests for each one outstanding.
     #[arg(long, value_name = "N", default_value_t = SampleSize::default().rounds)]
-    #[arg(value_parser = clap::value_parser!(u64).range(0..=1 << 16))]
+    #[arg(value_parser = whole::<u64>(0..=1 << 16))]
     rounds: u64,
 
     /// Requests before those that are counted, in percent of them.
     #[arg(long, value_name = "PERCENT", default_value_t = SampleSize::default().lead_in_percent)]
-    #[arg(value_parser = clap::value_parser!(u64).range(0..=1000))]
+    #[arg(value_parser = whole::<u64>(0..=1000))]
     lead_in: u64,
 }
 

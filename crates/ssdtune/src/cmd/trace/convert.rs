@@ -1,6 +1,7 @@
 //! `ssdtune trace convert`: reads traces, joins and changes them, writes one trace or its parts.
 
 use crate::context::{Context, Level};
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
@@ -102,10 +103,10 @@ struct SelectArgs {
     #[arg(long, value_name = "TIME")]
     end: Option<Nanos>,
     /// Leave out the first N requests.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(..))]
     skip: u64,
     /// Keep at most N requests.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(..))]
     count: Option<u64>,
 }
 

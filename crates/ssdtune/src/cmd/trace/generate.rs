@@ -1,6 +1,7 @@
 //! `ssdtune trace generate`: a trace from a workload model.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     model: String,
 
     /// How many requests to generate. Default: the model's own number.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1..))]
     requests: Option<u64>,
 
     /// Which of the three disjoint sets of seeds: training, validation or held-out. --seed chooses

@@ -1,6 +1,7 @@
 //! `ssdtune trace head`: the first requests of a trace, as they are understood.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::Outcome;
 use crate::read_args::{ReadArgs, first_requests, warn_of_skipped};
 use ssdtune_model::Sectors;
@@ -14,6 +15,7 @@ pub(crate) struct Args {
     path: PathBuf,
     /// How many requests to print.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = whole::<usize>(..))]
     count: usize,
     #[command(flatten)]
     read: ReadArgs,
