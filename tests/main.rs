@@ -12,6 +12,7 @@ mod former;
 mod grade;
 mod keeper;
 mod predict;
+mod search;
 #[cfg(unix)]
 mod signals;
 mod simulate;

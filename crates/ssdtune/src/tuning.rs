@@ -8,7 +8,7 @@ pub(crate) use bar::Bar;
 
 use crate::interrupt::Deferred;
 use crate::outcome::Failure;
-use ssdtune_tune::evaluate::{CachedEvaluator, Evaluator, MeasureError};
+use ssdtune_tune::evaluate::{CachedEvaluator, EvaluationCounts, Evaluator, MeasureError};
 use ssdtune_tune::memory::AutoDb;
 use ssdtune_tune::workload::Workload;
 use ssdtune_tune::{Task, TuneError};
@@ -43,7 +43,16 @@ impl TuningJob {
 
     /// The evaluator with its memory, until a signal ends the work.
     pub(crate) fn evaluator(&self, deferred: &Deferred) -> CachedEvaluator<'_> {
-        CachedEvaluator::new(&*self.evaluator, self.db.as_ref(), deferred.flag(), &|_| {})
+        self.telling_evaluator(deferred, &|_| {})
+    }
+
+    /// The same, which tells its counts after each answer.
+    pub(crate) fn telling_evaluator<'a>(
+        &'a self,
+        deferred: &Deferred,
+        tell: &'a (dyn Fn(EvaluationCounts) + Sync),
+    ) -> CachedEvaluator<'a> {
+        CachedEvaluator::new(&*self.evaluator, self.db.as_ref(), deferred.flag(), tell)
     }
 }
 

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let prior = match &db {
         Some(db) => {
             let options = BeginOptions::default();
-            search::begin(db, &task, &settings, &simulator.identity(), options)?.1
+            search::begin(db, &task, &settings, &simulator.identity(), options)?.prior
         }
         None => PriorKnowledge::default(),
     };

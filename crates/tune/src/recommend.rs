@@ -3,7 +3,7 @@
 //! The evidence are speedups (as in table 1 of the paper), changed parameters (as in its table 5),
 //! the importance of each change, energy, and the choice between performance and power.
 //!
-//! After a search a few more evaluations are made:
+//! After a search a few more evaluations are made, which are no part of its budget:
 //!
 //! 1. Each changed parameter is set back to its baseline value, one at a time. What the target
 //!    loses is the importance of the change. Layout parameters and the two DRAM sizes are set back
@@ -22,7 +22,7 @@ mod store;
 mod terminal;
 mod text;
 
-pub use build::{Options, recommend};
+pub use build::{Options, evidence_max, recommend};
 pub use html::html_page;
 pub use terminal::text;
 pub use text::{markdown, parameter_lines};
@@ -109,10 +109,14 @@ pub struct Question {
 pub struct Effort {
     /// The number of proposals.
     pub proposals: usize,
-    /// Evaluations of the target spent. A run on a prefix counts as its share of one.
+    /// Evaluations of the target spent on proposals, at most the budget. A run on a prefix counts
+    /// as its share of one.
     pub spent: f64,
-    /// Evaluations run by this process.
+    /// Evaluations run by this process, each of one drive on one trace: proposals, baseline and
+    /// evidence.
     pub run: u64,
+    /// Those of `run` that were run after the search, for the evidence.
+    pub run_for_evidence: u64,
     /// Evaluations answered, whether from memory or by running them.
     pub answered: u64,
     /// Requests simulated by this process.

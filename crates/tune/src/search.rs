@@ -21,10 +21,12 @@
 //! Decisions are taken when a whole batch is measured, in the order of its proposals, and every
 //! random draw depends on seed, iteration and slot only. So the answer does not depend on the
 //! number of threads. A killed search that is started again with its AutoDB finds the evaluations
-//! it made there, and ends at the same answer.
+//! it made there, and ends at the same answer. In the same way a search can be given more budget
+//! later, and ends at the answer that it would have had with it from the start.
 //!
-//! Cost: [`Settings::budget`] evaluations of the target, fewer of the other workloads, and some ten
-//! milliseconds for each decision.
+//! Cost: [`Settings::budget`] evaluations of the target and never more, fewer of the other
+//! workloads, and some ten milliseconds for each decision. The baseline's own measurements are not
+//! part of the budget.
 
 mod ablation;
 mod autoblox;
@@ -53,7 +55,7 @@ pub use identity::identity;
 pub use judge::Baseline;
 pub use log::CurvePoint;
 pub use objective::{AxisDescription, Graded, Objective, Proposed, graded_text};
-pub use prior::{BeginError, BeginOptions, PriorKnowledge, begin};
+pub use prior::{BeginError, BeginOptions, Begun, PriorKnowledge, begin};
 pub use settings::{Algorithm, OrderUse, Settings};
 pub use trial::{Trial, Verdict};
 
@@ -71,7 +73,7 @@ use std::fmt;
 pub enum Ended {
     /// The best trials did not change any more.
     Converged,
-    /// The budget was spent.
+    /// The budget was spent: what is left does not pay for another evaluation in full.
     Budget,
     /// No drive within the limits was left to propose.
     Exhausted,
@@ -100,7 +102,8 @@ pub struct Found {
     pub curve: Vec<CurvePoint>,
     /// Why the search ended.
     pub ended: Ended,
-    /// Evaluations of the target spent. A run on a prefix counts as its share of one.
+    /// Evaluations of the target spent on proposals, at most the budget. A run on a prefix counts
+    /// as its share of one.
     pub spent: f64,
     /// What the filter of hopeless proposals did; `None` where there was no filter.
     pub discard_report: Option<DiscardReport>,

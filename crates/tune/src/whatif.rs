@@ -8,7 +8,8 @@
 //! The cost of a drive is its price where prices are given. Without them it is the distance from
 //! the baseline: the steps on each axis over the length of that axis.
 //!
-//! Cost: a search, and a few evaluations of the target for each change that is taken back.
+//! Cost: a search, and a few evaluations of the target for each change that is taken back, which
+//! are no part of the search's budget.
 
 mod text;
 
@@ -85,8 +86,12 @@ pub struct WhatIfAnswer {
     pub toml: String,
     /// Trials of the search, the baseline left out.
     pub proposals: usize,
+    /// Evaluations of the target spent on these, at most the budget.
+    pub spent: f64,
     /// Changes taken back without missing the goal.
     pub taken_back: usize,
+    /// Evaluations of the target that taking back took. They are no part of the budget.
+    pub spent_after: usize,
 }
 
 /// Looks for the cheapest drive that meets a goal. The task's weights must be the goal's.
@@ -114,7 +119,7 @@ pub fn run(
     let (trial, speedup) = cheapest.or_else(nearest).ok_or(TuneError::Space)?;
     let met = goal.met(&speedup);
     let start = Feasible { point: trial.point.clone(), config: trial.config.clone() };
-    let mut walk = Walk { here: start, speedup, taken_back: 0 };
+    let mut walk = Walk { here: start, speedup, taken_back: 0, evaluations: 0 };
     if met {
         while walk.step(task, &base, goal, evaluator, &found.baseline.target, &cost)? {}
     }
@@ -128,7 +133,9 @@ pub fn run(
         parameters: changes(&task.base, &walk.here.config),
         toml: document::write(&walk.here.config),
         proposals: found.trials.len() - 1,
+        spent: found.spent,
         taken_back: walk.taken_back,
+        spent_after: walk.evaluations,
     })
 }
 
@@ -148,6 +155,7 @@ struct Walk {
     here: Feasible,
     speedup: Speedup,
     taken_back: usize,
+    evaluations: usize,
 }
 
 impl Walk {
@@ -172,6 +180,7 @@ impl Walk {
         back.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.point.cmp(&b.1.point)));
         let questions: Vec<_> =
             back.iter().map(|(_, found)| (&found.config, &task.target)).collect();
+        self.evaluations += questions.len();
         let answers = evaluator.measure_workloads(&questions)?;
         for ((_, found), answer) in back.iter().zip(answers) {
             let Ok(measured) = answer else { continue };

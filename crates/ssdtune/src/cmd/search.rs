@@ -6,10 +6,11 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Bar, Bounds, TuneArgs, TuningJob};
 use anyhow::anyhow;
+use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
 use ssdtune_tune::recommend::{self, Options, Recommendation};
 use ssdtune_tune::search::{
-    self, Algorithm, BeginError, BeginOptions, OrderUse, PriorKnowledge, Progress, Settings, Trial,
+    self, Algorithm, BeginOptions, Begun, OrderUse, PriorKnowledge, Progress, Settings, Trial,
 };
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "bayes", value_parser = algorithm)]
     algorithm: Algorithm,
 
-    /// Evaluations of the target that may be spent. A run on a prefix counts as its share of one.
+    /// The most evaluations of the target that proposals may cost. A run on a prefix counts as its
+    /// share of one. Not in it, and counted apart: the baseline, the other workloads, and the
+    /// evidence, which is measured after the search. A search can be given more with --resume.
     #[arg(long, value_name = "EVALS", default_value_t = 60.0, value_parser = positive)]
     budget: f64,
 
@@ -69,8 +72,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     prefix: u32,
 
-    /// Go on with the search that these same options began. What it measured is not run again, and
-    /// the answer is the one that it would have had without the interruption.
+    /// Go on with the search that these same options began, finished or not; --budget, --patience
+    /// and --convergence may be others. What it measured is not run again, and the answer is the
+    /// one that these options have without an interruption. Where no search began with these
+    /// options, one begins.
     #[arg(long, conflicts_with = "no_db")]
     resume: bool,
 
@@ -168,11 +173,15 @@ fn begin(
         (false, false) => OrderUse::Follow,
     };
     let options = BeginOptions { resume: args.resume, order };
-    let began = search::begin(db, &job.task, settings, &job.evaluator.identity(), options);
-    let (beginning, prior) = began.map_err(|error| match error {
-        BeginError::NothingToResume { .. } => Failure::usage(error),
-        other => Failure::Work(other.into()),
-    })?;
+    let begun = search::begin(db, &job.task, settings, &job.evaluator.identity(), options);
+    let Begun { beginning, prior, resumed } = begun.map_err(|error| Failure::Work(error.into()))?;
+    if args.resume && !resumed {
+        context.note(format_args!(
+            "--resume: no search of this version began in {} with these options, so this one \
+             begins; what is stored is not run again",
+            db.path().display()
+        ));
+    }
     if context.level() >= Level::Verbose {
         let category = beginning.category.as_deref().unwrap_or("none");
         context.note(format_args!(
@@ -192,16 +201,18 @@ fn find(
     context: &Context,
 ) -> Outcome<Recommendation> {
     let deferred = Deferred::new();
-    let evaluator = job.evaluator(&deferred);
     let bar = Bar::new(settings.budget, context);
+    let count = |counts: EvaluationCounts| bar.answered(counts.answered);
+    let evaluator = job.telling_evaluator(&deferred, &count);
     let outcome = context.pool()?.install(|| {
-        let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress);
+        let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress, evaluator.counts().run);
         let found = search::run(&job.task, prior, settings, &evaluator, &mut tell)?;
-        bar.say("measuring the evidence");
         let options = Options {
             held_out: job.held_out.clone(),
             name: format!("{}-for-{}", job.task.base.name, job.task.target.name),
         };
+        let most = recommend::evidence_max(&job.task, &found, &options);
+        bar.after("evidence", most, evaluator.counts().answered);
         recommend::recommend(&job.task, settings, &found, &evaluator, &options)
     });
     bar.finish();

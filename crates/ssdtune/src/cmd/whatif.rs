@@ -50,7 +50,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
     let evaluator = job.evaluator(&deferred);
     let bar = Bar::new(settings.budget, context);
     let outcome = context.pool()?.install(|| {
-        let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress);
+        let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress, evaluator.counts().run);
         whatif::run(&job.task, &settings, goal, &evaluator, &mut tell)
     });
     bar.finish();

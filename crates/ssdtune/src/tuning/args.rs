@@ -132,7 +132,9 @@ pub(crate) struct TuneArgs {
 /// What a search of `whatif` and `ablate` may spend.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
-    /// Evaluations of the target that one search may spend.
+    /// The most evaluations of the target that the proposals of one search may cost. A run on a
+    /// prefix counts as its share of one; the baseline, and what is measured after the search, do
+    /// not count.
     #[arg(long, value_name = "EVALS", default_value_t = 60)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     budget: u32,

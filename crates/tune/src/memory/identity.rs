@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// The version of the digests that identify searches. A note of another version is stale: no search
 /// of this program has its digest, so it is never found again.
-pub const IDENTITY_VERSION: u32 = 2;
+pub const IDENTITY_VERSION: u32 = 3;
 
 /// Whether a stored note is of a search that this program cannot resume.
 pub(super) fn is_stale(json: &[u8]) -> bool {

@@ -38,6 +38,7 @@ pub fn recommend(
     evaluator: &CachedEvaluator,
     options: &Options,
 ) -> Result<Recommendation, TuneError> {
+    let before = evaluator.counts();
     let best = found.best();
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
     let importance = collector.importance(best)?;
@@ -60,6 +61,7 @@ pub fn recommend(
             proposals: found.trials.len() - 1,
             spent: found.spent,
             run: tick.run,
+            run_for_evidence: tick.run - before.run,
             answered: tick.answered,
             requests: tick.requests,
             discard_report: found.discard_report.clone(),
@@ -79,6 +81,19 @@ pub fn recommend(
         verdicts: verdicts(&found.trials),
         notes: collector.notes,
     })
+}
+
+/// The most evaluations that [`recommend`] asks for, whether they are in memory or not.
+pub fn evidence_max(task: &Task, found: &Found, options: &Options) -> u64 {
+    let traces = |workloads: &mut dyn Iterator<Item = &Workload>| -> u64 {
+        workloads.map(|workload| workload.traces.len() as u64).sum()
+    };
+    let all = traces(&mut task.workloads());
+    let held_out = options.held_out.iter().flatten();
+    let base = &found.trials[0].point;
+    let changes = task.space.differing(base, &found.best().point) as u64;
+    // Each change taken back, all idle ones taken back, two tables, and the one of held-out traces.
+    changes * task.target.traces.len() as u64 + 5 * all + 2 * traces(&mut held_out.into_iter())
 }
 
 fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Question {

@@ -39,12 +39,13 @@ fn effort(result: &Recommendation, text: &mut Text) {
         question.baseline, question.target, result.grade, result.ended
     ));
     text.line(format_args!(
-        "{} proposals, {:.1} evaluations of the target spent of {}; {} evaluations run, \
-         {:.1} M requests in {:.1} s",
+        "{} proposals, {:.1} evaluations of the target spent of {}; {} evaluations run in all, {} \
+         of them for the evidence; {:.1} M requests in {:.1} s",
         effort.proposals,
         effort.spent,
         question.settings.budget,
         effort.run,
+        effort.run_for_evidence,
         effort.requests as f64 / 1e6,
         effort.seconds
     ));

@@ -15,6 +15,12 @@
 //! to perform as predicted ("constant liar"), so that the next one lies elsewhere. The region
 //! widens after a success and narrows after a failure.
 //!
+//! **Budget.** Sensitivity runs take half of the budget at most. Where that is too little for all
+//! of them, every axis gets its first value before any gets its second. Races that the budget
+//! cannot pay for have fewer candidates, so that one run in full always remains. So the way that a
+//! search takes depends on its budget, if that is below twice what all sensitivity runs cost, and
+//! in its last race.
+//!
 //! Cost: one fit and some thousand predictions for a batch, a few tens of milliseconds at 100
 //! trials.
 
@@ -130,6 +136,7 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
             }
         }
     }
+    let tried = within_half_of_the_budget(state, tried);
     let proposals = (tried.iter())
         .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "sensitivity"));
     let proposals: Vec<Proposal> = proposals.collect();
@@ -143,6 +150,29 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
         state.note_raced(proposals.into_iter().zip(performances).collect());
     }
     Ok(effects)
+}
+
+/// The sensitivity runs that half of the budget pays for, and one run in full after them: the first
+/// of each axis, then the second of each, and so on. Their order stays.
+fn within_half_of_the_budget(
+    state: &SearchState,
+    tried: Vec<(usize, Feasible)>,
+) -> Vec<(usize, Feasible)> {
+    let (budget, share) = (&state.budget, state.settings.prefix);
+    let half = (budget.limit() - budget.spent()) / 2.0;
+    let most = budget.affords_beside(half.max(1.0), share);
+    if share >= 1.0 || tried.len() <= most {
+        return tried;
+    }
+    let place = |index: usize| {
+        let before = tried[..index].iter().filter(|(axis, _)| *axis == tried[index].0);
+        before.count()
+    };
+    let mut order: Vec<usize> = (0..tried.len()).collect();
+    order.sort_by_key(|index| (place(*index), *index));
+    order.truncate(most);
+    let kept = tried.iter().enumerate().filter(|(index, _)| order.contains(index));
+    kept.map(|(_, one)| one.clone()).collect()
 }
 
 /// The ranks that the sensitivity runs try on an axis: half and double on a layout axis, the ends
@@ -205,7 +235,10 @@ fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<
     let proposals = chain.into_iter().enumerate().filter(|(index, _)| wanted(index + 1));
     let proposals =
         proposals.map(|(_, found)| Proposal::new(found.point, found.config, "combination"));
-    race_to(state, proposals.collect(), |rank, _| rank < 2)
+    let mut proposals: Vec<Proposal> = proposals.collect();
+    // The longest promise most.
+    proposals.drain(..proposals.len().saturating_sub(racers_max(state)));
+    race_to(state, proposals, |rank, _| rank < 2)
 }
 
 /// Drives near the top set that are not among the trials yet.
@@ -279,15 +312,29 @@ fn race(state: &mut SearchState, proposals: Vec<Proposal>, anyway: bool) -> Resu
     })
 }
 
-/// Races proposals on the prefix. `is_alive` says by rank (0 is the fastest) and performance which
-/// of them run in full.
+/// How many proposals the budget lets race. With 1 there is no race: it runs in full at once.
+fn racers_max(state: &SearchState) -> usize {
+    match state.settings.prefix {
+        share if share >= 1.0 => state.budget.affords(1.0),
+        share => match state.budget.affords_beside(1.0, share) {
+            0 | 1 => state.budget.affords(1.0).min(1),
+            most => most,
+        },
+    }
+}
+
+/// Races proposals on the prefix, the first ones that the budget pays for. `is_alive` says by rank
+/// (0 is the fastest) and performance which of them run in full.
 fn race_to(
     state: &mut SearchState,
     mut proposals: Vec<Proposal>,
     is_alive: impl Fn(usize, f64) -> bool,
 ) -> Result<(), TuneError> {
-    proposals = state.without_hopeless(proposals, state.settings.prefix.min(1.0))?;
-    if state.settings.prefix >= 1.0 {
+    let most = racers_max(state);
+    proposals.truncate(most);
+    let share = if most == 1 { 1.0 } else { state.settings.prefix.min(1.0) };
+    proposals = state.without_hopeless(proposals, share)?;
+    if share >= 1.0 {
         return state.run_in_full(proposals);
     }
     let performances = state.run_prefix(&proposals)?;
@@ -301,6 +348,7 @@ fn race_to(
         .filter(|(rank, index)| {
             performances[**index].is_some_and(|performance| is_alive(*rank, performance))
         })
+        .take(state.budget.affords(1.0))
         .map(|(_, index)| *index)
         .collect();
     let (mut on, mut out) = (Vec::new(), Vec::new());

@@ -1,5 +1,7 @@
 //! The identity of a search: a digest of everything that decides its answer, except for prior
-//! knowledge.
+//! knowledge and for what only says when it ends: budget, patience and the change that counts as
+//! none. So a search can be given more of them later. It then decides as if it had been given them
+//! from the start, because it begins anew and finds its evaluations in AutoDB.
 //!
 //! Every structure is destructured with all its fields, so that code with a new field does not
 //! compile until somebody decides how the field enters the digest. Every bit of a number counts.
@@ -15,10 +17,11 @@ use crate::workload::Workload;
 use ssdtune_model::Constraints;
 use ssdtune_model::catalogue::Value;
 
-/// The digest of everything that decides the answer of a search, except for prior knowledge.
+/// The digest of everything that decides the answer of a search, except for prior knowledge and
+/// for when it ends.
 pub fn identity(task: &Task, settings: &Settings, order: OrderUse, evaluator: &str) -> Digest {
     let Task { base, space, limits, target: _, others: _, weights } = task;
-    let mut digester = Digester::new("ssdtune search 2");
+    let mut digester = Digester::new("ssdtune search 3");
     digester.text("baseline", &canonical(base));
     add_space(&mut digester, space);
     add_limits(&mut digester, limits);
@@ -104,30 +107,27 @@ fn add_settings(digester: &mut Digester, settings: &Settings) {
     let Settings {
         algorithm,
         seed,
-        budget,
+        budget: _,
         batch,
         top,
         manhattan_max,
         descent_max,
         step_max,
         exploration,
-        convergence,
-        patience,
+        convergence: _,
+        patience: _,
         prefix,
         discard_hopeless,
     } = settings;
     digester
         .text("algorithm", algorithm.name())
         .number("seed", *seed)
-        .real("budget", *budget)
         .number("batch", *batch as u64)
         .number("top", *top as u64)
         .number("distance", (*manhattan_max).into())
         .number("descent", *descent_max as u64)
         .number("steps", *step_max as u64)
         .real("exploration", *exploration)
-        .real("convergence", *convergence)
-        .number("patience", *patience as u64)
         .real("prefix", *prefix)
         .number("discards hopeless proposals", (*discard_hopeless).into());
 }
@@ -191,18 +191,15 @@ mod tests {
         add(identity(&task, &plain, OrderUse::Ignore, "simulator"));
         add(identity(&task, &plain, OrderUse::KeptTogether, "simulator"));
         add(identity(&task, &plain, OrderUse::Follow, "another"));
-        let settings: [fn(&mut Settings); 13] = [
+        let settings: [fn(&mut Settings); 10] = [
             |settings| settings.algorithm = Algorithm::Random,
             |settings| settings.seed += 1,
-            |settings| settings.budget += 1.0,
             |settings| settings.batch += 1,
             |settings| settings.top += 1,
             |settings| settings.manhattan_max += 1,
             |settings| settings.descent_max += 1,
             |settings| settings.step_max += 1,
             |settings| settings.exploration += 1.0,
-            |settings| settings.convergence += 0.5,
-            |settings| settings.patience += 1,
             |settings| settings.prefix /= 2.0,
             |settings| settings.discard_hopeless = !settings.discard_hopeless,
         ];
@@ -211,6 +208,8 @@ mod tests {
             change(&mut changed);
             add(of(&task, &changed));
         }
+        let longer = Settings { budget: 1e3, patience: 99, convergence: 0.5, ..plain.clone() };
+        assert_eq!(of(&task, &longer), of(&task, &plain), "when it ends is no part of it");
         let tasks: [fn(&mut Task); 16] = [
             |task| task.base = presets::load("z-ssd").unwrap().check().unwrap(),
             |task| task.space = Space::what_if(),

@@ -34,10 +34,21 @@ pub struct PriorKnowledge {
 /// How [`begin`] looks for prior knowledge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BeginOptions {
-    /// Whether to continue a search that has begun before.
+    /// Whether to continue a search that has begun before, if there is one.
     pub resume: bool,
     /// How the search uses the tuning order.
     pub order: OrderUse,
+}
+
+/// How a search begins.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    /// The note in AutoDB.
+    pub beginning: Beginning,
+    /// What is known from earlier work.
+    pub prior: PriorKnowledge,
+    /// Whether the note was there before, so that the search goes on.
+    pub resumed: bool,
 }
 
 /// Why a search cannot begin.
@@ -50,40 +61,28 @@ pub enum BeginError {
     /// The categories in AutoDB cannot be used.
     #[error(transparent)]
     Categories(#[from] ClusterError),
-    /// AutoDB has no note of this search.
-    #[error(
-        "there is no search to resume in {path}: none of this version began with these very \
-         options; leave --resume out to begin one, which finds every evaluation that is stored \
-         already"
-    )]
-    NothingToResume {
-        /// The directory of the AutoDB.
-        path: String,
-    },
 }
 
 /// The greatest number of configurations taken from AutoDB.
 const SEEDS_MAX: usize = 3;
 
-/// Stores the note of a search's beginning in AutoDB, or reads it to resume the search. Returns the
-/// note and the prior knowledge.
+/// Stores the note of a search's beginning in AutoDB, or reads it to resume the search.
 ///
 /// # Errors
-/// AutoDB fails, its categories cannot be used, or there is nothing to resume.
+/// AutoDB fails, or its categories cannot be used.
 pub fn begin(
     db: &AutoDb,
     task: &Task,
     settings: &Settings,
     evaluator: &str,
     options: BeginOptions,
-) -> Result<(Beginning, PriorKnowledge), BeginError> {
+) -> Result<Begun, BeginError> {
     let search = identity(task, settings, options.order, evaluator);
-    let beginning = match (options.resume, Beginning::load(db, search)?) {
-        (true, Some(noted)) => noted,
-        (true, None) => {
-            return Err(BeginError::NothingToResume { path: db.path().display().to_string() });
-        }
-        (false, _) => {
+    let noted = if options.resume { Beginning::load(db, search)? } else { None };
+    let resumed = noted.is_some();
+    let beginning = match noted {
+        Some(noted) => noted,
+        None => {
             let beginning = look_back(db, task, search)?;
             beginning.store(db)?;
             beginning
@@ -110,7 +109,7 @@ pub fn begin(
         )?,
         false => Vec::new(),
     };
-    Ok((beginning, PriorKnowledge { seeds, order, examples }))
+    Ok(Begun { beginning, prior: PriorKnowledge { seeds, order, examples }, resumed })
 }
 
 /// Collects what AutoDB knows about the task.

@@ -43,8 +43,9 @@ pub struct Settings {
     pub algorithm: Algorithm,
     /// The seed of every random choice of the search.
     pub seed: u64,
-    /// Evaluations of the target at full length that may be spent. A run on a prefix counts as its
-    /// share of one.
+    /// The most evaluations of the target that proposals may cost. A run on a prefix counts as its
+    /// share of one. The baseline, the other workloads, and what is measured after the search do
+    /// not count.
     pub budget: f64,
     /// The number of proposals that are measured together. The result depends on it; it does not
     /// depend on the number of threads.

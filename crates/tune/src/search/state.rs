@@ -106,12 +106,13 @@ impl<'a> SearchState<'a> {
     }
 
     /// Discards hopeless proposals and returns the others. Each discarded proposal still costs
-    /// `share` evaluations of the budget.
+    /// `share` evaluations of the budget. Proposals beyond what the budget pays for are dropped.
     pub fn without_hopeless(
         &mut self,
-        proposals: Vec<Proposal>,
+        mut proposals: Vec<Proposal>,
         share: f64,
     ) -> Result<Vec<Proposal>, TuneError> {
+        proposals.truncate(self.budget.affords(share));
         let Some(filter) = &mut self.filter else { return Ok(proposals) };
         let sifted = filter.sift(self.task, proposals, self.log.top_worst())?;
         for (proposal, bound) in sifted.discarded {
@@ -122,9 +123,9 @@ impl<'a> SearchState<'a> {
         Ok(sifted.kept)
     }
 
-    /// Runs proposals on the prefix of the target. Returns the performance (formula 1) of each;
-    /// `None` where it cannot serve the prefix. With a prefix of 1 nothing is run, and every answer
-    /// is 0.
+    /// Runs proposals on the prefix of the target; the budget must pay for them. Returns the
+    /// performance (formula 1) of each; `None` where it cannot serve the prefix. With a prefix of 1
+    /// nothing is run, and every answer is 0.
     pub fn run_prefix(&mut self, proposals: &[Proposal]) -> Result<Vec<Option<f64>>, TuneError> {
         if self.settings.prefix >= 1.0 {
             return Ok(vec![Some(0.0); proposals.len()]);
@@ -153,9 +154,10 @@ impl<'a> SearchState<'a> {
         }
     }
 
-    /// Runs proposals in full: all of them on the target, then those that can still win on the
-    /// other workloads.
-    pub fn run_in_full(&mut self, proposals: Vec<Proposal>) -> Result<(), TuneError> {
+    /// Runs proposals in full, the first ones that the budget pays for: all of these on the target,
+    /// then those that can still win on the other workloads.
+    pub fn run_in_full(&mut self, mut proposals: Vec<Proposal>) -> Result<(), TuneError> {
+        proposals.truncate(self.budget.affords(1.0));
         let checks: Vec<Option<f64>> =
             proposals.iter().map(|proposal| proposal.predicted_below).collect();
         let mut trials = self.run_target(proposals)?;

@@ -2,6 +2,9 @@
 
 use super::log::TrialLog;
 
+/// What sums of shares may differ from the limit by rounding, in evaluations.
+const ROUNDING: f64 = 1e-9;
+
 /// Evaluations of the target, allowed and spent. A run on a prefix counts as its share of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -15,9 +18,22 @@ impl Budget {
         Self { limit, spent: 0.0 }
     }
 
-    /// Adds to the evaluations spent.
+    /// Adds to the evaluations spent. Callers ask [`Budget::affords`] first.
     pub fn spend(&mut self, evaluations: f64) {
         self.spent += evaluations;
+        debug_assert!(self.spent <= self.limit + ROUNDING, "overspent: {self:?}");
+    }
+
+    /// How many runs of `share` evaluations each what is left pays for.
+    pub fn affords(&self, share: f64) -> usize {
+        self.affords_beside(0.0, share)
+    }
+
+    /// How many runs of `share` evaluations each what is left pays for, if `reserve` evaluations of
+    /// it are kept.
+    pub fn affords_beside(&self, reserve: f64, share: f64) -> usize {
+        // A negative number becomes 0.
+        ((self.limit - self.spent - reserve + ROUNDING) / share) as usize
     }
 
     /// Evaluations spent.
@@ -30,9 +46,9 @@ impl Budget {
         self.limit
     }
 
-    /// Whether nothing is left. A small tolerance absorbs rounding errors of sums of shares.
+    /// Whether what is left does not pay for a run in full, without which there is no grade.
     pub fn is_spent(&self) -> bool {
-        self.spent + 1e-9 >= self.limit
+        self.affords(1.0) == 0
     }
 }
 
@@ -72,11 +88,20 @@ mod tests {
 
     #[test]
     fn shares_that_add_up_to_the_limit_spend_it() {
-        let mut budget = Budget::new(1.0);
-        for _ in 0..10 {
-            assert!(!budget.is_spent(), "{budget:?}");
+        let mut budget = Budget::new(2.0);
+        for left in (1..=20).rev() {
+            assert_eq!(budget.affords(0.1), left, "{budget:?}");
+            assert_eq!(budget.is_spent(), left < 10, "{budget:?}");
             budget.spend(0.1);
         }
-        assert!(budget.is_spent(), "{budget:?}");
+        assert_eq!(budget.affords(0.1), 0, "{budget:?}");
+    }
+
+    #[test]
+    fn a_reserve_is_kept_and_what_is_less_than_it_pays_for_nothing() {
+        let mut budget = Budget::new(3.0);
+        assert_eq!(budget.affords_beside(1.0, 0.25), 8);
+        budget.spend(2.5);
+        assert_eq!((budget.affords_beside(1.0, 0.25), budget.affords(0.25)), (0, 2));
     }
 }

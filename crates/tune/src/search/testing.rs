@@ -151,8 +151,23 @@ pub(super) fn search(
     })
 }
 
+/// What a search decided before its last race, which a smaller budget than another's may cut.
+pub(super) fn decisions_before_the_end(found: &Found, settings: &Settings) -> Vec<Decision> {
+    // A whole race has six candidates for each proposal of a batch, on the prefix.
+    let race = 6.0 * settings.batch as f64 * settings.prefix + 1.0;
+    let is_bayes = settings.algorithm == Algorithm::Bayes;
+    let end = if is_bayes { settings.budget - race } else { settings.budget };
+    let before = found.curve.iter().take_while(|point| point.spent <= end).count();
+    let mut decisions = decisions(found);
+    decisions.truncate(before);
+    decisions
+}
+
+/// The point, the grade and the bound of a trial.
+pub(super) type Decision = (Point, Option<f64>, Option<f64>);
+
 /// What a search decided: the point, the grade and the bound of each trial, in order.
-pub(super) fn decisions(found: &Found) -> Vec<(Point, Option<f64>, Option<f64>)> {
+pub(super) fn decisions(found: &Found) -> Vec<Decision> {
     let one = |trial: &Trial| (trial.point.clone(), trial.grade, trial.bound);
     found.trials.iter().map(one).collect()
 }

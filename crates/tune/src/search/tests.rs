@@ -1,9 +1,13 @@
 //! Tests of the search: every algorithm, censoring, threads, limits, and the objective.
 
 use super::autoblox::tuning_sets;
-use super::testing::{Formula, GO_ON, SEED, TASK, decisions, search, settings, shared_search};
+use super::testing::{
+    Formula, GO_ON, SEED, TASK, decisions, decisions_before_the_end, search, settings,
+    shared_search,
+};
 use super::*;
 use crate::evaluate::MeasureError;
+use crate::memory::AutoDb;
 use crate::moves::Moves;
 use crate::random::stream;
 use crate::space::{OrderedParameter, Point, TuningOrder};
@@ -94,9 +98,69 @@ fn threads_and_repetition_change_nothing_and_the_seed_decides() {
         // A smaller budget ends a search earlier, but does not change how it begins.
         let short = Settings { budget: 8.0, ..settings(algorithm, SEED) };
         let other = Settings { seed: SEED + 1, ..short.clone() };
-        let (short, other) = (decisions(&found_by(&short, 1)), decisions(&found_by(&other, 1)));
-        assert!(shared.starts_with(&short), "{algorithm} on one thread");
-        assert_ne!(short, other, "{algorithm}: the seed decides nothing");
+        let (found, other) = (found_by(&short, 1), found_by(&other, 1));
+        let begun = decisions_before_the_end(&found, &short);
+        assert!(begun.len() > 6, "{algorithm}: {} trials", begun.len());
+        assert!(shared.starts_with(&begun), "{algorithm} on one thread");
+        assert_ne!(decisions(&found), decisions(&other), "{algorithm}: the seed decides nothing");
+    }
+}
+
+#[test]
+fn a_search_spends_its_budget_and_no_more() {
+    for algorithm in Algorithm::ALL {
+        for (budget, batch, prefix) in [
+            (1.0, 4, 0.1),
+            (1.5, 4, 0.25),
+            (2.0, 4, 0.1),
+            (3.0, 2, 1.0),
+            (4.3, 3, 0.3),
+            (7.0, 1, 0.1),
+        ] {
+            let settings =
+                Settings { budget, batch, prefix, patience: 1000, ..settings(algorithm, SEED) };
+            let evaluator = Formula::default();
+            let found = search(&TASK, &nothing(), &settings, &evaluator, 2);
+            let case = format!("{algorithm} with {budget}, {batch}, {prefix}");
+            assert!(found.spent <= budget + 1e-9, "{case}: {} spent", found.spent);
+            assert!(found.spent > budget - 1.0, "{case}: only {} spent", found.spent);
+            assert_eq!(found.ended, Ended::Budget, "{case}");
+            let full = found.trials.iter().skip(1).filter(|trial| trial.target.is_some()).count();
+            let raced = found.trials.iter().filter(|trial| trial.prefix_performance.is_some());
+            let raced = if prefix < 1.0 { raced.count() - 1 } else { 0 };
+            let counted = full as f64 + raced as f64 * prefix;
+            assert!((counted - found.spent).abs() < 1e-9, "{case}: {counted} {}", found.spent);
+            assert!(full >= 1, "{case}: nothing ran in full");
+        }
+    }
+}
+
+#[test]
+fn more_budget_gives_the_answer_that_it_gives_from_the_start() {
+    for algorithm in Algorithm::ALL {
+        let directory = tempfile::tempdir().unwrap();
+        let db = AutoDb::open(directory.path().join("db")).unwrap();
+        let run_for = |budget, resume| {
+            let settings = Settings { budget, ..settings(algorithm, SEED) };
+            let options = BeginOptions { resume, ..BeginOptions::default() };
+            let begun = begin(&db, &TASK, &settings, "formula", options).unwrap();
+            assert_eq!(begun.resumed, resume, "{algorithm}");
+            let evaluator = Formula::default();
+            let cached = CachedEvaluator::new(&evaluator, Some(&db), &GO_ON, &|_| {});
+            let found = run(&TASK, &begun.prior, &settings, &cached, &mut |_, _| {}).unwrap();
+            (found, evaluator.count.load(Ordering::Relaxed))
+        };
+        let (_, first) = run_for(10.0, false);
+        let (longer, more) = run_for(20.0, true);
+        let settings = Settings { budget: 20.0, ..settings(algorithm, SEED) };
+        let evaluator = Formula::default();
+        let at_once = search(&TASK, &nothing(), &settings, &evaluator, 1);
+        assert_eq!(decisions(&longer), decisions(&at_once), "{algorithm}");
+        assert!(longer.spent > 19.0, "{algorithm}: {}", longer.spent);
+        let whole = evaluator.count.load(Ordering::Relaxed);
+        assert!(more > 0 && more < whole, "{algorithm}: {more} of {whole} run again");
+        // The last race of the shorter search may have run what the longer one did not ask for.
+        assert!(first + more <= whole + 14, "{algorithm}: {first} and {more}, not {whole}");
     }
 }
 

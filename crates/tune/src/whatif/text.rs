@@ -28,6 +28,10 @@ pub fn text(answer: &WhatIfAnswer, target: &str) -> Text {
         table.add_row([change.key.to_owned(), baseline, changed]);
     }
     text.table(table);
+    text.line(format_args!(
+        "{} proposals, {:.1} evaluations of the target spent; {} more to take changes back",
+        answer.proposals, answer.spent, answer.spent_after
+    ));
     let (cost, baseline) = (answer.cost, answer.baseline_cost);
     match answer.priced {
         true => text.line(format_args!("price {cost:.2}, baseline {baseline:.2}")),
