@@ -11,6 +11,7 @@ mod energy;
 mod extremes;
 mod initial_content;
 mod keys;
+mod pages;
 mod snapshot;
 mod suspension;
 mod tenants;
