@@ -133,3 +133,39 @@ impl StoredRecommendation {
         format!("cluster {cluster:05}/").into_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(cluster: u32, rank: u32, grade: f64) -> StoredRecommendation {
+        StoredRecommendation {
+            cluster,
+            target: "database".to_owned(),
+            configuration: String::new(),
+            grade,
+            baseline: "intel-750".to_owned(),
+            constraints: String::new(),
+            search: Digest::from_bytes([7; 32]),
+            rank,
+            measures: Vec::new(),
+            watts: None,
+        }
+    }
+
+    /// Also next to a category whose number begins with the same digits.
+    #[test]
+    fn a_category_has_its_own_recommendations_and_the_best_is_found() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let db = AutoDb::open(directory.path().join("db")).expect("a new AutoDB");
+        for one in [stored(1, 0, 0.1), stored(1, 1, 0.3), stored(10, 0, 0.9)] {
+            db.put(RecordKind::Search, &one.key(), &one).expect("room");
+        }
+        let of = |cluster| StoredRecommendation::of_category(&db, cluster).count();
+        assert_eq!([1, 10, 2].map(of), [2, 1, 0]);
+        let best = StoredRecommendation::best_of_category(&db, 1, None).expect("one is stored");
+        assert_eq!((best.cluster, best.rank), (1, 1));
+        let none = StoredRecommendation::best_of_category(&db, 2, None);
+        assert!(matches!(none, Err(BestError::Nothing)));
+    }
+}
