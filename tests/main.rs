@@ -7,6 +7,7 @@ mod command_line;
 mod compare;
 mod config;
 mod db;
+mod drives;
 mod firmware;
 mod former;
 mod grade;

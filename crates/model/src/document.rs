@@ -44,23 +44,7 @@ impl Document {
     /// # Errors
     /// Every fault of syntax, key, value and combination, each with its line.
     pub fn parse(text: &str) -> Result<Self, Faults> {
-        if text.len() > MAX_BYTES {
-            let reason = format!("{} bytes; at most {MAX_BYTES} are read", text.len());
-            return Err(Fault::new("", Problem::Unsupported { reason }).into());
-        }
-        let (table, errors) = DeTable::parse_recoverable(text);
-        let mut reader = Reader {
-            text,
-            config: DeviceConfig::default(),
-            lines: BTreeMap::new(),
-            faults: Faults::default(),
-            unknown_keys: 0,
-        };
-        for error in errors.into_iter().take(MAX_FAULTS) {
-            reader.syntax(&error);
-        }
-        reader.top(table.get_ref());
-        let Reader { config, lines, mut faults, .. } = reader;
+        let (Part { config, lines }, mut faults) = Part::parse(text)?;
         if let Err(conflicts) = config.check() {
             for mut fault in conflicts.0 {
                 fault.line = lines.get(fault.key.as_str()).copied();
@@ -114,12 +98,54 @@ impl Document {
     }
 }
 
+/// What a text states of a configuration, not checked as a whole: other files may say the rest.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The configuration. What the text does not say has the catalogue's default.
+    pub config: DeviceConfig,
+    /// The keys that the text states, each with its line.
+    pub lines: BTreeMap<&'static str, usize>,
+}
+
+impl Part {
+    /// Reads the text of a configuration file. Beside what it states stand its faults of syntax,
+    /// key and value, each with its line.
+    ///
+    /// # Errors
+    /// It is too long to be read at all.
+    pub fn parse(text: &str) -> Result<(Self, Faults), Faults> {
+        if text.len() > MAX_BYTES {
+            let reason = format!("{} bytes; at most {MAX_BYTES} are read", text.len());
+            return Err(Fault::new("", Problem::Unsupported { reason }).into());
+        }
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let mut reader = Reader {
+            text,
+            config: DeviceConfig::default(),
+            lines: BTreeMap::new(),
+            faults: Faults::default(),
+            unknown_keys: 0,
+        };
+        for error in errors.into_iter().take(MAX_FAULTS) {
+            reader.syntax(&error);
+        }
+        reader.top(table.get_ref());
+        let Reader { config, lines, faults, .. } = reader;
+        Ok((Self { config, lines }, faults))
+    }
+}
+
 /// A configuration as the text of a new file. Every key is stated, except those with one legal
 /// value.
 ///
 /// Digests of stored results are made of this text: it may not change.
 pub fn write(config: &DeviceConfig) -> String {
-    write_rows(config, |row| !row.is_constant())
+    write_name(&config.name) + &write_rows(config, |row| !row.is_constant())
+}
+
+/// The parameters of a configuration that `is_stated` picks, as text. [`Part::parse`] reads it.
+pub fn write_part(config: &DeviceConfig, is_stated: impl Fn(&Parameter) -> bool) -> String {
+    write_rows(config, |row| !row.is_constant() && is_stated(row))
 }
 
 /// A configuration without its name as canonical text, for the keys of stored evaluations.
@@ -127,14 +153,18 @@ pub fn write(config: &DeviceConfig) -> String {
 /// It is the text of [`write()`] without those rows that later versions of the catalogue have added
 /// and that have their default. So a new row leaves the keys of earlier results as they are.
 pub fn canonical(config: &DeviceConfig) -> String {
-    let config = DeviceConfig { name: String::new(), ..config.clone() };
-    write_rows(&config, |row| {
-        !row.is_constant() && (!row.is_later || row.get(&config) != row.default_value())
-    })
+    let stated = write_rows(config, |row| {
+        !row.is_constant() && (!row.is_later || row.get(config) != row.default_value())
+    });
+    write_name("") + &stated
+}
+
+fn write_name(name: &str) -> String {
+    format!("name = {}\n", toml_edit::Value::from(name))
 }
 
 fn write_rows(config: &DeviceConfig, is_stated: impl Fn(&Parameter) -> bool) -> String {
-    let mut text = format!("name = {}\n", toml_edit::Value::from(config.name.as_str()));
+    let mut text = String::new();
     for section in SECTIONS {
         let mut rows = section.rows.iter().filter(|row| is_stated(row)).peekable();
         if rows.peek().is_none() {

@@ -32,7 +32,7 @@ pub enum Format {
 /// that format; it is taken for TOML then.
 pub type ForeignReader = fn(&str) -> Option<Result<ForeignDrive, Faults>>;
 
-/// A drive as a [`ForeignReader`] finds it. Its name is the file's.
+/// A drive as a [`ForeignReader`] finds it. One without a name gets that of its file.
 #[derive(Clone, Debug)]
 pub struct ForeignDrive {
     /// The configuration; it has passed its check.
@@ -139,7 +139,7 @@ fn find(name: &str, foreign: ForeignReader) -> Result<Loaded, LoadError> {
     let Some(read) = foreign(&text) else { return parse(text, Format::Toml, name) };
     let ForeignDrive { mut config, stated, notes } =
         read.map_err(|faults| LoadError::Faulty(faults.in_file(name)))?;
-    if let Some(stem) = path.file_stem() {
+    if let Some(stem) = path.file_stem().filter(|_| config.name.is_empty()) {
         config.name = stem.to_string_lossy().into_owned();
     }
     Ok(Loaded { config, format: Format::Foreign, text, stated, notes })
@@ -208,7 +208,7 @@ mod tests {
     /// A format whose files begin with a percent sign and hold the number of channels.
     fn percent(text: &str) -> Option<Result<ForeignDrive, Faults>> {
         let channels = text.strip_prefix('%')?;
-        let mut config = DeviceConfig::default();
+        let mut config = DeviceConfig { name: String::new(), ..DeviceConfig::default() };
         let set = catalogue::set(&mut config, "bus.channels", channels);
         let notes = vec!["read".to_owned()];
         Some(set.map(|()| ForeignDrive { config, stated: vec!["bus.channels"], notes }))

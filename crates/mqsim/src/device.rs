@@ -3,10 +3,12 @@
 //!
 //! Reading takes one pass over the text and one look-up in the catalogue for each tag.
 
-use crate::format::{HEADER, Noted, is_xml, leaves, parse_bool, report_unknown, root};
+use crate::annotation;
+use crate::format::{HEADER, Noted, is_xml, leaves, parse, parse_bool, report_unknown};
 use crate::xml::Element;
-use ssdtune_model::catalogue::{self, Group, Legal, Mqsim, Parameter, Unit, Value};
+use ssdtune_model::catalogue::{self, Group, Legal, Mqsim, Parameter, SECTIONS, Unit, Value};
 use ssdtune_model::config::{Compat, DeviceConfig};
+use ssdtune_model::document::Part;
 use ssdtune_model::source::{self, ForeignDrive, LoadError, Loaded};
 use ssdtune_model::{Fault, Faults, Problem, closest_name};
 use std::collections::BTreeMap;
@@ -30,17 +32,36 @@ const fn group_name(group: Group) -> &'static str {
 /// # Errors
 /// There is no such drive, it cannot be read, or it or an override is faulty.
 pub fn load(name: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
-    source::load_with(name, overrides, read_if_xml)
+    source::load_with(name, overrides, |text| is_xml(text).then(|| foreign(text, Obey::All)))
 }
 
-/// The drive in `text`, if it is XML at all.
-fn read_if_xml(text: &str) -> Option<Result<ForeignDrive, Faults>> {
-    is_xml(text).then(|| {
-        let Noted { value: config, notes } = read_device(text)?;
-        // MQSim has a value of its own for every tag that is absent, so all of them are stated.
-        let stated = rows().filter(|(row, _)| !row.is_constant()).map(|(row, _)| row.key);
-        Ok(ForeignDrive { config, stated: stated.collect(), notes })
-    })
+/// Loads a drive as MQSim would: as [`load`] does, but what an XML file says for ssdtune alone is
+/// not obeyed. A pair of MQSim's files is run so.
+///
+/// # Errors
+/// As for [`load`].
+pub fn load_as_mqsim(name: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    source::load_with(name, overrides, |text| is_xml(text).then(|| foreign(text, Obey::Elements)))
+}
+
+/// What of a file is obeyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obey {
+    /// The elements and the annotation.
+    All,
+    /// The elements alone, as MQSim does.
+    Elements,
+}
+
+/// The drive in an XML file. One that is MQSim's own has the name of the file.
+fn foreign(text: &str, obey: Obey) -> Result<ForeignDrive, Faults> {
+    let (Noted { value, notes }, annotated) = read(text, obey)?;
+    let name = if annotated { value.name.clone() } else { String::new() };
+    // MQSim has a value of its own for every tag that is absent, so all of them are stated.
+    let stated = catalogue::parameters()
+        .filter(|row| !row.is_constant() && (annotated || row.mqsim.is_some()));
+    let stated = stated.map(|row| row.key).collect();
+    Ok(ForeignDrive { config: DeviceConfig { name, ..value }, stated, notes })
 }
 
 /// The parameters that MQSim's XML holds, and where.
@@ -48,23 +69,39 @@ fn rows() -> impl Iterator<Item = (&'static Parameter, Mqsim)> {
     catalogue::parameters().filter_map(|row| row.mqsim.map(|mqsim| (row, mqsim)))
 }
 
-/// Reads an `ssdconfig.xml`. In the result every switch of [`Compat`] is on, so that a simulation
-/// agrees with MQSim. An absent tag gets the value that MQSim would take, and a note says so.
+/// Reads an `ssdconfig.xml`. One that [`write_device`] wrote gives the drive that was written, with
+/// the changes that were made to its elements since. In any other every switch of [`Compat`] is on,
+/// so that a simulation agrees with MQSim; a note says so. An absent tag gets the value that MQSim
+/// would take, and a note says so.
 ///
 /// # Errors
 /// Every fault of form, tag, value and combination, each with its line.
 pub fn read_device(text: &str) -> Result<Noted<DeviceConfig>, Faults> {
-    let root = root(text, "Execution_Parameter_Set")?;
-    let mut reader = Reader {
-        config: DeviceConfig {
-            compat: Compat::MQSIM,
-            name: "mqsim".to_owned(),
-            ..Default::default()
-        },
-        lines: BTreeMap::new(),
-        faults: Faults::default(),
-    };
-    reader.containers(&root);
+    read(text, Obey::All).map(|(noted, _)| noted)
+}
+
+/// The drive that MQSim has when a file says nothing: all of its peculiarities.
+fn plain() -> DeviceConfig {
+    DeviceConfig { compat: Compat::MQSIM, name: "mqsim".to_owned(), ..Default::default() }
+}
+
+/// Reads a drive; also, whether its annotation was obeyed.
+fn read(text: &str, obey: Obey) -> Result<(Noted<DeviceConfig>, bool), Faults> {
+    let file = parse(text, "Execution_Parameter_Set")?;
+    let (mut reader, mut notes) = (Reader::default(), Vec::new());
+    let annotation = annotation::read(&file.comments)?;
+    let annotated = annotation.is_some() && obey == Obey::All;
+    match annotation {
+        Some((Part { config, lines }, faults)) if annotated => {
+            reader = Reader { config, lines, faults };
+        }
+        Some(_) => notes.push(
+            "its comment for ssdtune is not obeyed: the drive is what MQSim makes of the file"
+                .to_owned(),
+        ),
+        None => notes.push(assumed()),
+    }
+    reader.containers(&file.root);
     let absent = reader.absent();
     let Reader { config, lines, mut faults } = reader;
     if let Err(conflicts) = config.check() {
@@ -74,11 +111,29 @@ pub fn read_device(text: &str) -> Result<Noted<DeviceConfig>, Faults> {
         }
     }
     faults.0.sort_by_key(|fault| fault.line);
-    let mut notes = Vec::new();
     if !absent.is_empty() {
         notes.push(format!("absent tags have MQSim's compiled-in values: {}", absent.join(", ")));
     }
-    faults.or_ok(Noted { value: config, notes })
+    faults.or_ok((Noted { value: config, notes }, annotated))
+}
+
+/// What a file of MQSim's own leaves open, and what is taken for it.
+fn assumed() -> String {
+    let (mode, is_open) = (plain().cache.mode, |row: &&Parameter| row.mqsim.is_none());
+    let mut open = Vec::new();
+    for section in SECTIONS.iter().filter(|section| section.name != "compat") {
+        let keys = || section.rows.iter().filter(is_open).map(|row| row.key);
+        match keys().count() == section.rows.len() {
+            true => open.push(format!("[{}]", section.name)),
+            false => open.extend(keys().filter(|key| *key != "cache.mode").map(str::to_owned)),
+        }
+    }
+    format!(
+        "an MQSim file cannot say all of a drive: every switch of [compat] is on, as MQSim \
+         behaves; cache.mode is {mode}, which MQSim takes from the workload's flows; these have \
+         their defaults: {}",
+        open.join(", ")
+    )
 }
 
 /// A drive while it is read.
@@ -87,6 +142,12 @@ struct Reader {
     /// The line of each key that was read.
     lines: BTreeMap<&'static str, usize>,
     faults: Faults,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self { config: plain(), lines: BTreeMap::new(), faults: Faults::default() }
+    }
 }
 
 impl Reader {
@@ -229,14 +290,15 @@ fn mqsim_text(row: &Parameter, value: Value) -> String {
     }
 }
 
-/// Writes an `ssdconfig.xml`. The notes name the settings that the XML cannot express; MQSim will
-/// do there what it always does.
+/// Writes an `ssdconfig.xml`. The notes name the settings that MQSim's format cannot express; MQSim
+/// will do there what it always does, and [`read_device`] finds them in a comment of the file.
 ///
 /// # Errors
 /// Every value that MQSim has no name for or cannot hold.
 pub fn write_device(config: &DeviceConfig) -> Result<Noted<String>, Faults> {
     let notes = notes_for_mqsim(config)?;
-    let mut text = format!("{HEADER}<Execution_Parameter_Set>\n\t<{HOST}>\n");
+    let annotation = annotation::write(config);
+    let mut text = format!("{HEADER}{annotation}<Execution_Parameter_Set>\n\t<{HOST}>\n");
     write_group(&mut text, config, Group::Host, "\t\t");
     let _ = write!(text, "\t</{HOST}>\n\t<{DEVICE}>\n");
     write_group(&mut text, config, Group::Device, "\t\t");
@@ -250,6 +312,7 @@ pub fn write_device(config: &DeviceConfig) -> Result<Noted<String>, Faults> {
 fn notes_for_mqsim(config: &DeviceConfig) -> Result<Vec<String>, Faults> {
     let mut faults = Faults::default();
     let mut notes = Vec::new();
+    let plain = plain();
     for row in catalogue::parameters() {
         let value = row.get(config);
         match row.mqsim {
@@ -259,16 +322,21 @@ fn notes_for_mqsim(config: &DeviceConfig) -> Result<Vec<String>, Faults> {
                     faults.push(fault.with_value(value.to_string()));
                 }
             }
-            // The workload's flows carry the mode; all peculiarities are MQSim's nature.
-            None if row.key == "cache.mode" || row.path().0 == "compat" => {}
-            None if value != row.default_value() && row.inert(config).is_none() => {
-                notes.push(format!("{} = {value} cannot be said in MQSim's XML", row.key));
+            None if value == row.get(&plain) || row.inert(config).is_some() => {}
+            // All peculiarities are MQSim's nature; one note stands for them.
+            None if row.path().0 == "compat" => {}
+            None => {
+                let theirs = match row.key {
+                    "cache.mode" => "MQSim takes it from the workload's flows",
+                    _ => "MQSim has nothing like it",
+                };
+                notes.push(format!("{} = {value}: only ssdtune reads it; {theirs}", row.key));
             }
-            None => {}
         }
     }
-    if config.compat != Compat::MQSIM {
-        notes.push("MQSim has all peculiarities of [compat], whatever they are set to".to_owned());
+    if config.compat != plain.compat {
+        let switches = "[compat]: only ssdtune reads its switches; in MQSim all of them are on";
+        notes.push(switches.to_owned());
     }
     faults.or_ok(notes)
 }

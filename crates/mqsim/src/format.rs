@@ -1,7 +1,7 @@
 //! What MQSim's two kinds of files have in common: the declaration, tags without children, truth
 //! values.
 
-use crate::xml::{self, Element};
+use crate::xml::{self, Element, File};
 use ssdtune_model::{Fault, Faults, Problem, closest_name};
 use std::collections::BTreeMap;
 
@@ -26,12 +26,13 @@ pub fn is_xml(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-/// The root element of `text`, which must be called `name`.
-pub(crate) fn root(text: &str, name: &str) -> Result<Element, Faults> {
-    let root = xml::parse(text)?;
-    if root.name == name {
-        return Ok(root);
+/// Reads `text`, whose root element must be called `name`.
+pub(crate) fn parse(text: &str, name: &str) -> Result<File, Faults> {
+    let file = xml::parse(text)?;
+    if file.root.name == name {
+        return Ok(file);
     }
+    let root = file.root;
     let reason = format!("the root element must be <{name}>");
     Err(Fault::new(root.name, Problem::Unsupported { reason }).at_line(root.line).into())
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading takes one pass over the text. No trace file is opened.
 
-use crate::format::{HEADER, Noted, leaves, parse_bool, report_unknown, root};
+use crate::format::{HEADER, Noted, leaves, parse, parse_bool, report_unknown};
 use crate::scenario::{
     AddressPattern, Flow, MqsimName, Pace, Scenario, SizePattern, Source, Synthetic, TimeUnit,
     TraceSource,
@@ -32,7 +32,7 @@ const COMMON_TAGS: [&str; 7] = [
 /// # Errors
 /// Every fault of form, tag and value, each with its line.
 pub fn read_workload(text: &str) -> Result<Noted<Vec<Scenario>>, Faults> {
-    let root = root(text, "MQSim_IO_Scenarios")?;
+    let root = parse(text, "MQSim_IO_Scenarios")?.root;
     let mut faults = Faults::default();
     let mut notes = Vec::new();
     let mut scenarios = Vec::new();

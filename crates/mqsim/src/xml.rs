@@ -27,22 +27,47 @@ pub(crate) struct Element {
     pub(crate) children: Vec<Element>,
 }
 
-/// Reads a file into its root element.
+/// A comment of a file.
+#[derive(Debug)]
+pub(crate) struct Comment {
+    /// The line on which it begins, from 1.
+    pub(crate) line: usize,
+    /// What stands between its two marks.
+    pub(crate) text: String,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) root: Element,
+    /// All comments, wherever they stand.
+    pub(crate) comments: Vec<Comment>,
+}
+
+/// Reads a file.
 ///
 /// # Errors
 /// The first thing that is not XML or not allowed, with its line.
-pub(crate) fn parse(text: &str) -> Result<Element, Faults> {
+pub(crate) fn parse(text: &str) -> Result<File, Faults> {
     if text.len() > BYTES_MAX {
         let reason = format!("{} bytes; at most {BYTES_MAX} are read", text.len());
         return Err(Fault::new("", Problem::Unsupported { reason }).into());
     }
-    let mut tree = Tree { text, line: 1, counted: 0, elements: 0, open: Vec::new(), root: None };
+    let mut tree = Tree {
+        text,
+        line: 1,
+        counted: 0,
+        elements: 0,
+        open: Vec::new(),
+        root: None,
+        comments: Vec::new(),
+    };
     tree.read()?;
     let line = tree.line;
     match (tree.open.pop(), tree.root) {
         (Some(open), _) => Err(syntax(line, format!("the file ends inside <{}>", open.name))),
         (None, None) => Err(syntax(line, "there is no element in the file".to_owned())),
-        (None, Some(root)) => Ok(root),
+        (None, Some(root)) => Ok(File { root, comments: tree.comments }),
     }
 }
 
@@ -58,6 +83,7 @@ struct Tree<'a> {
     /// Elements whose closing tag has not come, the outermost first.
     open: Vec<Element>,
     root: Option<Element>,
+    comments: Vec<Comment>,
 }
 
 impl Tree<'_> {
@@ -79,7 +105,10 @@ impl Tree<'_> {
                 Event::Text(text) => self.append(&text)?,
                 Event::CData(text) => self.append(&text)?,
                 Event::GeneralRef(entity) => self.entity(&entity)?,
-                Event::Comment(_) | Event::Decl(_) => {}
+                Event::Comment(text) => {
+                    self.comments.push(Comment { line: self.line, text: (*text).to_owned() });
+                }
+                Event::Decl(_) => {}
                 Event::DocType(_) => return Err(self.refuse("document types are not read")),
                 Event::PI(_) => return Err(self.refuse("processing instructions are not read")),
                 Event::Eof => return Ok(()),
@@ -167,9 +196,11 @@ mod tests {
 
     #[test]
     fn elements_text_and_lines() {
-        let root =
+        let file =
             parse("<?xml version=\"1.0\"?>\n<a>\n <b> x &amp; &#65; </b><!-- c -->\n <c/>\n</a>\n");
-        let root = root.unwrap();
+        let File { root, comments } = file.unwrap();
+        let [Comment { line: 3, text }] = comments.as_slice() else { panic!("{comments:?}") };
+        assert_eq!(text, " c ");
         assert_eq!((root.name.as_str(), root.line, root.children.len()), ("a", 2, 2));
         assert_eq!((root.children[0].text.as_str(), root.children[0].line), ("x & A", 3));
         assert_eq!(root.children[1].line, 4);

@@ -58,9 +58,34 @@ pub(crate) fn load(name: &str, overrides: &Overrides, context: &Context) -> Outc
 
 /// Loads the drive, and says on standard error what reading its file has left out or assumed.
 pub(crate) fn load_noted(name: &str, overrides: &Overrides, context: &Context) -> Outcome<Loaded> {
-    let loaded = load(name, overrides, context)?;
+    Ok(noted(name, load(name, overrides, context)?, context))
+}
+
+/// Loads the drive of a pair of MQSim's files, as MQSim would.
+pub(crate) fn load_as_mqsim(
+    name: &str,
+    overrides: &Overrides,
+    context: &Context,
+) -> Outcome<Loaded> {
+    let loaded = ssdtune_mqsim::load_as_mqsim(name, &overrides.pairs(context)).map_err(failure)?;
+    Ok(noted(name, loaded, context))
+}
+
+/// Loads the drive as [`load_checked`] does. It keeps its own seed: that of the command line is
+/// another's.
+pub(crate) fn load_own_seed(
+    name: &str,
+    overrides: &Overrides,
+    context: &Context,
+) -> Outcome<CheckedConfig> {
+    let loaded = ssdtune_mqsim::load(name, &overrides.set_pairs()).map_err(failure)?;
+    noted(name, loaded, context).config.check().map_err(Failure::usage)
+}
+
+/// Says on standard error what reading the file of a drive has left out or assumed.
+fn noted(name: &str, loaded: Loaded, context: &Context) -> Loaded {
     loaded.notes.iter().for_each(|note| context.note(format_args!("{name}: {note}")));
-    Ok(loaded)
+    loaded
 }
 
 /// Loads the drive as [`load_noted`] does, and checks it.

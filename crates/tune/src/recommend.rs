@@ -65,6 +65,8 @@ pub struct Recommendation {
     pub toml: String,
     /// The recommended configuration as MQSim's XML; `None` where it cannot be written.
     pub mqsim_xml: Option<String>,
+    /// What MQSim will not know of it, or why there is no XML, one sentence each.
+    pub mqsim_notes: Vec<String>,
     /// The best grade after each trial.
     pub curve: Vec<CurvePoint>,
     /// Performance on the target and power of every trial for which both are known.

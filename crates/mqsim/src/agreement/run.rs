@@ -130,7 +130,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 fn experiment(battery: &Battery, case: &Case) -> Result<Experiment, FileError> {
     let ssd = battery.file(&case.ssd);
     // A file of the battery is never taken for the name of a preset.
-    let device = device::load(&ssd.display().to_string(), &[])?.config.check()?;
+    let device = device::load_as_mqsim(&ssd.display().to_string(), &[])?.config.check()?;
     let read = pair::read_scenarios(&battery.file(&case.workload), &device.geometry())?;
     let workload = || case.workload.clone();
     let [scenario] = read.value.as_slice() else {

@@ -2,7 +2,7 @@
 //! it answers another optimiser, one line for each line.
 
 use crate::context::Context;
-use crate::device;
+use crate::device::{self, Overrides};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Bounds, TuneArgs};
@@ -86,10 +86,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if args.axes {
         return context.document(&AxisDescription::of_task(&job.task));
     }
-    let load = |name: &String| {
-        let loaded = ssdtune_mqsim::load(name, &[]).map_err(device::failure)?;
-        loaded.config.check().map_err(Failure::usage)
-    };
+    let as_they_are = Overrides { set: Vec::new() };
+    let load = |name: &String| device::load_own_seed(name, &as_they_are, context);
     let drives = args.drives.iter().map(load).collect::<Outcome<Vec<CheckedConfig>>>()?;
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);

@@ -5,7 +5,6 @@ use crate::files;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Bar, Bounds, TuneArgs, TuningJob};
-use anyhow::anyhow;
 use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
 use ssdtune_tune::recommend::{self, Options, Recommendation};
@@ -146,7 +145,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         result.store(db, beginning).map_err(|error| Failure::Work(error.into()))?;
     }
     if let Some(directory) = &args.out {
-        write(directory, &result)?;
+        write(directory, &result, context)?;
     }
     let report = result.effort.discard_report.as_ref();
     if let Some(reason) = report.and_then(|report| report.idle.as_deref()) {
@@ -221,17 +220,18 @@ fn find(
     Ok(result)
 }
 
-/// Writes the files of --out.
-fn write(directory: &Path, result: &Recommendation) -> Outcome {
-    let xml = result.mqsim_xml.clone().ok_or_else(|| {
-        Failure::Work(anyhow!("the recommended drive has no form in MQSim's XML"))
-    })?;
+/// Writes the files of --out. A drive that MQSim has no words for has no XML.
+fn write(directory: &Path, result: &Recommendation, context: &Context) -> Outcome {
+    let absent = if result.mqsim_xml.is_some() { "" } else { " is not written" };
+    for note in &result.mqsim_notes {
+        context.note(format_args!("recommended.xml{absent}: {note}"));
+    }
+    let xml = result.mqsim_xml.clone().map(|xml| ("recommended.xml", xml));
     let files = [
         ("recommended.toml", result.toml.clone()),
-        ("recommended.xml", xml),
         ("result.json", serde_json::to_string_pretty(result)? + "\n"),
         ("report.html", recommend::html_page(result)),
         ("report.md", recommend::markdown(result)),
     ];
-    files::write_into(directory, files)
+    files::write_into(directory, files.into_iter().chain(xml))
 }

@@ -224,7 +224,8 @@ impl TuneArgs {
         weights: Weights,
         context: &Context,
     ) -> Outcome<TuningJob> {
-        let base = self.base()?;
+        // The seed of the command line is the search's.
+        let base = device::load_own_seed(&self.device, &self.overrides, context)?;
         let space = match (self.space.as_deref(), bounds) {
             (Some("autoblox"), _) | (None, Bounds::Market) => Space::autoblox(),
             (Some("what-if"), _) | (None, Bounds::Wide) => Space::what_if(),
@@ -292,12 +293,6 @@ impl TuneArgs {
             }
         }
         Ok(others)
-    }
-
-    /// The baseline. It keeps its own seed: that of the command line is the search's.
-    fn base(&self) -> Outcome<CheckedConfig> {
-        let loaded = ssdtune_mqsim::load(&self.device, &self.overrides.set_pairs());
-        loaded.map_err(device::failure)?.config.check().map_err(Failure::usage)
     }
 
     fn evaluator(&self, context: &Context) -> Outcome<Box<dyn Evaluator>> {

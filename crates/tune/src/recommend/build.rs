@@ -52,6 +52,10 @@ pub fn recommend(
     collector.note_what_to_know(&training);
     let mut named: DeviceConfig = (*config).clone();
     named.name.clone_from(&options.name);
+    let (mqsim_xml, mqsim_notes) = match ssdtune_mqsim::write_device(&named) {
+        Ok(written) => (Some(written.value), written.notes),
+        Err(faults) => (None, faults.0.iter().map(ToString::to_string).collect()),
+    };
     let tick = evaluator.counts();
     Ok(Recommendation {
         schema: SCHEMA,
@@ -74,7 +78,8 @@ pub fn recommend(
         parameters: changes(&task.base, &config),
         importance,
         toml: document::write(&named),
-        mqsim_xml: ssdtune_mqsim::write_device(&named).ok().map(|noted| noted.value),
+        mqsim_xml,
+        mqsim_notes,
         curve: found.curve.clone(),
         trade: trade(&found.trials),
         top: top(found, settings.top),

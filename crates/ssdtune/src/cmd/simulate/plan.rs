@@ -44,7 +44,10 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
         (None, Some(ssd)) => ssd.display().to_string(),
         (None, None) => return Err(Failure::usage(anyhow!("no drive: say --device"))),
     };
-    let loaded = device::load_noted(&device, &args.overrides, context)?;
+    let loaded = match args.mqsim.first() {
+        Some(_) => device::load_as_mqsim(&device, &args.overrides, context)?,
+        None => device::load_noted(&device, &args.overrides, context)?,
+    };
     let axes = args.sweep.iter().map(|axis| (axis.key.as_str(), axis.value.as_str()));
     let points = grid(&loaded.config, axes, RUNS_MAX).map_err(Failure::usage)?;
     let mut sets = match args.mqsim.get(1) {
