@@ -65,6 +65,17 @@ fn wrong_points_say_what_would_be_right() {
         let wrong = grade(&["--points"]).write_stdin(points).assert().code(3);
         wrong.stderr(predicate::str::contains(said));
     }
+    // The lines after a wrong one are answered as ever.
+    let points = "{}\nno point\n\u{ff}\n{\"bus.chanels\": 6}\n{}\n";
+    let points: Vec<u8> = points.chars().map(|c| c as u8).collect();
+    let done = grade(&["--points"]).write_stdin(points).assert().code(3);
+    let text = String::from_utf8(done.get_output().stdout.clone()).expect("text");
+    let answers: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    let graded: Vec<bool> = answers.iter().map(|answer| answer["grade"].is_number()).collect();
+    assert_eq!(graded, [true, false, false, false, true]);
+    assert!(answers[3]["reason"].as_str().unwrap().contains("no axis"), "{}", answers[3]);
+    done.stderr(predicate::str::contains("line 2").and(predicate::str::contains("2 more lines")));
     grade(&[]).assert().code(2);
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("a.csv");

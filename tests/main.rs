@@ -8,6 +8,7 @@ mod compare;
 mod config;
 mod db;
 mod drives;
+mod errors;
 mod firmware;
 mod former;
 mod grade;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The trace or model cannot be read.
-    #[error(transparent)]
+    #[error("{0}")]
     Trace(#[from] TraceError),
     /// The pages that the trace touches do not fit the drive, even without the gaps between them.
     #[error(
@@ -61,7 +61,7 @@ pub enum PrepareError {
     #[error(transparent)]
     Drive(#[from] SimError),
     /// The requests that the preparation looks at do not come.
-    #[error(transparent)]
+    #[error("{0}")]
     Source(#[from] SourceError),
     /// The file of a kept drive cannot be read.
     #[error("{}: {source}", .path.display())]
@@ -88,10 +88,10 @@ pub enum ExperimentError {
     #[error("{0}")]
     Unsupported(&'static str),
     /// The drive cannot be prepared.
-    #[error(transparent)]
+    #[error("{0}")]
     Prepare(#[from] PrepareError),
     /// The requests do not come.
-    #[error(transparent)]
+    #[error("{0}")]
     Source(#[from] SourceError),
     /// The prepared drive cannot be kept.
     #[error("writing {}", .path.display())]

@@ -101,8 +101,9 @@ impl Experiment {
         let blank = Blank::new(&self.device, &self.tenants, observe);
         let mut drive = blank.prepare(&self.preparation, self, options.stop)?;
         self.keep(&drive, options.stop)?;
-        self.serve(&mut drive, options, observers)?;
-        let report = drive.report();
+        let warnings = self.serve(&mut drive, options, observers)?;
+        let mut report = drive.report();
+        report.warnings.extend(warnings);
         for observer in observers {
             observer.end(&drive, &report).map_err(ExperimentError::Observer)?;
         }
@@ -133,12 +134,13 @@ impl Experiment {
         std::fs::write(path, bytes).map_err(failed)
     }
 
+    /// Serves the flows. Returns what is to be said of the files that they were read from.
     fn serve(
         &self,
         drive: &mut Simulator,
         options: &RunOptions<'_>,
         observers: &mut [&mut dyn Observer],
-    ) -> Result<(), ExperimentError> {
+    ) -> Result<Vec<String>, ExperimentError> {
         let served: Vec<Flow> = self.flows.iter().filter_map(|flow| self.served(flow)).collect();
         let spaces = self.spaces(drive);
         let fault = RefCell::new(None);
@@ -173,7 +175,9 @@ impl Experiment {
             }
             true
         });
-        fault.into_inner().map_or(Ok(()), Err)
+        let told = gauge.positions.iter().flat_map(Position::warnings);
+        let noted = served.iter().flat_map(|flow| flow.source.warnings.clone());
+        fault.into_inner().map_or(Ok(noted.chain(told).collect()), Err)
     }
 
     /// A flow as the run has it, if it has it at all.

@@ -20,8 +20,8 @@ use ssdtune_trace::{
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Where requests come from.
 #[derive(Clone, Debug)]
@@ -59,27 +59,48 @@ pub struct RequestSource {
     pub only: Option<TenantId>,
     /// What to do with addresses beyond the end of the drive; `None` makes them an error.
     pub fit: Option<AddressFit>,
+    /// What is to be said of a file that [`RequestSource::load`] has read.
+    pub warnings: Vec<String>,
 }
 
-/// How far a source has been read; copies share the count.
+/// How far a source has been read, and what is to be said of that; copies share it.
 #[derive(Clone, Debug, Default)]
-pub struct Position(Arc<AtomicU64>);
+pub struct Position(Arc<Reading>);
+
+#[derive(Debug, Default)]
+struct Reading {
+    read: AtomicU64,
+    warnings: Mutex<Vec<String>>,
+}
 
 impl Position {
     /// Bytes of a file or requests of another origin, as [`RequestSource::length`] counts.
     pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.read.load(Ordering::Relaxed)
+    }
+
+    /// What a user should know of the file that was read last, once its reader is gone: lines that
+    /// were skipped, times that jump back.
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.warnings.lock().map(|warnings| warnings.clone()).unwrap_or_default()
     }
 
     fn advance(&self, by: u64) {
-        self.0.fetch_add(by, Ordering::Relaxed);
+        self.0.read.fetch_add(by, Ordering::Relaxed);
+    }
+
+    fn warn(&self, said: Vec<String>) {
+        if let Ok(mut warnings) = self.0.warnings.lock() {
+            *warnings = said;
+        }
     }
 }
 
 impl RequestSource {
     /// All requests of the origin, as they are.
     pub fn new(origin: Origin, read: ReadOptions) -> Self {
-        Self { origin, read, time_scale: None, limit: None, only: None, fit: None }
+        let (time_scale, limit, only, fit) = (None, None, None, None);
+        Self { origin, read, time_scale, limit, only, fit, warnings: Vec::new() }
     }
 
     /// Requests in memory, in order of time.
@@ -119,14 +140,18 @@ impl RequestSource {
     /// It cannot be read.
     pub fn load(&self, most: usize) -> Result<Option<Self>, TraceError> {
         let mut requests = Vec::new();
-        let mut source = self.stream(&Position::default())?;
+        let position = Position::default();
+        let mut source = self.stream(&position)?;
         while source.fill(&mut requests)? > 0 {
             if requests.len() > most {
                 return Ok(None);
             }
         }
+        drop(source);
+        let warnings = position.warnings();
         let origin = Origin::Memory { name: self.name(), requests: Arc::new(requests) };
-        Ok(Some(Self { origin, time_scale: None, limit: None, only: None, ..self.clone() }))
+        let (time_scale, limit, only) = (None, None, None);
+        Ok(Some(Self { origin, time_scale, limit, only, warnings, ..self.clone() }))
     }
 
     /// Opens it with the addresses of the origin. `position` is told how far reading has come.
@@ -135,7 +160,10 @@ impl RequestSource {
     /// It cannot be opened.
     pub fn stream(&self, position: &Position) -> Result<Box<dyn Source>, TraceError> {
         let source: Box<dyn Source> = match &self.origin {
-            Origin::File(path) => Box::new(open_file(path, &self.read, position)?),
+            Origin::File(path) => {
+                let reader = open_file(path, &self.read, position)?;
+                Box::new(Told { reader, position: position.clone() })
+            }
             Origin::Model { model, seed } => {
                 let generator = Generator::new(model, *seed).map_err(|error| {
                     let (value, problem) = (model.name.clone(), error.to_string());
@@ -183,7 +211,7 @@ impl RequestSource {
             if needed > space {
                 return Err(SourceError::TooLarge { name: self.name(), needed, space });
             }
-            position.0.store(0, Ordering::Relaxed);
+            position.0.read.store(0, Ordering::Relaxed);
             source = Box::new(Chain::new(self.stream(position)?).then(Dense(plan)));
         }
         Ok(Fitted::new(source, spaces, self.fit, self.name()))
@@ -229,6 +257,25 @@ impl Read for Metered {
         let count = self.file.read(buffer)?;
         self.position.advance(count as u64);
         Ok(count)
+    }
+}
+
+/// A trace that says at its end what is to be said of it.
+struct Told {
+    reader: TraceReader,
+    position: Position,
+}
+
+impl Source for Told {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        self.reader.fill(out)
+    }
+}
+
+/// The end may be that no more requests are wanted.
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.position.warn(self.reader.stats().warnings());
     }
 }
 

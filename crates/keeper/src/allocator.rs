@@ -44,7 +44,7 @@ pub enum Repeat {
 pub struct Decision {
     /// When it was made, in nanoseconds of simulated time.
     pub at_ns: u64,
-    /// The intensity level observed, 0 to 19.
+    /// The intensity level observed, 1 to 20.
     pub level: u8,
     /// Whether each tenant mostly reads.
     pub reads: Vec<bool>,
@@ -173,7 +173,7 @@ impl<'a> Allocator<'a> {
         }
         self.decisions.push(Decision {
             at_ns: at.0,
-            level: observed.features.level,
+            level: observed.features.level + 1,
             reads: observed.features.reads[..tenants].to_vec(),
             shares: observed.features.shares[..tenants].to_vec(),
             burst: observed.burst,

@@ -174,7 +174,7 @@ pub fn decision_cost(policy: &Policy, mixes: &[&LabelledMix]) -> DecisionCost {
 /// The strategy that a policy chooses at one point of the feature space.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MapPoint {
-    /// The intensity level, 0 to 19.
+    /// The intensity level, 1 to 20.
     pub level: u8,
     /// The writers' share of the flash pages asked for, 0 to 1.
     pub write_share: f64,
@@ -203,7 +203,7 @@ pub fn choice_map(policy: &Policy, tenants: usize) -> Vec<MapPoint> {
             let mix = Mix { level, tenants: tenants.clone() };
             let observed = ObservedMix::of_mix(&mix, rate_max, collect);
             let strategy = policy.choose(&observed, &mut memory).strategy;
-            points.push(MapPoint { level: level - 1, write_share, strategy });
+            points.push(MapPoint { level, write_share, strategy });
         }
     }
     points

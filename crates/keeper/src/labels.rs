@@ -15,6 +15,7 @@ use crate::strategy::Strategy;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
+use ssdtune_model::config::Allocation;
 use ssdtune_model::{DeviceConfig, document};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -61,6 +62,12 @@ impl LabelSource {
         }
     }
 
+    /// Whether these labels are of this drive. The seed that decides where data lie does not
+    /// matter.
+    pub fn is_of(&self, device: &DeviceConfig) -> bool {
+        is_like(device, self.settings.seed, &self.device_digest)
+    }
+
     /// The mix of a number.
     pub fn mix(&self, number: u64) -> Mix {
         let tenants = self.tenants[(number % self.tenants.len() as u64) as usize];
@@ -72,6 +79,18 @@ impl LabelSource {
 pub fn device_digest(device: &DeviceConfig) -> String {
     let nameless = DeviceConfig { name: String::new(), ..device.clone() };
     blake3::hash(document::write(&nameless).as_bytes()).to_hex().to_string()
+}
+
+/// Whether a digest is of this drive with static allocation, as drives are labelled, and its own
+/// seed, the default one or `seed`.
+pub(crate) fn is_like(device: &DeviceConfig, seed: u64, digest: &str) -> bool {
+    let seeds = [device.run.seed, DeviceConfig::default().run.seed, seed];
+    seeds.into_iter().any(|seed| {
+        let mut device = device.clone();
+        device.mapping.allocation = Allocation::Static;
+        device.run.seed = seed;
+        device_digest(&device) == digest
+    })
 }
 
 /// A mix and what every strategy did to it.
@@ -157,6 +176,17 @@ pub enum LabelsError {
     /// A mix could not be measured.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+}
+
+impl LabelsError {
+    /// The file and the line, from 1, as far as the error is of one.
+    pub fn place(&self) -> Option<(&Path, Option<u64>)> {
+        match self {
+            Self::Line { path, line, .. } => Some((path, Some(*line as u64))),
+            Self::Io { path, .. } | Self::Other { path, .. } => Some((path, None)),
+            Self::Simulation(_) => None,
+        }
+    }
 }
 
 fn line(value: &impl Serialize) -> String {

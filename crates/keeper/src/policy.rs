@@ -15,14 +15,13 @@
 
 use crate::features::ObservedMix;
 use crate::forecast::{self, Forecast};
-use crate::labels::device_digest;
+use crate::labels::{LabelSource, is_like};
 use crate::strategy::Strategy;
 use crate::vector::{FEATURES, Intensity};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
-use ssdtune_model::DeviceConfig;
-use ssdtune_model::config::Allocation;
+use ssdtune_model::{DeviceConfig, presets};
 use std::path::Path;
 
 /// What the outputs of a network are.
@@ -61,7 +60,7 @@ pub struct Policy {
     pub version: Version<1>,
     /// Name of the drive it was trained for.
     pub device: String,
-    /// Digest of that drive's configuration ([`device_digest`]).
+    /// Digest of that drive's configuration ([`crate::labels::device_digest`]).
     pub device_digest: String,
     /// Number of channels of that drive.
     pub channels: u32,
@@ -163,14 +162,15 @@ impl Policy {
     /// Whether it was trained for this drive. The seed that decides where data lie does not matter:
     /// the drive may have been labelled with the seed of the training.
     pub fn is_for(&self, device: &DeviceConfig) -> bool {
-        let seeds = [device.run.seed, DeviceConfig::default().run.seed, self.seed];
-        seeds.into_iter().any(|seed| {
-            let mut device = device.clone();
-            // Drives are labelled with static allocation.
-            device.mapping.allocation = Allocation::Static;
-            device.run.seed = seed;
-            device_digest(&device) == self.device_digest
-        })
+        is_like(device, self.seed, &self.device_digest)
+    }
+
+    /// Whether labels are of the drive that it was trained for, as far as that can be told: by
+    /// their digests, or by a preset of that name, of which both are then, whatever the seeds.
+    pub fn is_for_labels(&self, labels: &LabelSource) -> bool {
+        let of_preset = |device: DeviceConfig| self.is_for(&device) && labels.is_of(&device);
+        labels.device_digest == self.device_digest
+            || presets::load(&labels.device).is_ok_and(of_preset)
     }
 
     /// The memory that its decisions need.

@@ -103,7 +103,7 @@ impl Evaluation {
 /// The map of [`crate::evaluation::choice_map`] as a table: a row for each share of the writers, a
 /// column for each intensity level.
 pub fn choice_map_text(points: &[MapPoint]) -> Text {
-    let levels = (0..LEVELS).map(|level| level.to_string());
+    let levels = (1..=LEVELS).map(|level| level.to_string());
     let mut table = Table::new(std::iter::once("writers' share".to_owned()).chain(levels));
     for (share, strategies) in choice_map_rows(points) {
         table.add_row(std::iter::once(share).chain(strategies));
@@ -115,7 +115,7 @@ pub fn choice_map_text(points: &[MapPoint]) -> Text {
 /// of its strategy.
 pub fn choice_map_chart(points: &[MapPoint]) -> Svg {
     let title = "Strategy by intensity level and share of the writers";
-    let levels = (0..LEVELS).map(|level| level.to_string());
+    let levels = (1..=LEVELS).map(|level| level.to_string());
     let mut grid = NameGrid::new(title, "intensity level", levels).grey("Shared");
     for (share, strategies) in choice_map_rows(points) {
         grid.add_row(share, strategies);
@@ -216,17 +216,17 @@ mod tests {
 
     #[test]
     fn a_map_has_a_row_for_each_share_and_a_cell_for_each_level() {
-        let strategy = |level| if level < 5 { Strategy::Shared } else { Strategy::Isolated };
+        let strategy = |level| if level <= 5 { Strategy::Shared } else { Strategy::Isolated };
         let row = |write_share| {
             let point = move |level| MapPoint { level, write_share, strategy: strategy(level) };
-            (0..LEVELS).map(point)
+            (1..=LEVELS).map(point)
         };
         let points: Vec<MapPoint> = row(0.9).chain(row(0.1)).collect();
         let text = choice_map_text(&points).to_string();
         let lines: Vec<Vec<&str>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert_eq!(lines[0][..4], ["writers'", "share", "0", "1"]);
+        assert_eq!(lines[0][..4], ["writers'", "share", "1", "2"]);
         assert_eq!(lines[1][..3], ["90", "%", "Shared"]);
         assert_eq!(lines[2].iter().filter(|word| **word == "Isolated").count(), 15);
         let chart = choice_map_chart(&points);

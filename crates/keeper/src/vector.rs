@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// The most tenants of a mix: those that the vector has places for.
 pub const TENANTS_MAX: usize = 4;
-/// Number of intensity levels; they count from 0.
+/// Number of intensity levels. People count them from 1, in options and documents; networks are
+/// given numbers from 0.
 pub const LEVELS: u8 = 20;
 /// How many numbers the vector has.
 pub const FEATURES: usize = 1 + 2 * TENANTS_MAX;

@@ -2,7 +2,7 @@
 //! when it was recorded, and its decisions make sense in a simulation.
 
 use crate::scenes::read;
-use ssdtune_keeper::evaluation::choice_map;
+use ssdtune_keeper::evaluation::{MapPoint, choice_map};
 use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::policy::NetworkKind;
 use ssdtune_keeper::{
@@ -57,7 +57,9 @@ fn it_decides_as_it_was_recorded() {
     for (tenants, level, tenths, expected) in RECORDED {
         let share = f64::from(tenths) / 10.0;
         let map = choice_map(&policy, tenants);
-        let point = map.iter().find(|point| point.level == level && point.write_share == share);
+        // Recorded as networks count levels, from 0.
+        let is_it = |point: &&MapPoint| point.level == level + 1 && point.write_share == share;
+        let point = map.iter().find(is_it);
         let found = point.expect("every level and share").strategy.to_string();
         assert_eq!(found, expected, "{tenants} tenants, level {level}, {tenths}0 % writes");
     }

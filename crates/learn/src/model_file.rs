@@ -36,6 +36,15 @@ pub enum ModelFileError {
     },
 }
 
+impl ModelFileError {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. } | Self::Content { path, .. } => path,
+        }
+    }
+}
+
 /// A kind of model file, described in the words of its error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelFile {

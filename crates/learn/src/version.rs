@@ -3,7 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version `N` of a model's stored form: a plain number in the file, no memory in the model. Any
-/// other number in the file is an error that says to train the model again.
+/// other number in the file is an error. Whoever reads the file says what to do about it: models
+/// are trained again, measured files measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version<const N: u32>;
 
@@ -18,7 +19,7 @@ impl<'de, const N: u32> Deserialize<'de> for Version<N> {
         match u32::deserialize(deserializer)? {
             found if found == N => Ok(Self),
             found => Err(serde::de::Error::custom(format!(
-                "model version {found}, but this program reads version {N}: train the model again"
+                "version {found}, where this program reads version {N}"
             ))),
         }
     }

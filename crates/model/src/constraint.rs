@@ -182,9 +182,15 @@ impl Constraints {
             "max_chips" => self.max_chips = Some(int(value, 1, 1 << 20)?),
             "min_overprovisioning" => self.min_overprovisioning = Some(real(value, 0.0, 0.95)?),
             _ => {
-                let names = NAMES.iter().chain(others).copied();
-                let nearest = closest_name(name, names).map(str::to_owned);
-                return Err(Problem::UnknownKey { nearest });
+                let names = || NAMES.iter().chain(others).copied();
+                let reason = match closest_name(name, names()) {
+                    Some(nearest) => format!("no such key; did you mean {nearest}?"),
+                    None => {
+                        let all: Vec<&str> = names().collect();
+                        format!("no such key; a constraints file has {}", all.join(", "))
+                    }
+                };
+                return Err(Problem::Unsupported { reason });
             }
         }
         Ok(())

@@ -24,7 +24,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Longest text that is read. The whole catalogue with comments is a tenth of it.
 const MAX_BYTES: usize = 256 << 10;
-/// Most faults that are looked for. A file with more is not a configuration.
+/// Most faults that are described; further ones are counted. A file with more is not a
+/// configuration.
 const MAX_FAULTS: usize = 100;
 /// Most unknown keys for which the nearest name is looked for, since each costs a comparison with
 /// every name. A file with more unknown keys is not a configuration with typing errors.
@@ -51,7 +52,8 @@ impl Document {
                 faults.push(fault);
             }
         }
-        faults.0.sort_by_key(|fault| fault.line);
+        let is_last = |fault: &Fault| matches!(fault.problem, Problem::Further { .. });
+        faults.0.sort_by_key(|fault| (is_last(fault), fault.line));
         faults.or_ok(Self { text: text.to_owned(), config, lines })
     }
 
@@ -125,12 +127,16 @@ impl Part {
             lines: BTreeMap::new(),
             faults: Faults::default(),
             unknown_keys: 0,
+            further: 0,
         };
-        for error in errors.into_iter().take(MAX_FAULTS) {
+        for error in errors {
             reader.syntax(&error);
         }
         reader.top(table.get_ref());
-        let Reader { config, lines, faults, .. } = reader;
+        let Reader { config, lines, mut faults, further, .. } = reader;
+        if further > 0 {
+            faults.push(Fault::new("", Problem::Further { count: further }));
+        }
         Ok((Self { config, lines }, faults))
     }
 }
@@ -194,6 +200,8 @@ struct Reader<'a> {
     lines: BTreeMap<&'static str, usize>,
     faults: Faults,
     unknown_keys: usize,
+    /// Faults that are only counted.
+    further: usize,
 }
 
 impl Reader<'_> {
@@ -203,6 +211,10 @@ impl Reader<'_> {
     }
 
     fn fault(&mut self, key: String, position: usize, problem: Problem, value: Option<String>) {
+        if self.faults.0.len() >= MAX_FAULTS {
+            self.further += 1;
+            return;
+        }
         let mut fault = Fault::new(key, problem).at_line(self.line(position));
         if let Some(value) = value {
             fault = fault.with_value(value);
@@ -225,6 +237,10 @@ impl Reader<'_> {
     }
 
     fn syntax(&mut self, error: &toml::de::Error) {
+        if self.faults.0.len() >= MAX_FAULTS {
+            self.further += 1;
+            return;
+        }
         let span = error.span().unwrap_or_default();
         let name = self.text.get(span.clone()).unwrap_or_default().to_owned();
         if error.message().contains("duplicate key") {
@@ -240,9 +256,6 @@ impl Reader<'_> {
             self.base(value);
         }
         for (key, value) in table {
-            if self.faults.0.len() >= MAX_FAULTS {
-                return;
-            }
             let name: &str = key.get_ref();
             let at = key.span().start;
             match (name, value.get_ref()) {
@@ -285,9 +298,6 @@ impl Reader<'_> {
 
     fn section(&mut self, section: &str, table: &DeTable<'_>) {
         for (key, value) in table {
-            if self.faults.0.len() >= MAX_FAULTS {
-                return;
-            }
             let path = format!("{section}.{}", key.get_ref());
             let at = key.span().start;
             match catalogue::parameters().find(|row| row.key == path) {

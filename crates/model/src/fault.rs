@@ -34,7 +34,7 @@ pub enum Problem {
         /// What the parser says.
         message: String,
     },
-    /// There is no key or tag of that name.
+    /// There is no parameter or tag of that name.
     UnknownKey {
         /// The name that was probably meant.
         nearest: Option<String>,
@@ -62,6 +62,11 @@ pub enum Problem {
     Conflict {
         /// Why, and what to change.
         reason: String,
+    },
+    /// More faults than are listed. It comes last.
+    Further {
+        /// How many more.
+        count: usize,
     },
     /// Something that other programs know is not modelled or not allowed here.
     Unsupported {
@@ -135,6 +140,7 @@ impl fmt::Display for Problem {
                     None => Ok(()),
                 }
             }
+            Self::Further { count } => write!(f, "and {count} more faults"),
             Self::Missing { remedy } => write!(f, "missing; {remedy}"),
             Self::Conflict { reason } | Self::Unsupported { reason } => f.write_str(reason),
         }
@@ -162,6 +168,15 @@ impl Faults {
     /// Adds a fault.
     pub fn push(&mut self, fault: Fault) {
         self.0.push(fault);
+    }
+
+    /// How many faults there are, those that are not listed included.
+    pub fn count(&self) -> usize {
+        let count = |fault: &Fault| match fault.problem {
+            Problem::Further { count } => count,
+            _ => 1,
+        };
+        self.0.iter().map(count).sum()
     }
 
     /// Puts the name of the file on each fault.

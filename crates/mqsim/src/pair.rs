@@ -73,7 +73,7 @@ pub enum PairError {
         requests: usize,
     },
     /// A trace cannot be read.
-    #[error(transparent)]
+    #[error("{0}")]
     Trace(#[from] TraceError),
 }
 

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 #[derive(Debug, thiserror::Error)]
 pub enum PlacementError {
     /// The requests do not come.
-    #[error(transparent)]
+    #[error("{0}")]
     Source(#[from] TraceError),
     /// An address is too high to be numbered.
     #[error("{name}: a write reaches sector {sector}, beyond 2^44 pages")]
@@ -76,7 +76,7 @@ pub enum PlacementError {
     #[error("the drive is too small")]
     OutOfSpace(#[source] FtlError),
     /// The drive cannot be prepared for the timed requests.
-    #[error(transparent)]
+    #[error("{0}")]
     Prepare(#[from] PrepareError),
 }
 

@@ -4,12 +4,13 @@
 //! the run goes to standard error, so that a pipe carries results only. Nothing is printed with
 //! `println!`, which panics when the reader has gone.
 
+use crate::failure_document::FailureDocument;
 use crate::global::{Color, Global};
 use crate::outcome::{Failure, Outcome};
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 use ssdtune_report::Text;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::io::{BufWriter, Stdout, Write};
 
@@ -24,6 +25,8 @@ pub(crate) struct Context {
     seed: Option<u64>,
     level: Level,
     out: RefCell<BufWriter<AutoStream<Stdout>>>,
+    /// Whether a document was printed.
+    documented: Cell<bool>,
 }
 
 /// How much to say on standard error.
@@ -60,6 +63,7 @@ impl Context {
             seed: global.seed,
             level,
             out: RefCell::new(BufWriter::new(AutoStream::new(std::io::stdout(), choice))),
+            documented: Cell::new(false),
         };
         context.threads = context.allowed_threads(global.threads);
         context
@@ -127,9 +131,18 @@ impl Context {
 
     /// Prints the whole result as one JSON document.
     pub(crate) fn document(&self, value: &impl Serialize) -> Outcome {
+        self.documented.set(true);
         let mut out = self.out.borrow_mut();
         serde_json::to_writer_pretty(&mut *out, value)?;
         Ok(writeln!(out)?)
+    }
+
+    /// Prints a failure as a JSON document, if that is asked for and there is no document yet.
+    pub(crate) fn tell(&self, failure: &Failure) -> Outcome {
+        match FailureDocument::of(failure) {
+            Some(document) if self.json && !self.documented.get() => self.document(&document),
+            _ => Ok(()),
+        }
     }
 
     /// Says something about the run on standard error, unless `--quiet` forbids it.

@@ -10,6 +10,7 @@ mod autodb;
 mod cmd;
 mod context;
 mod device;
+mod failure_document;
 mod files;
 mod global;
 mod interrupt;
@@ -24,14 +25,31 @@ mod tuning;
 mod workload_source;
 
 use clap::FromArgMatches as _;
+use failure_document::FailureDocument;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = cmd::command_line().get_matches();
-    let cli = cmd::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = cmd::command_line().try_get_matches();
+    let cli = match matches.and_then(|matches| cmd::Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     interrupt::install();
     let context = context::Context::new(&cli.global);
     let outcome = cli.command.run(&context);
-    let flushed = context.flush();
+    let told = outcome.as_ref().map_or_else(|failure| context.tell(failure), |()| Ok(()));
+    let flushed = told.and(context.flush());
     outcome::report(outcome.and(flushed))
+}
+
+/// Prints what is wrong with the command line, or the help that it asks for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+        let document = FailureDocument::of_usage(error);
+        // Whoever has gone does not read it.
+        let _ = serde_json::to_writer_pretty(std::io::stdout(), &document);
+    }
+    // As above.
+    let _ = error.print();
+    ExitCode::from(error.exit_code() as u8)
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 
 /// Loads a bundled workload model by its name, or a model from a TOML file by its path.
 pub(crate) fn load_model(name: &str) -> Outcome<Model> {
-    if !name.ends_with(".toml") && !name.contains('/') {
+    // No bundled model has a dot in its name.
+    if !name.contains(['.', '/', '\\']) {
         return workload::bundled(name).map_err(Failure::usage);
     }
     let text = ssdtune_model::source::read_text(Path::new(name)).map_err(device::failure)?;

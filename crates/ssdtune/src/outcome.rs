@@ -47,6 +47,23 @@ impl Failure {
         Self::Usage(error.into())
     }
 
+    /// The error, unless there is nothing more to say than its kind.
+    pub(crate) const fn error(&self) -> Option<&anyhow::Error> {
+        match self {
+            Self::Work(error) | Self::Usage(error) | Self::Input(error) => Some(error),
+            Self::Reported(_) | Self::Interrupted | Self::BrokenPipe => None,
+        }
+    }
+
+    /// What to say of it; empty if everything is said.
+    pub(crate) fn message(&self) -> String {
+        match (self, self.error()) {
+            (_, Some(error)) => chain(error),
+            (Self::Interrupted, None) => "interrupted".to_owned(),
+            (_, None) => String::new(),
+        }
+    }
+
     /// The exit code of the process.
     pub(crate) const fn code(&self) -> u8 {
         match self {
@@ -91,11 +108,7 @@ impl From<anyhow::Error> for Failure {
 /// Prints a failure on standard error and gives the exit code.
 pub(crate) fn report(outcome: Outcome) -> ExitCode {
     let Err(failure) = outcome else { return ExitCode::SUCCESS };
-    let message = match &failure {
-        Failure::Work(error) | Failure::Usage(error) | Failure::Input(error) => chain(error),
-        Failure::Interrupted => "interrupted".to_owned(),
-        Failure::BrokenPipe | Failure::Reported(_) => String::new(),
-    };
+    let message = failure.message();
     if !message.is_empty() {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}error:{red:#} {message}");

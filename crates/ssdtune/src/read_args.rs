@@ -1,6 +1,6 @@
 //! The flags that say how traces are read, for all commands that read traces.
 
-use crate::context::Context;
+use crate::context::{Context, Level};
 use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
@@ -23,6 +23,8 @@ pub(crate) struct ReadArgs {
     /// Skip what cannot be read, count it and report it at the end, instead of stopping.
     #[arg(long)]
     lenient: bool,
+    #[command(flatten)]
+    strict: StrictArg,
     /// Unit of the times (ns, filetime, us, ms, s), if it is not the format's own.
     #[arg(long, value_name = "UNIT")]
     time_unit: Option<String>,
@@ -56,6 +58,23 @@ pub(crate) struct ReadArgs {
     max_expansion: u64,
 }
 
+/// The flag of all commands that read traces, with or without [`ReadArgs`].
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StrictArg {
+    /// Refuse a trace in which a request is more than a minute earlier than one before it. Without
+    /// this flag such requests are sorted in, with a warning. With --lenient they are skipped.
+    #[arg(long)]
+    strict: bool,
+}
+
+impl StrictArg {
+    /// The defaults, and what this flag and -v ask for.
+    pub(crate) fn options(&self, context: &Context) -> ReadOptions {
+        let show_content = context.level() >= Level::Verbose;
+        ReadOptions { strict: self.strict, show_content, ..ReadOptions::default() }
+    }
+}
+
 /// The event that counts as arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EventArg {
@@ -74,7 +93,7 @@ enum EventArg {
 
 impl ReadArgs {
     /// The options that the flags ask for.
-    pub(crate) fn options(&self) -> Outcome<ReadOptions> {
+    pub(crate) fn options(&self, context: &Context) -> Outcome<ReadOptions> {
         let format = match self.format.as_str() {
             "auto" => None,
             name => Some(Format::parse(name).map_err(Failure::usage)?),
@@ -113,13 +132,13 @@ impl ReadArgs {
             max_gap: self.max_gap,
             capacity: self.address_limit.map(|bytes| Sectors(bytes.0 / SECTOR_BYTES)),
             max_expansion: self.max_expansion,
-            ..ReadOptions::default()
+            ..self.strict.options(context)
         })
     }
 
     /// Opens a trace by its path; `-` is standard input.
-    pub(crate) fn open(&self, path: &Path) -> Outcome<Opened> {
-        open_input(path, &self.options()?).map_err(Failure::input)
+    pub(crate) fn open(&self, path: &Path, context: &Context) -> Outcome<Opened> {
+        open_input(path, &self.options(context)?).map_err(Failure::input)
     }
 }
 
@@ -150,9 +169,7 @@ pub(crate) fn first_requests(source: &mut dyn Source, most: usize) -> Outcome<Ve
     Ok(requests)
 }
 
-/// Warns of what was skipped, if anything was.
-pub(crate) fn warn_of_skipped(stats: &ReadStats, context: &Context) {
-    let Some(first) = &stats.first_skipped else { return };
-    let kinds: Vec<_> = stats.skipped_by.iter().map(|(what, n)| format!("{n} x {what}")).collect();
-    context.warn(format!("{} skipped ({}); the first: {first}", stats.skipped, kinds.join(", ")));
+/// Warns of what was skipped or stands at a strange time, if anything does.
+pub(crate) fn warn_of(stats: &ReadStats, context: &Context) {
+    stats.warnings().iter().for_each(|warning| context.warn(warning));
 }

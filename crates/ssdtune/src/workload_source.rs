@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, first_requests};
+use crate::read_args::{ReadArgs, first_requests, warn_of};
 use anyhow::anyhow;
 use ssdtune_trace::Request;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
@@ -81,15 +81,17 @@ impl SourceName {
     pub(crate) fn read(&self, args: &SourceArgs, context: &Context) -> Outcome<Vec<Request>> {
         let windows = args.windows.map(|windows| windows as usize);
         if self.is_file() {
-            let mut source = args.read.open(Path::new(&self.source))?.source;
+            let mut source = args.read.open(Path::new(&self.source), context)?.source;
             let most = windows.unwrap_or(TRACE_WINDOWS_MAX);
-            return first_requests(&mut *source, most * WINDOW_REQUESTS);
+            let requests = first_requests(&mut *source, most * WINDOW_REQUESTS)?;
+            warn_of(&source.read_stats(), context);
+            return Ok(requests);
         }
-        let path_like = self.source.contains(['/', '\\']);
+        let path_like = self.source.contains(['/', '\\', '.']);
         let model = bundled(&self.source).map_err(|error| {
             Failure::usage(match path_like {
                 true => anyhow!("{}: no such file", self.source),
-                false => anyhow!("{}: no such file, and {error}", self.source),
+                false => anyhow!("{}: {error}", self.source),
             })
         })?;
         let seed = Seed { set: args.seed_set, index: context.seed().unwrap_or(0) };

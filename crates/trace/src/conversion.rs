@@ -89,7 +89,7 @@ pub struct Conversion {
 #[derive(Debug, Error)]
 pub enum ConversionError {
     /// A trace cannot be read, or an option is wrong.
-    #[error(transparent)]
+    #[error("{0}")]
     Trace(#[from] TraceError),
     /// There are several traces, and no way to join them was given.
     #[error(
@@ -131,8 +131,8 @@ pub struct Converted {
 #[derive(Debug, Error)]
 pub enum PartsError {
     /// A trace cannot be read to its end.
-    #[error(transparent)]
-    Read(TraceError),
+    #[error("{0}")]
+    Read(#[source] TraceError),
     /// A part cannot be written.
     #[error(transparent)]
     Write(TraceError),

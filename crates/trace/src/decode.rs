@@ -70,6 +70,8 @@ pub(crate) struct Context {
     pub(crate) devices: DeviceTable,
     pub(crate) stats: ReadStats,
     pub(crate) lenient: bool,
+    /// Whether errors show what stands in a line.
+    show_content: bool,
     max_line_bytes: usize,
     end_max: u64,
 }
@@ -85,6 +87,7 @@ impl Context {
             devices: DeviceTable::new(options.devices.clone()),
             stats: ReadStats::default(),
             lenient: options.lenient,
+            show_content: options.show_content,
             max_line_bytes: options.max_line_bytes,
             end_max: options.capacity.map_or(SECTORS_MAX, |c| c.0.min(SECTORS_MAX)),
         }
@@ -263,9 +266,15 @@ impl Context {
             column: 0,
             format: self.format.name(),
             expected: fault.expected,
-            found: printable(found),
+            found: self.shown(found),
             problem: fault.problem,
         })
+    }
+
+    /// Bytes of the input for an error, if errors may show any.
+    #[cold]
+    pub(crate) fn shown(&self, bytes: &[u8]) -> Option<String> {
+        self.show_content.then(|| printable(bytes))
     }
 
     /// Handles a fault: in lenient mode it is counted, otherwise it is an error.

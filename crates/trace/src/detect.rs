@@ -26,7 +26,7 @@ pub struct Detected {
 }
 
 /// Finds the format of a trace that begins with `first`; `whole` says that the file has no more
-/// bytes.
+/// bytes. An error may show the first line.
 pub fn detect(path: &Path, first: &[u8], whole: bool) -> Result<Detected, TraceError> {
     check_encoding(path, first)?;
     let certain = |format| Ok(Detected { format, confidence: 100 });
@@ -76,7 +76,7 @@ pub fn detect(path: &Path, first: &[u8], whole: bool) -> Result<Detected, TraceE
 }
 
 fn unknown(path: &Path, first_line: &[u8]) -> TraceError {
-    let (first_line, known) = (printable(first_line), Format::names());
+    let (first_line, known) = (Some(printable(first_line)), Format::names());
     TraceError::UnknownFormat { path: path.to_path_buf(), first_line, known }
 }
 

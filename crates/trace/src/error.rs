@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A place in a trace file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,10 @@ pub enum Problem {
     /// [`ReadOptions::reorder_window`](crate::ReadOptions::reorder_window) places after its turn:
     /// later requests have been handed out already.
     OutOfOrder,
+    /// The time is earlier than that of a request before it by more than
+    /// [`JUMP_BACK`](crate::JUMP_BACK), and [`ReadOptions::strict`](crate::ReadOptions::strict)
+    /// refuses that.
+    JumpBack,
     /// The line holds control characters: the file is not text, or damaged.
     NotText,
     /// The line exceeds [`ReadOptions::max_line_bytes`](crate::ReadOptions::max_line_bytes).
@@ -76,6 +80,7 @@ impl Problem {
                 "later than the request before it by more than the longest gap allowed"
             }
             Self::OutOfOrder => "earlier than what has left the reorder window",
+            Self::JumpBack => "earlier than a request before it by more than a minute",
             Self::NotText => "not text",
             Self::LineTooLong => "line too long",
             Self::TooManyDevices => "too many devices, or a device name of more than 255 bytes",
@@ -102,6 +107,10 @@ impl Problem {
             }
             Self::OutOfOrder => {
                 "sort the trace, widen --reorder-window, or --lenient skips such requests"
+            }
+            Self::JumpBack => {
+                "a damaged time stamp, or traces one after the other in one file: --lenient skips \
+                 such requests, without --strict they are sorted in"
             }
             Self::NotText => {
                 "is the file damaged, or in another format? --lenient skips such lines; `ssdtune \
@@ -133,8 +142,10 @@ pub struct Malformed {
     pub format: &'static str,
     /// What was expected in this place.
     pub expected: &'static str,
-    /// What stands there instead: printable, at most 40 bytes of it.
-    pub found: String,
+    /// What stands there instead: printable, at most 40 bytes of it. `None` unless
+    /// [`ReadOptions::show_content`](crate::ReadOptions::show_content) asks for it, since a line
+    /// that is not of a trace may be a secret.
+    pub found: Option<String>,
     /// The kind of fault.
     pub problem: Problem,
 }
@@ -145,9 +156,12 @@ impl fmt::Display for Malformed {
         if self.column > 0 {
             write!(f, ", column {}", self.column)?;
         }
-        let Self { format, expected, found, .. } = self;
-        write!(f, " ({format}): expected {expected}, found `{found}`")?;
-        write!(f, ": {}; {}", self.problem, self.problem.hint())
+        write!(f, " ({}): expected {}", self.format, self.expected)?;
+        if let Some(found) = &self.found {
+            write!(f, ", found `{found}`")?;
+        }
+        write!(f, ": {}; {}", self.problem, self.problem.hint())?;
+        if self.found.is_none() { f.write_str("; -v shows what stands there") } else { Ok(()) }
     }
 }
 
@@ -231,15 +245,19 @@ pub enum TraceError {
     },
     /// No known format fits the file.
     #[error(
-        "{}: no known trace format fits (first line: `{first_line}`); name one with \
-         --format ({known}) or describe the columns with --columns",
-        path.display()
+        "{}: no known trace format fits ({}); name one with --format ({known}) or describe the \
+         columns with --columns",
+        path.display(),
+        .first_line.as_ref().map_or("-v shows the first line".to_owned(), |line| {
+            format!("first line: `{line}`")
+        })
     )]
     UnknownFormat {
         /// The path of the file.
         path: PathBuf,
-        /// The beginning of its first line, made printable.
-        first_line: String,
+        /// The beginning of its first line, made printable. `None` unless
+        /// [`ReadOptions::show_content`](crate::ReadOptions::show_content) asks for it.
+        first_line: Option<String>,
         /// The names of all known formats.
         known: String,
     },
@@ -312,6 +330,38 @@ pub enum TraceError {
         /// What to do about it.
         remedy: &'static str,
     },
+}
+
+impl TraceError {
+    /// The file, or the name given for a stream, where the error is of one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Malformed(malformed) => Some(&malformed.path),
+            Self::Io { path, .. }
+            | Self::Truncated { path, .. }
+            | Self::Corrupt { path, .. }
+            | Self::Version { path, .. }
+            | Self::Encoding { path, .. }
+            | Self::NotATrace { path, .. }
+            | Self::UnknownFormat { path, .. }
+            | Self::AmbiguousFormat { path, .. }
+            | Self::Empty { path, .. }
+            | Self::Bomb { path, .. }
+            | Self::UnknownDevice { path, .. } => Some(path),
+            Self::Option { .. } | Self::Memory { .. } => None,
+        }
+    }
+
+    /// The line of a text trace, from 1, where the error is of one.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::Malformed(malformed) => match malformed.position {
+                Position::Line(line) => Some(line),
+                Position::Byte(_) => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// At most 40 bytes of `bytes`, unprintable ones escaped.

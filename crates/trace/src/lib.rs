@@ -102,6 +102,7 @@ pub use error::TraceError;
 pub use format::{Format, FormatInfo, TimeUnit};
 pub use open::{Opened, bytes_to_read, open_path};
 pub use options::{ColumnSpec, Devices, Event, ReadOptions};
+pub use order::JUMP_BACK;
 pub use reader::{TraceReader, open, read_from};
 pub use request::{Op, Request, TenantId};
-pub use source::{ReadStats, Requests, Source};
+pub use source::{JumpsBack, ReadStats, Requests, Source};

@@ -42,6 +42,12 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Whether to skip and count faulty lines and records. Otherwise the first one is an error.
     pub lenient: bool,
+    /// Whether a request that is more than [`JUMP_BACK`](crate::JUMP_BACK) earlier than one before
+    /// it is faulty. Otherwise it is sorted in, and counted in the
+    /// [`ReadStats`](crate::ReadStats).
+    pub strict: bool,
+    /// Whether errors show what stands in a line that cannot be read. It may be a secret.
+    pub show_content: bool,
     /// The unit of the times; `None` for the usual unit of the format.
     pub time_unit: Option<TimeUnit>,
     /// The devices to read.
@@ -72,6 +78,8 @@ impl Default for ReadOptions {
         Self {
             format: None,
             lenient: false,
+            strict: false,
+            show_content: false,
             time_unit: None,
             devices: Devices::default(),
             event: Event::default(),

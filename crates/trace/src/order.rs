@@ -4,6 +4,9 @@
 //! is skipped. Requests at the same time keep their order. At most `2 x window` requests (24 bytes
 //! each) and two batches are held.
 //!
+//! A request that is much earlier than one before it ([`JUMP_BACK`]) has a damaged time stamp, or
+//! begins another trace in the same file. It is counted, or refused if that is asked for.
+//!
 //! Batches of a trace that is in order are handed on whole, without a copy. Only when a request is
 //! late are the waiting batches joined and sorted.
 
@@ -11,6 +14,11 @@ use crate::error::Problem;
 use crate::request::Request;
 use ssdtune_model::Nanos;
 use std::collections::VecDeque;
+
+/// How much earlier than a request before it a request may be. Requests are out of order because
+/// several processors write a trace, or because rows are written when requests complete; a drive
+/// has given up a request long before a minute is over.
+pub const JUMP_BACK: Nanos = Nanos(60_000_000_000);
 
 /// Holds requests back until no earlier request can follow.
 pub(crate) struct Orderer {
@@ -27,9 +35,24 @@ pub(crate) struct Orderer {
     /// The latest time handed out.
     floor: u64,
     max_gap_ns: u64,
+    /// Whether requests that jump back are refused.
+    strict: bool,
+    jumps: Jumps,
     rebase: bool,
     /// The absolute time of the first request handed out.
     origin: Option<u64>,
+}
+
+/// The requests that jump back, and where the others begin.
+#[derive(Default)]
+struct Jumps {
+    count: u64,
+    /// The first one's index in the batch being checked, and how much it is too early.
+    first: Option<(usize, u64)>,
+    /// The earliest time of one that jumps back.
+    earliest: u64,
+    /// The earliest time of the others.
+    low: u64,
 }
 
 /// Batches up to this size are joined, so that a short input buffer does not make thousands of
@@ -40,7 +63,7 @@ const JOINED_MAX: usize = 4096;
 const SPARE_MAX: usize = 32 << 10;
 
 impl Orderer {
-    pub(crate) fn new(window: usize, max_gap: Nanos, rebase: bool) -> Self {
+    pub(crate) fn new(window: usize, max_gap: Nanos, strict: bool, rebase: bool) -> Self {
         Self {
             pending: VecDeque::new(),
             held: 0,
@@ -50,6 +73,8 @@ impl Orderer {
             high: 0,
             floor: 0,
             max_gap_ns: max_gap.0,
+            strict,
+            jumps: Jumps::default(),
             rebase,
             origin: None,
         }
@@ -67,6 +92,7 @@ impl Orderer {
         if !self.started {
             self.started = true;
             self.high = first.at.0;
+            self.jumps.low = first.at.0;
         }
         let (mut high, mut sorted, mut problem) = (self.high, self.sorted, None);
         for (index, request) in batch.iter().enumerate() {
@@ -80,12 +106,34 @@ impl Orderer {
             } else if at < self.floor {
                 problem = Some((index, Problem::OutOfOrder));
                 break;
+            } else if high - at > JUMP_BACK.0 {
+                if self.strict {
+                    problem = Some((index, Problem::JumpBack));
+                    break;
+                }
+                self.jumps.add(index, at, high - at);
+                sorted = false;
             } else {
+                self.jumps.low = self.jumps.low.min(at);
                 sorted = false;
             }
         }
         (self.high, self.sorted) = (high, sorted);
         problem.map_or(Ok(()), Err)
+    }
+
+    /// The index in the batch last checked of the first request of the trace that jumps back, and
+    /// by how much, if it is in that batch.
+    pub(crate) fn first_jump(&mut self) -> Option<(usize, Nanos)> {
+        self.jumps.first.take().map(|(index, by)| (index, Nanos(by)))
+    }
+
+    /// How many requests have jumped back, the time from the earliest to the latest request, and
+    /// that without them.
+    pub(crate) fn jumps(&self) -> (u64, Nanos, Nanos) {
+        let Jumps { count, earliest, low, .. } = self.jumps;
+        let from = if count > 0 { low.min(earliest) } else { low };
+        (count, Nanos(self.high - from), Nanos(self.high - low))
     }
 
     /// Takes all requests of a batch that [`check`](Self::check) has accepted.
@@ -154,6 +202,17 @@ impl Orderer {
     }
 }
 
+impl Jumps {
+    #[cold]
+    fn add(&mut self, index: usize, at: u64, by: u64) {
+        if self.count == 0 {
+            (self.first, self.earliest) = (Some((index, by)), at);
+        }
+        self.count += 1;
+        self.earliest = self.earliest.min(at);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,7 +227,7 @@ mod tests {
 
     fn run(times: &[u64], window: usize, batch: usize) -> Result<Vec<Request>, (usize, Problem)> {
         let requests: Vec<_> = times.iter().enumerate().map(|(n, t)| at(*t, n as u64)).collect();
-        let mut orderer = Orderer::new(window, Nanos::MAX, false);
+        let mut orderer = Orderer::new(window, Nanos::MAX, false, false);
         let mut out = Vec::new();
         let mut spare = Vec::new();
         for batch in requests.chunks(batch) {
@@ -187,6 +246,22 @@ mod tests {
         assert_eq!(run(&[10, 20, 30, 40, 1], 1, 1), Err((0, Problem::OutOfOrder)));
         assert_eq!(run(&[10, 9], 0, 1), Err((0, Problem::OutOfOrder)));
         assert!(run(&[10, 10, 11], 0, 1).is_ok());
+    }
+
+    #[test]
+    fn what_jumps_back_is_counted_apart_from_what_is_a_little_late() {
+        const S: u64 = 1_000_000_000;
+        let times = [500 * S, 501 * S, 450 * S, 100 * S, 502 * S, 200 * S, 503 * S];
+        let batch: Vec<Request> = times.iter().map(|&time| at(time, 0)).collect();
+        let mut orderer = Orderer::new(100, Nanos::MAX, false, false);
+        assert_eq!(orderer.check(&batch), Ok(()));
+        assert_eq!(orderer.first_jump(), Some((3, Nanos(401 * S))));
+        assert_eq!(orderer.jumps(), (2, Nanos(403 * S), Nanos(53 * S)));
+        assert_eq!((orderer.check(&batch[3..4]), orderer.first_jump()), (Ok(()), None));
+        let mut strict = Orderer::new(100, Nanos::MAX, true, false);
+        assert_eq!(strict.check(&batch), Err((3, Problem::JumpBack)));
+        assert_eq!(strict.check(&batch[4..5]), Ok(()));
+        assert_eq!(strict.jumps(), (0, Nanos(52 * S), Nanos(52 * S)));
     }
 
     proptest! {

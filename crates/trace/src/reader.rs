@@ -20,14 +20,15 @@
 use crate::compress::{Limits, Stream};
 use crate::decode::{Context, Decoder};
 use crate::detect::{check_encoding, detect};
-use crate::error::{Malformed, Problem, TraceError, printable};
+use crate::error::{Malformed, Problem, TraceError};
 use crate::format::Format;
 use crate::formats;
 use crate::input::{Batch, Input};
 use crate::options::ReadOptions;
 use crate::order::Orderer;
 use crate::request::Request;
-use crate::source::{ReadStats, Requests, Source};
+use crate::source::{JumpsBack, ReadStats, Requests, Source};
+use ssdtune_model::Nanos;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -94,7 +95,12 @@ impl TraceReader {
         let format = match (options.format, &options.columns) {
             (Some(format), _) => format,
             (None, Some(_)) => Format::Columns,
-            (None, None) => detect(path, input.available(), input.at_end())?.format,
+            (None, None) => match detect(path, input.available(), input.at_end()) {
+                Err(TraceError::UnknownFormat { path, known, .. }) if !options.show_content => {
+                    return Err(TraceError::UnknownFormat { path, first_line: None, known });
+                }
+                found => found?.format,
+            },
         };
         if !format.is_binary() {
             check_encoding(path, input.available())?;
@@ -103,7 +109,12 @@ impl TraceReader {
         Ok(Self {
             decoder,
             context: Context::new(format, options),
-            orderer: Orderer::new(options.reorder_window, options.max_gap, options.rebase),
+            orderer: Orderer::new(
+                options.reorder_window,
+                options.max_gap,
+                options.strict,
+                options.rebase,
+            ),
             batch: Batch::default(),
             decoded_all: false,
             allow_empty: options.allow_empty,
@@ -150,14 +161,22 @@ impl TraceReader {
     fn order(&mut self) -> Result<(), TraceError> {
         let mut from = 0;
         let mut refused = Vec::new();
-        while let Err((taken, problem)) = self.orderer.check(&self.batch.requests[from..]) {
+        loop {
+            let checked = self.orderer.check(&self.batch.requests[from..]);
+            if let Some((index, by)) = self.orderer.first_jump() {
+                self.note_first_jump(from + index, by);
+            }
+            let Err((taken, problem)) = checked else { break };
             let index = from + taken;
             let request = self.batch.requests[index];
             let expected = match problem {
-                Problem::TimeJump => "a time near that of the request before it",
+                Problem::TimeJump | Problem::JumpBack => {
+                    "a time near that of the request before it"
+                }
                 _ => "a time not before those already passed on",
             };
-            let found = printable(format!("{} ns", request.at.0).as_bytes());
+            // A time that was read is shown, other than a line that cannot be read.
+            let found = Some(format!("{} ns", request.at.0));
             self.context.fault(Malformed {
                 path: self.input.path().to_path_buf(),
                 position: self.batch.position(index),
@@ -170,6 +189,9 @@ impl TraceReader {
             refused.push(index);
             from = index + 1;
         }
+        if let Some(jumps) = &mut self.context.stats.jumps_back {
+            (jumps.count, jumps.span, jumps.span_without) = self.orderer.jumps();
+        }
         if !refused.is_empty() {
             let mut refused = refused.into_iter().peekable();
             let mut index = 0..;
@@ -179,6 +201,15 @@ impl TraceReader {
         }
         self.orderer.push(&mut self.batch.requests);
         Ok(())
+    }
+
+    /// Notes that the request at `index` of the batch is the first one that jumps back.
+    #[cold]
+    fn note_first_jump(&mut self, index: usize, by: Nanos) {
+        let (path, position) = (self.input.path().to_path_buf(), self.batch.position(index));
+        let (count, span, span_without) = (0, Nanos::ZERO, Nanos::ZERO);
+        let jumps = JumpsBack { count, path, position, by, span, span_without };
+        self.context.stats.jumps_back = Some(Box::new(jumps));
     }
 
     /// Hands out a batch. Buffers are exchanged, not copied: the batch being decoded gets a used

@@ -1,8 +1,11 @@
 //! Streams of requests: what readers, generators and transforms have in common.
 
-use crate::error::{Malformed, Problem, TraceError};
+use crate::error::{Malformed, Position, Problem, TraceError};
 use crate::request::Request;
+use ssdtune_model::Nanos;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
 
 /// A stream of requests in order of time.
 pub trait Source: Send {
@@ -105,6 +108,8 @@ pub struct ReadStats {
     pub skipped_by: BTreeMap<Problem, u64>,
     /// The first line or record that was skipped.
     pub first_skipped: Option<Box<Malformed>>,
+    /// Requests that are much earlier than one before them; `None` if there are none.
+    pub jumps_back: Option<Box<JumpsBack>>,
     /// Requests left out because their device was not asked for.
     pub deselected: u64,
 }
@@ -121,5 +126,54 @@ impl ReadStats {
         if self.first_skipped.is_none() {
             self.first_skipped = other.first_skipped;
         }
+        match (&mut self.jumps_back, other.jumps_back) {
+            (Some(jumps), Some(more)) => jumps.count += more.count,
+            (none @ None, jumps) => *none = jumps,
+            (Some(_), None) => {}
+        }
+    }
+
+    /// What a user should know of this: sentences that name the first place.
+    pub fn warnings(&self) -> Vec<String> {
+        let skipped = self.first_skipped.as_ref().map(|first| {
+            let kinds: Vec<String> =
+                self.skipped_by.iter().map(|(what, n)| format!("{n} x {what}")).collect();
+            format!("{} skipped ({}); the first: {first}", self.skipped, kinds.join(", "))
+        });
+        skipped.into_iter().chain(self.jumps_back.iter().map(ToString::to_string)).collect()
+    }
+}
+
+/// Requests that are earlier than one before them by more than [`JUMP_BACK`](crate::JUMP_BACK).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JumpsBack {
+    /// How many there are.
+    pub count: u64,
+    /// The path of the file, or the name given for a stream.
+    pub path: PathBuf,
+    /// The place of the first one.
+    pub position: Position,
+    /// How much earlier the first one is than the latest request before it.
+    pub by: Nanos,
+    /// Time from the earliest to the latest request read.
+    pub span: Nanos,
+    /// The same without the requests that jump back.
+    pub span_without: Nanos,
+}
+
+impl fmt::Display for JumpsBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, path, position, by, span, span_without } = self;
+        let more = match count {
+            1 => String::new(),
+            _ => format!(", and {} more requests are as early", count - 1),
+        };
+        write!(
+            f,
+            "{}: the request in {position} is {by} earlier than one before it{more}; sorted by \
+             time, the trace lasts {span}, without them {span_without}: a damaged time stamp, or \
+             traces one after the other? --strict refuses, --strict --lenient skips them",
+            path.display()
+        )
     }
 }

@@ -54,6 +54,54 @@ fn faulty_lines_name_line_column_and_problem() {
     assert_eq!(fault("99999999999999999 0 8 8 1").0, Problem::TimeJump);
 }
 
+/// What stands in a line that cannot be read may be a secret, so it is shown only if asked for.
+#[test]
+fn errors_show_content_only_if_asked() {
+    let secret = "password-8d1f";
+    for (text, format) in [
+        (format!("100 0 8 8 0\n200 0 {secret} 8 1\n"), Some(Format::Mqsim)),
+        (format!("{secret}\nsecond line\n"), None),
+    ] {
+        let said = |show_content| {
+            let options = ReadOptions { format, show_content, ..ReadOptions::default() };
+            read(text.as_str(), &options).expect_err("faulty").to_string()
+        };
+        assert!(said(true).contains(secret), "{}", said(true));
+        assert!(!said(false).contains("8d1f"), "{}", said(false));
+        assert!(said(false).contains("-v shows"), "{}", said(false));
+    }
+}
+
+/// A row that is 27 hours too early is sorted in, which makes the trace last 100,001 s, so it is
+/// told; `strict` refuses it, and `lenient` then skips it.
+#[test]
+fn a_jump_back_is_told_or_refused() {
+    let row = |second: u64| format!("{}000000000 0 8 8 0\n", second);
+    let mut text: String = (100_000..100_002).map(row).collect();
+    text += &row(0);
+    text += &row(100_001);
+    let open = |options: &ReadOptions| {
+        read_from(Cursor::new(text.clone().into_bytes()), "t", options).expect("opens")
+    };
+    let mut sorted = open(&mqsim());
+    let requests = sorted.read_all().expect("sorted");
+    assert_eq!((requests.len(), requests[1].at), (4, Nanos(100_000_000_000_000)));
+    let jumps = sorted.stats().jumps_back.clone().expect("told");
+    assert_eq!((jumps.count, jumps.position), (1, Position::Line(3)));
+    let s = |seconds: u64| Nanos(seconds * 1_000_000_000);
+    assert_eq!((jumps.by, jumps.span, jumps.span_without), (s(100_001), s(100_001), s(1)));
+    let said = sorted.stats().warnings().join("\n");
+    for part in ["t: the request in line 3", "lasts 100001.000 s, without them 1.000 s"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let strict = ReadOptions { strict: true, ..mqsim() };
+    let error = open(&strict).read_all().expect_err("refused");
+    assert_eq!((error.line(), error.path()), (Some(3), Some(std::path::Path::new("t"))));
+    let mut lenient = open(&ReadOptions { lenient: true, ..strict });
+    assert_eq!(lenient.read_all().expect("skipped").len(), 3);
+    assert_eq!(lenient.stats().skipped_by.get(&Problem::JumpBack), Some(&1));
+}
+
 #[test]
 fn a_request_beyond_the_drive_is_refused() {
     let options = ReadOptions { capacity: Some(Sectors(16)), ..mqsim() };

@@ -27,7 +27,7 @@ pub enum MergeError {
     #[error(transparent)]
     Drive(#[from] SimError),
     /// The requests of a workload do not come.
-    #[error(transparent)]
+    #[error("{0}")]
     Source(#[from] SourceError),
     /// The requests have no speed that could be changed.
     #[error("the mix has no reads and writes over some time")]

@@ -27,7 +27,7 @@ pub struct CompareOptions<'a> {
 /// What the plans did to a mix.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The intensity level of the whole run, 0 to 19.
+    /// The intensity level of the whole run, 1 to 20.
     pub level: u8,
     /// For each tenant, whether it mostly writes.
     pub writers: Vec<bool>,
@@ -114,7 +114,7 @@ impl PlanRunner<'_> {
         }
         lines.extend((0..fixed).map(|place| line(&plans[place].0, place)));
         lines.push(line(&format!("best of {}", strategies.len()), best));
-        let level = policy.intensity.level(self.page_rate());
+        let level = policy.intensity.level(self.page_rate()) + 1;
         let decisions = outcomes[0].decisions.clone();
         Ok(Comparison { level, writers, lines, decisions })
     }

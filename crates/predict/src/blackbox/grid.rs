@@ -132,8 +132,9 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Point>, GridError> {
     if points.is_empty() { Err(GridError::Empty { file: file.to_owned() }) } else { Ok(points) }
 }
 
-/// At least `count` of the points, if there are as many, in their order. Points that differ only in
-/// their load form a family; whole families are drawn at random until there are enough points.
+/// `count` of the points, or all if there are fewer, in their order. Points that differ only in
+/// their load form a family; whole families are drawn at random until there are enough points, and
+/// the last one is cut to what is wanted.
 pub fn sample(points: &[Point], count: usize, seed: u64) -> Vec<Point> {
     let family = |point: &Point| point.with_load(Load::Depth(1));
     let mut families: Vec<Point> = points.iter().map(family).collect();
@@ -146,15 +147,21 @@ pub fn sample(points: &[Point], count: usize, seed: u64) -> Vec<Point> {
     let mut sizes: BTreeMap<Point, usize> = BTreeMap::new();
     points.iter().for_each(|point| *sizes.entry(family(point)).or_default() += 1);
     let mut taken = 0;
-    let chosen: BTreeSet<Point> = families
-        .into_iter()
-        .take_while(|one| {
-            let enough = taken >= count;
-            taken += sizes[one];
-            !enough
-        })
-        .collect();
-    points.iter().filter(|point| chosen.contains(&family(point))).copied().collect()
+    // Of each chosen family, how many of its points are still wanted.
+    let mut wanted: BTreeMap<Point, usize> = BTreeMap::new();
+    for one in families {
+        let of_it = sizes[&one].min(count - taken);
+        wanted.insert(one, of_it);
+        taken += of_it;
+    }
+    let is_wanted = |point: &&Point| match wanted.get_mut(&family(point)) {
+        Some(left @ 1..) => {
+            *left -= 1;
+            true
+        }
+        _ => false,
+    };
+    points.iter().filter(is_wanted).copied().collect()
 }
 
 #[cfg(test)]
@@ -196,6 +203,9 @@ mod tests {
         let pure = some.iter().filter(|point| point.write_percent() == 100).count();
         assert!((4..=80).contains(&pure), "{pure}");
         assert_eq!(sample(&some, 9999, 3), some);
+        for count in [1, 3, 4, 5, 1999] {
+            assert_eq!(sample(&closed(), count, 1).len(), count);
+        }
     }
 
     #[test]

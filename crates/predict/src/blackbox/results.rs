@@ -108,6 +108,16 @@ pub enum ResultsError {
     },
 }
 
+impl ResultsError {
+    /// The file and the line, from 1, where the error is of one.
+    pub fn place(&self) -> (&Path, Option<u64>) {
+        match self {
+            Self::Line { path, line, .. } => (path, Some(*line as u64)),
+            Self::Io { path, .. } | Self::Other { path, .. } => (path, None),
+        }
+    }
+}
+
 impl ResultsSource {
     /// Results of a simulated drive; `simulator` names the program and the version of its results.
     pub fn simulated(

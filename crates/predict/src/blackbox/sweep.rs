@@ -22,7 +22,7 @@ pub enum SweepError {
     #[error(transparent)]
     Measure(#[from] MeasureError),
     /// A result could not be written.
-    #[error(transparent)]
+    #[error("{0}")]
     Keep(#[from] ResultsError),
 }
 

@@ -197,6 +197,18 @@ pub enum ProfileError {
     },
 }
 
+impl ProfileError {
+    /// The file and the line, from 1, where the error is of one.
+    pub fn place(&self) -> (&Path, Option<u64>) {
+        match self {
+            Self::Line { path, line, .. } => (path, Some(*line as u64)),
+            Self::Io { path, .. } | Self::Other { path, .. } | Self::Apart { path, .. } => {
+                (path, None)
+            }
+        }
+    }
+}
+
 impl Profile {
     /// Reads profiles that one machine measured at different times, and puts them together: a group
     /// has the times of all of them, and the events of the first that has any.

@@ -18,7 +18,8 @@ use std::io::BufRead as _;
 #[command(after_help = "With --points each line of standard input is a JSON object of axes and \
     values, as in {\"bus.channels\": 16, \"suspension.support\": \"program\"}. Axes that it leaves \
     out stay as in the baseline. Each line is answered by one line: a JSON object with the grade, \
-    or with the reason why there is none.")]
+    or with the reason why there is none. A line that is no point is answered so, too; then the \
+    exit code at the end is 3.")]
 pub(crate) struct Args {
     #[command(flatten)]
     tune: TuneArgs,
@@ -105,15 +106,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         let text = graded_text(&job.task, answers.iter().map(Answer::named));
         return context.show(&answers, text);
     }
-    for (number, line) in (1..).zip(std::io::stdin().lock().lines()) {
+    let mut wrong = Vec::new();
+    for (number, line) in (1..).zip(std::io::stdin().lock().split(b'\n')) {
         let line = line?;
+        let line = String::from_utf8_lossy(&line);
         if line.trim().is_empty() {
             continue;
         }
-        let wrong =
-            |reason: String| Failure::input(anyhow!("standard input, line {number}: {reason}"));
-        let point = objective.point(&values(&line).map_err(wrong)?).map_err(wrong)?;
-        let (graded, repaired) = match objective.propose(&point, args.repair) {
+        let point = values(&line).and_then(|values| objective.point(&values));
+        if let Err(reason) = &point {
+            wrong.push(format!("standard input, line {number}: {reason}"));
+        }
+        let proposed = point.and_then(|point| objective.propose(&point, args.repair));
+        let (graded, repaired) = match proposed {
             Ok(proposed) => (grade(&[proposed.config])?.remove(0), proposed.repaired),
             Err(reason) => (Err(reason), BTreeMap::new()),
         };
@@ -122,7 +127,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         // The optimiser waits for the answer.
         context.flush()?;
     }
-    Ok(())
+    match wrong.as_slice() {
+        [] => Ok(()),
+        [one] => Err(Failure::input(anyhow!("{one}"))),
+        [first, ..] => Err(Failure::input(anyhow!("{first} (and {} more lines)", wrong.len() - 1))),
+    }
 }
 
 /// The axes and values of a line, as text.

@@ -10,11 +10,13 @@ mod plan;
 
 use crate::context::{Context, Level};
 use crate::device::{Override, Overrides};
+use crate::failure_document::{ErrorObject, FailureDocument};
 use crate::global::whole;
 use crate::interrupt::Deferred;
-use crate::outcome::{Failure, Outcome, chain};
+use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
+use crate::read_args::StrictArg;
 use anyhow::anyhow;
 use plan::PlannedRun;
 use rayon::prelude::*;
@@ -62,6 +64,9 @@ pub(crate) struct Args {
     /// Skip lines of the traces that cannot be read, instead of stopping at the first.
     #[arg(long, requires = "trace")]
     lenient: bool,
+
+    #[command(flatten)]
+    strict: StrictArg,
 
     /// Run a bundled workload model (`ssdtune trace models` lists them) or a model file.
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["trace", "tenants"])]
@@ -167,6 +172,9 @@ impl From<FitArg> for AddressFit {
 struct Document {
     schema: u32,
     partial: bool,
+    /// Why the command fails, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorObject>,
     cells: Vec<RunResult>,
 }
 
@@ -188,9 +196,9 @@ struct RunResult {
     slowdown: Option<Slowdown>,
     /// The time of the firmware, if --ftl-time asks for it.
     firmware: Option<FirmwareReport>,
-    /// Whether the work failed (writing, room on the drive), rather than an input.
+    /// The failure of which `error` is the text.
     #[serde(skip)]
-    work_failed: bool,
+    failure: Option<Failure>,
 }
 
 /// Simulates and prints.
@@ -256,7 +264,7 @@ fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -
         decisions: Vec::new(),
         slowdown: None,
         firmware: None,
-        work_failed: false,
+        failure: None,
     };
     if watch.options.stop.load(Ordering::Relaxed) {
         return result;
@@ -275,8 +283,12 @@ fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -
             result.report = Some(report);
         }
         Err(error) => {
-            result.work_failed = error.is_failed_work();
-            result.error = Some(chain(&error.into()));
+            let failure = match error.is_failed_work() {
+                true => Failure::Work(error.into()),
+                false => Failure::input(error),
+            };
+            result.error = Some(failure.message());
+            result.failure = Some(failure);
         }
     }
     result
@@ -302,30 +314,41 @@ fn observed(cell: &PlannedRun, watch: &Watch) -> Result<Ran, ExperimentError> {
 }
 
 /// Prints the results. The exit code says how complete they are.
-fn print(cells: Vec<RunResult>, interrupted: bool, context: &Context) -> Outcome {
+fn print(mut cells: Vec<RunResult>, interrupted: bool, context: &Context) -> Outcome {
+    let failure = failure(&mut cells, interrupted);
     let reports = || cells.iter().map(|cell| cell.report.as_ref());
     let partial = reports().any(|report| report.is_none_or(|report| report.partial));
     let starved = reports().flatten().any(|report| report.outcome == Ending::OutOfSpace);
-    let document = Document { schema: ssdtune_sim::SCHEMA, partial, cells };
+    let error = failure.as_ref().and_then(FailureDocument::of).map(FailureDocument::into_error);
+    let document = Document { schema: ssdtune_sim::SCHEMA, partial, error, cells };
     context.show(&document, text(&document.cells))?;
-    let cells = &document.cells;
     if !context.json() {
-        warn(cells, context);
+        warn(&document.cells, context);
     }
+    match failure {
+        Some(failure) => Err(failure),
+        None if starved => Err(Failure::Reported(1)),
+        None => Ok(()),
+    }
+}
+
+/// The failure of the command: the first cell's that failed, as failed work if any cell's is.
+fn failure(cells: &mut [RunResult], interrupted: bool) -> Option<Failure> {
     if interrupted {
-        return Err(Failure::Interrupted);
+        return Some(Failure::Interrupted);
     }
-    let mut failed = cells.iter().filter_map(|cell| cell.error.as_ref());
-    if let Some(first) = failed.next() {
-        let more = match failed.count() {
-            0 => String::new(),
-            count => format!(" (and {count} more of {} cells failed)", cells.len()),
-        };
-        let error = anyhow!("{first}{more}");
-        let work = cells.iter().any(|cell| cell.work_failed);
-        return Err(if work { Failure::Work(error) } else { Failure::input(error) });
-    }
-    if starved { Err(Failure::Reported(1)) } else { Ok(()) }
+    let all = cells.len();
+    let failures: Vec<Failure> = cells.iter_mut().filter_map(|cell| cell.failure.take()).collect();
+    let work = failures.iter().any(|failure| matches!(failure, Failure::Work(_)));
+    let more = match failures.len().saturating_sub(1) {
+        0 => String::new(),
+        count => format!(" (and {count} more of {all} cells failed)"),
+    };
+    let first = failures.into_iter().next()?;
+    let message = format!("{}{more}", first.message());
+    let (Failure::Work(error) | Failure::Input(error)) = first else { return Some(first) };
+    let error = error.context(message);
+    Some(if work { Failure::Work(error) } else { Failure::Input(error) })
 }
 
 /// One cell in full, or several as a table.

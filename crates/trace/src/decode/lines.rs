@@ -1,7 +1,7 @@
 //! Text formats: the input is cut into lines, and each goes to the parser of its format.
 
 use super::{Context, Decoder, LineParser};
-use crate::error::{Malformed, Position, Problem, TraceError, printable};
+use crate::error::{Malformed, Position, Problem, TraceError};
 use crate::input::{Batch, Input};
 use crate::text::Fault;
 use memchr::{memchr, memchr_iter, memrchr};
@@ -52,7 +52,7 @@ impl<P: LineParser> TextDecoder<P> {
             column,
             format: context.format.name(),
             expected: fault.expected,
-            found: printable(found),
+            found: context.shown(found),
             problem,
         })
     }
@@ -151,7 +151,7 @@ impl<P: LineParser> TextDecoder<P> {
                 column: 0,
                 format: context.format.name(),
                 expected: "the end of the line",
-                found: printable(input.available()),
+                found: context.shown(input.available()),
                 problem: Problem::LineTooLong,
             })?;
         }

@@ -11,7 +11,7 @@
 //! Other commands are skipped.
 
 use crate::decode::{Context, Decoder};
-use crate::error::{Malformed, Position, Problem, TraceError, printable};
+use crate::error::{Malformed, Position, Problem, TraceError};
 use crate::input::{Batch, Input};
 use crate::request::Op;
 use crate::text::{Fault, Field};
@@ -106,7 +106,7 @@ impl Decoder for Vscsi {
                     column: 0,
                     format: context.format.name(),
                     expected: "records whose version field says 1 or 2",
-                    found: printable(&first[..first.len().min(16)]),
+                    found: context.shown(&first[..first.len().min(16)]),
                     problem: Problem::BadMagic,
                 })));
             };

@@ -87,6 +87,10 @@ static ALIASES: &[(&str, &str)] = &[
     ("ycsb", "kvstore"),
 ];
 
+/// How alike two names are if one may be meant by the other, in Jaro and Winkler's measure: one
+/// letter wrong or two exchanged in five.
+const LIKE: f64 = 0.85;
+
 /// The names of the bundled models, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
     TEXTS.iter().map(|(name, _)| *name)
@@ -108,10 +112,11 @@ pub fn bundled(name: &str) -> Result<Model, ModelError> {
         TEXTS.binary_search_by_key(&ALIASES[found].1, |(name, _)| name).ok()
     };
     let Some(index) = by_name.or_else(by_alias) else {
+        let meant = nearest(base, names().chain(ALIASES.iter().map(|(alias, _)| *alias)));
+        let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
         return Err(unknown(format!(
-            "no bundled workload `{base}`; did you mean `{}`? `ssdtune trace models` lists them \
-             all",
-            nearest(base, names().chain(ALIASES.iter().map(|(alias, _)| *alias)))
+            "no file and no bundled workload `{base}`{meant}; `ssdtune trace models` lists the \
+             bundled ones"
         )));
     };
     let (file, text) = TEXTS[index];
@@ -123,12 +128,13 @@ pub fn bundled(name: &str) -> Result<Model, ModelError> {
     })
 }
 
-/// The name that looks most like `wanted`.
-fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> &'n str {
-    names
+/// The name that looks most like `wanted`; `None` if none looks like it, or `wanted` is the name of
+/// a file.
+fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let alike = names
         .map(|name| (strsim::jaro_winkler(wanted, name), name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or("", |(_, name)| name)
+        .filter(|(likeness, _)| *likeness >= LIKE && !wanted.contains(['.', '/', '\\']));
+    alike.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
 fn unknown(message: String) -> ModelError {

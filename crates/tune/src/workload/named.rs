@@ -42,8 +42,8 @@ pub struct LoadOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum NamedError {
     /// No bundled model has this name.
-    #[error(transparent)]
-    Unknown(ModelError),
+    #[error("{0}")]
+    Unknown(#[source] ModelError),
     /// There is no file at the path.
     #[error("cannot read {path}: there is no such file")]
     NoFile {
@@ -51,13 +51,13 @@ pub enum NamedError {
         path: String,
     },
     /// A model file cannot be read.
-    #[error(transparent)]
+    #[error("{0}")]
     File(#[from] LoadError),
     /// A model is not valid.
-    #[error(transparent)]
-    Model(ModelError),
+    #[error("{0}")]
+    Model(#[source] ModelError),
     /// A trace cannot be read.
-    #[error(transparent)]
+    #[error("{0}")]
     Trace(#[from] TraceError),
     /// A trace has no request.
     #[error("{trace}: no requests in it")]
@@ -92,7 +92,8 @@ impl NamedWorkload {
             let origin = Origin::Traces(vec![text.to_owned()]);
             return Ok(Self { name: stem.into_owned(), origin });
         }
-        if text.contains(std::path::is_separator) {
+        // No bundled model has a dot in its name.
+        if text.contains(std::path::is_separator) || text.contains('.') {
             return Err(NamedError::NoFile { path: text.to_owned() });
         }
         workload::bundled(text).map(of_model).map_err(NamedError::Unknown)

@@ -10,6 +10,7 @@ use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
+use crate::read_args::StrictArg;
 use anyhow::anyhow;
 use ssdtune_experiment::{Origin, RequestSource};
 use ssdtune_model::config::MovedPages;
@@ -17,7 +18,6 @@ use ssdtune_placement::{
     Candidates, Comparison, DriveRule, LoadResult, Sizing, Study, TABLE_III_PAGE_BYTES,
     TABLE_III_SPARE, TABLE_IV_VOLUMES, figures, text, training_csv,
 };
-use ssdtune_trace::ReadOptions;
 use ssdtune_trace::workload::{Seed, bundled};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Trace files.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     trace: Vec<PathBuf>,
+
+    #[command(flatten)]
+    strict: StrictArg,
 
     /// Bundled workload models (`ssdtune trace models` lists them). They are synthetic: fitted to
     /// published figures.
@@ -134,7 +137,8 @@ impl Args {
     /// The loads to read.
     fn sources(&self, context: &Context) -> Outcome<Vec<RequestSource>> {
         let file = |path: &PathBuf| {
-            let source = RequestSource::new(Origin::File(path.clone()), ReadOptions::default());
+            let read = self.strict.options(context);
+            let source = RequestSource::new(Origin::File(path.clone()), read);
             Ok(RequestSource { limit: self.requests, ..source })
         };
         let model = |name: &str| {

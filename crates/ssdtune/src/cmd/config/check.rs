@@ -122,7 +122,7 @@ fn workload(name: &str) -> Option<Result<Vec<String>, Faults>> {
 fn add_lines(report: &Report, text: &mut Text) {
     let name = &report.device;
     if !report.sound {
-        let count = report.faults.0.len();
+        let count = report.faults.count();
         let noun = if count == 1 { "fault" } else { "faults" };
         text.line(format_args!("{name}: {count} {noun}")).line(&report.faults);
         return;

@@ -9,12 +9,12 @@ use crate::keeper::{milliseconds, note_other_drive, read_policy};
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
+use crate::read_args::StrictArg;
 use serde::Serialize;
 use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start};
 use ssdtune_keeper::compare::{MergeError, MergeOptions, merged_requests};
 use ssdtune_keeper::{CompareError, CompareOptions, Comparison, PlanRunner};
 use ssdtune_model::{CheckedConfig, Nanos};
-use ssdtune_trace::ReadOptions;
 use ssdtune_trace::workload::Seed;
 use std::path::PathBuf;
 
@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Trace files, one for each tenant.
     #[arg(long, value_name = "FILE", num_args = 2..=4)]
     trace: Vec<PathBuf>,
+
+    #[command(flatten)]
+    strict: StrictArg,
 
     /// Keep at most this many requests in all, the first in order of time.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
@@ -148,9 +151,13 @@ fn preparation(args: &Args, config: &CheckedConfig, context: &Context) -> Outcom
 /// The tenants' workloads, in the order of the command line.
 fn sources(args: &Args, context: &Context) -> Outcome<Vec<RequestSource>> {
     let traces = args.trace.iter().map(|path| {
-        let file = RequestSource::new(Origin::File(path.clone()), ReadOptions::default());
-        let (limit, fit) = (Some(args.requests), Some(AddressFit::Compact));
-        Ok(RequestSource { limit, fit, ..file })
+        let file = RequestSource::new(Origin::File(path.clone()), args.strict.options(context));
+        let limit = Some(args.requests);
+        // Several readings, of one or all tenants, follow.
+        let file = RequestSource { limit, ..file };
+        let file = file.load(usize::MAX).map_err(Failure::input)?.unwrap_or(file);
+        file.warnings.iter().for_each(|warning| context.warn(warning));
+        Ok(RequestSource { fit: Some(AddressFit::Compact), ..file })
     });
     let models = args.workload.iter().map(|name| {
         let seed = Seed { index: context.seed().unwrap_or(0), ..Seed::default() };

@@ -37,7 +37,7 @@ struct Document {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let labels = read_labels(&args.labels)?;
-    if labels.source.device_digest != policy.device_digest {
+    if !policy.is_for_labels(&labels.source) {
         let (trained, labelled) = (&policy.device, &labels.source.device);
         context.note(format_args!(
             "the network was trained for the drive {trained}, the labels are of {labelled}, and \

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
-use crate::read_args::{ReadArgs, first_requests, warn_of_skipped};
+use crate::read_args::{ReadArgs, first_requests, warn_of};
 use ssdtune_predict::blackbox::grid;
 use ssdtune_predict::blackbox::windows::{WINDOW_REQUESTS, Window};
 use ssdtune_predict::blackbox::{
@@ -19,8 +19,8 @@ pub(super) struct GridArgs {
     #[arg(long, value_name = "NAME|FILE", default_value = "closed")]
     grid: String,
 
-    /// Take about N of the points, drawn at random. Points that differ only in their load are
-    /// taken together.
+    /// Take N of the points, drawn at random. Points that differ only in their load are taken
+    /// together; of the last ones drawn, only as many as make N.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sample: Option<u32>,
 }
@@ -105,9 +105,9 @@ pub(super) struct WindowArgs {
 impl WindowArgs {
     /// The windows of a trace.
     pub(super) fn windows(&self, path: &Path, context: &Context) -> Outcome<Vec<Window>> {
-        let mut source = self.read.open(path)?.source;
+        let mut source = self.read.open(path, context)?.source;
         let requests = first_requests(source.as_mut(), usize::MAX)?;
-        warn_of_skipped(&source.read_stats(), context);
+        warn_of(&source.read_stats(), context);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let windows = Window::cut(&name, &requests, self.window as usize);
         if windows.is_empty() {

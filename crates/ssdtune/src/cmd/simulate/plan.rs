@@ -149,7 +149,7 @@ fn own_sets(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Ve
         format,
         lenient: args.lenient,
         devices: Devices::Merged,
-        ..ReadOptions::default()
+        ..args.strict.options(context)
     };
     let source =
         |path: &PathBuf| tuned(RequestSource::new(Origin::File(path.clone()), read.clone()), args);

@@ -5,7 +5,7 @@ use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
-use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of_skipped};
+use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -234,7 +234,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let by_name = || OutputFormat::of_name(&args.output).map_err(Failure::usage);
     let format = args.to.map_or_else(by_name, Ok)?;
     let mut reading = args.reading(context)?;
-    let (conversion, options) = (args.conversion()?, args.read.options()?);
+    let (conversion, options) = (args.conversion()?, args.read.options(context)?);
     let mut converted = conversion
         .open(|| {
             reading.next_pass();
@@ -261,7 +261,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         PartsError::Stopped => Failure::Interrupted,
     })?;
     let source = &converted.source;
-    warn_of_skipped(&source.read_stats(), context);
+    warn_of(&source.read_stats(), context);
     let (origin_ns, names) = (source.origin_ns(), source.tenant_names());
     let finished = paths
         .iter()

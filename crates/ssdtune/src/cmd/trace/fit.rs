@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::files;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, first_requests, warn_of_skipped};
+use crate::read_args::{ReadArgs, first_requests, warn_of};
 use serde::Serialize;
 use ssdtune_report::Text;
 use ssdtune_trace::Request;
@@ -79,13 +79,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
-    let mut source = args.read.open(&args.file)?.source;
+    let mut source = args.read.open(&args.file, context)?.source;
     let mut requests = first_requests(&mut *source, REQUESTS_MAX + 1)?;
     if requests.len() > REQUESTS_MAX {
         requests.truncate(REQUESTS_MAX);
         context.warn(format!("fitting to the first {REQUESTS_MAX} requests only"));
     }
-    warn_of_skipped(&source.read_stats(), context);
+    warn_of(&source.read_stats(), context);
     Ok(requests)
 }
 

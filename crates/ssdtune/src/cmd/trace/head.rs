@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::global::whole;
 use crate::outcome::Outcome;
-use crate::read_args::{ReadArgs, first_requests, warn_of_skipped};
+use crate::read_args::{ReadArgs, first_requests, warn_of};
 use ssdtune_model::Sectors;
 use ssdtune_report::Table;
 use std::path::PathBuf;
@@ -23,9 +23,9 @@ pub(crate) struct Args {
 
 /// Prints the requests.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let mut source = args.read.open(&args.path)?.source;
+    let mut source = args.read.open(&args.path, context)?.source;
     let requests = first_requests(&mut *source, args.count)?;
-    warn_of_skipped(&source.read_stats(), context);
+    warn_of(&source.read_stats(), context);
     let names = source.tenant_names();
     let mut table = Table::new(["time", "device", "op", "lba (sectors)", "size"]);
     for r in &requests {

@@ -3,7 +3,7 @@
 use crate::context::{Context, Level};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
-use crate::read_args::{ReadArgs, input_bytes, warn_of_skipped};
+use crate::read_args::{ReadArgs, input_bytes, warn_of};
 use serde::Serialize;
 use ssdtune_trace::describe::{Describer, Description};
 use ssdtune_trace::{Opened, Source};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
-    let Opened { source, format } = read.open(path)?;
+    let Opened { source, format } = read.open(path, context)?;
     let bytes = input_bytes(path).unwrap_or(0);
     let reading = Reading::new(bytes, context.level() > Level::Quiet);
     let mut source = reading.watch(source);
@@ -62,7 +62,7 @@ fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
     }
     reading.finish();
     let stats = source.read_stats();
-    warn_of_skipped(&stats, context);
+    warn_of(&stats, context);
     Ok(Entry {
         file: path.display().to_string(),
         format: format.name().to_owned(),
