@@ -51,6 +51,7 @@ fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
         "--without-wear-rules",
         "--plots",
         plots.to_str().unwrap(),
+        "--force",
     ];
     let one = output(compare(&trace, &more).args(["--threads", "1"]));
     let two = output(compare(&trace, &more).args(["--threads", "2"]));
@@ -168,18 +169,15 @@ fn every_policy_runs_in_time_from_every_start_and_from_a_snapshot() {
     let kept = directory.path().join("drive.snapshot");
     for policy in ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit"] {
         for start in [["--start", "steady"], ["--start", "sequential"], ["--warm-up", "trace"]] {
-            let save = ["--save", kept.to_str().unwrap(), "--json", start[0], start[1]];
+            let kept = kept.to_str().unwrap();
+            let save = ["--save", kept, "--force", "--json", start[0], start[1]];
             let whole = output(&mut simulate(&trace, policy, &save));
             let document: Value = serde_json::from_str(&whole).unwrap();
             let report = &document["cells"][0]["report"];
             assert_eq!(report["requests"]["completed"], 60_000, "{policy} {start:?}");
             let moved = report["flash"]["pages_programmed_moved"].as_u64();
             assert!(moved > Some(0), "{policy} {start:?}: nothing was collected");
-            let restored = output(&mut simulate(
-                &trace,
-                policy,
-                &["--restore", kept.to_str().unwrap(), "--json"],
-            ));
+            let restored = output(&mut simulate(&trace, policy, &["--restore", kept, "--json"]));
             let restored: Value = serde_json::from_str(&restored).unwrap();
             assert_eq!(
                 restored["cells"][0]["report"]["flash"], report["flash"],

@@ -173,7 +173,7 @@ fn what_is_missing_or_wrong_is_said() {
     profile(&directory.path().join("no/where.jsonl"), &[])
         .assert()
         .code(2)
-        .stderr(predicate::str::contains("there is no folder"));
+        .stderr(predicate::str::contains("there is no directory"));
     profile(&nothing, &["--under", " "])
         .assert()
         .code(2)

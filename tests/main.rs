@@ -13,6 +13,7 @@ mod firmware;
 mod former;
 mod grade;
 mod keeper;
+mod outputs;
 mod predict;
 mod search;
 #[cfg(unix)]

@@ -249,7 +249,7 @@ fn fio_jobs_are_written_and_its_output_is_read() {
     import().assert().success().stdout(predicate::str::contains("1 points of desk"));
     import().assert().code(2).stderr(predicate::str::contains("exists"));
     std::fs::write(&json, "{}").unwrap();
-    import().assert().code(3).stderr(predicate::str::contains("no output of fio"));
+    import().arg("--force").assert().code(3).stderr(predicate::str::contains("no output of fio"));
 }
 
 /// fio itself, on a file, through the page cache: a native job, a mixed one, a strided one and a

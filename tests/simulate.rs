@@ -243,7 +243,7 @@ fn wrong_input_ends_with_its_code_and_says_where() {
     let no_model = ["simulate", "--device", "intel-750", "--workload", "databas"];
     ssdtune().args(no_model).assert().code(2).stderr(predicate::str::contains("database"));
     let nowhere = "/nonexistent/log.csv";
-    simulate(&good, &["--log", nowhere]).assert().code(1);
+    simulate(&good, &["--log", nowhere]).assert().code(2);
 }
 
 #[test]

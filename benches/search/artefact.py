@@ -75,6 +75,7 @@ class Models:
                 self.args.requests // 10,
                 "--out",
                 where,
+                "--force",
             ]
             call(self.args.ssdtune, "search", *self.question(model, target), *more)
         return where / "recommended.toml"

@@ -59,7 +59,7 @@ def run(args):
             requests = args.requests if device == "intel-750" and target in SEVEN else args.short
             command = [args.ssdtune, "search", *common(target, device, args.out, requests)]
             command += ["--budget", "40", "--prefix", str(requests // 10), "--out", str(where)]
-            command += ["--threads", str(args.threads), "-q"]
+            command += ["--threads", str(args.threads), "--force", "-q"]
             print(" ".join(command), flush=True)
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 

@@ -131,7 +131,7 @@ impl Experiment {
         };
         let bytes = drive.snapshot()?;
         let failed = |source| ExperimentError::Save { path: path.clone(), source };
-        std::fs::write(path, bytes).map_err(failed)
+        ssdtune_output::write(path, bytes).map_err(failed)
     }
 
     /// Serves the flows. Returns what is to be said of the files that they were read from.

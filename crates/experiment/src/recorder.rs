@@ -1,16 +1,15 @@
 //! Files written while a drive runs: a line for each request and a line for each interval, as CSV,
-//! compressed when the name asks for it. Each is written beside its place and moved there when it
-//! is complete.
+//! compressed when the name asks for it. Each appears when it is complete.
 
 use crate::serve::{Observer, ObserverError};
 use crate::tally::Tally;
 use ssdtune_model::Nanos;
+use ssdtune_output::OutputFile;
 use ssdtune_sim::{Completion, FlashCommands, Look, Report, Simulator};
 use ssdtune_trace::Op;
 use ssdtune_trace::compress::{Compression, Compressor};
 use std::fmt::Arguments;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Columns of the log of requests.
@@ -75,21 +74,16 @@ pub enum RecordError {
 
 /// A CSV file being written.
 struct CsvFile {
-    out: Compressor<BufWriter<File>>,
+    out: Compressor<OutputFile>,
     path: PathBuf,
-    partial: PathBuf,
 }
 
 impl CsvFile {
     fn create(path: &Path, columns: &str) -> Result<Self, RecordError> {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let failed = |source| RecordError::Create { path: partial.clone(), source };
-        let file = File::create(&partial).map_err(failed)?;
-        let out =
-            Compressor::new(BufWriter::new(file), Compression::of_name(path)).map_err(failed)?;
-        let mut file = Self { out, path: path.to_path_buf(), partial };
+        let failed = |source| RecordError::Create { path: path.to_path_buf(), source };
+        let file = OutputFile::create(path).map_err(failed)?;
+        let out = Compressor::new(file, Compression::of_name(path)).map_err(failed)?;
+        let mut file = Self { out, path: path.to_path_buf() };
         file.row(format_args!("{columns}"))?;
         Ok(file)
     }
@@ -99,14 +93,11 @@ impl CsvFile {
             .map_err(|source| RecordError::Write { path: self.path.clone(), source })
     }
 
-    /// Moves the finished file to its place.
+    /// Lets the finished file appear.
     fn finish(self) -> Result<(), RecordError> {
-        let Self { out, path, partial } = self;
-        let finish = || -> io::Result<()> {
-            out.finish()?.flush()?;
-            std::fs::rename(&partial, &path)
-        };
-        finish().map_err(|source| RecordError::Write { path: path.clone(), source })
+        let Self { out, path } = self;
+        let finished = out.finish().and_then(OutputFile::finish);
+        finished.map_err(|source| RecordError::Write { path, source })
     }
 }
 
@@ -177,8 +168,7 @@ impl Series {
     }
 }
 
-/// The files of one run. Files of a run that fails are left unfinished, with `.partial` behind
-/// their names.
+/// The files of one run. A run that fails writes none.
 pub struct Recorder {
     log: Option<CsvFile>,
     series: Option<Series>,

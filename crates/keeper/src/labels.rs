@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{DeviceConfig, document};
+use ssdtune_output::{LineFile, LineFileError, LineKind};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -159,6 +159,9 @@ pub enum LabelsError {
         /// What is wrong.
         problem: String,
     },
+    /// The file is another's, and was not touched.
+    #[error(transparent)]
+    Foreign(ssdtune_output::ForeignFile),
     /// The file was begun with other settings than those asked for.
     #[error(
         "{} was begun with other settings ({found} there, {wanted} here): write into another file, \
@@ -184,10 +187,17 @@ impl LabelsError {
         match self {
             Self::Line { path, line, .. } => Some((path, Some(*line as u64))),
             Self::Io { path, .. } | Self::Other { path, .. } => Some((path, None)),
+            Self::Foreign(error) => Some((&error.path, None)),
             Self::Simulation(_) => None,
         }
     }
 }
+
+/// What the first line of a file of labels says.
+const KIND: LineKind = LineKind {
+    name: "labels that `ssdtune keeper label` writes",
+    is_head: |line| serde_json::from_str::<LabelSource>(line).is_ok(),
+};
 
 fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data") + "\n"
@@ -201,7 +211,7 @@ impl Labels {
     pub fn read(path: &Path) -> Result<Self, LabelsError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| LabelsError::Io { path: path.to_path_buf(), source })?;
-        Ok(parse(path, &text)?.0)
+        parse(path, &text)
     }
 
     /// How many mixes each strategy is the best for; strategies that are never the best are left
@@ -215,8 +225,8 @@ impl Labels {
     }
 }
 
-/// The labels in a text, and the length of its whole lines in bytes.
-fn parse(path: &Path, text: &str) -> Result<(Labels, usize), LabelsError> {
+/// The labels in the whole lines of a text.
+fn parse(path: &Path, text: &str) -> Result<Labels, LabelsError> {
     let whole = text.rfind('\n').map_or(0, |at| at + 1);
     let wrong = |number: usize, problem: String| LabelsError::Line {
         path: path.to_path_buf(),
@@ -243,7 +253,7 @@ fn parse(path: &Path, text: &str) -> Result<(Labels, usize), LabelsError> {
         }
         mixes.push(mix);
     }
-    Ok((Labels { source, mixes }, whole))
+    Ok(Labels { source, mixes })
 }
 
 /// What is wrong with a labelled mix, if anything.
@@ -296,7 +306,7 @@ pub fn label_mixes(
         let [seen, run] = simulator.observe(&mix, number);
         let labelled = LabelledMix { number, mix, seen, run, entries };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.write_all(line(&labelled).as_bytes()).map_err(io)?;
+        kept.0.add(&line(&labelled)).map_err(io)?;
         kept.1.push(labelled);
         tell(1);
         Ok(())
@@ -304,32 +314,38 @@ pub fn label_mixes(
     labels.mixes.sort_by_key(|mix| mix.number);
     let mut text = line(&labels.source);
     text.extend(labels.mixes.iter().map(line));
-    let mut beside = path.to_path_buf().into_os_string();
-    beside.push(".new");
-    std::fs::write(&beside, text)
-        .and_then(|()| File::open(&beside)?.sync_all())
-        .and_then(|()| std::fs::rename(&beside, path))
-        .map_err(io)?;
+    ssdtune_output::write(path, text).map_err(io)?;
     Ok(labels)
 }
 
+/// Looks whether labels can be written into a file, without touching it: there is none, or it
+/// begins as labels do. Of a foreign file no more than the first line is read.
+///
+/// # Errors
+/// The file is another's, or cannot be read.
+pub fn check_labels_file(path: &Path) -> Result<(), LabelsError> {
+    LineFile::head(path, KIND).map(drop).map_err(|error| of_file(path, error))
+}
+
+fn of_file(path: &Path, error: LineFileError) -> LabelsError {
+    match error {
+        LineFileError::Foreign(error) => LabelsError::Foreign(error),
+        LineFileError::Io(source) => LabelsError::Io { path: path.to_path_buf(), source },
+    }
+}
+
 /// Begins a file, or opens one that was begun with the same settings.
-fn open(path: &Path, source: &LabelSource) -> Result<(File, Labels), LabelsError> {
-    let io = |source| LabelsError::Io { path: path.to_path_buf(), source };
-    let mut file =
-        OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
-    let text = std::fs::read_to_string(path).map_err(io)?;
-    if !text.contains('\n') {
-        file.set_len(0).map_err(io)?;
-        file.write_all(line(source).as_bytes()).map_err(io)?;
+fn open(path: &Path, source: &LabelSource) -> Result<(LineFile, Labels), LabelsError> {
+    let opened = LineFile::open(path, &line(source), KIND);
+    let (file, text) = opened.map_err(|error| of_file(path, error))?;
+    if text.is_empty() {
         return Ok((file, Labels { source: source.clone(), mixes: Vec::new() }));
     }
-    let (labels, whole) = parse(path, &text)?;
+    let labels = parse(path, &text)?;
     if labels.source != *source {
         let (found, wanted) = (line(&labels.source), line(source));
         let [found, wanted] = [found, wanted].map(|text| text.trim().to_owned());
         return Err(LabelsError::Other { path: path.to_path_buf(), found, wanted });
     }
-    file.set_len(whole as u64).map_err(io)?;
     Ok((file, labels))
 }

@@ -67,7 +67,7 @@ pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Repe
 pub use compare::{CompareError, CompareOptions, Comparison, Plan, PlanRunner};
 pub use evaluation::{Evaluation, Score, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
-pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, label_mixes};
+pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes};
 pub use mix::{Mix, MixTenant};
 pub use policy::{Choice, Policy};
 pub use simulation::{

@@ -37,6 +37,7 @@ pub struct OutputFile {
     path: PathBuf,
     /// `None` once the file is finished or given up.
     sink: Option<BufWriter<Sink>>,
+    position: u64,
     bytes: u64,
 }
 
@@ -65,7 +66,8 @@ impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Direct(file) => file.write(bytes),
-            Self::Beside { file, .. } => file.write(bytes),
+            // Errors of the file itself, without the name that it has meanwhile.
+            Self::Beside { file, .. } => file.as_file_mut().write(bytes),
         }
     }
 
@@ -78,7 +80,7 @@ impl Seek for Sink {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
             Self::Direct(file) => file.seek(to),
-            Self::Beside { file, .. } => file.seek(to),
+            Self::Beside { file, .. } => file.as_file_mut().seek(to),
         }
     }
 }
@@ -111,7 +113,7 @@ impl OutputFile {
             Place::Descriptor => Sink::Direct(OpenOptions::new().append(true).open(&path)?),
         };
         let sink = Some(BufWriter::with_capacity(BUFFER_BYTES, sink));
-        Ok(Self { path, sink, bytes: 0 })
+        Ok(Self { path, sink, position: 0, bytes: 0 })
     }
 
     /// The path that was asked for.
@@ -119,9 +121,22 @@ impl OutputFile {
         &self.path
     }
 
-    /// How many bytes were written so far, those in the buffer included.
+    /// How long the file is so far, in bytes, what is in the buffer included.
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Writes what is in the buffer and waits until all of it is on the disk.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn sync(&mut self) -> io::Result<()> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        sink.flush()?;
+        match sink.get_ref() {
+            Sink::Beside { file, .. } => file.as_file().sync_all(),
+            Sink::Direct(_) => Ok(()),
+        }
     }
 
     /// Writes what is in the buffer and puts the file in its place. If it replaces one, it is on
@@ -131,15 +146,11 @@ impl OutputFile {
     /// The rest cannot be written, the file cannot be renamed, or there was no file in its place
     /// when it was begun and there is one now. It is removed then.
     pub fn finish(mut self) -> io::Result<()> {
-        let Some(sink) = &mut self.sink else { return Ok(()) };
-        sink.flush()?;
-        let replaces = match sink.get_ref() {
-            Sink::Beside { file, place } if place.existing.is_some() => {
-                file.as_file().sync_all()?;
-                true
-            }
+        let replaces = match self.sink.as_ref().map(BufWriter::get_ref) {
+            Some(Sink::Beside { place, .. }) => place.existing.is_some(),
             _ => false,
         };
+        if replaces { self.sync() } else { self.flush() }?;
         let mut register = register();
         let Some(sink) = self.sink.take() else { return Ok(()) };
         let (sink, _) = sink.into_parts();
@@ -172,7 +183,8 @@ impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(sink) = &mut self.sink else { return Err(ErrorKind::BrokenPipe.into()) };
         let written = sink.write(bytes)?;
-        self.bytes += written as u64;
+        self.position += written as u64;
+        self.bytes = self.bytes.max(self.position);
         Ok(written)
     }
 
@@ -181,13 +193,12 @@ impl Write for OutputFile {
     }
 }
 
-/// For formats that write their head last. [`OutputFile::bytes`] counts such bytes twice.
+/// For formats that write their head last.
 impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        match &mut self.sink {
-            Some(sink) => sink.seek(to),
-            None => Err(ErrorKind::BrokenPipe.into()),
-        }
+        let Some(sink) = &mut self.sink else { return Err(ErrorKind::BrokenPipe.into()) };
+        self.position = sink.seek(to)?;
+        Ok(self.position)
     }
 }
 
@@ -303,6 +314,7 @@ mod tests {
         file.write_all(b"????body").unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();
         file.write_all(b"head").unwrap();
+        assert_eq!(file.bytes(), 8);
         file.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "headbody");
     }

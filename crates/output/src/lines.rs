@@ -54,14 +54,16 @@ pub struct LineFile {
 }
 
 impl LineFile {
-    /// Looks whether `path` can be begun or continued, without touching it: there is nothing, an
-    /// empty file, or one that begins with such a first line. Of what it holds, at most the first
-    /// line is read.
+    /// Looks whether `path` can be begun or continued, without touching it, and returns the first
+    /// line of one that was begun. At most the first line is read.
     ///
     /// # Errors
     /// It is another's, or cannot be read.
-    pub fn check(path: &Path, kind: LineKind) -> Result<(), LineFileError> {
-        first_line(path, kind).map(drop)
+    pub fn head(path: &Path, kind: LineKind) -> Result<Option<String>, LineFileError> {
+        Ok(match first_line(path, kind)? {
+            Some(FirstLine::Whole(line)) => Some(line),
+            Some(FirstLine::Torn(_)) | None => None,
+        })
     }
 
     /// Begins a file with the line `head`, which ends with a line feed, or opens one that was begun
@@ -81,7 +83,7 @@ impl LineFile {
             None => options.create_new(true).open(path)?,
             Some(_) => options.open(path)?,
         };
-        let Some(FirstLine::Whole) = first else {
+        let Some(FirstLine::Whole(_)) = first else {
             if let Some(FirstLine::Torn(half)) = first {
                 if !head.as_bytes().starts_with(&half) {
                     return foreign("it has no line that says what it holds");
@@ -104,6 +106,17 @@ impl LineFile {
         Ok((Self { file, torn_at }, text))
     }
 
+    /// Whether half a line is at the end: the last addition was not written as a whole.
+    pub const fn is_torn(&self) -> bool {
+        self.torn_at.is_some()
+    }
+
+    /// Takes away what is after so many bytes of the whole lines too, when the next line is added:
+    /// lines of a torn addition that only count together.
+    pub fn cut_at(&mut self, bytes: usize) {
+        self.torn_at = Some(bytes as u64);
+    }
+
     /// Adds lines, by one write.
     ///
     /// # Errors
@@ -119,7 +132,7 @@ impl LineFile {
 /// The first line of a file that is there.
 enum FirstLine {
     /// It has one of the kind that was asked for.
-    Whole,
+    Whole(String),
     /// The whole file is less than a line.
     Torn(Vec<u8>),
 }
@@ -151,7 +164,7 @@ fn first_line(path: &Path, kind: LineKind) -> Result<Option<FirstLine>, LineFile
     };
     match end {
         Some(end) => match std::str::from_utf8(&first[..end]) {
-            Ok(line) if (kind.is_head)(line) => Ok(Some(FirstLine::Whole)),
+            Ok(line) if (kind.is_head)(line) => Ok(Some(FirstLine::Whole(line.to_owned()))),
             _ => foreign("its first line says something else"),
         },
         None if first.len() as u64 == HEAD_BYTES_MAX => foreign("it has no lines"),
@@ -196,13 +209,14 @@ mod tests {
         // A file that was killed at its very start.
         for cut in 0..HEAD.len() - 1 {
             fs::write(&path, &HEAD[..cut]).unwrap();
-            LineFile::check(&path, KIND).unwrap();
+            assert!(LineFile::head(&path, KIND).unwrap().is_none());
             open(&path).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), HEAD);
         }
         // One that was begun with another first line is handed over for the caller to compare.
         fs::write(&path, "{\"own\":2}\n").unwrap();
         assert_eq!(open(&path).unwrap().1, "{\"own\":2}\n");
+        assert_eq!(LineFile::head(&path, KIND).unwrap().as_deref(), Some("{\"own\":2}"));
     }
 
     #[test]

@@ -49,6 +49,9 @@ impl Place {
     /// # Errors
     /// It is a directory, its directory does not exist, or the system does not let us look.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().is_empty() {
+            return Err(io::Error::new(ErrorKind::NotFound, "the name is empty"));
+        }
         let Some(path) = follow(path)? else { return Ok(Self::Descriptor) };
         let existing = match fs::metadata(&path) {
             Ok(about) => Some(about),
@@ -179,6 +182,7 @@ mod tests {
         let kind = |path: PathBuf| Place::of(&path).unwrap_err().kind();
         assert_eq!(kind(folder.path().into()), ErrorKind::IsADirectory);
         assert_eq!(kind(folder.path().join("new/")), ErrorKind::IsADirectory);
+        assert_eq!(kind(PathBuf::new()), ErrorKind::NotFound);
         assert_eq!(kind(folder.path().join("missing/new")), ErrorKind::NotFound);
         fs::write(folder.path().join("file"), "x").unwrap();
         assert_eq!(kind(folder.path().join("file/new")), ErrorKind::NotADirectory);

@@ -89,6 +89,17 @@ pub enum Conflict {
 }
 
 impl Conflict {
+    /// The path of the output.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Input { path, .. }
+            | Self::Twice { path, .. }
+            | Self::Exists { path, .. }
+            | Self::NoFile { path, .. }
+            | Self::Unwritable { path, .. } => path,
+        }
+    }
+
     /// Whether the place exists and the system does not let us write there, so that the words of
     /// the command line are right.
     pub fn is_of_the_system(&self) -> bool {
@@ -199,10 +210,14 @@ impl OutputPlan {
             io::Error::new(ErrorKind::NotADirectory, text)
         });
         made.and_then(|()| self.probe(there)).map_err(unwritable(flag, folder))?;
-        if there != folder {
-            return Ok(());
+        if there == folder {
+            return names.into_iter().try_for_each(|name| self.writes(flag, &folder.join(name)));
         }
-        names.into_iter().try_for_each(|name| self.writes(flag, &folder.join(name)))
+        let absolute = std::path::absolute(folder).map_err(unwritable(flag, folder))?;
+        names.into_iter().try_for_each(|name| {
+            let key = Key::Place(absolute.clone(), name.as_ref().into());
+            self.enter(flag, &folder.join(&name), key)
+        })
     }
 
     fn writes_file(
@@ -359,7 +374,10 @@ mod tests {
             assert!(matches!(error, Conflict::Unwritable { .. }), "{error}");
             assert!(!error.is_of_the_system());
         }
-        plan.writes_into("--out", &folder.path().join("new/deep"), ["x"]).unwrap();
+        let deep = folder.path().join("new/deep");
+        plan.writes_into("--out", &deep, ["x"]).unwrap();
+        let twice = plan.writes_into("--plots", &deep, ["y", "x"]);
+        assert!(matches!(twice, Err(Conflict::Twice { .. })));
         assert!(!folder.path().join("new").exists());
     }
 

@@ -47,6 +47,13 @@ pub fn figures(study: &Study) -> Vec<Figure> {
     figures
 }
 
+/// The names of all figures that there can be of loads with these titles ([`crate::title`]).
+pub fn figure_names(titles: &[String]) -> Vec<String> {
+    let names = ["amplification", "erases", "response", "invalid", "intervals"];
+    let clusters = titles.iter().map(|title| format!("clusters-{title}"));
+    names.into_iter().map(str::to_owned).chain(clusters).collect()
+}
+
 /// A group of bars for each load, a bar for each policy. The value may be compared with the load's
 /// first policy.
 fn bars(

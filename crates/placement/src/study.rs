@@ -203,6 +203,12 @@ fn means(loads: &[LoadResult]) -> BTreeMap<String, PolicyMean> {
     labels(loads).into_iter().filter_map(of).collect()
 }
 
+/// A short name of a load that is called `name`: that of the file up to its first dot.
+pub fn title(name: &str) -> String {
+    let file = Path::new(name).file_name().and_then(|name| name.to_str());
+    file.map_or(name, |name| name.split('.').next().unwrap_or(name)).to_owned()
+}
+
 impl LoadResult {
     fn of(load: &Load) -> Self {
         Self {
@@ -220,9 +226,8 @@ impl LoadResult {
     }
 
     /// A short name: that of the file up to its first dot.
-    pub fn title(&self) -> &str {
-        let name = Path::new(&self.name).file_name().and_then(|name| name.to_str());
-        name.map_or(&self.name, |name| name.split('.').next().unwrap_or(name))
+    pub fn title(&self) -> String {
+        title(&self.name)
     }
 
     /// What the first candidate that was trained learned last.

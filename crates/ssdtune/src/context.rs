@@ -7,12 +7,15 @@
 use crate::failure_document::FailureDocument;
 use crate::global::{Color, Global};
 use crate::outcome::{Failure, Outcome};
+use crate::outputs;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
+use ssdtune_output::OutputPlan;
 use ssdtune_report::Text;
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::io::{BufWriter, Stdout, Write};
+use std::path::{Path, PathBuf};
 
 /// Threads that each processor gets at most. The work is computation, so that one is enough; each
 /// further one takes its stack and, in a sweep or a search, the memory of a simulated drive.
@@ -27,6 +30,7 @@ pub(crate) struct Context {
     out: RefCell<BufWriter<AutoStream<Stdout>>>,
     /// Whether a document was printed.
     documented: Cell<bool>,
+    plan: RefCell<OutputPlan>,
 }
 
 /// How much to say on standard error.
@@ -64,6 +68,7 @@ impl Context {
             level,
             out: RefCell::new(BufWriter::new(AutoStream::new(std::io::stdout(), choice))),
             documented: Cell::new(false),
+            plan: RefCell::default(),
         };
         context.threads = context.allowed_threads(global.threads);
         context
@@ -82,6 +87,37 @@ impl Context {
             ));
         }
         asked.min(most)
+    }
+
+    /// Takes what the arguments read and write.
+    pub(crate) fn enter(&self, plan: OutputPlan) {
+        *self.plan.borrow_mut() = plan;
+    }
+
+    /// Enters a file that is read and that no argument names.
+    pub(crate) fn will_read(&self, flag: &str, path: &Path) -> Outcome {
+        self.plan.borrow_mut().reads(flag, path).map_err(outputs::failure)
+    }
+
+    /// Enters a file that will be written, and refuses what must not or cannot be.
+    pub(crate) fn will_write(&self, flag: &str, path: &Path) -> Outcome {
+        self.plan.borrow_mut().writes(flag, path).map_err(outputs::failure)
+    }
+
+    /// Enters files that will be written, which may exist because this command has made them.
+    pub(crate) fn will_replace<const N: usize>(&self, flag: &str, paths: [PathBuf; N]) -> Outcome {
+        let mut plan = self.plan.borrow_mut();
+        paths.iter().try_for_each(|path| plan.continues(flag, path)).map_err(outputs::failure)
+    }
+
+    /// Enters files that will be written into a directory.
+    pub(crate) fn will_write_into<N: AsRef<Path>>(
+        &self,
+        flag: &str,
+        directory: &Path,
+        names: impl IntoIterator<Item = N>,
+    ) -> Outcome {
+        self.plan.borrow_mut().writes_into(flag, directory, names).map_err(outputs::failure)
     }
 
     /// Whether results are printed as JSON.

@@ -8,6 +8,7 @@ use ssdtune_keeper::LabelsError;
 use ssdtune_learn::ModelFileError;
 use ssdtune_model::Faults;
 use ssdtune_model::source::LoadError;
+use ssdtune_output::Conflict;
 use ssdtune_predict::blackbox::ResultsError;
 use ssdtune_predict::firmware::ProfileError;
 use ssdtune_trace::TraceError;
@@ -113,6 +114,7 @@ fn places_of(cause: &(dyn Error + 'static)) -> Option<Vec<Place>> {
         .or_else(|| cause.downcast_ref::<LabelsError>().and_then(LabelsError::place))
         .or_else(|| cause.downcast_ref::<ResultsError>().map(ResultsError::place))
         .or_else(|| cause.downcast_ref::<ProfileError>().map(ProfileError::place))
+        .or_else(|| cause.downcast_ref::<Conflict>().map(|own| (own.path(), None)))
         .or_else(|| cause.downcast_ref::<ModelFileError>().map(|own| (own.path(), None)));
     place.and_then(|(path, line)| one(path, line))
 }

@@ -11,6 +11,11 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
+    /// Replace files that exist. Without this a command refuses to write a file that is there. A
+    /// file that the command reads is never replaced.
+    #[arg(long, global = true)]
+    pub(crate) force: bool,
+
     /// Number of threads, at most 4 for each processor. Results do not depend on it. Default: as
     /// many as processors.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<usize>(1..))]

@@ -9,7 +9,7 @@
 //! was kept before: AutoDB and files of lines (labels, profiles, grids) lose at most their last,
 //! incomplete record, which the next run makes again.
 
-use crate::outcome::Failure;
+use crate::outcome::{self, Failure};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -43,8 +43,9 @@ pub(crate) fn install() {
     }
 }
 
-/// Ends the process.
+/// Ends the process. This drops nothing, so files that are not finished are removed by their names.
 fn end() {
+    outcome::tell_unwritten(&ssdtune_output::remove_unfinished());
     std::process::exit(Failure::Interrupted.code().into());
 }
 

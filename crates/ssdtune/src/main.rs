@@ -11,12 +11,12 @@ mod cmd;
 mod context;
 mod device;
 mod failure_document;
-mod files;
 mod global;
 mod interrupt;
 mod keeper;
 mod models;
 mod outcome;
+mod outputs;
 mod preparation;
 mod program;
 mod progress;
@@ -29,14 +29,21 @@ use failure_document::FailureDocument;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = cmd::command_line().try_get_matches();
-    let cli = match matches.and_then(|matches| cmd::Cli::from_arg_matches(&matches)) {
+    let mut command = cmd::command_line();
+    let matches = match command.try_get_matches_from_mut(std::env::args_os()) {
+        Ok(matches) => matches,
+        Err(error) => return refuse(&error),
+    };
+    let cli = match cmd::Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
     interrupt::install();
     let context = context::Context::new(&cli.global);
-    let outcome = cli.command.run(&context);
+    let outcome = outputs::plan(&command, &matches, cli.global.force).and_then(|plan| {
+        context.enter(plan);
+        cli.command.run(&context)
+    });
     let told = outcome.as_ref().map_or_else(|failure| context.tell(failure), |()| Ok(()));
     let flushed = told.and(context.flush());
     outcome::report(outcome.and(flushed))

@@ -6,10 +6,14 @@
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What a subcommand returns.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// Files without content that are named when a run fails.
+const UNWRITTEN_MAX: usize = 4;
 
 /// The text at the end of every `--help`.
 pub(crate) const EXIT_CODES: &str = "Exit codes:
@@ -113,7 +117,18 @@ pub(crate) fn report(outcome: Outcome) -> ExitCode {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}error:{red:#} {message}");
     }
+    tell_unwritten(&ssdtune_output::given_up());
     ExitCode::from(failure.code())
+}
+
+/// Says on standard error where nothing was written.
+pub(crate) fn tell_unwritten(paths: &[PathBuf]) {
+    for path in paths.iter().take(UNWRITTEN_MAX) {
+        anstream::eprintln!("nothing was written to {}", path.display());
+    }
+    if let Some(more) = paths.len().checked_sub(UNWRITTEN_MAX).filter(|more| *more > 0) {
+        anstream::eprintln!("nor to {more} other files");
+    }
 }
 
 /// An error and its causes, a line for each. A cause that the text before it contains is left out.

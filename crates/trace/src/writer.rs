@@ -1,8 +1,8 @@
 //! Writes trace files: this crate's binary format and CSV, and MQSim's ASCII.
 //!
-//! A trace is written to `NAME.partial` and renamed when it is complete, so that an interrupted
-//! conversion leaves no half trace under the final name. An existing pipe or device is written to
-//! directly. Text is compressed if the name ends in .gz, .zst, .xz or .bz2.
+//! A trace appears when it is complete: an interrupted conversion leaves nothing behind, and what
+//! was there stays. An existing pipe or device is written to directly. Text is compressed if the
+//! name ends in .gz, .zst, .xz or .bz2.
 //!
 //! ```
 //! use ssdtune_model::{Nanos, Sectors};
@@ -26,8 +26,8 @@ use crate::compress::{Compression, Compressor};
 use crate::error::TraceError;
 use crate::formats::csv::HEADER;
 use crate::request::{Op, Request};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use ssdtune_output::OutputFile;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A format that can be written.
@@ -104,22 +104,19 @@ pub struct WriteSummary {
 }
 
 enum Sink {
-    Ssdt(Box<SsdtWriter<BufWriter<File>>>),
-    Text { out: Box<Compressor<BufWriter<File>>>, mqsim: bool },
+    Ssdt(Box<SsdtWriter<OutputFile>>),
+    Text { out: Box<Compressor<OutputFile>>, mqsim: bool },
 }
 
 /// Writes a trace file.
 ///
-/// Call [`finish`](Self::finish) at the end. Without it the partial file is deleted.
+/// Call [`finish`](Self::finish) at the end. Without it nothing is written.
 pub struct TraceWriter {
     sink: Option<Sink>,
     path: PathBuf,
-    partial: PathBuf,
     line: Vec<u8>,
     summary: WriteSummary,
 }
-
-const BUFFER_BYTES: usize = 256 << 10;
 
 impl TraceWriter {
     /// Begins the trace file `path` in `format`.
@@ -139,14 +136,8 @@ impl TraceWriter {
                 legal: "a name ending in .ssdt".into(),
             });
         }
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(".partial");
-        // Renaming a file onto a device or a pipe would replace it.
-        let in_place = std::fs::metadata(&path).is_ok_and(|m| !m.is_file());
-        let partial = if in_place { path.clone() } else { path.with_file_name(name) };
         let io_error = |doing, source| TraceError::Io { path: path.clone(), doing, source };
-        let file = File::create(&partial).map_err(|e| io_error("creating", e))?;
-        let out = BufWriter::with_capacity(BUFFER_BYTES, file);
+        let out = OutputFile::create(&path).map_err(|e| io_error("creating", e))?;
         let sink = match format {
             OutputFormat::Ssdt => SsdtWriter::new(out).map(|w| Sink::Ssdt(Box::new(w))),
             OutputFormat::Csv | OutputFormat::Mqsim => {
@@ -162,7 +153,7 @@ impl TraceWriter {
         }
         .map_err(|e| io_error("writing", e))?;
         let summary = WriteSummary::default();
-        Ok(Self { sink: Some(sink), path, partial, line: Vec::new(), summary })
+        Ok(Self { sink: Some(sink), path, line: Vec::new(), summary })
     }
 
     fn io_error(&self, source: io::Error) -> TraceError {
@@ -209,24 +200,10 @@ impl TraceWriter {
             Some(Sink::Ssdt(writer)) => writer.finish(origin_ns, names),
             Some(Sink::Text { out, .. }) => out.finish(),
         };
-        let finished =
-            finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
         let file = finished.map_err(|e| self.io_error(e))?;
-        self.summary.bytes = file.metadata().map_or(0, |m| m.len());
-        drop(file);
-        if self.partial != self.path {
-            std::fs::rename(&self.partial, &self.path).map_err(|e| self.io_error(e))?;
-        }
+        self.summary.bytes = file.bytes();
+        file.finish().map_err(|e| self.io_error(e))?;
         Ok(self.summary)
-    }
-}
-
-impl Drop for TraceWriter {
-    fn drop(&mut self) {
-        if self.sink.is_some() && self.partial != self.path {
-            // The trace was given up. If removing fails, nothing more can be done here.
-            let _ = std::fs::remove_file(&self.partial);
-        }
     }
 }
 

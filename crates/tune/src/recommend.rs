@@ -31,9 +31,26 @@ use crate::grade::{Figures, Speedup};
 use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
 use crate::space::ParameterChange;
 use serde::Serialize;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
 /// The version of the result document.
 pub const SCHEMA: u32 = 1;
+
+/// The files that a search leaves in a directory: the drive in both forms, the document, and the
+/// report in both forms.
+pub const FILES: [&str; 5] =
+    ["recommended.toml", "recommended.xml", "result.json", "report.html", "report.md"];
+
+/// Whether a directory holds the result of a search, by the beginning of its document.
+pub fn is_result(directory: &Path) -> bool {
+    let start = format!("{{\n  \"schema\": {SCHEMA},\n  \"question\": {{\n");
+    let mut found = vec![0; start.len()];
+    let read = File::open(directory.join("result.json"))
+        .and_then(|mut document| document.read_exact(&mut found));
+    read.is_ok() && found == start.as_bytes()
+}
 
 /// The result document of a search. Its field names, and those of the structures in it, are part of
 /// the format.

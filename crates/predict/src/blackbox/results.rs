@@ -11,9 +11,9 @@ use super::simulated_drive::{MeasureSettings, Performance};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::{DeviceConfig, document};
+use ssdtune_output::{LineFile, LineFileError, LineKind};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What the results of a file are of, and how they were measured.
@@ -90,6 +90,9 @@ pub enum ResultsError {
         /// What is wrong.
         problem: String,
     },
+    /// The file is another's, and was not touched.
+    #[error(transparent)]
+    Foreign(ssdtune_output::ForeignFile),
     /// The file was begun with other settings than those asked for.
     #[error(
         "{} was measured with another {field} ({found} there, {wanted} here): write into another \
@@ -114,6 +117,7 @@ impl ResultsError {
         match self {
             Self::Line { path, line, .. } => (path, Some(*line as u64)),
             Self::Io { path, .. } | Self::Other { path, .. } => (path, None),
+            Self::Foreign(error) => (&error.path, None),
         }
     }
 }
@@ -202,6 +206,24 @@ pub(crate) fn digest(texts: &[&str]) -> String {
 }
 
 impl Results {
+    /// Results at points.
+    pub fn new(source: ResultsSource, points: &[(Point, Performance)]) -> Self {
+        let row = |&(point, performance): &(Point, Performance)| PointResult {
+            key: source.key(&point),
+            point,
+            performance,
+        };
+        let rows = points.iter().map(row).collect();
+        Self { source, rows }
+    }
+
+    /// The results as the lines of a file.
+    pub fn to_lines(&self) -> String {
+        let mut text = line(&self.source);
+        text.extend(self.rows.iter().map(line));
+        text
+    }
+
     /// Reads a file. Half a line at its end, which a killed program leaves, does not count.
     ///
     /// # Errors
@@ -209,7 +231,7 @@ impl Results {
     pub fn read(path: &Path) -> Result<Self, ResultsError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ResultsError::Io { path: path.to_path_buf(), source })?;
-        Ok(parse(path, &text)?.0)
+        parse(path, &text)
     }
 
     /// Digest of all that a model is fitted to: the points and what was measured there.
@@ -219,12 +241,18 @@ impl Results {
     }
 }
 
+/// What the first line of a file of results says.
+const KIND: LineKind = LineKind {
+    name: "results that `ssdtune predict-perf sweep` writes",
+    is_head: |line| serde_json::from_str::<ResultsSource>(line).is_ok(),
+};
+
 fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data") + "\n"
 }
 
-/// The results in a text, and the length of its whole lines in bytes.
-fn parse(path: &Path, text: &str) -> Result<(Results, usize), ResultsError> {
+/// The results in the whole lines of a text.
+fn parse(path: &Path, text: &str) -> Result<Results, ResultsError> {
     let whole = text.rfind('\n').map_or(0, |at| at + 1);
     let wrong = |number: usize, problem: String| ResultsError::Line {
         path: path.to_path_buf(),
@@ -255,14 +283,14 @@ fn parse(path: &Path, text: &str) -> Result<(Results, usize), ResultsError> {
         }
         rows.push(row);
     }
-    Ok((Results { source, rows }, whole))
+    Ok(Results { source, rows })
 }
 
 /// A file of results that is being written.
 #[derive(Debug)]
 pub struct ResultsFile {
     path: PathBuf,
-    file: File,
+    file: LineFile,
     results: Results,
 }
 
@@ -270,27 +298,22 @@ impl ResultsFile {
     /// Begins a file, or opens one that was begun with the same settings.
     ///
     /// # Errors
-    /// The file cannot be read or written, a line is wrong, or it was begun with other settings.
+    /// The file cannot be read or written, is another's, a line is wrong, or it was begun with
+    /// other settings. It is not changed then.
     pub fn open(path: &Path, source: ResultsSource) -> Result<Self, ResultsError> {
-        let io = |source| ResultsError::Io { path: path.to_path_buf(), source };
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
-        let text = std::fs::read_to_string(path).map_err(io)?;
-        // A run that was killed at its very start leaves only half of the first line.
-        if !text.contains('\n') {
-            file.set_len(0).map_err(io)?;
-            file.write_all(line(&source).as_bytes()).map_err(io)?;
-            return Ok(Self {
-                path: path.to_path_buf(),
-                file,
-                results: Results { source, rows: Vec::new() },
-            });
+        let opened = LineFile::open(path, &line(&source), KIND);
+        let (file, text) = opened.map_err(|error| match error {
+            LineFileError::Foreign(error) => ResultsError::Foreign(error),
+            LineFileError::Io(source) => ResultsError::Io { path: path.to_path_buf(), source },
+        })?;
+        if text.is_empty() {
+            let results = Results { source, rows: Vec::new() };
+            return Ok(Self { path: path.to_path_buf(), file, results });
         }
-        let (results, whole) = parse(path, &text)?;
+        let results = parse(path, &text)?;
         if let Some((field, wanted, found)) = source.difference(&results.source) {
             return Err(ResultsError::Other { path: path.to_path_buf(), field, found, wanted });
         }
-        file.set_len(whole as u64).map_err(io)?;
         Ok(Self { path: path.to_path_buf(), file, results })
     }
 
@@ -304,15 +327,11 @@ impl ResultsFile {
     /// # Errors
     /// The file cannot be written.
     pub fn append(&mut self, points: &[(Point, Performance)]) -> Result<(), ResultsError> {
-        let row = |&(point, performance): &(Point, Performance)| PointResult {
-            key: self.results.source.key(&point),
-            point,
-            performance,
-        };
-        let rows: Vec<PointResult> = points.iter().map(row).collect();
+        let rows = Results::new(self.results.source.clone(), points).rows;
         let text: String = rows.iter().map(line).collect();
-        let written = self.file.write_all(text.as_bytes());
-        written.map_err(|source| ResultsError::Io { path: self.path.clone(), source })?;
+        self.file
+            .add(&text)
+            .map_err(|source| ResultsError::Io { path: self.path.clone(), source })?;
         self.results.rows.extend(rows);
         Ok(())
     }
@@ -328,13 +347,7 @@ impl ResultsFile {
         self.results
             .rows
             .sort_by_key(|row| (place.get(&row.point).copied().unwrap_or(usize::MAX), row.point));
-        let mut text = line(&self.results.source);
-        text.extend(self.results.rows.iter().map(line));
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(".new");
-        let replaced = std::fs::write(&beside, text)
-            .and_then(|()| File::open(&beside)?.sync_all())
-            .and_then(|()| std::fs::rename(&beside, &self.path));
+        let replaced = ssdtune_output::write(&self.path, self.results.to_lines());
         replaced.map_err(|source| ResultsError::Io { path: self.path.clone(), source })?;
         Ok(self.results)
     }

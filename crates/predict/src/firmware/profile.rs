@@ -8,9 +8,9 @@ use super::drive::{DriveSize, WorkCounts};
 use super::events::EventSource;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
+use ssdtune_output::{ForeignFile, LineFile, LineFileError, LineKind};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What decides the work of every group. Only profiles in which it is equal can be joined.
@@ -175,6 +175,9 @@ pub enum ProfileError {
         /// What is wrong.
         problem: String,
     },
+    /// The file is another's, and was not touched.
+    #[error(transparent)]
+    Foreign(ForeignFile),
     /// The file was begun with other settings than those asked for.
     #[error("{} was measured otherwise: {differences}. Write into another file", path.display())]
     Other {
@@ -205,6 +208,7 @@ impl ProfileError {
             Self::Io { path, .. } | Self::Other { path, .. } | Self::Apart { path, .. } => {
                 (path, None)
             }
+            Self::Foreign(error) => (&error.path, None),
         }
     }
 }
@@ -307,37 +311,68 @@ impl Profile {
     }
 }
 
+/// The length in bytes of the last lines of a text.
+fn text_of_last(text: &str, lines: usize) -> usize {
+    text.split_inclusive('\n').rev().take(lines).map(str::len).sum()
+}
+
+/// What the first line of a profile says.
+const KIND: LineKind = LineKind {
+    name: "groups that `ssdtune predict-perf ftl profile` writes",
+    is_head: |line| serde_json::from_str::<ProfileSource>(line).is_ok(),
+};
+
+fn of_file(path: &Path, error: LineFileError) -> ProfileError {
+    match error {
+        LineFileError::Foreign(error) => ProfileError::Foreign(error),
+        LineFileError::Io(source) => ProfileError::Io { path: path.to_path_buf(), source },
+    }
+}
+
 /// A file of a profile that is being written.
 pub struct ProfileFile {
-    file: File,
+    file: LineFile,
     path: PathBuf,
     known: Vec<String>,
 }
 
 impl ProfileFile {
+    /// How the groups of a file were measured; `None` if it was not begun yet. Nothing but the
+    /// first line is read.
+    ///
+    /// # Errors
+    /// The file is another's, or cannot be read.
+    pub fn begun(path: &Path) -> Result<Option<ProfileSource>, ProfileError> {
+        let head = LineFile::head(path, KIND).map_err(|error| of_file(path, error))?;
+        Ok(head.and_then(|line| serde_json::from_str(&line).ok()))
+    }
+
     /// Begins a file, or opens one that was begun with the same settings.
     ///
     /// # Errors
-    /// The file cannot be read or written, or was begun with other settings.
+    /// The file cannot be read or written, is another's, or was begun with other settings. It is
+    /// not changed then.
     pub fn open(path: &Path, source: &ProfileSource) -> Result<Self, ProfileError> {
-        let io = |source| ProfileError::Io { path: path.to_path_buf(), source };
-        let begun = path.metadata().is_ok_and(|about| about.len() > 0);
+        let opened = LineFile::open(path, &line_of(source), KIND);
+        let (mut file, text) = opened.map_err(|error| of_file(path, error))?;
         let mut known = Vec::new();
-        if begun {
-            let found = Profile::read(path)?;
+        if !text.is_empty() {
+            let found = Profile::parse(path, &text)?;
             if &found.source != source {
                 let differences = differences(&found.source, source);
                 return Err(ProfileError::Other { path: path.to_path_buf(), differences });
             }
             known = found.rows.iter().map(|row| row.workload().to_owned()).collect();
             known.dedup();
+            // The groups of a workload are added together, so the last workload is torn.
+            if file.is_torn()
+                && let Some(torn) = known.pop()
+            {
+                let groups = found.rows.iter().rev().take_while(|row| row.workload() == torn);
+                file.cut_at(text.len() - text_of_last(&text, groups.count()));
+            }
         }
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
-        let mut store = Self { file, path: path.to_path_buf(), known };
-        if !begun {
-            store.write(&line_of(source))?;
-        }
-        Ok(store)
+        Ok(Self { file, path: path.to_path_buf(), known })
     }
 
     /// Whether the file has the groups of a workload.
@@ -351,12 +386,7 @@ impl ProfileFile {
     /// The file cannot be written.
     pub fn append(&mut self, rows: &[ProfiledGroup]) -> Result<(), ProfileError> {
         let text: String = rows.iter().map(line_of).collect();
-        self.write(&text)
-    }
-
-    fn write(&mut self, text: &str) -> Result<(), ProfileError> {
-        let wrote = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
-        wrote.map_err(|source| ProfileError::Io { path: self.path.clone(), source })
+        self.file.add(&text).map_err(|source| ProfileError::Io { path: self.path.clone(), source })
     }
 }
 
@@ -457,6 +487,31 @@ pub(super) mod tests {
             error.contains("repeats is 3 there and 4 here. Write into another file"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_workload_of_which_half_was_written_is_measured_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.jsonl");
+        let mut store = ProfileFile::open(&path, &source()).unwrap();
+        store.append(&[row("RW/0"), row("RW/1")]).unwrap();
+        let before = std::fs::read_to_string(&path).unwrap();
+        store.append(&[row("SR/0"), row("SR/1")]).unwrap();
+        let whole = std::fs::read_to_string(&path).unwrap();
+        // In the second row of SR.
+        std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+        let mut store = ProfileFile::open(&path, &source()).unwrap();
+        assert!(store.knows("RW") && !store.knows("SR"));
+        store.append(&[]).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+        store.append(&[row("SR/0"), row("SR/1")]).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        let foreign = folder.path().join("foreign");
+        std::fs::write(&foreign, "{}\n").unwrap();
+        let error = ProfileFile::open(&foreign, &source()).err().unwrap();
+        assert!(matches!(error, ProfileError::Foreign(_)), "{error}");
+        assert!(ProfileFile::begun(&foreign).is_err());
+        assert_eq!(ProfileFile::begun(&path).unwrap(), Some(source()));
     }
 
     #[test]

@@ -12,8 +12,7 @@ use super::counters::{self, CounterError, Counters};
 use super::events::{EventSource, of_callgrind};
 use super::launch::{ChildOutput, LaunchError, Launcher, is_installed};
 use super::profile::{
-    Profile, ProfileError, ProfileFile, ProfileSetup, ProfileSource, ProfiledGroup, TimeSource,
-    machine,
+    ProfileError, ProfileFile, ProfileSetup, ProfileSource, ProfiledGroup, TimeSource, machine,
 };
 use super::run::{MeasuredGroup, WorkloadRun};
 use super::workloads::Workload;
@@ -154,7 +153,7 @@ impl Profiler {
         stop: &AtomicBool,
         tell: &mut dyn FnMut(usize, usize),
     ) -> Result<(), ProfilerError> {
-        let mut file = if out.exists() { self.resume(out)? } else { None };
+        let mut file = self.resume(out)?;
         for (place, &workload) in workloads.iter().enumerate() {
             if stop.load(Ordering::Relaxed) {
                 return Err(ProfilerError::Interrupted);
@@ -173,12 +172,11 @@ impl Profiler {
         Ok(())
     }
 
-    /// Opens a file that was begun; `None` if it is empty.
+    /// Opens a file that was begun.
     fn resume(&self, out: &Path) -> Result<Option<ProfileFile>, ProfilerError> {
-        if std::fs::metadata(out).is_ok_and(|about| about.len() == 0) {
+        let Some(ProfileSource { events: found, .. }) = ProfileFile::begun(out)? else {
             return Ok(None);
-        }
-        let found = Profile::read(out)?.source.events;
+        };
         // What a source of events says of itself is known only after it was used.
         let events = match (&found, self.events) {
             (EventSource::PerformanceCounters { .. }, Events::Counters)

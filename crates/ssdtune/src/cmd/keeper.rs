@@ -89,7 +89,7 @@ fn read_labels(path: &Path) -> Outcome<Labels> {
 /// The exit code of an error about labels.
 fn labels_failure(error: LabelsError) -> Failure {
     match error {
-        LabelsError::Other { .. } => Failure::usage(error),
+        LabelsError::Other { .. } | LabelsError::Foreign(_) => Failure::usage(error),
         LabelsError::Simulation(error) => simulation_failure(error),
         other => Failure::input(other),
     }

@@ -3,8 +3,8 @@
 use crate::autodb::{self, DbArg, cluster_failure};
 use crate::context::Context;
 use crate::device;
-use crate::files;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutFile};
 use crate::workload_source::{SourceArgs, SourceName};
 use anyhow::anyhow;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
     /// Write the configuration into this file instead of printing it.
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<OutFile>,
 
     #[command(flatten)]
     input: SourceArgs,
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         best.target, best.grade, best.baseline
     ));
     if let Some(path) = &args.output {
-        files::write(path, &best.configuration)?;
+        outputs::write(path, &best.configuration)?;
     }
     if context.json() {
         return context.document(&Report { source: name.clone(), verdict, recommendation: best });

@@ -1,9 +1,9 @@
 //! `ssdtune search`: find a drive that serves a workload better, prove it, remember it.
 
 use crate::context::{Context, Level};
-use crate::files;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutPlace};
 use crate::tuning::{self, Bar, Bounds, TuneArgs, TuningJob};
 use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
@@ -11,7 +11,7 @@ use ssdtune_tune::recommend::{self, Options, Recommendation};
 use ssdtune_tune::search::{
     self, Algorithm, BeginOptions, Begun, OrderUse, PriorKnowledge, Progress, Settings, Trial,
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Arguments of `ssdtune search`.
 #[derive(Debug, clap::Args)]
@@ -96,7 +96,7 @@ pub(crate) struct Args {
     /// Directory for the result: recommended.toml, recommended.xml, result.json, report.html,
     /// report.md.
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    out: Option<OutPlace>,
 }
 
 fn algorithm(text: &str) -> Result<Algorithm, String> {
@@ -131,6 +131,15 @@ impl Args {
 
 /// Searches and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    if let Some(directory) = args.out.as_deref() {
+        // A search that goes on replaces the result that it has left there.
+        match args.resume && recommend::is_result(directory) {
+            true => {
+                context.will_replace("--out", recommend::FILES.map(|name| directory.join(name)))
+            }
+            false => context.will_write_into("--out", directory, recommend::FILES),
+        }?;
+    }
     let job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
     let settings = args.settings(context);
     let (beginning, prior) = match &job.db {
@@ -233,5 +242,5 @@ fn write(directory: &Path, result: &Recommendation, context: &Context) -> Outcom
         ("report.html", recommend::html_page(result)),
         ("report.md", recommend::markdown(result)),
     ];
-    files::write_into(directory, files.into_iter().chain(xml))
+    outputs::write_into(directory, files.into_iter().chain(xml))
 }

@@ -14,6 +14,7 @@ use crate::failure_document::{ErrorObject, FailureDocument};
 use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{OutFile, OutPlace};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
 use crate::read_args::StrictArg;
@@ -22,8 +23,8 @@ use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
-    AddressFit, ChannelList, ComparedRun, ExperimentError, Observer, Recorder, RecorderOptions,
-    RunOptions, comparison, fairness, summary,
+    AddressFit, ChannelList, ComparedRun, ExperimentError, Observer, Origin, Recorder,
+    RecorderOptions, RunOptions, comparison, fairness, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
@@ -31,7 +32,7 @@ use ssdtune_predict::{FirmwareModel, FirmwareObserver, FirmwareReport};
 use ssdtune_report::Text;
 use ssdtune_sim::{Ending, Replay, Report, Slowdown};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Arguments of `ssdtune simulate`.
@@ -119,7 +120,7 @@ pub(crate) struct Args {
     /// Write the drive as --start and --age leave it, before the run, into a file for --restore.
     /// There can be one drive only.
     #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    save: Option<OutFile>,
 
     /// Begin with a drive that --save has written. Device and tenants must be those that it was
     /// made with.
@@ -129,11 +130,11 @@ pub(crate) struct Args {
     /// Write a line for each request, as CSV. Where several cells run, each file has the number of
     /// its cell before the ending.
     #[arg(long, value_name = "FILE.csv[.zst]")]
-    log: Option<PathBuf>,
+    log: Option<OutPlace>,
 
     /// Write a line for each interval of time, as CSV. Files are numbered as those of --log.
     #[arg(long, value_name = "FILE.csv[.zst]")]
-    series: Option<PathBuf>,
+    series: Option<OutPlace>,
 
     /// Length of the intervals of --series, in milliseconds of simulated time.
     #[arg(long, value_name = "MS", default_value_t = 100.0)]
@@ -207,10 +208,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let firmware = args.ftl_time.as_deref().map(FirmwareModel::read).transpose();
     let firmware = firmware.map_err(Failure::input)?;
     let cells = plan::runs(args, context)?;
+    let records: Vec<RecorderOptions> = match cells.len() {
+        1 => vec![record],
+        count => (0..count).map(|index| record.numbered(index)).collect(),
+    };
+    let reader = if args.mqsim.is_empty() { "--trace" } else { "--mqsim" };
+    enter_files(reader, &cells, &records, context)?;
     let deferred = Deferred::new();
     let progress = Progress::new(cells.len(), context.level() > Level::Quiet);
     let simulate = |(index, cell): (usize, &PlannedRun)| {
-        let record = if cells.len() > 1 { record.numbered(index) } else { record.clone() };
+        let record = records[index].clone();
         let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
         let options =
             RunOptions { stop: deferred.flag(), progress: &tell, exact_percentiles: args.exact };
@@ -233,8 +240,27 @@ fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
         return Err(Failure::usage(anyhow!("--interval {ms}: must be 0.001 to 1000000000 ms")));
     }
     let interval = Nanos((ms * 1e6).round() as u64);
-    let series = args.series.clone().map(|path| (path, interval));
-    Ok(RecorderOptions { log: args.log.clone(), series })
+    let series = args.series.as_deref().map(|path| (path.to_path_buf(), interval));
+    Ok(RecorderOptions { log: args.log.as_deref().map(Path::to_path_buf), series })
+}
+
+/// Enters what the cells read, the traces that MQSim's files name included, and what they write.
+fn enter_files(
+    reader: &str,
+    cells: &[PlannedRun],
+    records: &[RecorderOptions],
+    context: &Context,
+) -> Outcome {
+    for flow in cells.iter().flat_map(|cell| &cell.experiment.flows) {
+        if let Origin::File(path) = &flow.source.origin {
+            context.will_read(reader, path)?;
+        }
+    }
+    for RecorderOptions { log, series } in records {
+        log.iter().try_for_each(|path| context.will_write("--log", path))?;
+        series.iter().try_for_each(|(path, _)| context.will_write("--series", path))?;
+    }
+    Ok(())
 }
 
 /// How a cell is run, and what is recorded of it.

@@ -5,10 +5,10 @@
 //! run on all threads.
 
 use crate::context::{Context, Level};
-use crate::files;
 use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutPlace};
 use crate::progress::Progress;
 use crate::read_args::StrictArg;
 use anyhow::anyhow;
@@ -16,7 +16,7 @@ use ssdtune_experiment::{Origin, RequestSource};
 use ssdtune_model::config::MovedPages;
 use ssdtune_placement::{
     Candidates, Comparison, DriveRule, LoadResult, Sizing, Study, TABLE_III_PAGE_BYTES,
-    TABLE_III_SPARE, TABLE_IV_VOLUMES, figures, text, training_csv,
+    TABLE_III_SPARE, TABLE_IV_VOLUMES, figure_names, figures, text, title, training_csv,
 };
 use ssdtune_trace::workload::{Seed, bundled};
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     /// Write the last training of haml on each load into this directory, as CSV: updates, interval
     /// and cluster of every slice.
     #[arg(long, value_name = "DIR")]
-    tables: Option<PathBuf>,
+    tables: Option<OutPlace>,
 
     /// Which write frontiers take the pages that collection moves. Several ways are compared.
     /// `policy` is each policy's own way, `with-host` puts the pages with host data.
@@ -120,7 +120,7 @@ pub(crate) struct Args {
     /// Draw charts into this directory, as SVG: write amplification, erases, response times, blocks
     /// by invalid pages, intervals, and the clusters of each load.
     #[arg(long, value_name = "DIR")]
-    plots: Option<PathBuf>,
+    plots: Option<OutPlace>,
 }
 
 fn spare(text: &str) -> Result<f64, String> {
@@ -187,19 +187,28 @@ const TIMED_PLANES: u32 = 4;
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let sources = args.sources(context)?;
     let comparison = args.comparison()?;
+    let titles: Vec<String> = sources.iter().map(|source| title(&source.name())).collect();
+    if let Some(directory) = &args.tables {
+        let names = titles.iter().map(|title| format!("{title}.csv"));
+        context.will_write_into("--tables", directory, names)?;
+    }
+    if let Some(directory) = &args.plots {
+        let names = figure_names(&titles).into_iter().map(|name| name + ".svg");
+        context.will_write_into("--plots", directory, names)?;
+    }
     let deferred = Deferred::new();
     let loads = measure(&sources, &comparison, deferred.flag(), context)?;
     if let Some(directory) = &args.tables {
         let trained = loads.iter().filter_map(|load| Some((load.title(), load.training()?)));
         let csv = |(title, training)| (format!("{title}.csv"), training_csv(training));
-        files::write_into(directory, trained.map(csv))?;
+        outputs::write_into(directory, trained.map(csv))?;
     }
     let partial = deferred.flag().load(Ordering::Relaxed);
     let study = Study::of(&comparison.drives, loads, partial);
     if let Some(directory) = &args.plots {
         let figures = figures(&study).into_iter();
         let svg = figures.map(|one| (format!("{}.svg", one.name), one.svg.to_string()));
-        files::write_into(directory, svg)?;
+        outputs::write_into(directory, svg)?;
     }
     context.show(&study, text(&study))?;
     if partial { Err(Failure::Interrupted) } else { Ok(()) }

@@ -2,12 +2,12 @@
 
 use crate::context::Context;
 use crate::device::{self, Overrides};
-use crate::files;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutFile};
 use clap::ValueEnum;
 use serde::Serialize;
 use ssdtune_model::source::Format;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `ssdtune config convert`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
     /// The file to write. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<OutFile>,
 
     #[command(flatten)]
     overrides: Overrides,
@@ -60,10 +60,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         }
     };
     if let Some(path) = &args.output {
-        files::write(path, &text)?;
+        outputs::write(path, &text)?;
     }
     if context.json() {
-        let output = args.output.clone();
+        let output = args.output.as_deref().map(Path::to_path_buf);
         let text = output.is_none().then_some(text);
         return context.document(&Report { notes, text, output });
     }

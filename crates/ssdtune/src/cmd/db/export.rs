@@ -3,11 +3,11 @@
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome, chain};
+use crate::outputs::OutFile;
 use anyhow::Context as _;
+use ssdtune_output::OutputFile;
 use ssdtune_tune::memory::{DbError, RecordKind};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
 /// Arguments of `ssdtune db export`.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
     /// The file to write. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<OutFile>,
 
     #[command(flatten)]
     db: DbArg,
@@ -32,12 +32,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let kinds = if args.kinds.is_empty() { RecordKind::ALL.to_vec() } else { args.kinds.clone() };
     let (count, damaged) = match &args.output {
         Some(path) => {
-            let mut name = path.file_name().unwrap_or_default().to_os_string();
-            name.push(".partial");
-            let partial = path.with_file_name(name);
-            let done = write_file(&partial, |out| db.export(&kinds, out).map_err(failure))?;
-            std::fs::rename(&partial, path)
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            let cannot = || format!("cannot write {}", path.display());
+            let mut out = OutputFile::create(&**path).with_context(cannot)?;
+            let done = db.export(&kinds, &mut out).map_err(failure)?;
+            out.sync().and_then(|()| out.finish()).with_context(cannot)?;
             done
         }
         None => {
@@ -57,16 +55,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         context.warn(chain(&error.into()));
     }
     Err(Failure::Reported(1))
-}
-
-fn write_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Outcome<T>) -> Outcome<T> {
-    let cannot = || format!("cannot write {}", path.display());
-    let mut out = BufWriter::new(File::create(path).with_context(cannot)?);
-    let done = write(&mut out)?;
-    let file =
-        out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(cannot)?;
-    file.sync_all().with_context(cannot)?;
-    Ok(done)
 }
 
 /// Standard output, as the library writes to it.

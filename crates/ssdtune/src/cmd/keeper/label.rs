@@ -6,12 +6,12 @@ use crate::context::{Context, Level};
 use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
+use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
 use serde::Serialize;
-use ssdtune_keeper::{LabelSource, LabelsError, MixSimulator, label_mixes};
+use ssdtune_keeper::{LabelSource, LabelsError, MixSimulator, check_labels_file, label_mixes};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Arguments of `keeper label`.
@@ -40,7 +40,7 @@ pub(crate) struct Args {
 
     /// File of JSON lines for the results. A file that the same command began is continued.
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    out: GrowingFile,
 }
 
 #[derive(Serialize)]
@@ -54,6 +54,7 @@ struct Summary<'a> {
 
 /// Labels the mixes that the file does not hold yet.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
+    check_labels_file(&args.out).map_err(labels_failure)?;
     let config = args.drive.load_static(context)?;
     let deferred = Deferred::new();
     let eliminate = !args.no_elimination;

@@ -1,9 +1,9 @@
 //! `keeper map`: which strategy a network chooses, by intensity and write share (Fig. 6).
 
 use crate::context::Context;
-use crate::files;
 use crate::keeper::read_policy;
 use crate::outcome::Outcome;
+use crate::outputs::{self, OutFile};
 use ssdtune_keeper::evaluation::choice_map;
 use ssdtune_keeper::{choice_map_chart, choice_map_text};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
     /// Also draw the map as an SVG file.
     #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    plot: Option<OutFile>,
 }
 
 /// Asks the network at every intensity level and write share, and prints its choices.
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = read_policy(&args.model)?;
     let points = choice_map(&policy, args.tenants.into());
     if let Some(path) = &args.plot {
-        files::write(path, choice_map_chart(&points).as_str())?;
+        outputs::write(path, choice_map_chart(&points).as_str())?;
     }
     context.show(&points, choice_map_text(&points))
 }

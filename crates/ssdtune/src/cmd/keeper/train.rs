@@ -2,8 +2,8 @@
 
 use super::read_labels;
 use crate::context::Context;
-use crate::files;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutFile};
 use crate::program::command_line;
 use clap::builder::PossibleValuesParser;
 use ssdtune_keeper::train::{RECIPES, TrainError, TrainingRecipe, TrainingSchedule, train};
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
     /// File to write the network to.
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Option<OutFile>,
 }
 
 /// The names that `--recipe` knows.
@@ -48,13 +48,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let (epochs, batch) = (args.epochs as usize, args.batch as usize);
     let schedule = TrainingSchedule { epochs, batch, seed: context.seed().unwrap_or(0) };
     let is_wanted = |recipe: &TrainingRecipe| ["all", recipe.name].contains(&args.recipe.as_str());
-    let mut reports = Vec::new();
+    let (mut reports, mut last) = (Vec::new(), None);
     for recipe in RECIPES.into_iter().filter(is_wanted) {
         let (policy, report) = train(&labels, recipe, schedule, command_line()).map_err(failure)?;
-        if let Some(path) = &args.out {
-            files::write(path, serde_json::to_string(&policy)? + "\n")?;
-        }
+        last = Some(policy);
         reports.push(report);
+    }
+    if let (Some(path), Some(policy)) = (&args.out, last) {
+        outputs::write(path, serde_json::to_string(&policy)? + "\n")?;
     }
     context.show(&reports, training_text(&reports))
 }

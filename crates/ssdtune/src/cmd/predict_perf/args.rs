@@ -146,7 +146,7 @@ pub(super) fn read_text(path: &Path) -> Outcome<String> {
 /// What an error of a results file means for the exit code.
 pub(super) fn results_failure(error: ResultsError) -> Failure {
     match error {
-        ResultsError::Other { .. } => Failure::usage(error),
+        ResultsError::Other { .. } | ResultsError::Foreign(_) => Failure::usage(error),
         other => Failure::input(other),
     }
 }

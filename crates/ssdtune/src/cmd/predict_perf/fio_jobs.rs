@@ -2,11 +2,10 @@
 
 use super::args::GridArgs;
 use crate::context::Context;
-use crate::files;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutPlace};
 use ssdtune_model::Bytes;
 use ssdtune_predict::blackbox::fio::{JobOptions, jobs};
-use std::path::PathBuf;
 
 /// Arguments of `predict-perf fio-jobs`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +45,7 @@ pub(crate) struct Args {
 
     /// Folder for the job file (points.fio) and the logs.
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: OutPlace,
 }
 
 /// Writes the job file and the logs.
@@ -65,9 +64,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         seed: context.seed().unwrap_or(0),
     };
     let made = jobs(&points, &options).map_err(Failure::usage)?;
-    files::write_into(&folder, made.logs)?;
     let file = args.out.join("points.fio");
-    files::write(&file, &made.text)?;
+    context.will_write_into("--out", &folder, made.logs.iter().map(|(name, _)| name))?;
+    context.will_write_into("--out", &args.out, ["points.fio"])?;
+    outputs::write_into(&folder, made.logs)?;
+    outputs::write(&file, &made.text)?;
     let hours = points.len() as f64 * f64::from(args.seconds + args.ramp) / 3600.0;
     context.note(format_args!(
         "{} points, {hours:.1} hours; fio --output-format=json --output=results.json {}",

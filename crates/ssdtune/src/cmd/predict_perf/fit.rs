@@ -2,8 +2,8 @@
 
 use super::args::results_failure;
 use crate::context::Context;
-use crate::files;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutFile};
 use crate::program::{command_line, simulator};
 use ssdtune_predict::blackbox::{FitOptions, Results, fit};
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
     /// File for the model.
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Option<OutFile>,
 }
 
 /// Fits, writes, prints.
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let (model, report) = fitted
         .map_err(|error| Failure::input(anyhow::anyhow!("{}: {error}", args.results.display())))?;
     if let Some(path) = &args.out {
-        files::write(path, model.to_json())?;
+        outputs::write(path, model.to_json())?;
     }
     context.show(&report, report.text())
 }

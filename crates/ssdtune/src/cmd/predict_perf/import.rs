@@ -1,9 +1,10 @@
 //! `predict-perf import`: what fio measured, as results.
 
-use super::args::{read_text, results_failure};
+use super::args::read_text;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_predict::blackbox::{ResultsFile, fio};
+use crate::outputs::{self, OutFile};
+use ssdtune_predict::blackbox::{Results, fio};
 use std::path::PathBuf;
 
 /// Arguments of `predict-perf import`.
@@ -17,9 +18,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     device: String,
 
-    /// File of JSON lines for the results; it must not exist.
+    /// File of JSON lines for the results.
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    out: OutFile,
 }
 
 /// Reads all files, then writes.
@@ -27,11 +28,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let read = |path: &PathBuf| Ok((path.display().to_string(), read_text(path)?));
     let files: Vec<(String, String)> = args.files.iter().map(read).collect::<Outcome<_>>()?;
     let (source, points) = fio::import(args.device.clone(), &files).map_err(Failure::input)?;
+    outputs::write(&args.out, Results::new(source, &points).to_lines())?;
     let file = args.out.display();
-    if args.out.exists() {
-        return Err(Failure::usage(anyhow::anyhow!("{file} exists: give another name to --out")));
-    }
-    let mut store = ResultsFile::open(&args.out, source).map_err(results_failure)?;
-    store.append(&points).map_err(results_failure)?;
     context.line(format_args!("{} points of {} in {file}", points.len(), args.device))
 }

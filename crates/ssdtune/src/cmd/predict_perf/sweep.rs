@@ -5,11 +5,11 @@ use crate::context::{Context, Level};
 use crate::device::{self, Overrides};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
 use serde::Serialize;
 use ssdtune_predict::blackbox::{ResultsFile, ResultsSource, SimulatedDrive, SweepError, sweep};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Arguments of `predict-perf sweep`.
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// File of JSON lines for the results. If the file was begun by the same command, it is
     /// continued.
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    out: GrowingFile,
 }
 
 /// What `--json` prints.

@@ -70,7 +70,8 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
         for GridPoint { settings, device } in &points {
             check(args, set, device)?;
             let experiment = set.experiment(device, &preparation);
-            let experiment = Experiment { save: args.save.clone(), ..experiment };
+            let experiment =
+                Experiment { save: args.save.as_deref().map(Path::to_path_buf), ..experiment };
             let (allocator, settings) = (allocator.clone(), settings.clone());
             runs.push(PlannedRun { experiment, allocator, settings });
         }

@@ -4,6 +4,7 @@ use crate::context::{Context, Level};
 use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::OutPlace;
 use crate::progress::Reading;
 use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of};
 use anyhow::anyhow;
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     /// The trace to write: .ssdt, .csv or .trace (MQSim). After the latter two .gz, .zst, .xz or
     /// .bz2 may follow.
     #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    output: OutPlace,
     /// Format to write, if the name does not say it.
     #[arg(long, value_name = "FORMAT")]
     #[arg(value_parser = PossibleValuesParser::new(["ssdt", "csv", "mqsim"])
@@ -233,8 +234,13 @@ fn work(error: TraceError) -> Failure {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let by_name = || OutputFormat::of_name(&args.output).map_err(Failure::usage);
     let format = args.to.map_or_else(by_name, Ok)?;
-    let mut reading = args.reading(context)?;
     let (conversion, options) = (args.conversion()?, args.read.options(context)?);
+    let paths: Vec<PathBuf> = match &conversion.split {
+        None => vec![args.output.to_path_buf()],
+        Some(shares) => (1..=shares.len()).map(|part| part_path(&args.output, part)).collect(),
+    };
+    let mut reading = args.reading(context)?;
+    paths.iter().try_for_each(|path| context.will_write("--output", path))?;
     let mut converted = conversion
         .open(|| {
             reading.next_pass();
@@ -247,10 +253,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             context.note(format!("dense address space {space}, bitmap of chunks {table}"));
         });
     }
-    let paths: Vec<PathBuf> = match converted.split {
-        None => vec![args.output.clone()],
-        Some(_) => (1..=converted.parts()).map(|part| part_path(&args.output, part)).collect(),
-    };
     let create = |path: &PathBuf| TraceWriter::create(path, format).map_err(work);
     let mut writers = paths.iter().map(create).collect::<Outcome<Vec<_>>>()?;
     let written = converted.write_parts(&mut writers, Deferred::new().flag());

@@ -1,9 +1,9 @@
 //! `ssdtune trace fit`: a workload model from a trace.
 
 use crate::context::Context;
-use crate::files;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutFile};
 use crate::read_args::{ReadArgs, first_requests, warn_of};
 use serde::Serialize;
 use ssdtune_report::Text;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
     /// The model file to write. Default: the model is printed.
     #[arg(short, long, value_name = "FILE.toml")]
-    output: Option<PathBuf>,
+    output: Option<OutFile>,
 
     /// Name of the model. Default: the name of the trace's file.
     #[arg(long)]
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     );
     let text = model.to_toml(&comment);
     if let Some(path) = &args.output {
-        files::write(path, &text)?;
+        outputs::write(path, &text)?;
     }
     if context.json() {
         return context.document(&Report { requests: requests.len(), distance, model });

@@ -4,10 +4,10 @@ use crate::context::Context;
 use crate::global::whole;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::OutFile;
 use serde::Serialize;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter};
-use std::path::PathBuf;
 
 /// Requests that are handed to the writer at once.
 const BATCH: usize = 65_536;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// The trace to write: .ssdt, .csv or .trace (MQSim). After the latter two .gz, .zst, .xz or
     /// .bz2 may follow.
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: OutFile,
 }
 
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let seed = Seed { set: args.seed_set, index: context.seed().unwrap_or(0) };
     let mut generator = Generator::new(&model, seed).map_err(Failure::input)?;
     let format = OutputFormat::of_name(&args.output).map_err(Failure::usage)?;
-    let mut writer = TraceWriter::create(&args.output, format).map_err(work)?;
+    let mut writer = TraceWriter::create(&*args.output, format).map_err(work)?;
     let mut left = args.requests.unwrap_or(model.requests);
     let mut batch = Vec::with_capacity(BATCH);
     while left > 0 {

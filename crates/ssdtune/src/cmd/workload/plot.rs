@@ -2,17 +2,16 @@
 
 use crate::autodb::DbArg;
 use crate::context::Context;
-use crate::files;
 use crate::outcome::Outcome;
+use crate::outputs::{self, OutFile};
 use ssdtune_tune::cluster::chart;
-use std::path::PathBuf;
 
 /// Arguments of `ssdtune workload plot`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file to write. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<OutFile>,
 
     /// The two components to draw, counted from 1.
     #[arg(long, value_name = "X,Y", value_delimiter = ',', num_args = 2,
@@ -29,6 +28,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let svg = chart(&args.db.categories()?, components);
     match &args.output {
         None => context.raw(svg.as_str().as_bytes()),
-        Some(path) => files::write(path, svg.as_str()),
+        Some(path) => outputs::write(path, svg.as_str()),
     }
 }

@@ -1,10 +1,9 @@
 //! `predict-perf ftl fit`: models of a target's firmware time, judged on workloads they have not
 //! seen.
 
-use super::args::has_folder;
 use crate::context::Context;
-use crate::files;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutFile};
 use crate::program::simulator;
 use serde::Serialize;
 use ssdtune_learn::mlp::{MlpError, can_train};
@@ -42,7 +41,7 @@ pub(crate) struct Args {
 
     /// File for the model.
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Option<OutFile>,
 }
 
 /// Which of a group's repeated times counts.
@@ -98,9 +97,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     if args.networks != NetworksArg::None && !can_train() {
         return Err(Failure::usage(MlpError::NoTrainer));
     }
-    if let Some(path) = &args.out {
-        has_folder(path)?;
-    }
     let host = Profile::read_all(&args.host).map_err(Failure::input)?;
     let target = Profile::read_all(&args.target).map_err(Failure::input)?;
     let options = args.options(context);
@@ -110,7 +106,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         other => Failure::Work(other.into()),
     })?;
     if let Some(path) = &args.out {
-        files::write(path, model.to_json())?;
+        outputs::write(path, model.to_json())?;
     }
     let provenance = &model.provenance;
     let document = Document { target: provenance.target_label(), provenance, report: &report };

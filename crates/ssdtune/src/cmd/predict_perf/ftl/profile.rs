@@ -1,15 +1,15 @@
 //! `predict-perf ftl profile`: events and times of the firmware, group by group, into a file.
 
-use super::args::{SizeArg, has_folder};
+use super::args::SizeArg;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::GrowingFile;
 use crate::progress::Progress;
 use ssdtune_predict::firmware::{
     EventChoice, GROUP_REQUESTS, ProfileError, ProfileSetup, Profiler, ProfilerError,
     ProfilerOptions, TABLE_4, Workload,
 };
-use std::path::PathBuf;
 
 /// Arguments of `predict-perf ftl profile`.
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// File of JSON lines for the groups. If the file was begun by the same command, it is
     /// continued.
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    out: GrowingFile,
 }
 
 /// Where events come from.
@@ -108,7 +108,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     if workloads.is_empty() {
         workloads = TABLE_4.to_vec();
     }
-    has_folder(&args.out)?;
     let profiler = Profiler::new(args.options(context)).map_err(failure)?;
     if let Some(reason) = profiler.no_counters() {
         context.note(format_args!("events come from callgrind: {reason}"));
@@ -133,7 +132,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 fn failure(error: ProfilerError) -> Failure {
     match error {
         ProfilerError::Interrupted => Failure::Interrupted,
-        ProfilerError::Options(_) | ProfilerError::File(ProfileError::Other { .. }) => {
+        ProfilerError::Options(_)
+        | ProfilerError::File(ProfileError::Other { .. } | ProfileError::Foreign(_)) => {
             Failure::usage(error)
         }
         ProfilerError::File(_) => Failure::input(error),
