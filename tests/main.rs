@@ -6,6 +6,7 @@
 mod command_line;
 mod compare;
 mod config;
+mod damaged;
 mod db;
 mod drives;
 mod errors;
@@ -13,6 +14,7 @@ mod firmware;
 mod former;
 mod grade;
 mod keeper;
+mod killed;
 mod outputs;
 mod predict;
 mod search;

@@ -3,7 +3,7 @@
 use crate::outcome::{Failure, Outcome};
 use ssdtune_tune::cluster::{Categories, ClusterError};
 use ssdtune_tune::memory::{AutoDb, DbError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which AutoDB.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,15 +20,14 @@ impl DbArg {
         AutoDb::open(&self.db).map_err(failure)
     }
 
-    /// Opens the AutoDB, or makes a new one, to remember work in it. Whatever is wrong with it is
-    /// failed work.
-    pub(crate) fn open_for_work(&self) -> Outcome<AutoDb> {
-        AutoDb::open(&self.db).map_err(|error| Failure::Work(error.into()))
-    }
-
     /// Opens an AutoDB that must exist.
     pub(crate) fn open_existing(&self) -> Outcome<AutoDb> {
         AutoDb::open_existing(&self.db).map_err(failure)
+    }
+
+    /// The directory of the AutoDB.
+    pub(crate) fn path(&self) -> &Path {
+        &self.db
     }
 
     /// The categories of workloads in an AutoDB that must exist.

@@ -6,6 +6,7 @@ mod bar;
 pub(crate) use args::{BudgetArgs, TuneArgs};
 pub(crate) use bar::Bar;
 
+use crate::autodb;
 use crate::interrupt::Deferred;
 use crate::outcome::Failure;
 use ssdtune_tune::evaluate::{CachedEvaluator, EvaluationCounts, Evaluator, MeasureError};
@@ -60,6 +61,7 @@ impl TuningJob {
 pub(crate) fn failure(error: TuneError) -> Failure {
     match error {
         TuneError::Measure(MeasureError::Interrupted) => Failure::Interrupted,
+        TuneError::Measure(MeasureError::Memory(error)) => autodb::failure(error),
         TuneError::Limits(_) | TuneError::Space => Failure::usage(error),
         other => Failure::Work(other.into()),
     }

@@ -21,7 +21,7 @@ pub use crate::digest::{Digest, DigestError, Digester, RequestDigester, digest_r
 pub use beginning::Beginning;
 pub use db::{
     AutoDb, Batch, Collected, Damage, DbError, FindError, Generation, Health, Imported, OnConflict,
-    RawRecord, Record, RecordKind, SCHEMA, Scan, Stale, Upkeep, key_text,
+    RawRecord, Record, RecordKind, SCHEMA, Salvaged, Scan, Stale, Upkeep, key_text,
 };
 pub use evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
 pub use examples::{ExampleQuery, TrainingExample, features, training_examples};

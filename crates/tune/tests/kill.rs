@@ -3,10 +3,7 @@
 //!
 //! An ordinary run kills ten writers. With `SSDTUNE_LONG=1` it kills a hundred.
 
-#[path = "../src/long.rs"]
-mod long;
-
-use long::long_or;
+use crate::long::long_or;
 use serde::{Deserialize, Serialize};
 use ssdtune_tune::memory::{AutoDb, Batch, RecordKind};
 use std::io::{BufRead, BufReader, Write};
@@ -92,7 +89,7 @@ impl Drop for Victim {
 fn start(path: &Path, round: u64) -> Victim {
     let this = std::env::current_exe().expect("a running test has a path");
     let child = Command::new(this)
-        .args(["writer", "--exact", "--nocapture", "--test-threads=1"])
+        .args(["kill::writer", "--exact", "--nocapture", "--test-threads=1"])
         .env(AUTODB, path)
         .env(ROUND, round.to_string())
         .stdout(Stdio::piped())

@@ -6,6 +6,7 @@
 
 mod documents;
 mod learned;
+mod memory;
 mod operations;
 mod simulator;
 mod traces;
@@ -53,6 +54,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "fio_json", demand: learned::fio_json },
     Target { name: "firmware_model", demand: learned::firmware_model },
     Target { name: "profile", demand: learned::profile },
+    Target { name: "autodb_import", demand: memory::import },
+    Target { name: "autodb_log", demand: memory::log },
     Target { name: "snapshot", demand: simulator::snapshot },
     Target { name: "ftl_operations", demand: operations::ftl },
     Target { name: "sim_operations", demand: simulator::operations },

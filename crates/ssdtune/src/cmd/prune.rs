@@ -1,8 +1,9 @@
 //! `ssdtune prune`: which parameters matter for a workload, and in which order to tune them.
 
+use crate::autodb;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::Outcome;
 use crate::tuning::{self, Bounds, TuneArgs};
 use ssdtune_tune::prune::{self, PruneSettings};
 
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     });
     let pruning = pruning.map_err(tuning::failure)?;
     if let Some(db) = &job.db {
-        pruning.store(db).map_err(|error| Failure::Work(error.into()))?;
+        pruning.store(db).map_err(autodb::failure)?;
     }
     context.show(&pruning, prune::text(&pruning))
 }

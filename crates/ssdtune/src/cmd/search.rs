@@ -1,5 +1,6 @@
 //! `ssdtune search`: find a drive that serves a workload better, prove it, remember it.
 
+use crate::autodb;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
@@ -9,7 +10,8 @@ use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
 use ssdtune_tune::recommend::{self, Options, Recommendation};
 use ssdtune_tune::search::{
-    self, Algorithm, BeginOptions, Begun, OrderUse, PriorKnowledge, Progress, Settings, Trial,
+    self, Algorithm, BeginError, BeginOptions, Begun, OrderUse, PriorKnowledge, Progress, Settings,
+    Trial,
 };
 use std::path::Path;
 
@@ -151,7 +153,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     };
     let result = find(&job, &prior, &settings, context)?;
     if let (Some(db), Some(beginning)) = (&job.db, &beginning) {
-        result.store(db, beginning).map_err(|error| Failure::Work(error.into()))?;
+        result.store(db, beginning).map_err(autodb::failure)?;
     }
     if let Some(directory) = &args.out {
         write(directory, &result, context)?;
@@ -182,7 +184,11 @@ fn begin(
     };
     let options = BeginOptions { resume: args.resume, order };
     let begun = search::begin(db, &job.task, settings, &job.evaluator.identity(), options);
-    let Begun { beginning, prior, resumed } = begun.map_err(|error| Failure::Work(error.into()))?;
+    let Begun { beginning, prior, resumed } = begun.map_err(|error| match error {
+        BeginError::Memory(error) => autodb::failure(error),
+        BeginError::Categories(error) => autodb::cluster_failure(error),
+        other => Failure::Work(other.into()),
+    })?;
     if args.resume && !resumed {
         context.note(format_args!(
             "--resume: no search of this version began in {} with these options, so this one \

@@ -236,7 +236,7 @@ impl TuneArgs {
         let (mut workloads, held_out) = self.workloads(&base, &limits, context)?;
         let target = workloads.remove(0);
         let task = Task { base, space, limits, target, others: workloads, weights };
-        let db = if self.no_db { None } else { Some(self.db.open_for_work()?) };
+        let db = if self.no_db { None } else { Some(self.db.open()?) };
         let evaluator = self.evaluator(context)?;
         Ok(TuningJob { task, held_out, evaluator, db })
     }

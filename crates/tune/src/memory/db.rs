@@ -26,12 +26,17 @@
 //! in its batch. JSON has no NaN and no infinity: a value that holds one is refused with an error.
 
 mod acknowledged;
+mod census;
+mod engine;
 mod envelope;
 mod errors;
 mod export;
 mod find;
 mod kind;
 mod lock;
+mod log;
+mod opening;
+mod salvage;
 mod schema;
 mod store;
 #[cfg(test)]
@@ -42,13 +47,16 @@ pub use errors::DbError;
 pub use export::{Imported, OnConflict};
 pub use find::FindError;
 pub use kind::{RecordKind, key_text};
+pub use salvage::Salvaged;
 pub use schema::SCHEMA;
 pub use upkeep::{Collected, Damage, Health, Stale, Upkeep};
 
 use super::key::RESULTS_EPOCH;
 use acknowledged::Acknowledged;
+use engine::{Engine, Pairs};
 use envelope::Opened;
 use lock::Lock;
+use schema::Counter;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -59,8 +67,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Longest key in bytes.
 const KEY_BYTES_MAX: usize = 512;
 
-/// When a record was written: the number of records written before it, plus 1. 0 is before the
-/// first record.
+/// When a record was written: the number of changes before it, plus 1. 0 is before the first one.
+/// Writing a record is a change, and so is a batch that only removes.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -100,10 +108,10 @@ pub struct RawRecord {
 /// An open AutoDB. No other process can open it meanwhile.
 #[derive(Debug)]
 pub struct AutoDb {
-    store: sled::Db,
+    store: Engine,
     path: PathBuf,
-    /// The generation of the newest record. A thread that writes holds the mutex.
-    newest: Mutex<Generation>,
+    /// The generation of the newest change, and all records. A thread that writes holds the mutex.
+    counter: Mutex<Counter>,
     acknowledged: Mutex<Acknowledged>,
     // The last field is dropped last: the store is closed before another process can open it.
     _lock: Lock,
@@ -114,7 +122,8 @@ impl AutoDb {
     ///
     /// # Errors
     /// Another process has it open, the directory holds something else, its schema is newer than
-    /// this program, it has lost acknowledged records, or the file system refuses.
+    /// this program, its files are damaged, or the file system refuses. Damaged files are left as
+    /// they are, for [`AutoDb::salvage`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, DbError> {
         let path = path.as_ref();
         store::create(path)?;
@@ -130,11 +139,14 @@ impl AutoDb {
         store::recognise(&path)?;
         let lock = Lock::take(&path)?;
         store::finish_swap(&path)?;
-        let store = store::open(&path, &store::place(&path))?;
+        store::remove_half_notes(&path)?;
+        let acknowledged = Acknowledged::open(&path)?;
+        opening::look(&path, &acknowledged)?;
+        let store = Engine::open(&path, &store::place(&path))?;
         schema::migrate(&path, &store)?;
-        let newest = schema::generation(&path, &store)?;
-        let acknowledged = Mutex::new(Acknowledged::open(&path, newest)?);
-        Ok(Self { store, path, newest: Mutex::new(newest), acknowledged, _lock: lock })
+        let counter = Mutex::new(opening::count(&path, &store, &acknowledged)?);
+        let acknowledged = Mutex::new(acknowledged);
+        Ok(Self { store, path, counter, acknowledged, _lock: lock })
     }
 
     /// The directory of the AutoDB.
@@ -144,7 +156,7 @@ impl AutoDb {
 
     /// The generation of the newest record.
     pub fn generation(&self) -> Generation {
-        *self.newest()
+        self.counter().generation
     }
 
     /// Stores a value, waits until it is on disk, and returns its generation. If the equal value is
@@ -188,33 +200,46 @@ impl AutoDb {
     /// Writing fails.
     pub fn commit(&self, batch: &Batch) -> Result<Generation, DbError> {
         let mut last = None;
-        {
-            let mut newest = self.newest();
+        let reached = {
+            let mut counter = self.counter();
+            let mut next = *counter;
             let mut changes = sled::Batch::default();
-            let before = *newest;
             for (key, value) in &batch.records {
-                let generation = match (value, self.unchanged(key, value.as_deref())?) {
-                    (_, Some(generation)) => generation,
-                    (Some(json), None) => {
-                        newest.0 += 1;
-                        let (generation, epoch) = (*newest, batch.epoch);
-                        let sealed = envelope::seal(key, Opened { generation, epoch, json });
-                        changes.insert(key.as_slice(), sealed);
-                        generation
-                    }
-                    (None, None) => {
+                let stored = self.store.get(key)?;
+                let stored = stored.as_deref();
+                let generation = match value {
+                    Some(json) => match unchanged(key, stored, json) {
+                        Some(generation) => generation,
+                        None => {
+                            next.generation.0 += 1;
+                            let (generation, epoch) = (next.generation, batch.epoch);
+                            let sealed = envelope::seal(key, Opened { generation, epoch, json });
+                            next.census.replace(stored, Some(&sealed));
+                            changes.insert(key.as_slice(), sealed);
+                            generation
+                        }
+                    },
+                    None => {
+                        next.census.replace(stored, None);
                         changes.remove(key.as_slice());
                         continue;
                     }
                 };
                 last = last.max(Some(generation));
             }
-            if *newest > before {
-                schema::note_generation(&mut changes, *newest);
+            if next.census != counter.census && next.generation == counter.generation {
+                // Without a generation of its own, a removal that is lost would not be missed.
+                next.generation.0 += 1;
             }
-            self.store.apply_batch(changes).map_err(self.failed("written"))?;
-        }
-        self.acknowledge(last.unwrap_or_else(|| self.generation()))
+            if next != *counter {
+                next.note(&mut changes);
+            }
+            self.store.apply(changes)?;
+            *counter = next;
+            next.generation
+        };
+        self.acknowledge(reached)?;
+        Ok(last.unwrap_or(reached))
     }
 
     /// Reads the value under a key. `None` where there is no record.
@@ -227,7 +252,7 @@ impl AutoDb {
         key: &[u8],
     ) -> Result<Option<Record<T>>, DbError> {
         let storage = storage_key(kind, key);
-        let Some(bytes) = self.store.get(&storage).map_err(self.failed("read"))? else {
+        let Some(bytes) = self.store.get(&storage)? else {
             return Ok(None);
         };
         decode(kind, key, open_sealed(kind, &storage, &bytes)?).map(Some)
@@ -239,7 +264,7 @@ impl AutoDb {
     /// The record is damaged, or reading fails.
     pub fn entry(&self, kind: RecordKind, key: &[u8]) -> Result<Option<RawRecord>, DbError> {
         let storage = storage_key(kind, key);
-        let found = self.store.get(&storage).map_err(self.failed("read"))?;
+        let found = self.store.get(&storage)?;
         found.map(|bytes| entry_of(kind, &storage, &bytes)).transpose()
     }
 
@@ -248,7 +273,7 @@ impl AutoDb {
     /// # Errors
     /// Reading fails.
     pub fn contains(&self, kind: RecordKind, key: &[u8]) -> Result<bool, DbError> {
-        self.store.contains_key(storage_key(kind, key)).map_err(self.failed("read"))
+        self.store.contains(&storage_key(kind, key))
     }
 
     /// Every value of a kind with its key, in the order of the keys.
@@ -258,8 +283,8 @@ impl AutoDb {
 
     /// Every value of a kind whose key begins with `prefix`, in the order of the keys.
     pub fn scan_prefix<T: DeserializeOwned>(&self, kind: RecordKind, prefix: &[u8]) -> Scan<'_, T> {
-        let records = self.store.scan_prefix(storage_key(kind, prefix));
-        Scan { db: self, kind, records, value: PhantomData }
+        let records = self.store.prefixed(&storage_key(kind, prefix));
+        Scan { kind, records, value: PhantomData }
     }
 
     /// Every record of a kind with its value as JSON, in the order of the keys.
@@ -267,41 +292,31 @@ impl AutoDb {
         &self,
         kind: RecordKind,
     ) -> impl Iterator<Item = Result<RawRecord, DbError>> + use<'_> {
-        self.store.scan_prefix([kind as u8]).map(move |found| {
-            let (storage, bytes) = found.map_err(self.failed("read"))?;
+        self.store.prefixed(&[kind as u8]).map(move |found| {
+            let (storage, bytes) = found?;
             entry_of(kind, &storage, &bytes)
         })
     }
 
-    fn newest(&self) -> MutexGuard<'_, Generation> {
-        // The number only grows, so a panic of another thread cannot leave it wrong.
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counter(&self) -> MutexGuard<'_, Counter> {
+        // It is replaced as a whole, so a panic of another thread cannot leave it wrong.
+        self.counter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until all records up to a generation are on disk. Writers wait together: one flush of
     /// the engine serves all of them.
-    fn acknowledge(&self, generation: Generation) -> Result<Generation, DbError> {
-        self.store.flush().map_err(self.failed("written"))?;
+    fn acknowledge(&self, generation: Generation) -> Result<(), DbError> {
+        self.store.flush()?;
         let mut acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
-        acknowledged.advance(&self.path, generation)?;
-        Ok(generation)
+        acknowledged.advance(&self.path, generation)
     }
+}
 
-    /// The generation of the stored record, if writing `json` in this epoch would not change it.
-    fn unchanged(&self, key: &[u8], json: Option<&[u8]>) -> Result<Option<Generation>, DbError> {
-        let Some(json) = json else { return Ok(None) };
-        let Some(bytes) = self.store.get(key).map_err(self.failed("read"))? else {
-            return Ok(None);
-        };
-        // A damaged record is overwritten.
-        let Ok(found) = envelope::open(key, &bytes) else { return Ok(None) };
-        let same = found.json == json && found.epoch == RESULTS_EPOCH;
-        Ok(same.then_some(found.generation))
-    }
-
-    fn failed(&self, doing: &'static str) -> impl FnOnce(sled::Error) -> DbError + use<'_> {
-        move |source| store::failed(&self.path, doing, source)
-    }
+/// The generation of the stored record, if writing `json` in this epoch would not change it. A
+/// damaged record is overwritten.
+fn unchanged(key: &[u8], stored: Option<&[u8]>, json: &[u8]) -> Option<Generation> {
+    let found = envelope::open(key, stored?).ok()?;
+    (found.json == json && found.epoch == RESULTS_EPOCH).then_some(found.generation)
 }
 
 /// Records to be stored together.
@@ -356,9 +371,8 @@ impl Batch {
 
 /// An iterator over keys and values of one kind, in the order of the keys.
 pub struct Scan<'a, T> {
-    db: &'a AutoDb,
     kind: RecordKind,
-    records: sled::Iter,
+    records: Pairs<'a>,
     value: PhantomData<T>,
 }
 
@@ -366,8 +380,7 @@ impl<T: DeserializeOwned> Iterator for Scan<'_, T> {
     type Item = Result<(Vec<u8>, Record<T>), DbError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let found = self.records.next()?.map_err(self.db.failed("read"));
-        Some(found.and_then(|(storage, bytes)| {
+        Some(self.records.next()?.and_then(|(storage, bytes)| {
             let key = storage[1..].to_vec();
             let stored = decode(self.kind, &key, open_sealed(self.kind, &storage, &bytes)?)?;
             Ok((key, stored))

@@ -1,4 +1,5 @@
-//! `ssdtune db export`: records written as JSON lines, without loss.
+//! `ssdtune db export`: records written as JSON lines, without loss, and from a damaged AutoDB what
+//! is left of them.
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
@@ -6,13 +7,15 @@ use crate::outcome::{Failure, Outcome, chain};
 use crate::outputs::OutFile;
 use anyhow::Context as _;
 use ssdtune_output::OutputFile;
-use ssdtune_tune::memory::{DbError, RecordKind};
+use ssdtune_tune::memory::{AutoDb, DbError, RecordKind};
 use std::io::Write;
+use std::path::Path;
 
 /// Arguments of `ssdtune db export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The first line says what the file is; each other line is one record. \
-    Damaged records are left out and named, and the exit code is then 1.")]
+    Of a damaged AutoDB, what can be read is written, what is missing is said, and the exit code \
+    is 3.")]
 pub(crate) struct Args {
     /// Only records of these kinds.
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
@@ -28,33 +31,80 @@ pub(crate) struct Args {
 
 /// Writes the lines.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let db = args.db.open_existing()?;
+    let source = Source::open(args.db.path())?;
     let kinds = if args.kinds.is_empty() { RecordKind::ALL.to_vec() } else { args.kinds.clone() };
-    let (count, damaged) = match &args.output {
+    let done = match &args.output {
         Some(path) => {
             let cannot = || format!("cannot write {}", path.display());
             let mut out = OutputFile::create(&**path).with_context(cannot)?;
-            let done = db.export(&kinds, &mut out).map_err(failure)?;
+            let done = source.export(&kinds, &mut out).map_err(failure)?;
             out.sync().and_then(|()| out.finish()).with_context(cannot)?;
             done
         }
         None => {
             let mut out = Lines(context);
-            db.export(&kinds, &mut out).map_err(|error| match error {
+            source.export(&kinds, &mut out).map_err(|error| match error {
                 // Standard output fails in this way if its reader leaves, which is no error.
                 DbError::Io { source, .. } => source.into(),
                 other => failure(other),
             })?
         }
     };
-    context.note(format_args!("{count} records"));
-    if damaged.is_empty() {
+    context.note(format_args!("{} records", done.records));
+    if done.damage.is_empty() {
         return Ok(());
     }
-    for error in damaged {
-        context.warn(chain(&error.into()));
+    done.damage.into_iter().for_each(|text| context.warn(text));
+    Err(Failure::Reported(3))
+}
+
+/// Where records come from.
+enum Source<'a> {
+    Sound(AutoDb),
+    /// The AutoDB cannot be opened. Its files are read as far as possible.
+    Damaged {
+        path: &'a Path,
+        damage: String,
+    },
+}
+
+/// What was written.
+struct Done {
+    records: u64,
+    /// What is missing, and why.
+    damage: Vec<String>,
+}
+
+impl<'a> Source<'a> {
+    fn open(path: &'a Path) -> Outcome<Self> {
+        match AutoDb::open_existing(path) {
+            Ok(db) => Ok(Self::Sound(db)),
+            Err(error) => match error.damage() {
+                Some(damage) => Ok(Self::Damaged { path, damage }),
+                None => Err(failure(error)),
+            },
+        }
     }
-    Err(Failure::Reported(1))
+
+    fn export(&self, kinds: &[RecordKind], out: &mut dyn Write) -> Result<Done, DbError> {
+        match self {
+            Self::Sound(db) => {
+                let (records, damaged) = db.export(kinds, out)?;
+                let damage = damaged.into_iter().map(|error| chain(&error.into())).collect();
+                Ok(Done { records, damage })
+            }
+            Self::Damaged { path, damage } => {
+                let saved = AutoDb::salvage(path, kinds, out)?;
+                let lost = match saved.lost {
+                    Some(0) => "no record is lost".to_owned(),
+                    Some(lost) => format!("{lost} records are lost, and some may be old ones"),
+                    None => "how many records are lost is not known".to_owned(),
+                };
+                let damage = vec![format!("{damage}. What can be read is exported: {lost}")];
+                Ok(Done { records: saved.records, damage })
+            }
+        }
+    }
 }
 
 /// Standard output, as the library writes to it.

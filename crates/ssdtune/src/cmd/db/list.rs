@@ -2,7 +2,7 @@
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
 use ssdtune_report::{Table, Text};
 use ssdtune_tune::memory::{AutoDb, Generation, RecordKind, SCHEMA, Stale, key_text};
@@ -92,5 +92,6 @@ fn summarise(db: &AutoDb, context: &Context) -> Outcome {
         }
     }
     let schema = SCHEMA;
-    context.show(&Summary { path, schema, generation, kinds, stale, damaged }, text)
+    context.show(&Summary { path, schema, generation, kinds, stale, damaged }, text)?;
+    if damaged == 0 { Ok(()) } else { Err(Failure::Reported(3)) }
 }

@@ -7,7 +7,7 @@ use ssdtune_report::Text;
 
 /// Arguments of `ssdtune db verify`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The exit code is 1 if a record is damaged.")]
+#[command(after_help = "The exit code is 3 if anything is damaged.")]
 pub(crate) struct Args {
     #[command(flatten)]
     db: DbArg,
@@ -26,5 +26,5 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         text.line(format_args!("{} {}: {}", damage.kind, damage.key, damage.reason));
     }
     context.show(&health, text)?;
-    if health.damaged.is_empty() { Ok(()) } else { Err(Failure::Reported(1)) }
+    if health.damaged.is_empty() { Ok(()) } else { Err(Failure::Reported(3)) }
 }

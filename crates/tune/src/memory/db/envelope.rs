@@ -50,6 +50,12 @@ pub(super) fn open<'a>(key: &[u8], bytes: &'a [u8]) -> Result<Opened<'a>, String
     }
 }
 
+/// The checksum that stands in a record, right or wrong; 0 if there is no room for one.
+pub(super) fn stored_checksum(bytes: &[u8]) -> u128 {
+    let sum = bytes.get(EPOCH_END..CHECKSUM_END).and_then(|sum| sum.try_into().ok());
+    sum.map_or(0, u128::from_le_bytes)
+}
+
 fn checksum(key: &[u8], record: Opened) -> [u8; CHECKSUM_END - EPOCH_END] {
     let mut digester = Digester::new("AutoDB record");
     digester

@@ -3,7 +3,7 @@
 use super::{Generation, RecordKind};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why an AutoDB cannot do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -59,43 +59,23 @@ pub enum DbError {
         /// Why not.
         source: io::Error,
     },
-    /// The storage engine fails.
-    #[error(
-        "the AutoDB {} cannot be {doing}: export what can be read (`ssdtune db export`), or \
-         restore a copy",
-        .path.display()
-    )]
-    Store {
-        /// The AutoDB.
-        path: PathBuf,
-        /// What was being done, as a participle: opened, read, written.
-        doing: &'static str,
-        /// Why not.
-        source: sled::Error,
-    },
-    /// The storage engine cannot read its files.
-    #[error(
-        "the files of the AutoDB {} are damaged ({reason}): restore a copy, or import an export \
-         into a new one",
-        .path.display()
-    )]
+    /// Its files are damaged.
+    #[error("the AutoDB {} is damaged: {reason}. {}", .path.display(), Remedy(.path))]
     Unreadable {
         /// The AutoDB.
         path: PathBuf,
-        /// The engine's own words.
+        /// What shows it.
         reason: String,
     },
-    /// Records that were acknowledged are missing.
+    /// Its files are damaged: records that were acknowledged are missing.
     #[error(
-        "the AutoDB {} has lost records: its files are damaged and go back to generation {found}, \
-         and {acknowledged} was reached. Restore a copy, or remove {} to go on with what is left",
-        .path.display(), .note.display()
+        "the AutoDB {} is damaged: it goes back to generation {found}, and {acknowledged} was \
+         reached. {}",
+        .path.display(), Remedy(.path)
     )]
     Lost {
         /// The AutoDB.
         path: PathBuf,
-        /// The file that holds the newest acknowledged generation.
-        note: PathBuf,
         /// The newest generation in the store.
         found: Generation,
         /// The newest generation that was acknowledged.
@@ -162,6 +142,31 @@ pub enum DbError {
         /// The key of the record.
         key: String,
     },
+}
+
+impl DbError {
+    /// If the files are damaged: what shows it, without what to do then.
+    /// [`AutoDb::salvage`](super::AutoDb::salvage) saves what is left.
+    pub fn damage(&self) -> Option<String> {
+        let (Self::Unreadable { path, .. } | Self::Lost { path, .. }) = self else { return None };
+        let text = self.to_string();
+        let remedy = format!(". {}", Remedy(path));
+        Some(text.strip_suffix(&remedy).unwrap_or(&text).to_owned())
+    }
+}
+
+/// What to do with a damaged AutoDB.
+struct Remedy<'a>(&'a Path);
+
+impl fmt::Display for Remedy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`ssdtune db export --db {} -o FILE` saves what can be read, and `ssdtune db import \
+             FILE --db NEW` makes a new AutoDB of it",
+            self.0.display()
+        )
+    }
 }
 
 /// Shows " by process N", or " by another process" where the number is not known.

@@ -5,16 +5,20 @@
 //! AutoDB, records keep their generations. In any other AutoDB they become new records, in the
 //! order of the generations they had.
 
+use super::schema::Counter;
 use super::{
     AutoDb, DbError, Generation, RawRecord, RecordKind, SCHEMA, check_key, envelope, kind,
 };
-use super::{schema, storage_key, store};
+use super::{storage_key, store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read, Write};
 
 /// The longest line that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 64 << 20;
+/// The greatest generation that is imported: it leaves room for all that can ever be written.
+const GENERATION_MAX: u64 = 1 << 48;
 /// Records stored with one wait for the disk.
 const AT_ONCE: usize = 4096;
 
@@ -85,9 +89,7 @@ impl AutoDb {
         out: &mut dyn Write,
     ) -> Result<(u64, Vec<DbError>), DbError> {
         let written = |source| store::io_error(&self.path, "exporting it")(source);
-        let header =
-            Header { autodb: "ssdtune".to_owned(), schema: SCHEMA, generation: self.generation() };
-        write_line(out, &header).map_err(written)?;
+        write_header(out, self.generation()).map_err(written)?;
         let (mut count, mut damaged) = (0, Vec::new());
         for &kind in kinds {
             for found in self.entries(kind) {
@@ -124,7 +126,7 @@ impl AutoDb {
         on_conflict: OnConflict,
     ) -> Result<Imported, DbError> {
         let (header, mut lines) = read_all(input)?;
-        let empty = self.generation() == Generation(0) && self.is_empty()?;
+        let empty = *self.counter() == Counter::default();
         let mut imported = Imported::default();
         lines.sort_by_key(|(_, line, _)| line.generation);
         let mut wanted = Vec::with_capacity(lines.len());
@@ -155,11 +157,6 @@ impl AutoDb {
         Ok(imported)
     }
 
-    fn is_empty(&self) -> Result<bool, DbError> {
-        let first = self.store.range::<&[u8], _>(&[1u8][..]..).next();
-        Ok(first.transpose().map_err(self.failed("read"))?.is_none())
-    }
-
     /// Stores records. With a `counter` they keep their generations, and the AutoDB's generation
     /// becomes `counter`; without one they are new records.
     fn take_in(
@@ -167,22 +164,25 @@ impl AutoDb {
         part: &[(LineIn, Vec<u8>)],
         counter: Option<Generation>,
     ) -> Result<(), DbError> {
-        let mut newest = self.newest();
+        let mut counted = self.counter();
+        let mut next = *counted;
         let mut batch = sled::Batch::default();
         for (line, key) in part {
-            newest.0 += 1;
-            let generation = if counter.is_some() { line.generation } else { *newest };
+            next.generation.0 += 1;
+            let generation = if counter.is_some() { line.generation } else { next.generation };
             let storage = storage_key(line.kind, key);
             let json = line.value.get().as_bytes();
             let record = envelope::Opened { generation, epoch: line.epoch, json };
-            batch.insert(storage.as_slice(), envelope::seal(&storage, record));
+            let sealed = envelope::seal(&storage, record);
+            next.census.replace(self.store.get(&storage)?.as_deref(), Some(&sealed));
+            batch.insert(storage, sealed);
         }
-        *newest = counter.unwrap_or(*newest);
-        schema::note_generation(&mut batch, *newest);
-        self.store.apply_batch(batch).map_err(self.failed("written"))?;
-        let reached = *newest;
-        drop(newest);
-        self.acknowledge(reached)?;
+        next.generation = counter.unwrap_or(next.generation);
+        next.note(&mut batch);
+        self.store.apply(batch)?;
+        *counted = next;
+        drop(counted);
+        self.acknowledge(next.generation)?;
         Ok(())
     }
 }
@@ -216,7 +216,12 @@ fn read_all(input: &mut dyn BufRead) -> Result<(Header, Vec<Numbered>), DbError>
         );
         return Err(not_ours(reason));
     }
+    if header.generation.0 > GENERATION_MAX {
+        let (generation, max) = (header.generation, GENERATION_MAX);
+        return Err(not_ours(format!("generation {generation}; legal are 0 to {max}")));
+    }
     let mut lines: Vec<Numbered> = Vec::new();
+    let mut keys = BTreeSet::new();
     while let Some((line, text)) = next()? {
         let wrong = |reason: String| DbError::Import { line, reason };
         let parsed: LineIn = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
@@ -226,6 +231,10 @@ fn read_all(input: &mut dyn BufRead) -> Result<(Header, Vec<Numbered>), DbError>
         if parsed.generation > header.generation {
             let (generation, newest) = (parsed.generation, header.generation);
             return Err(wrong(format!("generation {generation}, and the header says {newest}")));
+        }
+        if !keys.insert((parsed.kind, key.clone())) {
+            let key = kind::key_text(&key);
+            return Err(wrong(format!("{} {key} is in the file twice", parsed.kind)));
         }
         lines.push((line, parsed, key));
     }
@@ -240,6 +249,21 @@ fn line_of(kind: RecordKind, entry: &RawRecord) -> Result<LineOut<'_>, DbError> 
     })?;
     let key = kind::hex(&entry.key);
     Ok(LineOut { kind, key, generation: entry.generation, epoch: entry.epoch, value })
+}
+
+/// Writes the first line of an export.
+pub(super) fn write_header(out: &mut dyn Write, generation: Generation) -> io::Result<()> {
+    write_line(out, &Header { autodb: "ssdtune".to_owned(), schema: SCHEMA, generation })
+}
+
+/// Writes the line of a record. Returns false, with nothing written, if its value is not JSON.
+pub(super) fn write_record(
+    out: &mut dyn Write,
+    kind: RecordKind,
+    entry: &RawRecord,
+) -> io::Result<bool> {
+    let Ok(line) = line_of(kind, entry) else { return Ok(false) };
+    write_line(out, &line).map(|()| true)
 }
 
 fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {

@@ -57,6 +57,11 @@ impl RecordKind {
         }
     }
 
+    /// The kind of the record under a storage key.
+    pub(super) fn of_key(storage: &[u8]) -> Option<Self> {
+        storage.first().and_then(|&code| Self::of_code(code))
+    }
+
     pub(super) fn of_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == code)
     }

@@ -5,16 +5,8 @@
 //! by two renames. Opening the AutoDB finishes a swap that was cut short.
 
 use super::{DbError, lock};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use std::{fs, io, thread};
-
-/// Memory that the engine may use as a cache, in bytes.
-const CACHE_BYTES: u64 = 128 << 20;
-/// How long to wait for an engine that this process has just closed and that still holds its files.
-/// No other process can hold them, because the AutoDB's own lock is taken first.
-const CLOSING_MAX: Duration = Duration::from_secs(30);
+use std::{fs, io};
 
 /// The directory of the engine's files.
 pub(super) fn place(path: &Path) -> PathBuf {
@@ -29,6 +21,32 @@ pub(super) fn next_place(path: &Path) -> PathBuf {
 /// The directory of the old store during a swap.
 fn last_place(path: &Path) -> PathBuf {
     path.join("store.old")
+}
+
+/// Copies the files of a store, to try what the engine makes of them.
+pub(super) fn copy(path: &Path) -> Result<PathBuf, DbError> {
+    let to = path.join("store.copy");
+    remove(path, &to)?;
+    copy_files(&place(path), &to).map_err(io_error(path, "copying its store"))?;
+    Ok(to)
+}
+
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    let entries = match fs::read_dir(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_files(&entry.path(), &name)?;
+        } else {
+            fs::copy(entry.path(), name)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the directory of a new AutoDB, unless there is one.
@@ -63,39 +81,6 @@ pub(super) fn recognise(path: &Path) -> Result<(), DbError> {
     }
 }
 
-/// Opens the engine.
-pub(super) fn open(path: &Path, store: &Path) -> Result<sled::Db, DbError> {
-    let config = sled::Config::new()
-        .path(store)
-        .cache_capacity(CACHE_BYTES)
-        // Each write is followed by a flush, so none is needed at intervals.
-        .flush_every_ms(None);
-    let began = Instant::now();
-    loop {
-        // Some damage makes sled panic instead of returning an error.
-        let opened = catch_unwind(AssertUnwindSafe(|| config.open()));
-        let reason = match opened {
-            Ok(Ok(db)) => return Ok(db),
-            Ok(Err(sled::Error::Io(error)))
-                if error.to_string().contains("acquire lock") && began.elapsed() < CLOSING_MAX =>
-            {
-                thread::sleep(Duration::from_millis(5));
-                continue;
-            }
-            Ok(Err(source @ sled::Error::Io(_))) => return Err(failed(path, "opened", source)),
-            Ok(Err(other)) => other.to_string(),
-            Err(panic) => panic_text(&*panic),
-        };
-        return Err(DbError::Unreadable { path: path.to_path_buf(), reason });
-    }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("the storage engine gave up").to_owned()
-}
-
 /// Puts the new store in the place of the old one.
 pub(super) fn swap(path: &Path) -> Result<(), DbError> {
     let moved =
@@ -116,17 +101,32 @@ pub(super) fn finish_swap(path: &Path) -> Result<(), DbError> {
     remove(path, &last_place(path))
 }
 
+/// Removes notes of the engine that it was writing when it was killed. It would take such a half
+/// file for a whole one and not open. It writes them anew when it needs them.
+pub(super) fn remove_half_notes(path: &Path) -> Result<(), DbError> {
+    let failed = io_error(path, "removing a half file");
+    let entries = match fs::read_dir(place(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries,
+    };
+    let remove = |entries: fs::ReadDir| {
+        for entry in entries {
+            let entry = entry?.path();
+            if entry.extension().is_some_and(|extension| extension == "generating") {
+                fs::remove_file(entry)?;
+            }
+        }
+        Ok(())
+    };
+    entries.and_then(remove).map_err(failed)
+}
+
 /// Removes a store that is not needed any more, if it is there.
 pub(super) fn remove(path: &Path, store: &Path) -> Result<(), DbError> {
     match fs::remove_dir_all(store) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done.map_err(io_error(path, "removing an old store")),
     }
-}
-
-/// Names the AutoDB and what was being done in an error of the engine.
-pub(super) fn failed(path: &Path, doing: &'static str, source: sled::Error) -> DbError {
-    DbError::Store { path: path.to_path_buf(), doing, source }
 }
 
 /// Names the AutoDB and what was being done in an error of the file system.

@@ -1,8 +1,9 @@
 //! Tests of AutoDB: single cases, and random actions against a map in memory.
 
+use super::engine::Engine;
 use super::schema::migrate_by;
 use super::{
-    AutoDb, Batch, DbError, Generation, OnConflict, RecordKind, Upkeep, storage_key, store,
+    AutoDb, Batch, DbError, Generation, OnConflict, RecordKind, Upkeep, log, storage_key, store,
 };
 use crate::long::long_or;
 use proptest::prelude::*;
@@ -41,8 +42,8 @@ fn a_store_that_cannot_be_opened_is_refused_at_once() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("store");
     std::fs::write(&file, "no folder").expect("a file");
-    let error = store::open(directory.path(), &file).expect_err("a file is no store");
-    assert!(matches!(error, DbError::Store { doing: "opened", .. }), "{error}");
+    let error = Engine::open(directory.path(), &file).expect_err("a file is no store");
+    assert!(matches!(error, DbError::Io { .. }), "{error}");
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn a_damaged_record_is_an_error_that_names_its_key() {
     let storage = storage_key(RecordKind::Evaluation, b"hurt");
     let mut bytes = db.store.get(&storage).unwrap().unwrap().to_vec();
     bytes[40] ^= 4;
-    db.store.insert(storage, bytes).unwrap();
+    db.store.raw().insert(storage, bytes).unwrap();
 
     let error = db.get::<Sample>(RecordKind::Evaluation, b"hurt").unwrap_err();
     assert!(error.to_string().starts_with("evaluation hurt: the record is damaged"), "{error}");
@@ -227,6 +228,8 @@ fn a_wrong_import_names_its_line_and_stores_nothing() {
         ("", 1, "empty"),
         ("{}", 1, "header"),
         (r#"{"autodb":"ssdtune","schema":9,"generation":2}"#, 1, "schema 9"),
+        (r#"{"autodb":"ssdtune","schema":1,"generation":18446744073709551615}"#, 1, "legal are 0"),
+        (&format!("{header}\n{good}\n{good}"), 3, "model m is in the file twice"),
         (&format!("{header}\n{good}\nnonsense"), 3, "expected"),
         (&format!("{header}\n{}", good.replace("6d", "6")), 2, "hexadecimal"),
         (&format!("{header}\n{}", good.replace("6d", "")), 2, "key of 0 bytes"),
@@ -253,12 +256,12 @@ fn a_wrong_import_names_its_line_and_stores_nothing() {
 #[test]
 fn an_older_schema_is_migrated_step_by_step_and_a_newer_one_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let db = store::open(directory.path(), &directory.path().join("store")).unwrap();
+    let db = Engine::open(directory.path(), &directory.path().join("store")).unwrap();
     migrate_by(directory.path(), &db, &[]).unwrap();
-    db.insert(b"\x01a", b"1").unwrap();
-    fn append(db: &sled::Db, what: &[u8]) -> Result<sled::Batch, sled::Error> {
+    db.raw().insert(b"\x01a", b"1").unwrap();
+    fn append(db: &Engine, what: &[u8]) -> Result<sled::Batch, DbError> {
         let mut batch = sled::Batch::default();
-        for found in db.range::<&[u8], _>(&[1u8][..]..) {
+        for found in db.records() {
             let (key, value) = found?;
             batch.insert(key, [&value, what].concat());
         }
@@ -267,7 +270,7 @@ fn an_older_schema_is_migrated_step_by_step_and_a_newer_one_refused() {
     let steps: [super::schema::Step; 2] = [|db| append(db, b"2"), |db| append(db, b"3")];
     // The second step fails the first time. The next opening repeats only that one.
     let failing: [super::schema::Step; 2] =
-        [steps[0], |_| Err(sled::Error::Unsupported("cut short".to_owned()))];
+        [steps[0], |_| Err(DbError::Missing { path: "cut short".into() })];
     migrate_by(directory.path(), &db, &failing).unwrap_err();
     for _ in 0..2 {
         migrate_by(directory.path(), &db, &steps).unwrap();
@@ -390,6 +393,15 @@ proptest! {
             }
             prop_assert!(db.generation() >= before);
         }
+        // What the log reader finds in the files is what the engine says.
+        db.store.flush().unwrap();
+        let files = log::intact(&store::place(db.path())).unwrap().expect("a whole tree");
+        let stored: BTreeMap<Vec<u8>, Vec<u8>> = db
+            .store
+            .prefixed(&[])
+            .map(|pair| pair.map(|(key, value)| (key.to_vec(), value.to_vec())).unwrap())
+            .collect();
+        prop_assert_eq!(files, stored);
         let mut found = BTreeMap::new();
         let mut generations = std::collections::BTreeSet::new();
         for kind in RecordKind::ALL {

@@ -1,5 +1,8 @@
 //! Upkeep of an AutoDB: verifying every record, and removing records that are not used any more.
 
+use super::census::Census;
+use super::engine::Engine;
+use super::schema::Counter;
 use super::{AutoDb, DbError, RecordKind, envelope, kind, schema, store};
 use crate::memory::identity;
 use crate::memory::key::RESULTS_EPOCH;
@@ -100,8 +103,8 @@ impl AutoDb {
     pub fn verify(&self) -> Result<Health, DbError> {
         let mut health = Health::default();
         let mut stale: BTreeMap<(RecordKind, &'static str), u64> = BTreeMap::new();
-        for found in self.store.range::<&[u8], _>(&[1u8][..]..) {
-            let (storage, bytes) = found.map_err(self.failed("read"))?;
+        for found in self.store.records() {
+            let (storage, bytes) = found?;
             match judge(&storage, &bytes) {
                 Ok((kind, record)) => {
                     *health.records.entry(kind).or_default() += 1;
@@ -130,30 +133,31 @@ impl AutoDb {
     pub fn gc(&mut self, upkeep: Upkeep) -> Result<Collected, DbError> {
         let next = store::next_place(&self.path);
         store::remove(&self.path, &next)?;
-        let copy = store::open(&self.path, &next)?;
+        let copy = Engine::open(&self.path, &next)?;
         let done = self.copy_into(&copy, upkeep);
         drop(copy);
-        let mut collected = match done {
-            Ok(collected) => collected,
+        let (mut collected, census) = match done {
+            Ok(done) => done,
             Err(error) => {
                 store::remove(&self.path, &next)?;
                 return Err(error);
             }
         };
-        collected.bytes_before = self.store.size_on_disk().map_err(self.failed("read"))?;
+        collected.bytes_before = self.store.bytes()?;
         store::swap(&self.path)?;
-        self.store = store::open(&self.path, &store::place(&self.path))?;
-        collected.bytes_after = self.store.size_on_disk().map_err(self.failed("read"))?;
+        self.store = Engine::open(&self.path, &store::place(&self.path))?;
+        self.counter().census = census;
+        collected.bytes_after = self.store.bytes()?;
         Ok(collected)
     }
 
-    fn copy_into(&self, copy: &sled::Db, upkeep: Upkeep) -> Result<Collected, DbError> {
+    fn copy_into(&self, copy: &Engine, upkeep: Upkeep) -> Result<(Collected, Census), DbError> {
         let mut collected = Collected::default();
         schema::migrate(&self.path, copy)?;
         let mut batch = sled::Batch::default();
-        schema::note_generation(&mut batch, self.generation());
-        for found in self.store.range::<&[u8], _>(&[1u8][..]..) {
-            let (storage, bytes) = found.map_err(self.failed("read"))?;
+        let mut census = Census::default();
+        for found in self.store.records() {
+            let (storage, bytes) = found?;
             match judge(&storage, &bytes) {
                 Ok((kind, record))
                     if is_result(kind)
@@ -172,15 +176,17 @@ impl AutoDb {
                     return Err(DbError::Damaged { kind, key, reason });
                 }
             }
+            census.replace(None, Some(&bytes));
             batch.insert(storage, bytes);
             collected.kept += 1;
             if collected.kept % COPIED_AT_ONCE == 0 {
-                copy.apply_batch(std::mem::take(&mut batch)).map_err(self.failed("written"))?;
+                copy.apply(std::mem::take(&mut batch))?;
             }
         }
-        copy.apply_batch(batch).map_err(self.failed("written"))?;
-        copy.flush().map_err(self.failed("written"))?;
-        Ok(collected)
+        Counter { generation: self.generation(), census }.note(&mut batch);
+        copy.apply(batch)?;
+        copy.flush()?;
+        Ok((collected, census))
     }
 }
 
