@@ -52,7 +52,7 @@ fn json_has_an_error_object_in_every_command() {
         (format!("keeper eval --model {shipped} {labels}"), 3, json!(labels), json!(1)),
         (format!("keeper eval --model {labels} {labels}"), 3, json!(labels), Value::Null),
         ("db list --db /nonexistent/db".into(), 2, Value::Null, Value::Null),
-        (format!("trace fit {trace} --format csv -o /dev/null/x"), 3, json!(trace), json!(3)),
+        (format!("trace fit {trace} --format csv -o {trace}.toml"), 3, json!(trace), json!(3)),
     ] {
         let done = run(&line).arg("--json").assert().code(code);
         let document = parse(&done);
