@@ -1,4 +1,5 @@
-//! What `ssdtune search` promises about its budget, from end to end.
+//! What `ssdtune search` promises about its budget, its limits and the other workloads, from end to
+//! end.
 
 use crate::support::{self, ssdtune};
 use predicates::prelude::*;
@@ -65,4 +66,118 @@ fn more_budget_goes_on_with_a_finished_search() {
     assert_eq!(first["ended"], "budget");
     assert!(run(&more) > 0 && run(&more) < run(&at_once), "{} run again", run(&more));
     assert_eq!(answer(more), answer(at_once));
+}
+
+/// The baseline needs more than a watt, and was recommended with exit code 0.
+#[test]
+fn nothing_within_the_limits_is_code_1_and_no_recommendation() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let arguments = ["--no-db", "--power-budget", "0.001", "--budget", "6", "--out"];
+    let failed = search(&arguments).arg(&out).assert().code(1).stdout("");
+    failed.stderr(
+        predicate::str::is_match(r"the nearest, trial \d+: power_budget_watts: [0-9.]+ W")
+            .unwrap()
+            .and(predicate::str::is_match(r"the baseline: power_budget_watts: .* % over").unwrap()),
+    );
+    assert!(!out.exists(), "something was written");
+    let failed = search(&arguments).arg(&out).arg("--json").assert().code(1);
+    let nothing = support::parse(&failed);
+    assert_eq!(nothing["found"], false);
+    assert_eq!(nothing["broken"], serde_json::json!(["power_budget_watts"]));
+    let (nearest, baseline) = (&nothing["nearest"]["breaches"][0], &nothing["baseline"][0]);
+    for breach in [nearest, baseline] {
+        let of = |key: &str| breach[key].as_f64().unwrap();
+        assert_eq!(breach["code"], "power_budget_watts");
+        assert!((of("measured") / of("limit") - 1.0 - of("excess")).abs() < 1e-9, "{breach}");
+    }
+    assert!(nearest["measured"].as_f64() <= baseline["measured"].as_f64(), "{nothing}");
+    assert!(!out.exists(), "something was written");
+}
+
+/// A little below what the baseline needs, a drive can be found, and only such a one is told.
+#[test]
+fn a_baseline_over_the_power_budget_is_left_for_a_drive_within_it() {
+    let within = |more: &[&str]| {
+        let mut command = ssdtune();
+        command.args(["search", "--target", "kvstore", "--others", "websearch", "--requests"]);
+        command.args(["400", "--no-db", "-q", "--algorithm", "random"]).args(more);
+        support::document(&mut command)
+    };
+    let watts = |found: &Value, drive: &str| {
+        found["training"]["target"][drive]["average_watts"].as_f64().unwrap()
+    };
+    let baseline = watts(&within(&["--budget", "1"]), "baseline");
+    let budget = baseline * 0.85;
+    let found = within(&["--budget", "12", "--power-budget", &budget.to_string()]);
+    assert_eq!(watts(&found, "baseline"), baseline);
+    assert!(watts(&found, "own") <= budget, "{} of {budget} W", watts(&found, "own"));
+    assert!(found["grade"].as_f64() < Some(0.0), "less power costs speed");
+}
+
+/// With latency alone in the grade, throughput of the other workload was given away.
+#[test]
+fn other_workloads_lose_no_more_than_they_may() {
+    let found = |share: &str| {
+        let mut command = ssdtune();
+        command.args(["search", "--target", "database", "--others", "websearch,recomm"]);
+        command.args(["--requests", "400", "--prefix", "40", "--no-db", "--budget", "12", "-q"]);
+        command.args(["--alpha", "0", "--beta", "0", "--max-harm", share]);
+        support::document(&mut command)
+    };
+    let worst = |rows: &Value| {
+        let rows = rows.as_array().unwrap().iter();
+        let each = rows.flat_map(|row| ["latency", "throughput"].map(|part| &row["speedup"][part]));
+        each.map(|part| part.as_f64().unwrap()).fold(f64::INFINITY, f64::min)
+    };
+    let free = found("1");
+    let harm = worst(&free["training"]["others"]);
+    assert!(harm < 0.98, "nothing is hurt, so nothing is tested: {harm}");
+    assert_eq!(free["validation"], serde_json::json!([]));
+    let spared = found("0.02");
+    for rows in [&spared["training"]["others"], &spared["validation"]] {
+        assert!(worst(rows) >= 0.98, "{rows}");
+    }
+    assert!(spared["grade"].as_f64() > Some(0.05), "{}", spared["grade"]);
+    assert_eq!(spared["question"]["max_harm"], 0.02);
+    // What was better and hurts is named.
+    let refused = spared["refused"].as_array().unwrap();
+    for one in refused {
+        assert!(one["grade"].as_f64() > spared["grade"].as_f64(), "{one}");
+        assert_eq!(one["breaches"][0]["code"], "max_harm");
+    }
+    assert!(!refused.is_empty(), "{spared}");
+}
+
+/// Such a trace was accepted and its addresses changed without a word, while `simulate` refuses.
+#[test]
+fn addresses_beyond_the_drive_are_refused_as_simulate_refuses_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("far.csv");
+    let rows = (0..200_u64).map(|row| format!("{},0,R,{},8\n", row * 10_000, row * 80_000_000));
+    let text = format!("time_ns,tenant,op,lba,sectors\n{}", rows.collect::<String>());
+    std::fs::write(&trace, text).unwrap();
+    let trace = trace.to_str().unwrap();
+    let told = || {
+        predicate::str::contains("--fit-addresses compact closes the gaps")
+            .and(predicate::str::contains("--fit-addresses wrap"))
+            .and(predicate::str::contains("far.csv"))
+    };
+    let mut simulated = ssdtune();
+    simulated.args(["simulate", "--device", "intel-750", "--trace", trace]);
+    simulated.assert().code(3).stderr(told());
+    let tuned = |command: &[&str], more: &[&str]| {
+        let mut tuned = ssdtune();
+        tuned.args(command).args(["--target", trace, "--others", "none", "--no-db", "--requests"]);
+        tuned.args(["200", "-q"]).args(more).assert()
+    };
+    let searched = ["--budget", "1", "--algorithm", "random"];
+    for command in
+        [&["search"][..], &["whatif", "--latency", "2x"], &["prune"], &["grade", "intel-750"]]
+    {
+        tuned(command, &[]).code(3).stderr(told());
+    }
+    for how in ["compact", "wrap"] {
+        tuned(&["search", "--fit-addresses", how], &searched).success();
+    }
 }

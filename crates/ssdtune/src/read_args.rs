@@ -5,6 +5,7 @@ use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use ssdtune_experiment::AddressFit;
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{
     ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, Request, Source, TimeUnit,
@@ -89,6 +90,24 @@ enum EventArg {
     /// C: completed.
     #[value(name = "C", alias = "complete")]
     Complete,
+}
+
+/// `--fit-addresses`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FitArg {
+    /// Fold them back: take the remainder of a division by the size of the drive.
+    Wrap,
+    /// Close the gaps between the pages that the trace touches. The trace is read twice.
+    Compact,
+}
+
+impl From<FitArg> for AddressFit {
+    fn from(fit: FitArg) -> Self {
+        match fit {
+            FitArg::Wrap => Self::Wrap,
+            FitArg::Compact => Self::Compact,
+        }
+    }
 }
 
 impl ReadArgs {

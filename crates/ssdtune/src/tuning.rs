@@ -3,10 +3,11 @@
 mod args;
 mod bar;
 
-pub(crate) use args::{BudgetArgs, TuneArgs};
+pub(crate) use args::{BudgetArgs, TuneArgs, share};
 pub(crate) use bar::Bar;
 
 use crate::autodb;
+use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::Failure;
 use ssdtune_tune::evaluate::{CachedEvaluator, EvaluationCounts, Evaluator, MeasureError};
@@ -54,6 +55,21 @@ impl TuningJob {
         tell: &'a (dyn Fn(EvaluationCounts) + Sync),
     ) -> CachedEvaluator<'a> {
         CachedEvaluator::new(&*self.evaluator, self.db.as_ref(), deferred.flag(), tell)
+    }
+}
+
+/// The failure of tuning whose result would be a drive. That no drive keeps every limit is a result
+/// too, so `--json` prints it as a document.
+pub(crate) fn failure_of_result(error: TuneError, context: &Context) -> Failure {
+    match error {
+        TuneError::NothingKept(nothing) if context.json() => match context.document(&nothing) {
+            Ok(()) => {
+                context.note(nothing);
+                Failure::Reported(1)
+            }
+            Err(failure) => failure,
+        },
+        other => failure(other),
     }
 }
 

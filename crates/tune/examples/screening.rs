@@ -75,6 +75,7 @@ fn task(target: &str, seed: u64) -> Outcome<Task> {
         target: workload(target)?,
         others: others.map(|name| workload(name)).collect::<Outcome<_>>()?,
         weights: Weights::default(),
+        max_harm: None,
     })
 }
 
@@ -103,7 +104,7 @@ fn run(
     let found = search::run(task, prior, settings, &cached, &mut |_, _| {})?;
     let baseline = found.curve.first().map_or(0, |point| point.requests);
     Ok(SearchFigures {
-        grade: found.best().grade.unwrap_or(0.0),
+        grade: found.best().and_then(|best| best.grade).unwrap_or(0.0),
         proposals: found.trials.len() - 1,
         requests: cached.counts().requests - baseline,
         report: found.discard_report.unwrap_or_default(),

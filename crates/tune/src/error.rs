@@ -1,5 +1,6 @@
 //! Why tuning cannot go on.
 
+use crate::breach::NothingKept;
 use crate::evaluate::MeasureError;
 
 /// A search, a pruning, a recommendation or a what-if analysis cannot go on.
@@ -20,6 +21,9 @@ pub enum TuneError {
     /// The baseline breaks the limits, so no search can start from it.
     #[error("the baseline breaks the limits: {0}; loosen them, or choose another baseline")]
     Limits(String),
+    /// No drive that was measured keeps every limit.
+    #[error(transparent)]
+    NothingKept(#[from] Box<NothingKept>),
     /// The space does not hold the baseline.
     #[error("the space does not hold the baseline's own values; build it with Space::around")]
     Space,

@@ -39,6 +39,7 @@
 //!     target,
 //!     others: Vec::new(),
 //!     weights: Weights::default(),
+//!     max_harm: None,
 //! };
 //!
 //! // Drives are simulated in this process. `None` in place of an AutoDB remembers nothing on disk.
@@ -50,7 +51,7 @@
 //! let prior = PriorKnowledge::default();
 //! let found = search::run(&task, &prior, &settings, &evaluator, &mut |_, _| {})?;
 //!
-//! let best = found.best();
+//! let best = found.best().ok_or("no drive keeps every limit")?;
 //! assert!(best.grade > Some(0.1), "{:?}", best.grade);
 //! println!("{} times as fast:\n{}", best.target.unwrap().latency, document::write(&best.config));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -88,6 +89,7 @@
 //! look as if they had no effect. Grades compare drives of one simulator on one set of traces; they
 //! are not figures of real devices.
 
+mod breach;
 mod digest;
 mod error;
 mod grade;
@@ -116,5 +118,5 @@ pub use limits::Limits;
 pub use memory::AutoDb;
 pub use search::{Found, PriorKnowledge, Settings};
 pub use space::Space;
-pub use task::Task;
+pub use task::{MaxHarm, Task};
 pub use workload::{Trace, Workload};

@@ -4,7 +4,7 @@
 //! [`Limits`] are the model's [`Constraints`] (capacity, interface, flash type, power, DRAM, chips)
 //! and three more: a price, computed from the user's own price list; inequalities over names of the
 //! catalogue; and the checks of the configuration itself. Power is only known after a simulation
-//! ([`Constraints::power_violation`]); everything else is checked before one.
+//! (`breach.rs`); everything else is checked before one.
 //!
 //! A change of one layout parameter alone would change the capacity. So [`Limits::complete`]
 //! changes up to two others until the capacity fits again, nearest values first. (The paper adjusts
@@ -19,6 +19,7 @@ mod inequality;
 pub use complete::Feasible;
 pub use inequality::Inequality;
 
+use crate::space::Space;
 use serde::Serialize;
 use ssdtune_model::Violation;
 use ssdtune_model::ledger::{Ledger, Memory};
@@ -153,13 +154,15 @@ impl Limits {
         constraints.flash_type.get_or_insert(base.flash.technology);
     }
 
-    /// The number of sectors that the smallest drive within the limits has for the host. A trace
-    /// within these addresses fits on every drive.
-    pub fn host_sectors_min(&self, base: &DeviceConfig) -> Sectors {
-        /// The greatest over-provisioning in any space.
-        const HIDDEN: f64 = 0.4;
+    /// The number of sectors that the smallest drive of a space within the limits has for the host.
+    /// A trace within these addresses fits on every drive.
+    pub fn host_sectors_min(&self, base: &DeviceConfig, space: &Space) -> Sectors {
         let raw = self.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
-        let least = raw.0 as f64 * (1.0 - self.constraints.capacity_tolerance) * (1.0 - HIDDEN);
+        let axis = space.axis("mapping.overprovisioning");
+        let values = axis.iter().flat_map(|axis| space.axes()[*axis].values());
+        let spare = values.map(|value| crate::space::number(*value));
+        let spare = spare.fold(base.mapping.overprovisioning, f64::max);
+        let least = raw.0 as f64 * (1.0 - self.constraints.capacity_tolerance) * (1.0 - spare);
         Sectors((least / 512.0) as u64)
     }
 

@@ -5,28 +5,34 @@
 //!
 //! After a search a few more evaluations are made, which are no part of its budget:
 //!
-//! 1. Each changed parameter is set back to its baseline value, one at a time. What the target
+//! 1. The trial to recommend is chosen: the best one that hurts no other workload on validation
+//!    traces, from which no proposal has learned ([`choose`]).
+//! 2. Each changed parameter is set back to its baseline value, one at a time. What the target
 //!    loses is the importance of the change. Layout parameters and the two DRAM sizes are set back
 //!    as groups, because one alone would break the limits.
-//! 2. Changes without importance are taken back together, if the grade does not suffer. A
-//!    recommendation should not change what does not matter.
-//! 3. The configuration that is best for the target alone is run on the other workloads, for the
+//! 3. Changes without importance are taken back together, if the grade does not suffer
+//!    and no other workload does. A recommendation should not change what does not matter.
+//! 4. The configuration that is best for the target alone is run on the other workloads, for the
 //!    rows of table 1 that ignore them.
-//! 4. Held-out traces, which no decision has seen, are run last.
+//! 5. Held-out traces, which no decision has seen, are run last.
 //!
 //! Cost: one evaluation of the target for each change, and one of each workload for each table.
 
 mod build;
+mod choice;
 mod html;
 mod store;
 mod terminal;
 mod text;
 
+pub use crate::breach::SCHEMA;
 pub use build::{Options, evidence_max, recommend};
+pub use choice::{Choice, Refused, choice_max, choose};
 pub use html::html_page;
 pub use terminal::text;
 pub use text::{markdown, parameter_lines};
 
+use crate::breach::Breach;
 use crate::grade::{Figures, Speedup};
 use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
 use crate::space::ParameterChange;
@@ -34,9 +40,6 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
-
-/// The version of the result document.
-pub const SCHEMA: u32 = 1;
 
 /// The files that a search leaves in a directory: the drive in both forms, the document, and the
 /// report in both forms.
@@ -71,6 +74,15 @@ pub struct Recommendation {
     /// The speedups of the recommended configuration on held-out traces; `None` where there are
     /// none.
     pub held_out: Option<SpeedupTable>,
+    /// What the recommended configuration breaks on held-out traces: limits that it keeps on those
+    /// of the search and of the validation.
+    pub held_out_breaches: Vec<Breach>,
+    /// The speedups of the recommended configuration on the validation traces of the other
+    /// workloads; empty where there are none.
+    pub validation: Vec<WorkloadResult>,
+    /// Trials with higher grades that are not recommended, because they hurt other workloads; best
+    /// first.
+    pub refused: Vec<Refused>,
     /// The speedups of the configuration that is best for the target alone, on the traces of the
     /// search.
     pub ignoring_others: SpeedupTable,
@@ -119,6 +131,8 @@ pub struct Question {
     pub alpha: f64,
     /// The weight of the other workloads against the target (formula 2).
     pub beta: f64,
+    /// The share that each other workload may lose; `None` if it counts in the grade only.
+    pub max_harm: Option<f64>,
     /// The settings of the search.
     pub settings: Settings,
 }
@@ -244,6 +258,8 @@ pub struct Verdicts {
     pub censored: usize,
     /// Lost the race on the prefix.
     pub raced: usize,
+    /// Took more of another workload than allowed, on the traces of the search.
+    pub harmful: usize,
     /// Could not serve a workload.
     pub unfit: usize,
     /// Needed more power than allowed.

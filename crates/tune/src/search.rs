@@ -35,6 +35,7 @@ mod censor;
 mod hopeless;
 mod identity;
 mod judge;
+mod keep;
 mod log;
 mod objective;
 mod prior;
@@ -49,6 +50,7 @@ mod tests;
 mod trial;
 mod uniform;
 
+pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
 pub use ablation::{AblationRow, Weight, ablate, ablation_table};
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
@@ -96,7 +98,7 @@ pub struct Found {
     pub baseline: Baseline,
     /// Every trial, in order. The first one is the baseline.
     pub trials: Vec<Trial>,
-    /// Numbers of the graded trials, best first.
+    /// Numbers of the graded trials that keep every limit, best first.
     pub ranking: Vec<usize>,
     /// The best grade after each trial.
     pub curve: Vec<CurvePoint>,
@@ -110,14 +112,24 @@ pub struct Found {
 }
 
 impl Found {
-    /// The trial with the best grade. It is the baseline if no trial beats that.
-    pub fn best(&self) -> &Trial {
-        &self.trials[self.ranking.first().copied().unwrap_or(0)]
+    /// The trial with the best grade among those that keep every limit. It is the baseline if no
+    /// trial beats that, and `None` if none keeps every limit.
+    pub fn best(&self) -> Option<&Trial> {
+        self.ranking.first().map(|number| &self.trials[*number])
     }
 
-    /// The trial with the best performance on the target. Other workloads do not count.
+    /// [`Found::best`], or what to say if there is none.
+    pub(crate) fn best_or_why_not(&self) -> Result<&Trial, TuneError> {
+        self.best().ok_or_else(|| Box::new(self.nothing_kept(None)).into())
+    }
+
+    /// The trial with the best performance on the target among those within the power budget. Other
+    /// workloads do not count.
     pub fn best_alone(&self) -> &Trial {
-        let measured = self.trials.iter().filter(|trial| trial.target.is_some());
+        let measured = self
+            .trials
+            .iter()
+            .filter(|trial| trial.target.is_some() && trial.verdict != Verdict::OverPower);
         let performance = |trial: &Trial| trial.performance.unwrap_or(f64::NEG_INFINITY);
         // Reversed, because `max_by` returns the last of equals, and the first is wanted.
         measured
@@ -134,9 +146,9 @@ pub struct Progress {
     pub spent: f64,
     /// Evaluations of the target that may be spent in all.
     pub budget: f64,
-    /// The best grade so far.
-    pub best_grade: f64,
-    /// Speedup of the target in the best trial so far.
+    /// The best grade so far; `None` while no trial keeps every limit.
+    pub best_grade: Option<f64>,
+    /// Speedup of the target in the best trial so far; that of the baseline while there is none.
     pub best_target: Speedup,
 }
 

@@ -1,8 +1,9 @@
 //! The task of a search: a baseline, what may change, what must hold, and the workloads that judge.
 
+use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
-use crate::grade::Weights;
+use crate::grade::{Speedup, Weights};
 use crate::limits::Limits;
 use crate::space::Space;
 use crate::workload::Workload;
@@ -27,12 +28,44 @@ pub struct Task {
     pub others: Vec<Workload>,
     /// The weights of formulas 1 and 2.
     pub weights: Weights,
+    /// What each other workload may lose; `None` if it counts in grades only.
+    pub max_harm: Option<MaxHarm>,
+}
+
+/// What each other workload may lose of its latency and of its throughput.
+///
+/// Trials that take more on the traces of the search are no result, and proposals learn from that.
+/// The result is judged once more on validation traces, when the search has ended, so no proposal
+/// learns from these.
+#[derive(Clone, Debug)]
+pub struct MaxHarm {
+    /// The greatest share that may be lost: 0.02 allows a speedup of 0.98 and more.
+    pub share: f64,
+    /// The other workloads in their order, with other requests than [`Task::others`]. Empty: the
+    /// result is not judged once more.
+    pub validation: Vec<Workload>,
 }
 
 impl Task {
     /// The target, then each other workload.
     pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
         std::iter::once(&self.target).chain(&self.others)
+    }
+
+    /// The breach of the power budget by an average power on the target, if there is one.
+    pub(crate) fn over_power(&self, traces: TraceSet, watts: f64) -> Option<Breach> {
+        Breach::of_power(&self.limits, &self.target, traces, watts)
+    }
+
+    /// What the other workloads lose beyond what they may, by the speedups on them in their order.
+    pub(crate) fn harm<'a>(
+        &self,
+        traces: TraceSet,
+        speedups: impl IntoIterator<Item = &'a Speedup>,
+    ) -> Vec<Breach> {
+        let Some(MaxHarm { share, .. }) = &self.max_harm else { return Vec::new() };
+        let pairs = self.others.iter().zip(speedups);
+        pairs.flat_map(|(other, speedup)| Breach::of_harm(*share, other, traces, speedup)).collect()
     }
 
     /// Measures the baseline on workloads.

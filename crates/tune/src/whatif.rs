@@ -15,11 +15,12 @@ mod text;
 
 pub use text::text;
 
+use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::limits::Feasible;
-use crate::search::{self, PriorKnowledge, Progress, Settings, Trial};
+use crate::search::{self, PriorKnowledge, Progress, Settings, Trial, Verdict};
 use crate::space::{ParameterChange, Point, changes};
 use crate::task::Task;
 use serde::Serialize;
@@ -111,12 +112,16 @@ pub fn run(
         Some(prices) => prices.of(config),
         None => distance(task, &base, point),
     };
-    let known = || found.trials.iter().filter_map(|trial| Some((trial, trial.target?)));
+    let is_kept = |trial: &&Trial| trial.verdict != Verdict::OverPower;
+    let known =
+        || found.trials.iter().filter(is_kept).filter_map(|trial| Some((trial, trial.target?)));
     let cheapest = known()
         .filter(|(_, speedup)| goal.met(speedup))
         .min_by(|a, b| cost(&a.0.point, &a.0.config).total_cmp(&cost(&b.0.point, &b.0.config)));
     let nearest = || known().max_by(|a, b| goal.of(&a.1).total_cmp(&goal.of(&b.1)));
-    let (trial, speedup) = cheapest.or_else(nearest).ok_or(TuneError::Space)?;
+    let Some((trial, speedup)) = cheapest.or_else(nearest) else {
+        return Err(Box::new(found.nothing_kept(None)).into());
+    };
     let met = goal.met(&speedup);
     let start = Feasible { point: trial.point.clone(), config: trial.config.clone() };
     let mut walk = Walk { here: start, speedup, taken_back: 0, evaluations: 0 };
@@ -184,6 +189,10 @@ impl Walk {
         let answers = evaluator.measure_workloads(&questions)?;
         for ((_, found), answer) in back.iter().zip(answers) {
             let Ok(measured) = answer else { continue };
+            let watts = measured.average_watts();
+            if watts.is_some_and(|watts| task.over_power(TraceSet::Search, watts).is_some()) {
+                continue;
+            }
             let speedup = measured.speedup_over(baseline);
             if goal.met(&speedup) {
                 (self.here, self.speedup) = (found.clone(), speedup);

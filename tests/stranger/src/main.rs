@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let grade = |number: usize| found.trials[number].grade.ok_or("it was not graded");
     println!("drives tried: {}", found.trials.len());
     println!("grade of the first drive: {}", grade(0)?);
-    println!("grade of the best drive: {}", found.best().grade.ok_or("it was not graded")?);
+    let best = found.best().ok_or("nothing keeps the limits")?;
+    println!("grade of the best drive: {}", best.grade.ok_or("it was not graded")?);
     Ok(())
 }
 
@@ -58,6 +59,7 @@ fn improve(drive: &CheckedConfig, requests: Vec<Request>) -> Result<Found, Box<d
         target,
         others: Vec::new(),
         weights: Weights::default(),
+        max_harm: None,
     };
     let settings = Settings { algorithm: Algorithm::Random, budget: 6.0, ..Settings::default() };
     let (simulator, stop) = (InProcess::default(), AtomicBool::new(false));

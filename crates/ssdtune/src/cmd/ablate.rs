@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         Weight::Alpha => search::Weight::Alpha,
         Weight::Beta => search::Weight::Beta,
     };
-    let job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
+    let job = args.tune.load(Bounds::Market, args.tune.weights(), None, context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);
@@ -56,6 +56,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let rows = context
         .pool()?
         .install(|| ablate(&job.task, weight, &args.values, &settings, &evaluator, &tell))
-        .map_err(tuning::failure)?;
+        .map_err(|error| tuning::failure_of_result(error, context))?;
     context.show(&rows, ablation_table(weight, &rows))
 }

@@ -78,7 +78,7 @@ impl Answer {
 
 /// Grades and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let mut job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
+    let mut job = args.tune.load(Bounds::Market, args.tune.weights(), None, context)?;
     if args.held_out {
         job = job.on_held_out().ok_or_else(|| {
             Failure::usage(anyhow!("--held-out: a trace file has no other seeds; use models alone"))

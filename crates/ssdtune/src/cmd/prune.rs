@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
 /// Prunes, stores what was found, and prints it.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let job = args.tune.load(Bounds::Market, args.tune.weights(), context)?;
+    let job = args.tune.load(Bounds::Market, args.tune.weights(), None, context)?;
     let settings = PruneSettings {
         flat: args.flat,
         pairs: !args.no_pairs,

@@ -17,14 +17,14 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::{OutFile, OutPlace};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
-use crate::read_args::StrictArg;
+use crate::read_args::{FitArg, StrictArg};
 use anyhow::anyhow;
 use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
-    AddressFit, ChannelList, ComparedRun, ExperimentError, Observer, Origin, Recorder,
-    RecorderOptions, RunOptions, comparison, fairness, summary,
+    ChannelList, ComparedRun, ExperimentError, Observer, Origin, Recorder, RecorderOptions,
+    RunOptions, comparison, fairness, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
@@ -148,24 +148,6 @@ pub(crate) struct Args {
     /// Keep every latency (16 B each), so that percentiles are exact instead of within 0.1 %.
     #[arg(long)]
     exact: bool,
-}
-
-/// `--fit-addresses`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum FitArg {
-    /// Fold them back: take the remainder of a division by the size of the drive.
-    Wrap,
-    /// Close the gaps between the pages that the trace touches. The trace is read twice.
-    Compact,
-}
-
-impl From<FitArg> for AddressFit {
-    fn from(fit: FitArg) -> Self {
-        match fit {
-            FitArg::Wrap => Self::Wrap,
-            FitArg::Compact => Self::Compact,
-        }
-    }
 }
 
 /// What `--json` prints.

@@ -44,7 +44,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
         // The question is about the target alone.
         args.tune.others.push("none".to_owned());
     }
-    let job = args.tune.load(Bounds::Wide, goal.weights(), context)?;
+    let job = args.tune.load(Bounds::Wide, goal.weights(), None, context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);
@@ -54,7 +54,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
         whatif::run(&job.task, &settings, goal, &evaluator, &mut tell)
     });
     bar.finish();
-    let answer = outcome.map_err(tuning::failure)?;
+    let answer = outcome.map_err(|error| tuning::failure_of_result(error, context))?;
     context.show(&answer, whatif::text(&answer, &job.task.target.name))?;
     // That a goal cannot be met is a result and no failure of the work. Scripts see it by the code.
     if answer.met { Ok(()) } else { Err(Failure::Reported(1)) }

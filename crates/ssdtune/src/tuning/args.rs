@@ -7,10 +7,11 @@ use crate::device::{self, Overrides};
 use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
+use crate::read_args::FitArg;
 use anyhow::anyhow;
 use ssdtune_experiment::{Age, Preparation, Start};
 use ssdtune_model::source::read_text;
-use ssdtune_model::{Bytes, CheckedConfig, catalogue};
+use ssdtune_model::{Bytes, CheckedConfig, Sectors, catalogue};
 use ssdtune_trace::workload::{Seed, SeedSet};
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
 use ssdtune_tune::limits::{Inequality, Limits};
@@ -19,7 +20,7 @@ use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::{
     LoadOptions, NamedError, NamedWorkload, Workload, published_workloads,
 };
-use ssdtune_tune::{Task, Weights};
+use ssdtune_tune::{MaxHarm, Task, Weights};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -99,6 +100,11 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "WORKLOAD=N", value_parser = depth)]
     depth: Vec<(String, u32)>,
 
+    /// What to do with addresses beyond the end of the smallest drive that the limits allow.
+    /// Without it they are an error.
+    #[arg(long, value_enum, value_name = "HOW")]
+    fit_addresses: Option<FitArg>,
+
     #[command(flatten)]
     preparation: PreparationArgs,
 
@@ -156,7 +162,7 @@ impl BudgetArgs {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "write a number between 0 and 1".to_owned())
 }
@@ -217,11 +223,13 @@ impl TuneArgs {
         if share > 0.0 { share.min(1.0) } else { 1.0 }
     }
 
-    /// Loads everything. `bounds` hold for what the arguments do not limit.
+    /// Loads everything. `bounds` hold for what the arguments do not limit; `max_harm` is the share
+    /// that each other workload may lose.
     pub(crate) fn load(
         &self,
         bounds: Bounds,
         weights: Weights,
+        max_harm: Option<f64>,
         context: &Context,
     ) -> Outcome<TuningJob> {
         // The seed of the command line is the search's.
@@ -233,45 +241,59 @@ impl TuneArgs {
         };
         let space = space.around(&base);
         let limits = self.limits(&base, bounds)?;
-        let (mut workloads, held_out) = self.workloads(&base, &limits, context)?;
-        let target = workloads.remove(0);
-        let task = Task { base, space, limits, target, others: workloads, weights };
+        let max_harm = max_harm.filter(|share| *share < 1.0);
+        let sectors = limits.host_sectors_min(&base, &space);
+        let loaded = self.workloads(sectors, max_harm.is_some(), context)?;
+        let Loaded { target, others, validation, held_out } = loaded;
+        let max_harm = max_harm.map(|share| MaxHarm { share, validation });
+        let task = Task { base, space, limits, target, others, weights, max_harm };
         let db = if self.no_db { None } else { Some(self.db.open()?) };
         let evaluator = self.evaluator(context)?;
         Ok(TuningJob { task, held_out, evaluator, db })
     }
 
-    /// The workloads, the target first, and those of held-out seeds if all of them have such seeds.
-    fn workloads(
-        &self,
-        base: &CheckedConfig,
-        limits: &Limits,
-        context: &Context,
-    ) -> Outcome<(Vec<Workload>, Option<Vec<Workload>>)> {
+    /// Loads all workloads, the others with validation traces if that is wanted. The smallest drive
+    /// has this number of sectors.
+    fn workloads(&self, sectors: Sectors, validate: bool, context: &Context) -> Outcome<Loaded> {
         let target = NamedWorkload::parse(&self.target).map_err(workload_failure)?;
-        let mut all = self.others(&target)?;
-        all.insert(0, target);
+        let others = self.others(&target)?;
+        let all: Vec<&NamedWorkload> = std::iter::once(&target).chain(&others).collect();
         let known = |name: &str| all.iter().any(|own| own.name == name);
         if let Some((name, _)) = self.depth.iter().find(|(name, _)| !known(name)) {
             return Err(Failure::usage(anyhow!("--depth {name}: no such workload here")));
         }
         let index = self.trace_seed.or(context.seed()).unwrap_or(0);
-        let load = |set: SeedSet| {
-            let one = |own: &NamedWorkload| {
-                let depth = self.depth.iter().find(|(name, _)| *name == own.name);
-                let options = LoadOptions {
-                    seed: Seed { set, index },
-                    requests: self.requests as usize,
-                    space: limits.host_sectors_min(base),
-                    depth: depth.map(|(_, depth)| *depth),
-                };
-                own.load(&options).map_err(workload_failure)
-            };
-            all.iter().map(one).collect::<Outcome<Vec<Workload>>>()
+        let options = |own: &NamedWorkload, set: SeedSet| LoadOptions {
+            seed: Seed { set, index },
+            requests: self.requests as usize,
+            space: sectors,
+            fit: self.fit_addresses.map(Into::into),
+            depth: self.depth.iter().find(|(name, _)| *name == own.name).map(|(_, depth)| *depth),
         };
-        let training = load(SeedSet::Training)?;
-        let held_out = all.iter().all(NamedWorkload::can_hold_out);
-        Ok((training, held_out.then(|| load(SeedSet::HeldOut)).transpose()?))
+        let load =
+            |own: &NamedWorkload, set| own.load(&options(own, set)).map_err(workload_failure);
+        let validation_seed = Seed { set: SeedSet::Validation, index };
+        let mut loaded = Loaded {
+            target: load(&target, SeedSet::Training)?,
+            others: Vec::new(),
+            validation: Vec::new(),
+            held_out: None,
+        };
+        for other in &others {
+            let options = options(other, SeedSet::Training);
+            if validate {
+                let both = other.load_twice(&options, validation_seed).map_err(workload_failure)?;
+                loaded.others.push(both.0);
+                loaded.validation.push(both.1);
+            } else {
+                loaded.others.push(other.load(&options).map_err(workload_failure)?);
+            }
+        }
+        if all.iter().all(|own| own.can_hold_out()) {
+            let held_out = all.iter().map(|own| load(own, SeedSet::HeldOut));
+            loaded.held_out = Some(held_out.collect::<Outcome<Vec<Workload>>>()?);
+        }
+        Ok(loaded)
     }
 
     /// The workloads of --others, each once.
@@ -341,6 +363,16 @@ impl TuneArgs {
         limits.inequalities.extend(self.require.iter().cloned());
         Ok(limits)
     }
+}
+
+/// The workloads of a task.
+struct Loaded {
+    target: Workload,
+    others: Vec<Workload>,
+    /// The others with requests that no proposal learns from; empty if that is not wanted.
+    validation: Vec<Workload>,
+    /// The target and the others with held-out seeds, if all of them have such seeds.
+    held_out: Option<Vec<Workload>>,
 }
 
 /// Reads a space file.

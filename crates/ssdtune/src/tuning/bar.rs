@@ -26,7 +26,7 @@ pub(crate) struct Bar {
 /// What was told so far.
 #[derive(Default)]
 struct Told {
-    best_grade: f64,
+    best_grade: Option<f64>,
     /// Evaluations that this process had run when it told the first trial, the baseline.
     run_at_first: Option<u64>,
     /// Seconds gone and evaluations spent before this process measured a proposal itself.
@@ -71,14 +71,15 @@ impl Bar {
         if left.is_none() {
             self.bar.reset_eta();
         }
-        let said = format!(
-            "{:.1} of {} evaluations, best grade {:.4} ({:.2}x latency, {:.2}x throughput)",
-            progress.spent,
-            progress.budget,
-            progress.best_grade,
-            progress.best_target.latency,
-            progress.best_target.throughput
-        );
+        let target = progress.best_target;
+        let best = match progress.best_grade {
+            Some(grade) => format!(
+                "best grade {grade:.4} ({:.2}x latency, {:.2}x throughput)",
+                target.latency, target.throughput
+            ),
+            None => "nothing within the limits yet".to_owned(),
+        };
+        let said = format!("{:.1} of {} evaluations, {best}", progress.spent, progress.budget);
         let before = std::mem::replace(&mut told.best_grade, progress.best_grade);
         if self.lines && progress.best_grade > before {
             let left = left.map(|left| format!(", about {left:.0} s left to search"));
@@ -129,7 +130,7 @@ mod tests {
         let mut told = Told::default();
         let mut left = |elapsed, spent, run| {
             let best_target = Speedup { latency: 1.0, throughput: 1.0 };
-            let progress = Progress { spent, budget: 20.0, best_grade: 0.0, best_target };
+            let progress = Progress { spent, budget: 20.0, best_grade: None, best_target };
             told.seconds_left(elapsed, &progress, run)
         };
         // A resumed search finds ten evaluations in a second, then runs one in three seconds.

@@ -25,6 +25,7 @@ fn task_from(base: DeviceConfig, name: &str, requests: usize) -> Task {
         target: Workload { name: name.to_owned(), depth: 16, traces: vec![trace] },
         others: Vec::new(),
         weights: crate::grade::Weights::default(),
+        max_harm: None,
     }
 }
 

@@ -1,9 +1,11 @@
 //! Makes a recommendation from a finished search.
 
+use super::choice::{Choice, Refused, Validator, choose};
 use super::{
     DriveResult, Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupTable,
     TopConfiguration, Verdicts, WorkloadResult,
 };
+use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
 use crate::grade::{Figures, Speedup};
@@ -39,7 +41,8 @@ pub fn recommend(
     options: &Options,
 ) -> Result<Recommendation, TuneError> {
     let before = evaluator.counts();
-    let best = found.best();
+    let Choice { number, refused } = choose(task, found, evaluator)?;
+    let best = &found.trials[number];
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
     let importance = collector.importance(best)?;
     let (config, importance, grade) = collector.simplify(best, importance)?;
@@ -48,6 +51,13 @@ pub fn recommend(
     let held_out = match &options.held_out {
         Some(workloads) => Some(collector.table_on(&config, workloads)?),
         None => None,
+    };
+    let validation = match &task.max_harm {
+        Some(harm) => {
+            let workloads: Vec<&Workload> = harm.validation.iter().collect();
+            rows(evaluator, &task.base, &config, &workloads)?
+        }
+        None => Vec::new(),
     };
     collector.note_what_to_know(&training);
     let mut named: DeviceConfig = (*config).clone();
@@ -73,7 +83,9 @@ pub fn recommend(
         },
         grade,
         training,
+        held_out_breaches: held_out.as_ref().map_or(Vec::new(), |table| breaches(task, table)),
         held_out,
+        validation,
         ignoring_others,
         parameters: changes(&task.base, &config),
         importance,
@@ -82,23 +94,30 @@ pub fn recommend(
         mqsim_notes,
         curve: found.curve.clone(),
         trade: trade(&found.trials),
-        top: top(found, settings.top),
+        top: top(found, settings.top, &refused),
+        refused,
         verdicts: verdicts(&found.trials),
         notes: collector.notes,
     })
 }
 
 /// The most evaluations that [`recommend`] asks for, whether they are in memory or not.
-pub fn evidence_max(task: &Task, found: &Found, options: &Options) -> u64 {
+/// The trial with the number `chosen` is recommended ([`choose`]).
+pub fn evidence_max(task: &Task, found: &Found, chosen: usize, options: &Options) -> u64 {
+    let best = &found.trials[chosen];
     let traces = |workloads: &mut dyn Iterator<Item = &Workload>| -> u64 {
         workloads.map(|workload| workload.traces.len() as u64).sum()
     };
     let all = traces(&mut task.workloads());
     let held_out = options.held_out.iter().flatten();
     let base = &found.trials[0].point;
-    let changes = task.space.differing(base, &found.best().point) as u64;
-    // Each change taken back, all idle ones taken back, two tables, and the one of held-out traces.
-    changes * task.target.traces.len() as u64 + 5 * all + 2 * traces(&mut held_out.into_iter())
+    let changes = task.space.differing(base, &best.point) as u64;
+    // Each change taken back, all idle ones taken back, and four tables.
+    let changed = changes * task.target.traces.len() as u64;
+    let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
+    let [held_out, validation] =
+        [traces(&mut held_out.into_iter()), traces(&mut validation.into_iter())];
+    changed + 5 * all + 2 * held_out + 3 * validation
 }
 
 fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Question {
@@ -113,6 +132,7 @@ fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Qu
         initial_state: evaluator.preparation_in_words(),
         alpha: task.weights.alpha,
         beta: task.weights.beta,
+        max_harm: task.max_harm.as_ref().map(|harm| harm.share),
         settings: settings.clone(),
     }
 }
@@ -219,13 +239,16 @@ impl EvidenceCollector<'_> {
             self.evaluator.measure_workloads(&questions)?.into_iter().collect();
         let Ok(answers) = answers else { return Ok(unchanged) };
         let performance = weights.performance(&self.target_speedup(&answers[0]));
-        let rest = answers[1..]
-            .iter()
-            .zip(&self.found.baseline.others)
-            .map(|(measured, base)| weights.performance(&measured.speedup_over(base)));
-        let simpler_grade = weights.grade(performance, &rest.collect::<Vec<f64>>());
-        let over = |watts: f64| limits.constraints.power_violation(watts).is_some();
-        if simpler_grade < grade - GRADE_SLACK || answers[0].average_watts().is_some_and(over) {
+        let rest = answers[1..].iter().zip(&self.found.baseline.others);
+        let rest: Vec<Speedup> = rest.map(|(own, base)| own.speedup_over(base)).collect();
+        let parts: Vec<f64> = rest.iter().map(|speedup| weights.performance(speedup)).collect();
+        let simpler_grade = weights.grade(performance, &parts);
+        let over = |watts: f64| self.task.over_power(TraceSet::Search, watts).is_some();
+        if simpler_grade < grade - GRADE_SLACK
+            || answers[0].average_watts().is_some_and(over)
+            || !self.task.harm(TraceSet::Search, &rest).is_empty()
+            || !Validator::new(self.task, self.evaluator).breaches(&simpler.config)?.is_empty()
+        {
             return Ok(unchanged);
         }
         self.notes.push(format!(
@@ -254,10 +277,8 @@ impl EvidenceCollector<'_> {
         if training.target.baseline.average_watts.is_none() {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
-        let watts = training.target.baseline.average_watts;
-        let over = |watts: f64| self.task.limits.constraints.power_violation(watts);
-        if let Some(violation) = watts.and_then(over) {
-            self.notes.push(format!("the baseline itself is above the power budget: {violation}"));
+        for breach in &self.found.trials[0].breaches {
+            self.notes.push(format!("the baseline breaks a limit: {breach}"));
         }
         for row in std::iter::once(&training.target).chain(&training.others) {
             if let Some(busy) = row.baseline.utilisation.filter(|busy| *busy >= SATURATED) {
@@ -285,16 +306,21 @@ impl EvidenceCollector<'_> {
 /// latency is waiting.
 const SATURATED: f64 = 0.7;
 
-/// The speedups of a drive over a baseline. The first workload is the target.
-///
-/// # Errors
-/// The evaluator or AutoDB fails, or the caller asked to stop.
-pub(crate) fn table(
+/// What the recommended drive breaks on held-out traces.
+fn breaches(task: &Task, held_out: &SpeedupTable) -> Vec<Breach> {
+    let watts = held_out.target.own.average_watts;
+    let over = watts.and_then(|watts| task.over_power(TraceSet::HeldOut, watts));
+    let speedups = held_out.others.iter().map(|row| &row.speedup);
+    over.into_iter().chain(task.harm(TraceSet::HeldOut, speedups)).collect()
+}
+
+/// A drive and a baseline on workloads.
+fn rows(
     evaluator: &CachedEvaluator,
     base: &CheckedConfig,
     config: &CheckedConfig,
     workloads: &[&Workload],
-) -> Result<SpeedupTable, MeasureError> {
+) -> Result<Vec<WorkloadResult>, MeasureError> {
     let mut questions: Vec<(&CheckedConfig, &Workload)> = Vec::new();
     for workload in workloads {
         questions.extend([(base, *workload), (config, *workload)]);
@@ -317,6 +343,20 @@ pub(crate) fn table(
             own: drive_result(tuned),
         });
     }
+    Ok(rows)
+}
+
+/// The speedups of a drive over a baseline. The first workload is the target.
+///
+/// # Errors
+/// The evaluator or AutoDB fails, or the caller asked to stop.
+pub(crate) fn table(
+    evaluator: &CachedEvaluator,
+    base: &CheckedConfig,
+    config: &CheckedConfig,
+    workloads: &[&Workload],
+) -> Result<SpeedupTable, MeasureError> {
+    let mut rows = rows(evaluator, base, config, workloads)?;
     let target = rows.remove(0);
     let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
     let some = !each.is_empty();
@@ -390,8 +430,10 @@ fn trade(trials: &[Trial]) -> Vec<PowerTrade> {
         .collect()
 }
 
-fn top(found: &Found, count: usize) -> Vec<TopConfiguration> {
-    let top = found.ranking.iter().take(count).map(|number| &found.trials[*number]);
+fn top(found: &Found, count: usize, refused: &[Refused]) -> Vec<TopConfiguration> {
+    let is_refused = |number: usize| refused.iter().any(|refused| refused.number == number);
+    let kept = found.ranking.iter().filter(|number| !is_refused(**number));
+    let top = kept.take(count).map(|number| &found.trials[*number]);
     top.filter_map(|trial| {
         let (number, toml) = (trial.number, document::write(&trial.config));
         Some(TopConfiguration { number, grade: trial.grade?, target: trial.target?, toml })
@@ -407,7 +449,8 @@ fn verdicts(trials: &[Trial]) -> Verdicts {
             Verdict::Censored => &mut counts.censored,
             Verdict::Raced => &mut counts.raced,
             Verdict::Unfit(_) => &mut counts.unfit,
-            Verdict::OverPower(_) => &mut counts.over_power,
+            Verdict::Harmful => &mut counts.harmful,
+            Verdict::OverPower => &mut counts.over_power,
             Verdict::Hopeless => &mut counts.hopeless,
         } += 1;
     }

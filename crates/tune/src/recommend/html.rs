@@ -1,5 +1,6 @@
 //! A recommendation as one HTML file with its charts, without references to other files.
 
+use super::text::judgement;
 use super::{Recommendation, SpeedupTable, parameter_lines};
 use ssdtune_report::{self as report, Axis, Bar, BarChart, Chart, Page, Series, Svg};
 
@@ -21,6 +22,7 @@ pub fn html_page(result: &Recommendation) -> String {
         question.alpha,
         question.beta
     ));
+    judgement(result).iter().for_each(|line| _ = page.note(line));
     for note in &result.notes {
         page.note(&format!("{note}."));
     }
@@ -106,7 +108,9 @@ fn parameters(result: &Recommendation) -> report::Table {
 fn curve(result: &Recommendation) -> Svg {
     let axes = (Axis::new("evaluations of the target"), Axis::new("best grade"));
     let mut chart = Chart::new("Best grade so far", axes.0, axes.1);
-    chart.add(Series::steps(result.curve.iter().map(|point| (point.spent, point.best_grade))));
+    chart.add(Series::steps(
+        result.curve.iter().filter_map(|point| Some((point.spent, point.best_grade?))),
+    ));
     chart.to_svg()
 }
 

@@ -1,5 +1,6 @@
 //! A recommendation as text for terminals: what the search cost, speedups, and what changes.
 
+use super::text::judgement;
 use super::{Recommendation, SpeedupTable, WorkloadResult, parameter_lines};
 use crate::grade::Speedup;
 use ssdtune_report::{Table, Text};
@@ -7,11 +8,17 @@ use ssdtune_report::{Table, Text};
 /// A recommendation as text, without its notes.
 pub fn text(result: &Recommendation) -> Text {
     let mut text = Text::new();
+    judgement(result).into_iter().for_each(|line| _ = text.line(line));
     effort(result, &mut text);
     if let Some(held_out) = &result.held_out {
         text.line("\nSpeedups on held-out traces (latency, throughput)").table(speedups(held_out));
     }
     text.line("\nSpeedups on the traces of the search").table(speedups(&result.training));
+    if !result.validation.is_empty() {
+        let mut table = empty_table();
+        result.validation.iter().for_each(|row| add_row(&mut table, row, ""));
+        text.line("\nSpeedups of the others on validation traces").table(table);
+    }
     let alone = &result.ignoring_others;
     let others = match (&alone.others_mean, &alone.others_worst) {
         (Some(mean), Some(worst)) => {
@@ -62,7 +69,8 @@ fn factors(speedup: &Speedup) -> String {
     format!("{:.2}x / {:.2}x", speedup.latency, speedup.throughput)
 }
 
-fn speedups(results: &SpeedupTable) -> Table {
+/// A table of workloads without rows.
+fn empty_table() -> Table {
     let mut table = Table::new([
         "workload",
         "latency",
@@ -73,25 +81,32 @@ fn speedups(results: &SpeedupTable) -> Table {
         "was MB/s",
         "baseline busy",
     ]);
-    let mut add = |row: &WorkloadResult, mark: &str| {
-        let busy = match (&row.baseline.busiest, row.baseline.utilisation) {
-            (Some(part), Some(share)) => format!("{:.0} % {part}", share * 100.0),
-            _ => String::new(),
-        };
-        let (tuned, was) = (&row.own.figures, &row.baseline.figures);
-        table.add_row([
-            format!("{}{mark}", row.workload),
-            format!("{:.2}x", row.speedup.latency),
-            format!("{:.2}x", row.speedup.throughput),
-            format!("{:.1}", tuned.latency_ns / 1e3),
-            format!("{:.1}", was.latency_ns / 1e3),
-            format!("{:.1}", tuned.throughput_bps / 1e6),
-            format!("{:.1}", was.throughput_bps / 1e6),
-            busy,
-        ]);
+    table.align_right(1..);
+    table
+}
+
+fn add_row(table: &mut Table, row: &WorkloadResult, mark: &str) {
+    let busy = match (&row.baseline.busiest, row.baseline.utilisation) {
+        (Some(part), Some(share)) => format!("{:.0} % {part}", share * 100.0),
+        _ => String::new(),
     };
-    add(&results.target, " (target)");
-    results.others.iter().for_each(|row| add(row, ""));
+    let (tuned, was) = (&row.own.figures, &row.baseline.figures);
+    table.add_row([
+        format!("{}{mark}", row.workload),
+        format!("{:.2}x", row.speedup.latency),
+        format!("{:.2}x", row.speedup.throughput),
+        format!("{:.1}", tuned.latency_ns / 1e3),
+        format!("{:.1}", was.latency_ns / 1e3),
+        format!("{:.1}", tuned.throughput_bps / 1e6),
+        format!("{:.1}", was.throughput_bps / 1e6),
+        busy,
+    ]);
+}
+
+fn speedups(results: &SpeedupTable) -> Table {
+    let mut table = empty_table();
+    add_row(&mut table, &results.target, " (target)");
+    results.others.iter().for_each(|row| add_row(&mut table, row, ""));
     let means = [("others, mean", results.others_mean), ("others, worst", results.others_worst)];
     for (name, mean) in means {
         if let Some(mean) = mean {
@@ -99,7 +114,6 @@ fn speedups(results: &SpeedupTable) -> Table {
             table.add_row([name.to_owned()].into_iter().chain(factors));
         }
     }
-    table.align_right(1..);
     table
 }
 

@@ -1,6 +1,6 @@
 //! A recommendation as Markdown, and its changed parameters as lines.
 
-use super::{Recommendation, SpeedupTable};
+use super::{Recommendation, SpeedupTable, WorkloadResult};
 use crate::grade::Speedup;
 use std::fmt::Write as _;
 
@@ -24,6 +24,23 @@ pub fn parameter_lines(recommendation: &Recommendation) -> Vec<[String; 3]> {
     recommendation.parameters.iter().map(line).collect()
 }
 
+/// The greatest number of refused trials that a text names.
+const REFUSED_TOLD: usize = 3;
+
+/// What comes first in every text: limits broken on held-out traces, then trials with higher grades
+/// that hurt other workloads.
+pub(super) fn judgement(result: &Recommendation) -> Vec<String> {
+    let held_out = result.held_out_breaches.iter().map(|breach| format!("BREACH: {breach}"));
+    let refused = result.refused.iter().take(REFUSED_TOLD).flat_map(|one| {
+        one.breaches.iter().map(move |breach| {
+            format!("not recommended: trial {} (grade {:.4}): {breach}", one.number, one.grade)
+        })
+    });
+    let more = result.refused.len().saturating_sub(REFUSED_TOLD);
+    let more = (more > 0).then(|| format!("{more} more with higher grades are not recommended"));
+    held_out.chain(refused).chain(more).collect()
+}
+
 /// A recommendation as a Markdown document.
 pub fn markdown(recommendation: &Recommendation) -> String {
     let mut text = String::new();
@@ -39,8 +56,15 @@ pub fn markdown(recommendation: &Recommendation) -> String {
         recommendation.effort.spent,
         recommendation.ended
     );
+    for line in judgement(recommendation) {
+        let _ = writeln!(text, "- {line}");
+    }
+    if !recommendation.validation.is_empty() {
+        let _ = writeln!(text, "\n## Validation traces of the others\n\n{HEAD}");
+        recommendation.validation.iter().for_each(|row| add_row(&mut text, row));
+    }
     if let Some(table) = &recommendation.held_out {
-        let _ = writeln!(text, "## Held-out traces\n\n{}", rows(table));
+        let _ = writeln!(text, "\n## Held-out traces\n\n{}", rows(table));
     }
     let _ = writeln!(text, "## Traces of the search\n\n{}", rows(&recommendation.training));
     let _ =
@@ -61,22 +85,27 @@ pub fn markdown(recommendation: &Recommendation) -> String {
     text
 }
 
-fn rows(table: &SpeedupTable) -> String {
-    let mut text = String::from(
-        "| workload | latency/throughput speedup | baseline busy | baseline us | own us |\n\
-         |---|---|---|---|---|\n",
+/// The head of a table of workloads.
+const HEAD: &str = "\
+| workload | latency/throughput speedup | baseline busy | baseline us | own us |
+|---|---|---|---|---|";
+
+fn add_row(text: &mut String, row: &WorkloadResult) {
+    let busy = row.baseline.utilisation.map_or("-".to_owned(), |u| format!("{:.0} %", u * 100.0));
+    let _ = writeln!(
+        text,
+        "| {} | {} | {busy} | {:.1} | {:.1} |",
+        row.workload,
+        ratio(&row.speedup),
+        row.baseline.figures.latency_ns / 1e3,
+        row.own.figures.latency_ns / 1e3
     );
+}
+
+fn rows(table: &SpeedupTable) -> String {
+    let mut text = format!("{HEAD}\n");
     for row in std::iter::once(&table.target).chain(&table.others) {
-        let busy =
-            row.baseline.utilisation.map_or("-".to_owned(), |u| format!("{:.0} %", u * 100.0));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {busy} | {:.1} | {:.1} |",
-            row.workload,
-            ratio(&row.speedup),
-            row.baseline.figures.latency_ns / 1e3,
-            row.own.figures.latency_ns / 1e3
-        );
+        add_row(&mut text, row);
     }
     for (name, mean) in [("geometric mean", table.others_mean), ("worst", table.others_worst)] {
         if let Some(speedup) = mean {

@@ -59,7 +59,7 @@ pub fn ablate(
         let task = Task { weights, ..task.clone() };
         let prior = PriorKnowledge::default();
         let found = run(&task, &prior, settings, evaluator, &mut |_, _| {})?;
-        let best = found.best();
+        let best = found.best_or_why_not()?;
         let others = best.others.clone().unwrap_or_default();
         let row = AblationRow {
             value,

@@ -55,13 +55,13 @@ pub(super) fn search(state: &mut SearchState, order: &TuningOrder) -> Result<End
             }
             let mut rng = stream(state.settings.seed, step, iteration);
             let model = Surrogate::fit(state.task, state.log.trials(), &weights, &mut fits)?;
-            let ranking = state.log.ranking();
-            let root = ranking[rng.random_range(0..ranking.len().min(state.settings.top))];
+            let roots = state.log.roots();
+            let root = roots[rng.random_range(0..roots.len())];
             let Some(found) = descend(state, &moves, &model, &axes, root, &mut rng)? else { break };
             let proposal = Proposal::new(found.point, found.config, "autoblox");
             let proposals = state.without_hopeless(vec![proposal], 1.0)?;
             state.run_in_full(proposals)?;
-            let grade = |trial: &Trial| trial.grade.unwrap_or(f64::NEG_INFINITY);
+            let grade = |trial: &Trial| trial.kept_grade().unwrap_or(f64::NEG_INFINITY);
             let learned = state.log.trials().last().map_or(f64::NEG_INFINITY, grade);
             if learned > grade(&state.log.trials()[root]) {
                 break;
@@ -93,10 +93,9 @@ fn open_neighbours(
 
 /// Whether a trial of the top set has a neighbour that is not among the trials yet.
 fn can_move(state: &SearchState, moves: &Moves, axes: &[usize]) -> bool {
-    let ranking = state.log.ranking();
-    let mut roots = ranking.iter().take(state.settings.top);
     let point = |root: &usize| &state.log.trials()[*root].point;
-    roots.any(|root| !open_neighbours(state, moves, axes, point(root)).is_empty())
+    let roots = state.log.roots();
+    roots.iter().any(|root| !open_neighbours(state, moves, axes, point(root)).is_empty())
 }
 
 /// The configuration at which a descent from a trial ends; `None` where it cannot take a step.

@@ -66,14 +66,14 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
         if convergence.is_reached(&state.log, state.budget) {
             return Ok(Ended::Converged);
         }
-        let before = state.log.best().grade;
+        let before = state.log.best_grade();
         let candidates = candidates(state, &moves, &axes, reach, iteration);
         if candidates.is_empty() {
             return Ok(Ended::Exhausted);
         }
         let chosen = choose(state, &weights, &mut fits, candidates)?;
         race(state, chosen, iteration.is_multiple_of(ANYWAY_EACH))?;
-        let better = state.log.best().grade > before;
+        let better = state.log.best_grade() > before;
         reach = if better { (reach * 1.5).min(1.0) } else { (reach * 0.75).max(0.08) };
     }
     Ok(Ended::Budget)
@@ -250,9 +250,9 @@ fn candidates(
     iteration: u64,
 ) -> Vec<Feasible> {
     let mut all: BTreeMap<Point, Feasible> = BTreeMap::new();
-    let roots: Vec<Point> = (state.log.ranking().iter().take(state.settings.top))
-        .map(|number| state.log.trials()[*number].point.clone())
-        .collect();
+    let roots = state.log.roots();
+    let roots: Vec<Point> =
+        roots.iter().map(|number| state.log.trials()[*number].point.clone()).collect();
     let every: Vec<usize> = (0..state.task.space.axes().len()).collect();
     moves.neighbours(&roots[0], &every, &mut all);
     for jump in 0..JUMPS {
@@ -277,23 +277,32 @@ fn choose(
     mut candidates: Vec<Feasible>,
 ) -> Result<Vec<Proposal>, TuneError> {
     let mut model = Surrogate::fit(state.task, state.log.trials(), weights, fits)?;
-    let mut best = state.log.best().grade.unwrap_or(0.0);
+    let mut best = state.log.best_grade();
     let racing = if state.settings.prefix < 1.0 { RACED_EACH / 2 } else { 1 };
     let wanted = state.settings.batch.max(1) * racing;
     let mut chosen = Vec::new();
     while chosen.len() < wanted && !candidates.is_empty() {
         let points: Vec<&Point> = candidates.iter().map(|found| &found.point).collect();
         let predicted = model.predict(state.task, &points)?;
-        // Take turns: the greatest expected improvement, then the greatest expected grade.
-        let by_mean = racing > 1 && chosen.len() % 2 == 1;
-        let value = |index: &usize| match by_mean {
-            true => predicted[*index].mean,
-            false => improvement(&predicted[*index], best),
+        // Take turns: the greatest expected improvement, then the greatest expected grade. While
+        // nothing keeps every limit, there is nothing to improve on.
+        let by_mean = (racing > 1 && chosen.len() % 2 == 1) || !best.is_finite();
+        // What is predicted to break a limit comes last, the least excess first.
+        let value = |index: &usize| match &predicted[*index] {
+            Predicted { excess, .. } if *excess > 0.0 => (false, -excess),
+            predicted if by_mean => (true, predicted.mean),
+            predicted => (true, improvement(predicted, best)),
         };
         // Reversed, because `max_by` returns the last of equals, and the first is wanted.
         let order = (0..points.len()).rev();
-        let Some(index) = order.max_by(|a, b| value(a).total_cmp(&value(b))) else { break };
-        best = best.max(predicted[index].mean);
+        let by_value = |a: &usize, b: &usize| {
+            let (a, b) = (value(a), value(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        };
+        let Some(index) = order.max_by(by_value) else { break };
+        if best.is_finite() && predicted[index].excess <= 0.0 {
+            best = best.max(predicted[index].mean);
+        }
         let found = candidates.swap_remove(index);
         candidates.sort_by(|a, b| a.point.cmp(&b.point));
         model.believe(state.task, &found.point)?;
@@ -303,10 +312,20 @@ fn choose(
 }
 
 /// Races proposals on the prefix, and runs the fastest in full if they beat the best trial there.
-/// With `anyway` the fastest one always runs in full.
-fn race(state: &mut SearchState, proposals: Vec<Proposal>, anyway: bool) -> Result<(), TuneError> {
+/// With `anyway` the fastest one always runs in full. While no trial keeps every limit there is no
+/// race, since speed says nothing about limits.
+fn race(
+    state: &mut SearchState,
+    mut proposals: Vec<Proposal>,
+    anyway: bool,
+) -> Result<(), TuneError> {
     let full = proposals.len().div_ceil(RACED_EACH);
-    let bar = state.log.best().prefix_performance.unwrap_or(f64::NEG_INFINITY);
+    let Some(best) = state.log.best() else {
+        proposals.truncate(full);
+        return state.run_in_full(proposals);
+    };
+    let bar = best.prefix_performance;
+    let bar = bar.unwrap_or(f64::NEG_INFINITY);
     race_to(state, proposals, |rank, performance| {
         rank < full && (performance > bar || (anyway && rank == 0))
     })
@@ -407,7 +426,7 @@ mod tests {
                 })
                 .sum();
             let integral = sum * 16.0 / f64::from(steps);
-            let computed = improvement(&Predicted { mean, deviation }, best);
+            let computed = improvement(&Predicted { mean, deviation, excess: 0.0 }, best);
             assert!((computed - integral).abs() < 1e-6, "{computed} {integral}");
         }
     }

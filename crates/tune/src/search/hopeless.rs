@@ -168,7 +168,7 @@ impl HopelessFilter {
 
     /// Counts a trial whose grade is above the one it was predicted not to reach.
     pub fn count_if_wrong(&mut self, trial: &Trial, predicted_below: Option<f64>) {
-        if trial.grade.zip(predicted_below).is_some_and(|(grade, bound)| grade > bound) {
+        if trial.kept_grade().zip(predicted_below).is_some_and(|(grade, bound)| grade > bound) {
             self.report.wrong += 1;
         }
     }

@@ -12,7 +12,7 @@ use super::settings::{OrderUse, Settings};
 use crate::limits::{Limits, Prices};
 use crate::memory::{Digest, Digester, canonical};
 use crate::space::Space;
-use crate::task::Task;
+use crate::task::{MaxHarm, Task};
 use crate::workload::Workload;
 use ssdtune_model::Constraints;
 use ssdtune_model::catalogue::Value;
@@ -20,7 +20,7 @@ use ssdtune_model::catalogue::Value;
 /// The digest of everything that decides the answer of a search, except for prior knowledge and
 /// for when it ends.
 pub fn identity(task: &Task, settings: &Settings, order: OrderUse, evaluator: &str) -> Digest {
-    let Task { base, space, limits, target: _, others: _, weights } = task;
+    let Task { base, space, limits, target: _, others: _, weights, max_harm } = task;
     let mut digester = Digester::new("ssdtune search 3");
     digester.text("baseline", &canonical(base));
     add_space(&mut digester, space);
@@ -37,6 +37,10 @@ pub fn identity(task: &Task, settings: &Settings, order: OrderUse, evaluator: &s
         .real("beta", weights.beta)
         .text("evaluator", evaluator);
     task.workloads().for_each(|workload| add_workload(&mut digester, workload));
+    if let Some(MaxHarm { share, validation }) = max_harm {
+        digester.real("harm", *share).number("validation", validation.len() as u64);
+        validation.iter().for_each(|workload| add_workload(&mut digester, workload));
+    }
     digester.finish()
 }
 
@@ -169,6 +173,7 @@ mod tests {
             target: workload("target", 0),
             others: vec![workload("other", 8)],
             weights: Weights::default(),
+            max_harm: None,
         }
     }
 
@@ -210,7 +215,7 @@ mod tests {
         }
         let longer = Settings { budget: 1e3, patience: 99, convergence: 0.5, ..plain.clone() };
         assert_eq!(of(&task, &longer), of(&task, &plain), "when it ends is no part of it");
-        let tasks: [fn(&mut Task); 16] = [
+        let tasks: [fn(&mut Task); 18] = [
             |task| task.base = presets::load("z-ssd").unwrap().check().unwrap(),
             |task| task.space = Space::what_if(),
             |task| task.limits.constraints.capacity = Some(Bytes(1 << 30)),
@@ -227,6 +232,11 @@ mod tests {
             |task| task.weights.alpha = 0.25,
             |task| task.weights.beta = 0.25,
             |task| task.others.push(workload("third", 16)),
+            |task| task.max_harm = Some(MaxHarm { share: 0.1, validation: Vec::new() }),
+            |task| {
+                let validation = vec![workload("other", 24)];
+                task.max_harm = Some(MaxHarm { share: 0.1, validation });
+            },
         ];
         for change in tasks {
             let mut changed = task.clone();

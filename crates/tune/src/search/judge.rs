@@ -3,6 +3,7 @@
 //!
 //! It takes no decisions and keeps no record of what it measured.
 
+use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, MeasureError, WorkloadMeasurement};
 use crate::grade::Speedup;
@@ -26,8 +27,8 @@ pub(super) struct TargetResult {
     pub performance: f64,
     /// Average power in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
-    /// An explanation if the drive exceeds the power budget; otherwise `None`.
-    pub over_power: Option<String>,
+    /// The breach of the power budget, if there is one.
+    pub over_power: Option<Breach>,
 }
 
 /// Measures drives and compares them with the baseline.
@@ -89,16 +90,15 @@ impl<'a> Judge<'a> {
         drives: &[&CheckedConfig],
     ) -> Result<Vec<Result<TargetResult, String>>, MeasureError> {
         let answers = self.measure(drives, std::slice::from_ref(&self.task.target))?;
-        let constraints = &self.task.limits.constraints;
         let result = |measured: WorkloadMeasurement| {
             let speedup = measured.speedup_over(&self.baseline.target);
             let average_watts = measured.average_watts();
-            let violation = average_watts.and_then(|watts| constraints.power_violation(watts));
             TargetResult {
                 speedup,
                 performance: self.task.weights.performance(&speedup),
                 average_watts,
-                over_power: violation.map(|violation| violation.to_string()),
+                over_power: average_watts
+                    .and_then(|watts| self.task.over_power(TraceSet::Search, watts)),
             }
         };
         Ok(answers.into_iter().map(|answer| answer.map(result)).collect())

@@ -1,5 +1,6 @@
 //! The record of a search: every trial in order, their ranking, and the best grade after each.
 
+use super::keep::least_broken;
 use super::trial::Trial;
 use crate::space::Point;
 use serde::Serialize;
@@ -12,8 +13,8 @@ pub struct CurvePoint {
     pub spent: f64,
     /// Requests simulated by this process until after this trial.
     pub requests: u64,
-    /// The best grade of this trial and all before it.
-    pub best_grade: f64,
+    /// The best grade of this trial and all before it; `None` while none keeps every limit.
+    pub best_grade: Option<f64>,
 }
 
 /// The trials of a search. The first one is the baseline.
@@ -36,7 +37,7 @@ impl TrialLog {
         trial.number = self.trials.len();
         self.judged.insert(trial.point.clone());
         self.trials.push(trial);
-        let best_grade = self.best().grade.unwrap_or(0.0);
+        let best_grade = self.best().and_then(|best| best.grade);
         self.curve.push(CurvePoint { spent, requests, best_grade });
     }
 
@@ -50,18 +51,30 @@ impl TrialLog {
         !self.judged.contains(point)
     }
 
-    /// Numbers of the graded trials, best first. Of trials with equal grades the earlier comes
-    /// first.
+    /// Numbers of the graded trials that keep every limit, best first. Of trials with equal grades
+    /// the earlier comes first.
     pub fn ranking(&self) -> Vec<usize> {
-        let mut graded: Vec<(f64, usize)> =
-            self.trials.iter().filter_map(|trial| Some((trial.grade?, trial.number))).collect();
+        let mut graded: Vec<(f64, usize)> = (self.trials.iter())
+            .filter_map(|trial| Some((trial.kept_grade()?, trial.number)))
+            .collect();
         graded.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         graded.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// The best trial so far.
-    pub fn best(&self) -> &Trial {
-        &self.trials[self.ranking().first().copied().unwrap_or(0)]
+    /// The best trial so far; `None` while none keeps every limit.
+    pub fn best(&self) -> Option<&Trial> {
+        self.ranking().first().map(|number| &self.trials[*number])
+    }
+
+    /// Numbers of the trials that proposals begin from, best first: the top set. While no trial
+    /// keeps every limit, it is the one that comes nearest.
+    pub fn roots(&self) -> Vec<usize> {
+        let mut roots = self.ranking();
+        roots.truncate(self.top);
+        if roots.is_empty() {
+            roots.push(least_broken(&self.trials).map_or(0, |trial| trial.number));
+        }
+        roots
     }
 
     /// The best grade so far; minus infinity where there is none.

@@ -12,6 +12,7 @@
 //!
 //! Cost: one evaluation for each drive and workload.
 
+use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::Speedup;
@@ -220,9 +221,10 @@ impl<'a> Objective<'a> {
 
     fn graded(&self, measured: Vec<WorkloadMeasurement>) -> Result<Graded, String> {
         let average_watts = measured[0].average_watts();
-        let over = |watts| self.task.limits.constraints.power_violation(watts);
-        if let Some(violation) = average_watts.and_then(over) {
-            return Err(violation.to_string());
+        if let Some(breach) =
+            average_watts.and_then(|watts| self.task.over_power(TraceSet::Search, watts))
+        {
+            return Err(breach.to_string());
         }
         let speedups = measured.iter().zip(&self.baseline);
         let mut others: Vec<Speedup> =

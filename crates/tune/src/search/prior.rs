@@ -17,6 +17,7 @@ use crate::memory::{
 use crate::prune::Pruning;
 use crate::space::TuningOrder;
 use crate::task::Task;
+use crate::workload::Trace;
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::document::Document;
 
@@ -95,7 +96,7 @@ pub fn begin(
         OrderUse::KeptTogether => beginning.order.together(),
         OrderUse::Ignore => TuningOrder::default(),
     };
-    let examples = match settings.discard_hopeless {
+    let mut examples = match settings.discard_hopeless {
         // Examples are not in the note: records up to the generation in it give the same ones.
         true => training_examples(
             db,
@@ -109,6 +110,11 @@ pub fn begin(
         )?,
         false => Vec::new(),
     };
+    // An earlier search may have judged its result on the same validation traces.
+    let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
+    let judging: Vec<Digest> =
+        validation.flat_map(|workload| &workload.traces).map(Trace::digest).collect();
+    examples.retain(|example| !judging.contains(&example.trace));
     Ok(Begun { beginning, prior: PriorKnowledge { seeds, order, examples }, resumed })
 }
 

@@ -9,6 +9,7 @@ use super::settings::Settings;
 use super::stop::{Budget, Convergence};
 use super::trial::{Proposal, Trial, Verdict};
 use super::{Ended, Found, Progress};
+use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
 use crate::grade::Speedup;
@@ -71,14 +72,19 @@ impl<'a> SearchState<'a> {
 
     fn baseline_trial(&self) -> Trial {
         let (point, config) = (self.base_point.clone(), self.task.base.clone());
+        let average_watts = self.judge.baseline().target.average_watts();
+        let over_power =
+            average_watts.and_then(|watts| self.task.over_power(TraceSet::Search, watts));
+        let verdict = if over_power.is_some() { Verdict::OverPower } else { Verdict::Graded };
         Trial {
             prefix_performance: Some(0.0),
             target: Some(NONE),
             performance: Some(0.0),
             others: Some(vec![NONE; self.task.others.len()]),
             grade: Some(0.0),
-            average_watts: self.judge.baseline().target.average_watts(),
-            ..Proposal::new(point, config, "baseline").into_trial(Verdict::Graded)
+            average_watts,
+            breaches: over_power.into_iter().collect(),
+            ..Proposal::new(point, config, "baseline").into_trial(verdict)
         }
     }
 
@@ -184,12 +190,17 @@ impl<'a> SearchState<'a> {
         self.budget.spend(proposals.len() as f64);
         let trial = |(proposal, answer): (Proposal, Result<TargetResult, String>)| match answer {
             Err(reason) => proposal.into_trial(Verdict::Unfit(reason)),
-            Ok(result) => Trial {
-                target: Some(result.speedup),
-                performance: Some(result.performance),
-                average_watts: result.average_watts,
-                ..proposal.into_trial(result.over_power.map_or(Verdict::Graded, Verdict::OverPower))
-            },
+            Ok(TargetResult { speedup, performance, average_watts, over_power }) => {
+                let is_over = over_power.is_some();
+                let verdict = if is_over { Verdict::OverPower } else { Verdict::Graded };
+                Trial {
+                    target: Some(speedup),
+                    performance: Some(performance),
+                    average_watts,
+                    breaches: over_power.into_iter().collect(),
+                    ..proposal.into_trial(verdict)
+                }
+            }
         };
         Ok(proposals.into_iter().zip(answers).map(trial).collect())
     }
@@ -209,6 +220,10 @@ impl<'a> SearchState<'a> {
                         others.iter().map(|speedup| weights.performance(speedup)).collect();
                     trial.grade =
                         trial.performance.map(|performance| weights.grade(performance, &parts));
+                    trial.breaches = self.task.harm(TraceSet::Search, &others);
+                    if !trial.breaches.is_empty() {
+                        trial.verdict = Verdict::Harmful;
+                    }
                     trial.others = Some(others);
                 }
             }
@@ -222,8 +237,8 @@ impl<'a> SearchState<'a> {
         let progress = Progress {
             spent: self.budget.spent(),
             budget: self.budget.limit(),
-            best_grade: best.grade.unwrap_or(0.0),
-            best_target: best.target.unwrap_or(NONE),
+            best_grade: best.and_then(|best| best.grade),
+            best_target: best.and_then(|best| best.target).unwrap_or(NONE),
         };
         if let Some(trial) = self.log.trials().last() {
             (self.tell)(trial, &progress);

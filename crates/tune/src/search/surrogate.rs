@@ -6,6 +6,9 @@
 //! fitted to graded trials only. A predicted grade is the weighted sum of both; its variance is the
 //! sum of their variances with squared weights.
 //!
+//! Where a trial has broken a limit that shows only when a drive is measured, a further process
+//! models by how much, over all trials that were measured for it.
+//!
 //! Encoded columns are multiplied by the weight of their axis, so that one length scale serves axes
 //! with and without effect. A last column tells runs on the prefix from runs in full.
 //!
@@ -31,6 +34,8 @@ pub(super) struct Surrogate {
     target: Option<GpModel>,
     /// Predicts the mean performance on the other workloads.
     others: Option<GpModel>,
+    /// Predict the logarithm of what a drive has over what a limit allows.
+    limits: Vec<GpModel>,
     /// The weight of each encoded column.
     columns: Vec<f64>,
     beta: f64,
@@ -45,6 +50,8 @@ pub(super) struct FitHistory {
     random_starts: usize,
     target: Option<Hyperparameters>,
     others: Option<Hyperparameters>,
+    power: Option<Hyperparameters>,
+    harm: Option<Hyperparameters>,
 }
 
 impl FitHistory {
@@ -62,6 +69,9 @@ pub(super) struct Predicted {
     pub mean: f64,
     /// The standard deviation of the prediction.
     pub deviation: f64,
+    /// The logarithm of what the drive is expected to have over what a limit allows, for the limit
+    /// that it breaks most; minus infinity where no trial has broken one. Above 0 it breaks it.
+    pub excess: f64,
 }
 
 /// The weight of each encoded column, from the weight of each axis.
@@ -97,7 +107,17 @@ impl Surrogate {
         });
         let graded: Vec<_> = graded.collect();
         let others = fit(&graded, history.random_starts, &mut history.others)?;
-        Ok(Self { target, others, columns, beta })
+        let row = |trial: &Trial| row(task, &columns, &trial.point, true);
+        let over_power = |trial: &Trial| Some((row(trial), power_excess(task, trial)?));
+        let harmful = |trial: &Trial| Some((row(trial), harm_excess(task, trial)?));
+        let over_power: Vec<_> = trials.iter().filter_map(over_power).collect();
+        let harmful: Vec<_> = trials.iter().filter_map(harmful).collect();
+        let random_starts = history.random_starts;
+        let limits = [
+            broken(&over_power, random_starts, &mut history.power)?,
+            broken(&harmful, random_starts, &mut history.harm)?,
+        ];
+        Ok(Self { target, others, limits: limits.into_iter().flatten().collect(), columns, beta })
     }
 
     /// Predicts the grades that points would have if they were run in full.
@@ -117,12 +137,16 @@ impl Surrogate {
             }
         };
         let (target, others) = (of(&self.target)?, of(&self.others)?);
+        let limits: Vec<Array1<f64>> = (self.limits.iter())
+            .map(|model| Ok(model.predict(x.view()).map_err(failed)?.means))
+            .collect::<Result<_, TuneError>>()?;
         let (target_weight, others_weight) = (1.0 - self.beta, self.beta);
         let both = |index: usize| Predicted {
             mean: target_weight * target.0[index] + others_weight * others.0[index],
             deviation: (target_weight * target_weight * target.1[index]
                 + others_weight * others_weight * others.1[index])
                 .sqrt(),
+            excess: limits.iter().map(|means| means[index]).fold(f64::NEG_INFINITY, f64::max),
         };
         Ok((0..points.len()).map(both).collect())
     }
@@ -148,6 +172,31 @@ fn row(task: &Task, columns: &[f64], point: &Point, is_full: bool) -> Vec<f64> {
     row.iter_mut().zip(columns).for_each(|(cell, weight)| *cell *= weight);
     row.push(if is_full { FIDELITY_WEIGHT } else { 0.0 });
     row
+}
+
+/// The logarithm of a trial's average power over what the budget allows, if both are known.
+fn power_excess(task: &Task, trial: &Trial) -> Option<f64> {
+    Some((trial.average_watts? / task.limits.constraints.power_budget_watts?).ln())
+}
+
+/// The logarithm of the least speedup allowed on other workloads over a trial's, if both are known.
+fn harm_excess(task: &Task, trial: &Trial) -> Option<f64> {
+    let least = 1.0 - task.max_harm.as_ref()?.share;
+    let others = trial.others.as_ref().filter(|others| !others.is_empty() && least > 0.0)?;
+    let worst = others.iter().map(|speedup| speedup.latency.min(speedup.throughput));
+    Some((least / worst.fold(f64::INFINITY, f64::min)).ln())
+}
+
+/// Fits a model of a limit; `None` where nothing has broken it.
+fn broken(
+    rows: &[(Vec<f64>, f64)],
+    random_starts: usize,
+    last: &mut Option<Hyperparameters>,
+) -> Result<Option<GpModel>, TuneError> {
+    match rows.iter().any(|(_, excess)| *excess > 0.0) {
+        true => fit(rows, random_starts, last),
+        false => Ok(None),
+    }
 }
 
 /// Fits one Gaussian process; `None` with fewer than three observations.

@@ -3,14 +3,18 @@
 use super::autoblox::tuning_sets;
 use super::testing::{
     Formula, GO_ON, SEED, TASK, decisions, decisions_before_the_end, search, settings,
-    shared_search,
+    shared_search, workload,
 };
 use super::*;
 use crate::evaluate::MeasureError;
+use crate::grade::Weights;
 use crate::memory::AutoDb;
 use crate::moves::Moves;
 use crate::random::stream;
+use crate::recommend;
 use crate::space::{OrderedParameter, Point, TuningOrder};
+use crate::task::MaxHarm;
+use crate::workload::Workload;
 use proptest::prelude::*;
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::DeviceConfig;
@@ -38,7 +42,7 @@ fn every_algorithm_beats_the_baseline_and_keeps_every_limit() {
     let task = &*TASK;
     for algorithm in Algorithm::ALL {
         let found = shared_search(algorithm);
-        let best = found.best();
+        let best = found.best().unwrap();
         assert!(best.grade.unwrap() > 0.05, "{algorithm}: {:?}", best.grade);
         let mut points = BTreeSet::new();
         for trial in &found.trials {
@@ -49,7 +53,7 @@ fn every_algorithm_beats_the_baseline_and_keeps_every_limit() {
             let is_full = trial.target.is_some();
             assert!(!is_full || points.insert(&trial.point), "{algorithm}: {number} again");
         }
-        let curve: Vec<f64> = found.curve.iter().map(|point| point.best_grade).collect();
+        let curve: Vec<Option<f64>> = found.curve.iter().map(|point| point.best_grade).collect();
         assert!(curve.windows(2).all(|pair| pair[0] <= pair[1]), "{algorithm}");
     }
 }
@@ -80,8 +84,8 @@ fn the_others_count_by_their_own_measurements() {
 #[test]
 fn the_default_is_better_than_chance_at_the_same_budget() {
     let grade = |algorithm, seed| match seed {
-        SEED => shared_search(algorithm).best().grade.unwrap(),
-        _ => found_by(&settings(algorithm, seed), 2).best().grade.unwrap(),
+        SEED => shared_search(algorithm).best().unwrap().grade.unwrap(),
+        _ => found_by(&settings(algorithm, seed), 2).best().unwrap().grade.unwrap(),
     };
     let mean =
         |algorithm| [SEED, 0, 1].map(|seed| grade(algorithm, seed)).iter().sum::<f64>() / 3.0;
@@ -172,8 +176,8 @@ fn a_censored_trial_has_no_grade_and_its_others_were_not_run() {
         for trial in &found.trials {
             let parts = (trial.target.is_some(), trial.others.is_some(), trial.grade.is_some());
             let expected = match trial.verdict {
-                Verdict::Graded => (true, true, true),
-                Verdict::Censored | Verdict::OverPower(_) => (true, false, false),
+                Verdict::Graded | Verdict::Harmful => (true, true, true),
+                Verdict::Censored | Verdict::OverPower => (true, false, false),
                 Verdict::Raced | Verdict::Unfit(_) | Verdict::Hopeless => (false, false, false),
             };
             assert_eq!(parts, expected, "{algorithm}: {:?}", trial.verdict);
@@ -190,11 +194,114 @@ fn a_power_budget_binds() {
     let evaluator = Formula { counts_energy: true, ..Formula::default() };
     let settings = Settings { budget: 12.0, ..settings(Algorithm::Bayes, 0) };
     let found = search(&task, &nothing(), &settings, &evaluator, 2);
-    assert!(found.best().average_watts.unwrap() <= 14.0);
-    let is_over = |trial: &&Trial| matches!(trial.verdict, Verdict::OverPower(_));
+    assert!(found.best().unwrap().average_watts.unwrap() <= 14.0);
+    let is_over = |trial: &&Trial| matches!(trial.verdict, Verdict::OverPower);
     assert!(found.trials.iter().any(|trial| is_over(&trial)), "no drive was above the budget");
     for trial in found.trials.iter().filter(is_over) {
         assert!(trial.average_watts.unwrap() > 14.0 && trial.grade.is_none());
+        assert_eq!(
+            trial.breaches.iter().map(|breach| breach.code).collect::<Vec<_>>(),
+            [POWER_BUDGET]
+        );
+    }
+}
+
+/// The baseline has 12 channels, and so needs 12 W.
+#[test]
+fn a_baseline_over_the_power_budget_is_not_recommended() {
+    let evaluator = Formula { counts_energy: true, ..Formula::default() };
+    for algorithm in Algorithm::ALL {
+        let settings = Settings { budget: 16.0, ..settings(algorithm, SEED) };
+        let found_within = |watts| {
+            let mut task = TASK.clone();
+            task.limits.constraints.power_budget_watts = Some(watts);
+            search(&task, &nothing(), &settings, &evaluator, 2)
+        };
+        // Six channels are slower than the baseline's twelve, and all that the budget allows.
+        let found = found_within(6.0);
+        let best = found.best().unwrap_or_else(|| panic!("{algorithm} found nothing"));
+        assert!(best.average_watts.unwrap() <= 6.0, "{algorithm}: {:?}", best.average_watts);
+        assert!(!found.ranking.contains(&0), "{algorithm}: the baseline counts as kept");
+        assert_eq!(found.trials[0].verdict, Verdict::OverPower);
+        // No drive of the space has fewer than four.
+        let found = found_within(3.0);
+        assert!(found.best().is_none(), "{algorithm}");
+        let nothing = found.nothing_kept(None);
+        assert_eq!(nothing.broken, [POWER_BUDGET]);
+        assert!((nothing.baseline[0].excess - 3.0).abs() < 1e-12, "{:?}", nothing.baseline);
+        let nearest = nothing.nearest.as_ref().unwrap();
+        let least = found.trials.iter().filter_map(|trial| trial.average_watts);
+        assert_eq!(nearest.breaches[0].measured, least.fold(f64::INFINITY, f64::min));
+        let text = nothing.to_string();
+        assert!(text.contains("the baseline: power_budget_watts: 12.000 W on average"), "{text}");
+        assert!(found.curve.iter().all(|point| point.best_grade.is_none()));
+    }
+}
+
+/// The task with a limit on what the other workload may lose, judged on traces called `judged_by`.
+fn sparing(share: f64, judged_by: &str) -> Task {
+    let trace = workload(judged_by, 24, 100);
+    let validation = vec![Workload { name: "other".to_owned(), ..trace }];
+    Task { max_harm: Some(MaxHarm { share, validation }), ..TASK.clone() }
+}
+
+/// Wide buses are good for the target; with few channels more they make the other workload slower.
+#[test]
+fn what_hurts_another_workload_is_no_result_and_proposals_learn_it() {
+    let task = Task { weights: Weights { alpha: 0.0, beta: 0.0 }, ..sparing(0.0, "other") };
+    for algorithm in Algorithm::ALL {
+        let settings = Settings { budget: 20.0, ..settings(algorithm, SEED) };
+        let found = search(&task, &nothing(), &settings, &Formula::default(), 2);
+        let least = |trial: &Trial| {
+            let each = trial.others.iter().flatten();
+            each.map(|speedup| speedup.latency.min(speedup.throughput)).fold(1.0, f64::min)
+        };
+        for trial in &found.trials {
+            let is_harmful = trial.verdict == Verdict::Harmful;
+            assert_eq!(is_harmful, least(trial) < 1.0, "{algorithm}: {:?}", trial.breaches);
+            assert_eq!(is_harmful, trial.breaches.iter().any(|breach| breach.code == MAX_HARM));
+            assert!(!is_harmful || trial.grade.is_some() && trial.kept_grade().is_none());
+        }
+        assert!(found.ranking.iter().all(|number| least(&found.trials[*number]) >= 1.0));
+        assert!(found.best().unwrap().grade > Some(0.05), "{algorithm}: {:?}", found.best());
+    }
+}
+
+#[test]
+fn validation_traces_judge_the_result_and_no_proposal_learns_from_them() {
+    for algorithm in Algorithm::ALL {
+        let settings = Settings { budget: 14.0, ..settings(algorithm, SEED) };
+        let judged = |judged_by: &str| {
+            let task = sparing(0.02, judged_by);
+            let evaluator = Formula::default();
+            let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
+            let found = run(&task, &nothing(), &settings, &cached, &mut |_, _| {}).unwrap();
+            let before = cached.counts();
+            let choice = recommend::choose(&task, &found, &cached).unwrap();
+            let asked = cached.counts().answered - before.answered;
+            assert!(asked <= recommend::choice_max(&task, &found), "{algorithm}: {asked}");
+            let options = recommend::Options { held_out: None, name: "best".to_owned() };
+            let told = recommend::recommend(&task, &settings, &found, &cached, &options).unwrap();
+            (found, choice, told)
+        };
+        let ((lenient, chosen, _), (strict, other, told)) = (judged("other"), judged("unseen"));
+        assert_eq!(decisions(&lenient), decisions(&strict), "{algorithm} learns from the judge");
+        assert_eq!(Some(chosen.number), lenient.ranking.first().copied(), "{algorithm}");
+        // The best ones hurt the unseen traces: they are named, and the next one is taken.
+        assert_ne!(other.number, chosen.number, "{algorithm}");
+        let refused: Vec<usize> = other.refused.iter().map(|refused| refused.number).collect();
+        assert!(refused.contains(&chosen.number), "{algorithm}: {refused:?}");
+        for refused in &other.refused {
+            let is_kept = strict.ranking.contains(&refused.number);
+            let traces = if is_kept { TraceSet::Validation } else { TraceSet::Search };
+            for breach in &refused.breaches {
+                assert_eq!((breach.code, breach.traces), (MAX_HARM, traces), "{algorithm}");
+                assert!(breach.measured < 0.98 && breach.workload == "other", "{breach}");
+            }
+        }
+        let own = &told.validation[0].speedup;
+        assert!(own.latency >= 0.98 && own.throughput >= 0.98, "{algorithm}: {own:?}");
+        assert_eq!(told.refused.len(), refused.len());
     }
 }
 

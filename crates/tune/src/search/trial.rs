@@ -1,5 +1,6 @@
 //! Proposals of drives, and the trials that they become.
 
+use crate::breach::Breach;
 use crate::grade::Speedup;
 use crate::space::Point;
 use serde::Serialize;
@@ -40,6 +41,7 @@ impl Proposal {
             others: None,
             grade: None,
             average_watts: None,
+            breaches: Vec::new(),
             bound: None,
         }
     }
@@ -58,8 +60,11 @@ pub enum Verdict {
     Raced,
     /// The drive cannot serve the target or another workload. The text says why.
     Unfit(String),
-    /// The drive needs more power than allowed. The text gives the figures.
-    OverPower(String),
+    /// The drive needs more power on the target than allowed. It was not run on the other
+    /// workloads.
+    OverPower,
+    /// Every workload was measured, and one that is not the target loses more than it may.
+    Harmful,
     /// The drive was predicted to be hopeless and was not run at all.
     #[serde(rename = "screened")]
     Hopeless,
@@ -88,10 +93,13 @@ pub struct Trial {
     /// The speedups on the other workloads, in the order of the task; `None` where they were not
     /// run.
     pub others: Option<Vec<Speedup>>,
-    /// The grade (formula 2); `None` unless every workload was measured.
+    /// The grade (formula 2); `None` unless every workload was measured. [`Trial::kept_grade`] is
+    /// that of a drive that keeps every limit.
     pub grade: Option<f64>,
     /// Average power on the target in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
+    /// The limits that the drive breaks, as far as it was measured.
+    pub breaches: Vec<Breach>,
     /// The highest likely grade of a proposal that was discarded as hopeless; otherwise `None`.
     pub bound: Option<f64>,
 }

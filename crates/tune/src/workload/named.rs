@@ -2,10 +2,11 @@
 //! trace files.
 
 use super::{Trace, Workload, published_depth};
+use ssdtune_experiment::AddressFit;
 use ssdtune_model::Sectors;
 use ssdtune_model::source::{LoadError, read_text};
 use ssdtune_trace::transform::{DenseOptions, DensePlan};
-use ssdtune_trace::workload::{self, Model, ModelError, Seed};
+use ssdtune_trace::workload::{self, Generator, Model, ModelError, Seed};
 use ssdtune_trace::{Devices, ReadOptions, Request, Source, TraceError};
 use std::path::Path;
 
@@ -31,9 +32,10 @@ pub struct LoadOptions {
     pub seed: Seed,
     /// The greatest number of requests in each trace.
     pub requests: usize,
-    /// The number of sectors of the smallest drive. If a trace has addresses beyond these, the gaps
-    /// between its addresses are closed.
+    /// The number of sectors of the smallest drive.
     pub space: Sectors,
+    /// What to do with addresses beyond these; `None` makes them an error.
+    pub fit: Option<AddressFit>,
     /// Requests outstanding in the closed loop; `None` for the published depth.
     pub depth: Option<u32>,
 }
@@ -65,6 +67,50 @@ pub enum NamedError {
         /// The path of the trace, or the name of the model.
         trace: String,
     },
+    /// A request reaches beyond the end of the smallest drive.
+    #[error(
+        "{trace}: request {number} reaches sector {}, and the smallest drive within the limits \
+         ends at {} ({:.2} GiB): --fit-addresses compact closes the gaps in its address space, \
+         --fit-addresses wrap folds it, or take a larger drive",
+        .end.0, .space.0, gib(*.space)
+    )]
+    BeyondEnd {
+        /// The path of the trace, or the name of the model.
+        trace: String,
+        /// The request's number, from 1.
+        number: usize,
+        /// The sector after its last.
+        end: Sectors,
+        /// What the smallest drive has.
+        space: Sectors,
+    },
+    /// The requests do not fit even without the gaps between them.
+    #[error(
+        "{trace} touches {:.2} GiB, and the smallest drive within the limits has {:.2} GiB: take a \
+         larger drive, or --fit-addresses wrap (which also folds addresses onto each other)",
+        gib(*.needed), gib(*.space)
+    )]
+    TooLarge {
+        /// The path of the trace, or the name of the model.
+        trace: String,
+        /// What it touches.
+        needed: Sectors,
+        /// What the smallest drive has.
+        space: Sectors,
+    },
+    /// A trace has too few requests to be divided.
+    #[error(
+        "{trace}: one request cannot be divided into a half to learn from and one to judge by; \
+         take a longer trace, or --max-harm 1 to judge by none"
+    )]
+    Indivisible {
+        /// The path of the trace.
+        trace: String,
+    },
+}
+
+fn gib(size: Sectors) -> f64 {
+    size.bytes().0 as f64 / f64::from(1 << 30)
 }
 
 impl NamedWorkload {
@@ -99,6 +145,28 @@ impl NamedWorkload {
         workload::bundled(text).map(of_model).map_err(NamedError::Unknown)
     }
 
+    /// Reads or generates two workloads: one that a search learns from, and one with other requests
+    /// that judges its result. A model has other seeds: `validation` is for the second workload. A
+    /// trace file is divided: of the first requests, twice as many as `options` states, one half
+    /// goes to each.
+    ///
+    /// # Errors
+    /// A trace cannot be read or has less than two requests, or a model is not valid.
+    pub fn load_twice(
+        &self,
+        options: &LoadOptions,
+        validation: Seed,
+    ) -> Result<(Workload, Workload), NamedError> {
+        let Origin::Traces(_) = &self.origin else {
+            let other = LoadOptions { seed: validation, ..*options };
+            return Ok((self.load(options)?, self.load(&other)?));
+        };
+        let both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
+        let halves = both.traces.iter().map(halves).collect::<Result<Vec<_>, _>>()?;
+        let (first, second) = halves.into_iter().unzip();
+        Ok((Workload { traces: first, ..both.clone() }, Workload { traces: second, ..both }))
+    }
+
     /// Whether there are further requests to hold out from a search. A model has more seeds; trace
     /// files have no further requests.
     pub fn can_hold_out(&self) -> bool {
@@ -108,17 +176,23 @@ impl NamedWorkload {
     /// Reads or generates the requests.
     ///
     /// # Errors
-    /// A trace cannot be read or has no request, or a model is not valid.
+    /// A trace cannot be read, has no request or does not fit, or a model is not valid.
     pub fn load(&self, options: &LoadOptions) -> Result<Workload, NamedError> {
-        let LoadOptions { seed, requests, space, depth } = *options;
+        let LoadOptions { seed, requests, depth, .. } = *options;
         let traces = match &self.origin {
             Origin::Model(model) => {
-                vec![Trace::of_model(model, seed, requests).map_err(NamedError::Model)?]
+                let generator = Generator::new(model, seed).map_err(NamedError::Model)?;
+                vec![fitted(&model.name, generator.take(requests).collect(), options)?]
             }
-            Origin::Traces(files) => files
-                .iter()
-                .map(|file| read_trace(file, requests, space))
-                .collect::<Result<_, _>>()?,
+            Origin::Traces(files) => {
+                let read = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
+                let one = |file: &String| {
+                    let mut all = ssdtune_experiment::read_all(Path::new(file), &read)?;
+                    all.truncate(requests);
+                    fitted(file, all, options)
+                };
+                files.iter().map(one).collect::<Result<_, _>>()?
+            }
         };
         if let Some(empty) = traces.iter().find(|trace: &&Trace| trace.requests().is_empty()) {
             return Err(NamedError::Empty { trace: empty.name.clone() });
@@ -128,19 +202,42 @@ impl NamedWorkload {
     }
 }
 
-/// The first requests of a trace file. If one of them lies beyond `space`, the gaps between
-/// addresses are closed.
-fn read_trace(file: &str, requests: usize, space: Sectors) -> Result<Trace, TraceError> {
-    let options = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
-    let mut all = ssdtune_experiment::read_all(Path::new(file), &options)?;
-    all.truncate(requests);
-    if all.iter().any(|request| request.end() > space) {
-        let plan = DensePlan::of(&mut InMemory(all.clone()), DenseOptions::default())?;
-        for request in &mut all {
-            request.lba = plan.address(request.tenant, request.lba).unwrap_or(request.lba);
+/// A trace of requests that lie within the smallest drive. What else to do with them is the rule of
+/// `simulate`.
+fn fitted(name: &str, mut all: Vec<Request>, options: &LoadOptions) -> Result<Trace, NamedError> {
+    let (space, trace) = (options.space, || name.to_owned());
+    let beyond = |all: &[Request]| all.iter().position(|request| request.end() > space);
+    let Some(first) = beyond(&all) else { return Ok(Trace::new(name, all)) };
+    match options.fit {
+        Some(AddressFit::InDrive) => {}
+        // A request that crosses the end goes on at the beginning; the drive sees to that.
+        Some(AddressFit::Wrap) => all.iter_mut().for_each(|request| request.lba.0 %= space.0),
+        Some(AddressFit::Compact) => {
+            let plan = DensePlan::of(&mut InMemory(all.clone()), DenseOptions::default())?;
+            for request in &mut all {
+                request.lba = plan.address(request.tenant, request.lba).unwrap_or(request.lba);
+            }
+            if let Some(needed) = all.iter().map(Request::end).max().filter(|end| *end > space) {
+                return Err(NamedError::TooLarge { trace: trace(), needed, space });
+            }
+        }
+        None => {
+            let (number, end) = (first + 1, all[first].end());
+            return Err(NamedError::BeyondEnd { trace: trace(), number, end, space });
         }
     }
-    Ok(Trace::new(file, all))
+    Ok(Trace::new(name, all))
+}
+
+/// The two halves of a trace. The second one begins at time 0 too.
+fn halves(trace: &Trace) -> Result<(Trace, Trace), NamedError> {
+    let all = trace.requests();
+    let (first, second) = all.split_at(all.len().div_ceil(2));
+    let Some(start) = second.first().map(|request| request.at) else {
+        return Err(NamedError::Indivisible { trace: trace.name.clone() });
+    };
+    let shifted = second.iter().map(|request| Request { at: request.at - start, ..*request });
+    Ok((Trace::new(&trace.name, first.to_vec()), Trace::new(&trace.name, shifted.collect())))
 }
 
 /// A source that hands out all its requests at once.
@@ -157,6 +254,7 @@ impl Source for InMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssdtune_trace::workload::SeedSet;
 
     #[test]
     fn names_are_told_from_paths() {
@@ -170,20 +268,60 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_is_too_large_gets_its_gaps_closed() {
+    fn what_judges_a_result_is_not_what_a_search_learns_from() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("five.csv");
+        let rows: Vec<String> =
+            (0..5_u64).map(|row| format!("{},0,W,{},8\n", 1000 * row, 8 * row)).collect();
+        std::fs::write(&path, format!("time_ns,tenant,op,lba,sectors\n{}", rows.concat())).unwrap();
+        let trace = NamedWorkload::parse(path.to_str().unwrap()).unwrap();
+        let twice = |named: &NamedWorkload, requests| {
+            let (space, seed) = (Sectors(1 << 40), Seed::default());
+            let options = LoadOptions { seed, requests, space, fit: None, depth: None };
+            let validation = Seed { set: SeedSet::Validation, index: 0 };
+            let (learned, judged) = named.load_twice(&options, validation).unwrap();
+            (learned.traces[0].requests().to_vec(), judged.traces[0].requests().to_vec())
+        };
+        let places = |requests: &[Request]| -> Vec<(u64, u64)> {
+            requests.iter().map(|request| (request.at.0, request.lba.0)).collect()
+        };
+        let (learned, judged) = twice(&trace, 2);
+        assert_eq!(places(&learned), [(0, 0), (1000, 8)]);
+        assert_eq!(places(&judged), [(0, 16), (1000, 24)]);
+        let (learned, judged) = twice(&trace, 100);
+        assert_eq!((learned.len(), places(&judged)), (3, vec![(0, 24), (1000, 32)]));
+        let (learned, judged) = twice(&NamedWorkload::parse("kvstore").unwrap(), 50);
+        assert_eq!((learned.len(), judged.len()), (50, 50));
+        assert_ne!(learned, judged);
+    }
+
+    #[test]
+    fn a_trace_beyond_the_smallest_drive_is_refused_folded_or_moved_together() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gaps.csv");
         let text = "time_ns,tenant,op,lba,sectors\n0,0,W,0,8\n\
                     1000,0,R,2147483648,8\n";
         std::fs::write(&path, text).unwrap();
         let named = NamedWorkload::parse(path.to_str().unwrap()).unwrap();
-        let load = |sectors| {
+        let load = |sectors, fit| {
             let (seed, space) = (Seed::default(), Sectors(sectors));
-            named.load(&LoadOptions { seed, requests: 9, space, depth: None }).unwrap()
+            named.load(&LoadOptions { seed, requests: 9, space, fit, depth: None })
         };
-        let whole = load(1 << 40);
+        let whole = load(1 << 40, None).unwrap();
         assert_eq!((whole.name.as_str(), whole.depth), ("gaps", super::super::DEFAULT_DEPTH));
         assert_eq!(whole.traces[0].requests()[1].lba, Sectors(1 << 31));
-        assert!(load(1 << 20).traces[0].requests()[1].lba < Sectors(1 << 20));
+        let refused = load(1 << 20, None).unwrap_err().to_string();
+        assert!(refused.contains("request 2 reaches sector 2147483656"), "{refused}");
+        assert!(refused.contains("--fit-addresses compact"), "{refused}");
+        let second = |fit| load(1 << 20, Some(fit)).unwrap().traces[0].requests()[1].lba;
+        assert!((8..1 << 20).contains(&second(AddressFit::Compact).0));
+        assert_eq!(second(AddressFit::Wrap), Sectors(0));
+        let tight = load(8, Some(AddressFit::Compact)).unwrap_err().to_string();
+        assert!(tight.contains("--fit-addresses wrap"), "{tight}");
+        // A model is no exception.
+        let model = NamedWorkload::parse("kvstore").unwrap();
+        let (seed, space) = (Seed::default(), Sectors(1 << 20));
+        let options = LoadOptions { seed, requests: 99, space, fit: None, depth: None };
+        assert!(matches!(model.load(&options), Err(NamedError::BeyondEnd { .. })));
     }
 }

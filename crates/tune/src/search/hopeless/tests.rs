@@ -155,7 +155,8 @@ fn what_is_discarded_would_not_have_won_and_is_not_run() {
     for algorithm in [Algorithm::Bayes, Algorithm::Random] {
         let (with, fewer) = filtered_search(algorithm);
         let without = unfiltered_search(algorithm);
-        let (with_best, without_best) = (with.best().grade.unwrap(), without.best().grade.unwrap());
+        let (with_best, without_best) =
+            (with.best().unwrap().grade.unwrap(), without.best().unwrap().grade.unwrap());
         assert!(with_best > without_best - 0.01, "{algorithm}: {with_best}, was {without_best}");
         let report = with.discard_report.clone().unwrap();
         let out: Vec<_> =

@@ -1,0 +1,128 @@
+//! Which trial is recommended: the best one that hurts no other workload on validation traces.
+//!
+//! A search has left out what hurts on its own traces. Here the best trials are judged once more,
+//! in the order of their grades, on requests that no proposal has learned from, until one takes no
+//! more of any other workload than it may. The baseline always passes.
+//!
+//! Cost: the other workloads, for the baseline and for each trial judged. Mostly that is one.
+
+use crate::breach::{Breach, Nearest, TraceSet};
+use crate::error::TuneError;
+use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
+use crate::grade::Speedup;
+use crate::search::{Found, Trial, Verdict};
+use crate::task::Task;
+use crate::workload::Workload;
+use serde::Serialize;
+use ssdtune_model::CheckedConfig;
+
+/// A drive that is not recommended although its grade is higher.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refused {
+    /// The number of the trial.
+    pub number: usize,
+    /// The grade of the trial.
+    pub grade: f64,
+    /// The speedup on the target.
+    pub target: Speedup,
+    /// What it takes of other workloads beyond what it may.
+    pub breaches: Vec<Breach>,
+}
+
+impl Refused {
+    fn new(trial: &Trial, breaches: Vec<Breach>) -> Option<Self> {
+        Some(Self { number: trial.number, grade: trial.grade?, target: trial.target?, breaches })
+    }
+}
+
+/// The trial to recommend.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Its number.
+    pub number: usize,
+    /// Trials with higher grades that hurt other workloads, best first.
+    pub refused: Vec<Refused>,
+}
+
+/// The most evaluations that [`choose`] asks for, whether they are in memory or not.
+pub fn choice_max(task: &Task, found: &Found) -> u64 {
+    let each: usize = validation(task).iter().map(|workload| workload.traces.len()).sum();
+    let judged = found.ranking.iter().take_while(|number| **number != 0).count();
+    // Without a trial to judge the baseline is not measured either.
+    if judged == 0 { 0 } else { (each * (judged + 1)) as u64 }
+}
+
+/// Chooses the trial to recommend.
+///
+/// # Errors
+/// No trial keeps every limit, the evaluator or AutoDB fails, or the caller asked to stop.
+pub fn choose(
+    task: &Task,
+    found: &Found,
+    evaluator: &CachedEvaluator,
+) -> Result<Choice, TuneError> {
+    let harmful = found.trials.iter().filter(|trial| trial.verdict == Verdict::Harmful);
+    let mut refused: Vec<Refused> =
+        harmful.filter_map(|trial| Refused::new(trial, trial.breaches.clone())).collect();
+    let mut validator = Validator::new(task, evaluator);
+    for &number in &found.ranking {
+        let trial = &found.trials[number];
+        let breaches = if number == 0 { Vec::new() } else { validator.breaches(&trial.config)? };
+        if !breaches.is_empty() {
+            refused.extend(Refused::new(trial, breaches));
+            continue;
+        }
+        refused.retain(|other| Some(other.grade) > trial.grade);
+        refused.sort_by(|a, b| b.grade.total_cmp(&a.grade).then(a.number.cmp(&b.number)));
+        return Ok(Choice { number, refused });
+    }
+    // The trials that keep every limit but this one come nearest.
+    let first = found
+        .ranking
+        .first()
+        .and_then(|first| refused.into_iter().find(|refused| refused.number == *first));
+    let nearest = first.map(|refused| Nearest {
+        number: refused.number,
+        target: Some(refused.target),
+        breaches: refused.breaches,
+    });
+    Err(Box::new(found.nothing_kept(nearest)).into())
+}
+
+fn validation(task: &Task) -> &[Workload] {
+    task.max_harm.as_ref().map_or(&[], |harm| &harm.validation)
+}
+
+/// Judges drives on validation traces.
+pub(super) struct Validator<'a> {
+    task: &'a Task,
+    evaluator: &'a CachedEvaluator<'a>,
+    /// The measurements of the baseline; `None` until they are needed.
+    baseline: Option<Vec<WorkloadMeasurement>>,
+}
+
+impl<'a> Validator<'a> {
+    pub fn new(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Self {
+        Self { task, evaluator, baseline: None }
+    }
+
+    /// What a drive takes of other workloads beyond what it may.
+    pub fn breaches(&mut self, drive: &CheckedConfig) -> Result<Vec<Breach>, TuneError> {
+        let workloads: Vec<&Workload> = validation(self.task).iter().collect();
+        if workloads.is_empty() {
+            return Ok(Vec::new());
+        }
+        let baseline = match &mut self.baseline {
+            Some(baseline) => baseline,
+            none => none.insert(self.task.baseline_on(&workloads, self.evaluator)?),
+        };
+        let questions: Vec<_> = workloads.iter().map(|workload| (drive, *workload)).collect();
+        let answers = self.evaluator.measure_workloads(&questions)?;
+        // A drive that cannot serve a workload takes all of it.
+        let nothing = Speedup { latency: 0.0, throughput: 0.0 };
+        let speedups: Vec<Speedup> = (answers.iter().zip(baseline.iter()))
+            .map(|(answer, base)| answer.as_ref().map_or(nothing, |own| own.speedup_over(base)))
+            .collect();
+        Ok(self.task.harm(TraceSet::Validation, &speedups))
+    }
+}
