@@ -23,9 +23,14 @@ fn last_place(path: &Path) -> PathBuf {
     path.join("store.old")
 }
 
+/// The directory of a copy, while one is tried.
+fn copy_place(path: &Path) -> PathBuf {
+    path.join("store.copy")
+}
+
 /// Copies the files of a store, to try what the engine makes of them.
 pub(super) fn copy(path: &Path) -> Result<PathBuf, DbError> {
-    let to = path.join("store.copy");
+    let to = copy_place(path);
     remove(path, &to)?;
     copy_files(&place(path), &to).map_err(io_error(path, "copying its store"))?;
     Ok(to)
@@ -90,13 +95,15 @@ pub(super) fn swap(path: &Path) -> Result<(), DbError> {
     remove(path, &last_place(path))
 }
 
-/// Finishes a swap that was cut short, or removes a new store that was never complete.
+/// Finishes a swap that was cut short, and removes a new store that was never complete or a copy
+/// that a killed process has left.
 pub(super) fn finish_swap(path: &Path) -> Result<(), DbError> {
     if !place(path).exists() && last_place(path).exists() {
         // It stopped between the two renames. The new store was complete before the first one.
         let from = if next_place(path).exists() { next_place(path) } else { last_place(path) };
         fs::rename(from, place(path)).map_err(io_error(path, "swapping its store"))?;
     }
+    remove(path, &copy_place(path))?;
     remove(path, &next_place(path))?;
     remove(path, &last_place(path))
 }
