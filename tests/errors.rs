@@ -53,6 +53,14 @@ fn json_has_an_error_object_in_every_command() {
         (format!("keeper eval --model {labels} {labels}"), 3, json!(labels), Value::Null),
         ("db list --db /nonexistent/db".into(), 2, Value::Null, Value::Null),
         (format!("trace fit {trace} --format csv -o {trace}.toml"), 3, json!(trace), json!(3)),
+        (format!("predict-perf grid --grid {labels}"), 3, json!(labels), json!(1)),
+        (
+            format!("predict-perf import {labels} --device d --out {labels}.o"),
+            3,
+            json!(labels),
+            Value::Null,
+        ),
+        (format!("{on} --trace {trace} --restore {labels}"), 3, json!(labels), Value::Null),
     ] {
         let done = run(&line).arg("--json").assert().code(code);
         let document = parse(&done);

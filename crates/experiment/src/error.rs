@@ -6,7 +6,7 @@ use ssdtune_model::Sectors;
 use ssdtune_sim::{FtlError, SimError, SnapshotError};
 use ssdtune_trace::TraceError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why requests do not come.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +79,16 @@ pub enum PrepareError {
         /// Why not.
         source: SnapshotError,
     },
+}
+
+impl PrepareError {
+    /// The file of a kept drive, where the error is of one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Unreadable { path, .. } | Self::Restore { path, .. } => Some(path),
+            Self::Contradiction(_) | Self::Drive(_) | Self::Source(_) => None,
+        }
+    }
 }
 
 /// Why an experiment has no report.

@@ -257,3 +257,25 @@ fn networks_classify_as_well_as_the_reference() {
         assert!(ours > accuracy - 0.01, "{optimiser}: {ours} here, {accuracy} by scikit-learn");
     }
 }
+
+/// A command that a signal ends leaves no training behind.
+#[cfg(unix)]
+#[test]
+fn it_ends_with_the_program_that_has_started_it() {
+    // The shell hands on its input, which stays open here, and its output, and ends.
+    let mut shell = Command::new("sh")
+        .args(["-c", "exec 3<&0; \"$0\" <&3 &", env!("CARGO_BIN_EXE_ssdtune-train")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell");
+    let input = shell.stdin.take().expect("piped");
+    let output = shell.stdout.take().expect("piped");
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(std::io::read_to_string(output).is_ok()));
+    // The output has an end when nobody can write to it any more.
+    assert_eq!(told.recv_timeout(std::time::Duration::from_secs(20)), Ok(true));
+    shell.wait().expect("it has ended");
+    drop(input);
+}

@@ -23,6 +23,7 @@ use ssdtune_model::{Bytes, SECTOR_BYTES};
 use ssdtune_trace::Op;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// How fio is to measure the points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +92,18 @@ pub enum FioError {
         /// The point.
         point: Point,
     },
+}
+
+impl FioError {
+    /// The file, where the error is of one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Open { .. } => None,
+            Self::Document { file, .. } | Self::Job { file, .. } | Self::Twice { file, .. } => {
+                Some(Path::new(file))
+            }
+        }
+    }
 }
 
 /// Makes a job file that measures the points.

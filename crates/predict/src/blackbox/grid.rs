@@ -14,6 +14,7 @@ use super::point::{Access, Load, Pattern, Point, PointError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 const WRITE_PERCENTS: [u32; 3] = [25, 50, 75];
 const SIZES_KIB: [u32; 5] = [1, 4, 16, 64, 256];
@@ -52,6 +53,18 @@ pub enum GridError {
         /// The list.
         file: String,
     },
+}
+
+impl GridError {
+    /// The list, and the line, from 1, where the error is of one.
+    pub fn place(&self) -> (&Path, Option<u64>) {
+        match self {
+            Self::Point { file, line, .. } | Self::Twice { file, line, .. } => {
+                (Path::new(file), Some(*line as u64))
+            }
+            Self::Empty { file } => (Path::new(file), None),
+        }
+    }
 }
 
 /// The paper's grid, in a closed loop.
