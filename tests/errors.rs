@@ -140,6 +140,11 @@ fn a_jump_back_is_told_and_strict_refuses_it() {
         assert!(skipped.contains("1 skipped"), "{line}: {skipped}");
         let _ = std::fs::remove_file(&out);
     }
+    let line = format!("grade --no-db --others none --requests 500 --target {trace} intel-750");
+    let told = said(&run(&line).assert().success());
+    assert!(told.contains("the request in line 102") && told.contains("--strict"), "{told}");
+    let refused = said(&run(&line).arg("--strict").assert().code(3));
+    assert!(refused.contains("line 102"), "{refused}");
     let report = document(&mut run(&format!("{on} {trace}")));
     let warnings = report["cells"][0]["report"]["warnings"].to_string();
     assert!(warnings.contains("line 102"), "{warnings}");

@@ -14,9 +14,7 @@ use ssdtune_trace::transform::{Chain, Transform};
 use ssdtune_trace::transform::{Cut, Filter};
 use ssdtune_trace::transform::{Dense, DenseOptions, DensePlan};
 use ssdtune_trace::workload::{Generator, Model, Seed};
-use ssdtune_trace::{
-    ReadOptions, Request, Requests, Source, TenantId, TraceError, TraceReader, read_from,
-};
+use ssdtune_trace::{ReadOptions, Request, Source, TenantId, TraceError, TraceReader, read_from};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -218,12 +216,17 @@ impl RequestSource {
     }
 }
 
-/// All requests of a trace file, for uses that need them at once.
+/// All requests of a trace file, for uses that need them at once, and what is to be said of it.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read_all(path: &Path, options: &ReadOptions) -> Result<Vec<Request>, TraceError> {
-    Requests::new(open_file(path, options, &Position::default())?).collect()
+pub fn read_all(
+    path: &Path,
+    options: &ReadOptions,
+) -> Result<(Vec<Request>, Vec<String>), TraceError> {
+    let mut reader = open_file(path, options, &Position::default())?;
+    let requests = reader.read_all()?;
+    Ok((requests, reader.stats().warnings()))
 }
 
 /// Sectors of a flash page of this size.

@@ -209,7 +209,7 @@ fn trace_requests(workload: &Path, trace: &TraceSource) -> Result<RequestSource,
     if trace.percent_executed == 100 && relay_count == 1 {
         return Ok(whole);
     }
-    let mut once = read_all(&path, &read_options())?;
+    let (mut once, warnings) = read_all(&path, &read_options())?;
     let executed = once.len() as u64 * u64::from(trace.percent_executed) / 100;
     once.truncate(executed as usize);
     let requests = once.len().saturating_mul(relay_count as usize);
@@ -219,6 +219,7 @@ fn trace_requests(workload: &Path, trace: &TraceSource) -> Result<RequestSource,
     let name = path.display().to_string();
     Ok(RequestSource {
         fit: whole.fit,
+        warnings,
         ..RequestSource::of_requests(name, repeated(&once, relay_count))
     })
 }

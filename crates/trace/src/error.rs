@@ -109,8 +109,9 @@ impl Problem {
                 "sort the trace, widen --reorder-window, or --lenient skips such requests"
             }
             Self::JumpBack => {
-                "a damaged time stamp, or traces one after the other in one file: --lenient skips \
-                 such requests, without --strict they are sorted in"
+                "a damaged time stamp, or traces one after the other in one file: without --strict \
+                 such requests are sorted in, `ssdtune trace convert --strict --lenient` leaves \
+                 them out"
             }
             Self::NotText => {
                 "is the file damaged, or in another format? --lenient skips such lines; `ssdtune \

@@ -172,7 +172,8 @@ impl fmt::Display for JumpsBack {
             f,
             "{}: the request in {position} is {by} earlier than one before it{more}; sorted by \
              time, the trace lasts {span}, without them {span_without}: a damaged time stamp, or \
-             traces one after the other? --strict refuses, --strict --lenient skips them",
+             traces one after the other? --strict refuses them, `ssdtune trace convert \
+             --strict --lenient` leaves them out",
             path.display()
         )
     }

@@ -41,6 +41,8 @@ pub struct Workload {
 pub struct Trace {
     /// The name in reports.
     pub name: String,
+    /// What is to be said of the file that it was read from: times that jump back.
+    pub warnings: Vec<String>,
     requests: Arc<Vec<Request>>,
     /// The number of requests that count, from the first on.
     length: usize,
@@ -59,6 +61,7 @@ impl Trace {
         let (length, digest) = (requests.len(), digest_requests(&requests));
         Self {
             name: name.into(),
+            warnings: Vec::new(),
             requests: Arc::new(requests),
             length,
             digest,

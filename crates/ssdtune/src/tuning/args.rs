@@ -7,7 +7,7 @@ use crate::device::{self, Overrides};
 use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
-use crate::read_args::FitArg;
+use crate::read_args::{FitArg, StrictArg};
 use anyhow::anyhow;
 use ssdtune_experiment::{Age, Preparation, Start};
 use ssdtune_model::source::read_text;
@@ -99,6 +99,9 @@ pub(crate) struct TuneArgs {
     /// than once. Default: what AutoBlox's artifact says, or 16.
     #[arg(long, value_name = "WORKLOAD=N", value_parser = depth)]
     depth: Vec<(String, u32)>,
+
+    #[command(flatten)]
+    strict: StrictArg,
 
     /// What to do with addresses beyond the end of the smallest drive that the limits allow.
     /// Without it they are an error.
@@ -255,8 +258,8 @@ impl TuneArgs {
     /// Loads all workloads, the others with validation traces if that is wanted. The smallest drive
     /// has this number of sectors.
     fn workloads(&self, sectors: Sectors, validate: bool, context: &Context) -> Outcome<Loaded> {
-        let target = NamedWorkload::parse(&self.target).map_err(workload_failure)?;
-        let others = self.others(&target)?;
+        let target = self.named(&self.target, context)?;
+        let others = self.others(&target, context)?;
         let all: Vec<&NamedWorkload> = std::iter::once(&target).chain(&others).collect();
         let known = |name: &str| all.iter().any(|own| own.name == name);
         if let Some((name, _)) = self.depth.iter().find(|(name, _)| !known(name)) {
@@ -293,11 +296,20 @@ impl TuneArgs {
             let held_out = all.iter().map(|own| load(own, SeedSet::HeldOut));
             loaded.held_out = Some(held_out.collect::<Outcome<Vec<Workload>>>()?);
         }
+        let learned = std::iter::once(&loaded.target).chain(&loaded.others);
+        let warnings = learned.flat_map(|own| &own.traces).flat_map(|trace| &trace.warnings);
+        warnings.for_each(|warning| context.warn(warning));
         Ok(loaded)
     }
 
+    /// A workload by its name, read as the arguments say.
+    fn named(&self, name: &str, context: &Context) -> Outcome<NamedWorkload> {
+        let named = NamedWorkload::parse(name).map_err(workload_failure)?;
+        Ok(named.read_as(self.strict.options(context)))
+    }
+
     /// The workloads of --others, each once.
-    fn others(&self, target: &NamedWorkload) -> Outcome<Vec<NamedWorkload>> {
+    fn others(&self, target: &NamedWorkload, context: &Context) -> Outcome<Vec<NamedWorkload>> {
         let parts = self.others.iter().flat_map(|list| list.split(','));
         let mut names: Vec<&str> = parts.map(str::trim).filter(|name| !name.is_empty()).collect();
         if names == ["none"] {
@@ -308,7 +320,7 @@ impl TuneArgs {
         }
         let mut others: Vec<NamedWorkload> = Vec::new();
         for name in names {
-            let other = NamedWorkload::parse(name).map_err(workload_failure)?;
+            let other = self.named(name, context)?;
             // The default list may hold the target.
             if other.name != target.name && others.iter().all(|own| own.name != other.name) {
                 others.push(other);

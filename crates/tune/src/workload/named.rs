@@ -16,6 +16,8 @@ pub struct NamedWorkload {
     /// The name in reports.
     pub name: String,
     origin: Origin,
+    /// How trace files are read.
+    read: ReadOptions,
 }
 
 #[derive(Clone, Debug)]
@@ -120,13 +122,14 @@ impl NamedWorkload {
     /// # Errors
     /// There is no such model or file, or a model file cannot be read.
     pub fn parse(text: &str) -> Result<Self, NamedError> {
-        let of_model = |model: Model| {
-            let name = model.name.clone();
-            Self { name, origin: Origin::Model(Box::new(model)) }
+        let named = |name: &str, origin: Origin| {
+            let read = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
+            Self { name: name.to_owned(), origin, read }
         };
+        let of_model = |model: Model| named(&model.name.clone(), Origin::Model(Box::new(model)));
         if let Some((name, files)) = text.split_once('=') {
             let files = files.split('+').map(str::to_owned).collect();
-            return Ok(Self { name: name.to_owned(), origin: Origin::Traces(files) });
+            return Ok(named(name, Origin::Traces(files)));
         }
         let path = Path::new(text);
         if text.ends_with(".toml") {
@@ -135,14 +138,19 @@ impl NamedWorkload {
         }
         if path.is_file() {
             let stem = path.file_stem().map_or(text.into(), |stem| stem.to_string_lossy());
-            let origin = Origin::Traces(vec![text.to_owned()]);
-            return Ok(Self { name: stem.into_owned(), origin });
+            return Ok(named(&stem, Origin::Traces(vec![text.to_owned()])));
         }
         // No bundled model has a dot in its name.
         if text.contains(std::path::is_separator) || text.contains('.') {
             return Err(NamedError::NoFile { path: text.to_owned() });
         }
         workload::bundled(text).map(of_model).map_err(NamedError::Unknown)
+    }
+
+    /// The same workload, its trace files read in this way, all devices as one.
+    #[must_use]
+    pub fn read_as(self, read: ReadOptions) -> Self {
+        Self { read: ReadOptions { devices: Devices::Merged, ..read }, ..self }
     }
 
     /// Reads or generates two workloads: one that a search learns from, and one with other requests
@@ -185,13 +193,13 @@ impl NamedWorkload {
                 vec![fitted(&model.name, generator.take(requests).collect(), options)?]
             }
             Origin::Traces(files) => {
-                let read = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
                 let one = |file: &String| {
-                    let mut all = ssdtune_experiment::read_all(Path::new(file), &read)?;
+                    let path = Path::new(file);
+                    let (mut all, warnings) = ssdtune_experiment::read_all(path, &self.read)?;
                     all.truncate(requests);
-                    fitted(file, all, options)
+                    Ok(Trace { warnings, ..fitted(file, all, options)? })
                 };
-                files.iter().map(one).collect::<Result<_, _>>()?
+                files.iter().map(one).collect::<Result<_, NamedError>>()?
             }
         };
         if let Some(empty) = traces.iter().find(|trace: &&Trace| trace.requests().is_empty()) {
