@@ -42,6 +42,9 @@ fn wrong_command_lines_end_with_2() {
 fn negative_values_are_answered_by_the_range() {
     for (line, range) in [
         ("simulate --device intel-750 --workload database --requests -1", "at least 1"),
+        ("simulate --device intel-750 --workload database --requests 0", "at least 1"),
+        ("simulate --device intel-750 --workload database --requests 1.5", "at least 1"),
+        ("keeper label --mixes 99999999999999999999 --out x", "from 1 to 1000000"),
         ("simulate --device intel-750 --workload database --interval -0.5", "0.001 to 1000000000"),
         ("search --target database --budget -1", "from 1 to 1000000"),
         ("search --target database --trace-seed -1", "from 0 to 9223372036854775807"),

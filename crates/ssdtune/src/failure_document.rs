@@ -56,10 +56,8 @@ impl FailureDocument {
     /// The document of a failure; `None` if it is none, or said already.
     pub(crate) fn of(failure: &Failure) -> Option<Self> {
         let mut faults = failure.error().map(places).unwrap_or_default();
-        let (file, line) = match faults.first() {
-            Some(first) => (first.file.clone(), first.line),
-            None => (None, None),
-        };
+        let (file, line) =
+            faults.first().map_or((None, None), |first| (first.file.clone(), first.line));
         if faults.len() < 2 {
             faults.clear();
         }

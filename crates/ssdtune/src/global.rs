@@ -73,21 +73,3 @@ pub(crate) fn whole<T: TryFrom<u64>>(
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wrong_number_is_answered_by_the_range() {
-        let few = whole::<u64>(1..=9);
-        assert_eq!((few("1"), few("9")), (Ok(1), Ok(9)));
-        for wrong in ["0", "10", "-1", "1.5", "one", "", "99999999999999999999"] {
-            assert_eq!(few(wrong).unwrap_err(), "write a whole number from 1 to 9", "{wrong}");
-        }
-        let any = whole::<usize>(..);
-        assert_eq!(any("0"), Ok(0));
-        assert_eq!(any("-1").unwrap_err(), "write a whole number of at least 0");
-        assert!(whole::<u8>(..)("256").is_err());
-    }
-}
