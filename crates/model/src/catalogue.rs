@@ -139,7 +139,7 @@ pub fn nearest(key: &str) -> Option<&'static str> {
 }
 
 /// Sets one parameter from text, as `--set gc.threshold=0.1` does. `key` is a key of the catalogue
-/// or an MQSim tag; sizes and times may carry a suffix (`256MiB`, `75us`).
+/// or an MQSim tag; sizes and times may carry a suffix (`256MiB`, `1GB`, `75us`).
 ///
 /// # Errors
 /// The key or the value is wrong; the fault says what is legal. Nothing is changed.
@@ -180,8 +180,11 @@ impl Parameter {
     pub fn illegal(&self, text: &str) -> Problem {
         let nearest = closest_name(text, self.legal.names()).map(str::to_owned);
         let unit = self.unit.sign();
-        let legal = match (&self.legal, unit) {
-            (Legal::Names(_), _) | (_, "") => self.legal.to_string(),
+        let legal = match (&self.legal, self.unit) {
+            (Legal::Ints { .. }, Unit::Bytes) => {
+                format!("{} B, or a text such as \"64 MiB\" or \"1 GB\"", self.legal)
+            }
+            (Legal::Names(_), _) | (_, Unit::None) => self.legal.to_string(),
             _ => format!("{} {unit}", self.legal),
         };
         Problem::Illegal { expected: self.legal.type_name(), legal, nearest }

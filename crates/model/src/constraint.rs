@@ -8,6 +8,7 @@ use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::{Ledger, Memory};
 use crate::nearest::closest_name;
 use crate::units::Bytes;
+use crate::value::Unit;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -167,7 +168,7 @@ impl Constraints {
     ) -> Result<(), Problem> {
         let value = value.get_ref();
         match name {
-            "capacity_bytes" => self.capacity = Some(Bytes(int(value, 1, 1 << 60)?)),
+            "capacity_bytes" => self.capacity = Some(size(value, 1, 1 << 60)?),
             "capacity_tolerance" => self.capacity_tolerance = real(value, 0.0, 1.0)?,
             "interface" => {
                 self.interface =
@@ -178,7 +179,7 @@ impl Constraints {
                     Some(choice(value, FlashTechnology::NAMES, FlashTechnology::from_name)?);
             }
             "power_budget_watts" => self.power_budget_watts = Some(real(value, 0.0, 1e6)?),
-            "dram_budget_bytes" => self.dram_budget = Some(Bytes(int(value, 0, 1 << 50)?)),
+            "dram_budget_bytes" => self.dram_budget = Some(size(value, 0, 1 << 50)?),
             "max_chips" => self.max_chips = Some(int(value, 1, 1 << 20)?),
             "min_overprovisioning" => self.min_overprovisioning = Some(real(value, 0.0, 0.95)?),
             _ => {
@@ -208,6 +209,17 @@ const NAMES: [&str; 8] = [
     "max_chips",
     "min_overprovisioning",
 ];
+
+/// A size: a number of bytes, or a text with a unit.
+fn size(value: &DeValue<'_>, min: u64, max: u64) -> Result<Bytes, Problem> {
+    let Some(text) = value.as_str() else { return int(value, min, max).map(Bytes) };
+    let read = Unit::Bytes.parse_int(text).filter(|read| (min..=max).contains(read));
+    read.map(Bytes).ok_or_else(|| Problem::Illegal {
+        expected: "a size",
+        legal: format!("{min} to {max} B, or a text such as \"512 GiB\" or \"1 TB\""),
+        nearest: None,
+    })
+}
 
 fn int(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, Problem> {
     let read =
@@ -293,6 +305,12 @@ mod tests {
         assert_eq!(sata.violations(&presets::load("samsung-850-pro").unwrap()), []);
         let wrong =
             "capacity = 3\nflash_type = \"mcl\"\nmax_chips = 0\npower_budget_watts = nan\n[x]\n";
+        let sizes = "capacity_bytes = \"1 TB\"\ndram_budget_bytes = \"1.5 GiB\"\n";
+        let sizes = Constraints::parse(sizes).unwrap();
+        assert_eq!(sizes.capacity, Some(Bytes(1_000_000_000_000)));
+        assert_eq!(sizes.dram_budget, Some(Bytes::from_mib(1_536)));
+        let lost = Constraints::parse("capacity_bytes = \"1 Tib\"").unwrap_err().to_string();
+        assert!(lost.contains("a text such as \"512 GiB\""), "{lost}");
         let faults = Constraints::parse(wrong).unwrap_err();
         assert_eq!(faults.0.len(), 5, "{faults}");
         assert!(faults.to_string().contains("line 2: flash_type: must be a name"), "{faults}");

@@ -6,6 +6,9 @@
 //!
 //! [gc]
 //! policy = "cost-benefit"
+//!
+//! [cache]
+//! capacity_bytes = "256 MiB"   # sizes and times are numbers, or texts with a unit
 //! ```
 //!
 //! Without `base`, what is not said has the catalogue's default. Reading reports every fault at
@@ -322,6 +325,10 @@ impl Reader<'_> {
                 real.as_str().parse().ok().map(Value::Real)
             }
             (DeValue::Boolean(on), Legal::Bools) => Some(Value::Bool(*on)),
+            // As `--set` accepts them: "64 MiB", "75us".
+            (DeValue::String(text), Legal::Ints { .. }) if row.unit.has_suffixes() => {
+                row.unit.parse_int(text).map(Value::Int)
+            }
             (DeValue::String(name), Legal::Names(_)) => {
                 row.legal.names().find(|own| own == name).map(Value::Name)
             }

@@ -74,7 +74,8 @@ pub enum Unit {
     None,
     /// Nanoseconds. Text may carry the suffixes `ns`, `us`, `ms` and `s`.
     Nanos,
-    /// Bytes. Text may carry the suffixes `B`, `KiB`, `MiB`, `GiB` and `TiB`.
+    /// Bytes. Text may carry the suffixes `B`, `KiB`, `MiB`, `GiB` and `TiB` (steps of 1,024; `K`,
+    /// `M`, `G` and `T` are short for them), and `KB`, `MB`, `GB` and `TB` (steps of 1,000).
     Bytes,
     /// Another unit, by its sign, as in `GB/s`.
     Other(&'static str),
@@ -95,26 +96,54 @@ impl Unit {
     const fn suffixes(self) -> &'static [(&'static str, u64)] {
         match self {
             Self::Nanos => &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)],
-            Self::Bytes => {
-                &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("B", 1)]
-            }
+            Self::Bytes => &[
+                ("KiB", 1 << 10),
+                ("MiB", 1 << 20),
+                ("GiB", 1 << 30),
+                ("TiB", 1 << 40),
+                ("K", 1 << 10),
+                ("k", 1 << 10),
+                ("M", 1 << 20),
+                ("G", 1 << 30),
+                ("T", 1 << 40),
+                ("KB", 1_000),
+                ("kB", 1_000),
+                ("MB", 1_000_000),
+                ("GB", 1_000_000_000),
+                ("TB", 1_000_000_000_000),
+                ("B", 1),
+            ],
             Self::None | Self::Other(_) => &[],
         }
     }
 
-    /// Reads a whole number. Underscores and a suffix of the unit are allowed; `None` if the text
-    /// is something else.
+    /// Whether text may carry a suffix.
+    pub const fn has_suffixes(self) -> bool {
+        !self.suffixes().is_empty()
+    }
+
+    /// Reads a whole number. Underscores and a suffix of the unit are allowed, and with a suffix a
+    /// fraction that leaves a whole number (`1.5GiB`); `None` if the text is something else.
     pub fn parse_int(self, text: &str) -> Option<u64> {
         let text = text.trim();
-        for &(suffix, factor) in self.suffixes() {
-            // "1ms" also ends in "s": a suffix counts only if a number is left before it.
-            if let Some(number) = text.strip_suffix(suffix).and_then(|rest| digits(rest.trim_end()))
-            {
-                return number.checked_mul(factor);
-            }
-        }
-        digits(text)
+        let mut suffixes = self.suffixes().iter();
+        // "1ms" also ends in "s": a suffix counts only if a number is left before it.
+        let with_suffix = suffixes.find_map(|(suffix, factor)| {
+            text.strip_suffix(suffix).and_then(|rest| scaled(rest.trim_end(), *factor))
+        });
+        with_suffix.or_else(|| digits(text))
     }
+}
+
+/// A number, which may have a decimal point, times a factor; `None` if that is no whole number.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    let Some((whole, fraction)) = number.split_once('.') else {
+        return digits(number)?.checked_mul(factor);
+    };
+    let denominator = 10_u128.checked_pow(fraction.len().try_into().ok()?)?;
+    let parts = u128::from(digits(fraction)?).checked_mul(factor.into())?;
+    let part = parts.is_multiple_of(denominator).then_some(parts / denominator)?;
+    digits(whole)?.checked_mul(factor)?.checked_add(part.try_into().ok()?)
 }
 
 fn digits(text: &str) -> Option<u64> {

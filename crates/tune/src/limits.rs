@@ -154,6 +154,45 @@ impl Limits {
         constraints.flash_type.get_or_insert(base.flash.technology);
     }
 
+    /// A baseline with as many blocks in each plane as the capacity asked for takes; `None` if its
+    /// capacity is within the limits already. Nothing else changes, so drives of one capacity are
+    /// compared: as many channels, dies and planes as before serve the requests.
+    ///
+    /// # Errors
+    /// No number of blocks gives the capacity.
+    pub fn resized(&self, base: &CheckedConfig) -> Result<Option<CheckedConfig>, Faults> {
+        let Some(wanted) = self.constraints.capacity else { return Ok(None) };
+        let raw = Ledger::of(base).raw_bytes;
+        let share = wanted.0 as f64 / raw.0 as f64;
+        if (1.0 / share - 1.0).abs() <= self.constraints.capacity_tolerance + 1e-9 {
+            return Ok(None);
+        }
+        let blocks = (f64::from(base.flash.blocks_per_plane) * share).round().max(1.0);
+        let mut other: DeviceConfig = (**base).clone();
+        // More than fits saturates, and the check refuses it.
+        other.flash.blocks_per_plane = blocks as u32;
+        other.name = format!("{}-at-{}", base.name, wanted.to_string().replace(' ', ""));
+        let wrong =
+            |reason| Faults::from(Fault::new("capacity_bytes", Problem::Conflict { reason }));
+        let checked = other.check().map_err(|faults| {
+            wrong(format!(
+                "{wanted} would take {blocks} blocks in each plane of the baseline {} ({raw}), \
+                 which cannot be: {faults}",
+                base.name
+            ))
+        })?;
+        let given = Ledger::of(&checked).raw_bytes;
+        match (given.0 as f64 / wanted.0 as f64 - 1.0).abs() <= self.constraints.capacity_tolerance
+        {
+            true => Ok(Some(checked)),
+            false => Err(wrong(format!(
+                "{wanted} cannot be reached from the baseline {} ({raw}): {blocks} blocks in each \
+                 plane make {given}; choose another baseline",
+                base.name
+            ))),
+        }
+    }
+
     /// The number of sectors that the smallest drive of a space within the limits has for the host.
     /// A trace within these addresses fits on every drive.
     pub fn host_sectors_min(&self, base: &DeviceConfig, space: &Space) -> Sectors {

@@ -93,3 +93,28 @@ fn large_nonsense_is_refused_at_once() {
     // A hundredth of it in release; the bound is for a busy machine without optimisation.
     assert!(started.elapsed().as_secs() < 10);
 }
+
+#[test]
+fn sizes_and_times_may_be_texts_with_a_unit() {
+    let text = "[cache]\ncapacity_bytes = \"1.5 GiB\"\n[mapping]\ncmt_capacity_bytes = \"64 MB\"\n\
+                [flash]\npage_bytes = \"16K\"\nblock_erase_latency_ns = \"3.5ms\"\n";
+    let document = Document::parse(text).unwrap();
+    let config = document.config();
+    assert_eq!((config.cache.capacity.0, config.mapping.cmt_capacity.0), (1_536 << 20, 64_000_000));
+    assert_eq!((config.flash.page_bytes, config.flash.erase_latency.0), (16_384, 3_500_000));
+    // What is set anew is written as a number; the other texts stay.
+    let edited = document.with("cache.capacity_bytes", "2GiB").unwrap();
+    assert!(edited.text().contains("capacity_bytes = 2147483648\n"), "{}", edited.text());
+    assert!(edited.text().contains("page_bytes = \"16K\""), "{}", edited.text());
+    let wrong = complaints(
+        "[cache]\ncapacity_bytes = \"0.3 B\"\n[flash]\npage_bytes = \"4 Kib\"\n\
+         pages_per_block = \"256\"\n[bus]\nchannels = \"1K\"\n",
+    );
+    let heads = ["cache.capacity_bytes = \"0.3 B\"", "flash.page_bytes = \"4 Kib\""];
+    let counts = ["flash.pages_per_block = \"256\"", "bus.channels = \"1K\""];
+    assert_eq!(wrong.len(), 4, "{wrong:?}");
+    for (fault, head) in wrong.iter().zip(heads.iter().chain(&counts)) {
+        assert!(fault.contains(head), "{fault}");
+    }
+    assert!(wrong[0].ends_with("B, or a text such as \"64 MiB\" or \"1 GB\""), "{}", wrong[0]);
+}

@@ -74,7 +74,8 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "W", value_parser = watts)]
     power_budget: Option<f64>,
 
-    /// Raw flash capacity to have, within a tenth, as in 512GiB.
+    /// Raw flash capacity to have, within a tenth, as in 512GiB or 1TB. A baseline of another
+    /// capacity gets as many more or fewer blocks as that takes.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     capacity: Option<Bytes>,
 
@@ -177,7 +178,7 @@ fn watts(text: &str) -> Result<f64, String> {
 
 fn bytes(text: &str) -> Result<Bytes, String> {
     let bytes = catalogue::Unit::Bytes.parse_int(text).filter(|bytes| *bytes > 0);
-    bytes.map(Bytes).ok_or_else(|| "write a size such as 512GiB".to_owned())
+    bytes.map(Bytes).ok_or_else(|| "write a size such as 512GiB or 1TB".to_owned())
 }
 
 fn depth(text: &str) -> Result<(String, u32), String> {
@@ -214,6 +215,12 @@ impl TuneArgs {
         self.search_seed.or(context.seed()).unwrap_or(0)
     }
 
+    /// Whether a workload comes from standard input.
+    pub(crate) fn reads_standard_input(&self) -> bool {
+        let mut names = self.others.iter().chain([&self.target]);
+        names.any(|name| name.split(['=', '+', ',']).any(|part| part.trim() == "-"))
+    }
+
     /// The weights that --alpha and --beta state.
     pub(crate) fn weights(&self) -> Weights {
         Weights { alpha: self.alpha, beta: self.beta }
@@ -242,8 +249,8 @@ impl TuneArgs {
             (Some("what-if"), _) | (None, Bounds::Wide) => Space::what_if(),
             (Some(path), _) => read_space(path)?,
         };
+        let (base, limits) = self.limits(base, bounds, context)?;
         let space = space.around(&base);
-        let limits = self.limits(&base, bounds)?;
         let max_harm = max_harm.filter(|share| *share < 1.0);
         let sectors = limits.host_sectors_min(&base, &space);
         let loaded = self.workloads(sectors, max_harm.is_some(), context)?;
@@ -352,7 +359,13 @@ impl TuneArgs {
         Ok(Preparation { ages: ages.clone(), ..Preparation::of(start.clone(), 0) })
     }
 
-    fn limits(&self, base: &CheckedConfig, bounds: Bounds) -> Outcome<Limits> {
+    /// The limits, and the baseline with the capacity that they ask for.
+    fn limits(
+        &self,
+        base: CheckedConfig,
+        bounds: Bounds,
+        context: &Context,
+    ) -> Outcome<(CheckedConfig, Limits)> {
         let mut limits = match &self.constraints {
             Some(path) => {
                 let text = read_text(path).map_err(device::failure)?;
@@ -368,12 +381,20 @@ impl TuneArgs {
         }
         constraints.dram_budget = self.dram_budget.or(constraints.dram_budget);
         constraints.power_budget_watts = self.power_budget.or(constraints.power_budget_watts);
+        let resized = limits.resized(&base).map_err(Failure::usage)?;
+        if let Some(other) = &resized {
+            context.note(format_args!(
+                "the baseline {} is taken as {}: flash.blocks_per_plane = {} instead of {}",
+                base.name, other.name, other.flash.blocks_per_plane, base.flash.blocks_per_plane
+            ));
+        }
+        let base = resized.unwrap_or(base);
         match bounds {
-            Bounds::Market => limits.complete_from(base),
-            Bounds::Wide => limits.complete_widely_from(base),
+            Bounds::Market => limits.complete_from(&base),
+            Bounds::Wide => limits.complete_widely_from(&base),
         }
         limits.inequalities.extend(self.require.iter().cloned());
-        Ok(limits)
+        Ok((base, limits))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Inequalities over names of the catalogue, such as `bus.channels * bus.chips_per_channel <= 80`.
 //!
 //! An inequality consists of two expressions and one of `<= < >= > == !=` between them. Expressions
-//! are made of numbers (also with `KiB`, `MiB`, `GiB`, `TiB`), keys of the catalogue that hold a
-//! number or a switch, the names `capacity_bytes`, `dram_bytes`, `chips`, `dies` and `planes`, the
-//! four operations, and parentheses. Names are checked when the text is read.
+//! are made of numbers (also with `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB`, `TB`), keys of the
+//! catalogue that hold a number or a switch, the names `capacity_bytes`, `dram_bytes`, `chips`,
+//! `dies` and `planes`, the four operations, and parentheses. Names are checked when the text is
+//! read.
 
 use super::{derived, value_of};
 use ssdtune_model::catalogue::{self, Kind};
@@ -188,7 +189,16 @@ impl Parser<'_> {
         let wrong = || format!("{word}: not a number");
         let split = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
         let (digits, mut unit) = word.split_at(split);
-        let units = [("KiB", 1_u64 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+        let units = [
+            ("KiB", 1_u64 << 10),
+            ("MiB", 1 << 20),
+            ("GiB", 1 << 30),
+            ("TiB", 1 << 40),
+            ("KB", 1_000),
+            ("MB", 1_000_000),
+            ("GB", 1_000_000_000),
+            ("TB", 1_000_000_000_000),
+        ];
         let behind = self.rest.trim_start();
         if unit.is_empty()
             && let Some((name, _)) = units.iter().find(|(name, _)| behind.starts_with(name))

@@ -26,6 +26,28 @@ fn shipped_files_read() {
 }
 
 #[test]
+fn a_baseline_gets_the_capacity_that_is_asked_for() {
+    for name in presets::names() {
+        let base = presets::load(name).unwrap().check().unwrap();
+        let own = base.geometry().raw_capacity();
+        for wanted in [Bytes::from_gib(64), own, Bytes::from_gib(1_024), Bytes(4_000_000_000_000)] {
+            let mut limits = Limits::default();
+            limits.constraints.capacity = Some(wanted);
+            limits.constraints.capacity_tolerance = 0.1;
+            let resized = limits.resized(&base).unwrap_or_else(|faults| panic!("{name}: {faults}"));
+            assert!(wanted != own || resized.is_none(), "{name}");
+            let base = resized.unwrap_or_else(|| base.clone());
+            limits.complete_from(&base);
+            assert!(limits.check(&base).is_ok(), "{name} at {wanted}");
+        }
+    }
+    let mut limits = Limits::default();
+    limits.constraints.capacity = Some(Bytes::from_mib(1));
+    let refused = limits.resized(&intel().check().unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("1 MiB would take 1 blocks in each plane"), "{refused}");
+}
+
+#[test]
 fn prices_and_inequalities_bind() {
     let text = "max_price = 100\ninequalities = [\"bus.channels * bus.chips_per_channel <= 60\", \
                 \"dram_bytes < 2 GiB\"]\n[prices]\nper_channel = 5\nper_dram_gib = 10.0\n";
