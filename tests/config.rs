@@ -24,7 +24,7 @@ fn check_prints_the_ledger_of_every_preset() {
     let report = json(&["config", "check", "intel-750"]);
     assert_eq!(report[0]["ledger"]["raw_bytes"], 480_u64 << 30);
     assert_eq!(report[0]["memory"]["drive_dram_bytes"], 1056 << 20);
-    assert_eq!(report[0]["advice"][0]["key"], "gc.preemptible");
+    assert_eq!(report[0]["advice"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! once.
 
 use crate::catalogue::{self, Value};
-use crate::config::{CacheMode, DeviceConfig, Frontiers, HostInterface};
+use crate::config::{CacheMode, DeviceConfig, Frontiers, Gc, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::Ledger;
 use serde::Serialize;
@@ -191,6 +191,20 @@ impl DeviceConfig {
         .collect()
     }
 
+    /// Why collection is never pre-empted although `gc.preemptible` is set; `None` if it is, or
+    /// need not be. Requests then wait for whole collections: a drive that collects while it serves
+    /// has long latencies at few busy dies.
+    pub fn preemption_that_never_acts(&self) -> Option<String> {
+        let Gc { threshold, hard_threshold, preemptible, .. } = self.gc;
+        (preemptible && hard_threshold >= threshold).then(|| {
+            format!(
+                "{hard_threshold} is not below gc.threshold ({threshold}): collection always goes \
+                 before the host, and gc.preemptible never acts; lower it, to {} say",
+                DeviceConfig::default().gc.hard_threshold.min(threshold / 2.0)
+            )
+        })
+    }
+
     /// Hints about values that are legal but may not be what their author meant.
     pub fn advice(&self) -> Vec<Advice> {
         let mut advice = Vec::new();
@@ -207,12 +221,8 @@ impl DeviceConfig {
                 ),
             );
         }
-        if self.gc.preemptible && self.gc.hard_threshold > self.gc.threshold {
-            let soft = self.gc.threshold;
-            say(
-                "gc.hard_threshold",
-                format!("above gc.threshold ({soft}): collection is never soft"),
-            );
+        if let Some(message) = self.preemption_that_never_acts() {
+            say("gc.hard_threshold", message);
         }
         if self.host.interface == HostInterface::Sata && self.host.queue_depth > 32 {
             say("host.queue_depth", "SATA's command queue has 32 entries".to_owned());

@@ -311,6 +311,11 @@ fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> 
                 .to_owned(),
         );
     }
+    if report.collection.executions > 0
+        && let Some(message) = config.preemption_that_never_acts()
+    {
+        warnings.push(format!("gc.hard_threshold: {message}"));
+    }
     let unwritten = &report.unwritten_reads;
     if unwritten.share > UNWRITTEN_SHARE_MAX {
         let remedy = if core.switches.read_allocates {
