@@ -244,6 +244,7 @@ fn another_simulator_can_be_the_judge() {
         "--no-db",
     ]);
     search.args(["--budget", "12", "--prefix", "0", "--evaluator", &command]);
+    search.args(["--set", "gc.hard_threshold=0.1"]);
     let result = document(&mut search);
     let channels =
         result["parameters"].as_array().unwrap().iter().find(|row| row["key"] == "bus.channels");

@@ -28,6 +28,18 @@ pub enum SourceError {
         /// What the tenant can address.
         space: Sectors,
     },
+    /// A pipe is to be read more than once, and is too long to be kept in memory.
+    #[error(
+        "{name} can be read once only, this run reads its trace more than once, and more than \
+         {most} requests are not kept in memory: write it into a file first (`ssdtune trace \
+         convert - -o FILE.ssdt`), or read less (--requests)"
+    )]
+    LongPipe {
+        /// The pipe.
+        name: String,
+        /// How many requests are kept.
+        most: usize,
+    },
     /// A request reaches beyond the end of the drive.
     #[error(
         "{name}: request {number} reaches sector {} and the drive ends at {} ({}): \

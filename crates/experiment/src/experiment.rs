@@ -2,6 +2,7 @@
 //! its end or to an interruption.
 
 use crate::error::{ExperimentError, SourceError};
+use crate::fit::AddressFit;
 use crate::preparation::Preparation;
 use crate::prepare::{Blank, FallibleRequests, Upcoming, address_spaces};
 use crate::serve::{Observer, serve};
@@ -65,7 +66,7 @@ pub fn unsupported(config: &DeviceConfig, tenants: usize) -> Option<&'static str
 }
 
 impl Experiment {
-    /// One tenant on the whole drive.
+    /// One tenant on the whole drive, which holds what the run touches.
     pub fn new(device: &CheckedConfig, source: RequestSource, replay: Replay) -> Self {
         Self {
             device: device.clone(),
@@ -82,6 +83,12 @@ impl Experiment {
         let mut names: Vec<String> = self.flows.iter().map(|flow| flow.source.name()).collect();
         names.dedup();
         names.join(" + ")
+    }
+
+    /// Whether preparation and run open each source once: a pipe can serve them.
+    pub fn reads_once(&self) -> bool {
+        let twice = |flow: &Flow| flow.source.fit == Some(AddressFit::Compact);
+        !self.preparation.reads_requests() && !self.flows.iter().any(twice)
     }
 
     /// Prepares the drive, serves the flows and reports. Observers are told in their order.

@@ -1,8 +1,8 @@
 //! The sectors that requests touch, as few runs as possible, and the writes that put data there.
 //!
 //! Reading a page that was never written costs no flash read and flatters every drive alike; so a
-//! drive that is to be judged by a trace first gets data wherever the trace looks. Cost: one sort
-//! of the requests, and 16 bytes for each run of sectors.
+//! drive that is to be judged by a trace first gets data wherever the trace looks. Cost: sorting
+//! the requests, some million at a time, and at most 72 bytes for each run of sectors.
 
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -29,26 +29,44 @@ pub struct Extent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extents(Vec<Extent>);
 
+/// Runs that are collected before they are joined for the first time.
+const JOIN_AT: usize = 1 << 20;
+
 impl Extents {
     /// Everything that these requests touch, whatever they do with it.
     pub fn of(requests: impl IntoIterator<Item = Request>) -> Self {
-        let moving = requests.into_iter().filter(|request| request.sectors > 0);
-        let mut extents: Vec<Extent> = moving
-            .map(|request| Extent {
+        let all = requests.into_iter().map(Ok::<_, std::convert::Infallible>);
+        match Self::try_of(all) {
+            Ok(extents) => extents,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Everything that these requests touch, unless one of them does not come.
+    ///
+    /// # Errors
+    /// The first error among them.
+    pub fn try_of<E>(requests: impl IntoIterator<Item = Result<Request, E>>) -> Result<Self, E> {
+        let (mut extents, mut join_at) = (Vec::new(), JOIN_AT);
+        for request in requests {
+            let request = request?;
+            if request.sectors == 0 {
+                continue;
+            }
+            if extents.len() == join_at {
+                join(&mut extents);
+                // Twice as many as are left: joining all costs a logarithm for each request.
+                join_at = (2 * extents.len()).max(JOIN_AT);
+            }
+            extents.push(Extent {
                 tenant: request.tenant,
                 first: request.lba.0 / GRAIN * GRAIN,
                 end: request.end().0.div_ceil(GRAIN) * GRAIN,
-            })
-            .collect();
-        extents.sort_unstable();
-        extents.dedup_by(|next, last| {
-            let joined = next.tenant == last.tenant && next.first <= last.end;
-            if joined {
-                last.end = last.end.max(next.end);
-            }
-            joined
-        });
-        Self(extents)
+            });
+        }
+        join(&mut extents);
+        extents.shrink_to_fit();
+        Ok(Self(extents))
     }
 
     /// The runs, in rising order.
@@ -77,6 +95,18 @@ impl Extents {
     }
 }
 
+/// Brings runs into their order, and makes one of those that touch.
+fn join(extents: &mut Vec<Extent>) {
+    extents.sort_unstable();
+    extents.dedup_by(|next, last| {
+        let joined = next.tenant == last.tenant && next.first <= last.end;
+        if joined {
+            last.end = last.end.max(next.end);
+        }
+        joined
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +132,9 @@ mod tests {
         assert_eq!(Extents::of(extents.writes()), extents);
         let written: u64 = extents.writes().map(|write| u64::from(write.sectors)).sum();
         assert_eq!(written, extents.sectors());
+        // More requests than are collected at once, in an order that joins few of them early.
+        let scattered = (0..3 * JOIN_AT as u64).map(|n| request(0, n * 7_919 % 1_000_003 * 16, 8));
+        let distinct = (0..1_000_003).map(|page| request(0, page * 16, 8));
+        assert_eq!(Extents::of(scattered), Extents::of(distinct));
     }
 }

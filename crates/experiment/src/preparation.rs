@@ -39,9 +39,10 @@ pub struct Preparation {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Start {
     /// Nothing: reads of pages that the run has not written find no data.
-    #[default]
     Empty,
-    /// Everything that the run reads or writes, written once in the order of addresses.
+    /// Everything that the run reads or writes, written once in the order of addresses. It does not
+    /// ask whether the run reads at all: one read more must not make it another drive.
+    #[default]
     Footprint,
     /// Data written once in the order of addresses. Pages that the run touches come first, then the
     /// lowest others.
@@ -154,6 +155,12 @@ impl Preparation {
             return Err(PreparationError::ErasesWithoutDefinition);
         }
         Ok(())
+    }
+
+    /// Whether making it reads the requests of the run, if there are any: all but an empty and a
+    /// restored drive without ageing do.
+    pub fn reads_requests(&self) -> bool {
+        !matches!(self.start, Start::Empty | Start::Restored(_)) || self.looks_at_requests()
     }
 
     /// Whether it can only be made by looking at the requests of the run.

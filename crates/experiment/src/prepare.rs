@@ -23,14 +23,18 @@ pub trait Upcoming {
     /// They cannot be opened.
     fn open<'a>(&'a self, drive: &Simulator) -> Result<FallibleRequests<'a>, SourceError>;
 
-    /// The sectors they touch. Types that know them already say so here and save a pass over the
-    /// requests.
+    /// The sectors they touch; fewer when `stop` is set meanwhile. Types that know them already say
+    /// so here and save a pass over the requests.
     ///
     /// # Errors
     /// They cannot be read.
-    fn extents(&self, drive: &Simulator) -> Result<Cow<'_, Extents>, SourceError> {
-        let requests: Result<Vec<Request>, SourceError> = self.open(drive)?.collect();
-        Ok(Cow::Owned(Extents::of(requests?)))
+    fn extents(
+        &self,
+        drive: &Simulator,
+        stop: &AtomicBool,
+    ) -> Result<Cow<'_, Extents>, SourceError> {
+        let requests = self.open(drive)?.take_while(|_| !stop.load(Ordering::Relaxed));
+        Extents::try_of(requests).map(Cow::Owned)
     }
 }
 
@@ -147,7 +151,7 @@ impl<U: Upcoming + ?Sized> Work<'_, U> {
         match (&preparation.start, random) {
             (Start::Empty | Start::Restored(_), _) => Ok(()),
             (Start::Footprint, _) => {
-                let extents = self.upcoming.extents(self.drive)?;
+                let extents = self.upcoming.extents(self.drive, self.stop)?;
                 self.write(extents.writes())
             }
             (Start::Sequential(shares), Some(times)) => self.fill(shares, times, preparation.seed),

@@ -14,17 +14,19 @@ use ssdtune_trace::transform::{Chain, Transform};
 use ssdtune_trace::transform::{Cut, Filter};
 use ssdtune_trace::transform::{Dense, DenseOptions, DensePlan};
 use ssdtune_trace::workload::{Generator, Model, Seed};
-use ssdtune_trace::{ReadOptions, Request, Source, TenantId, TraceError, TraceReader, read_from};
+use ssdtune_trace::{
+    ReadOptions, Request, Source, TenantId, TraceError, TraceReader, bytes_to_read, read_from,
+};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Where requests come from.
 #[derive(Clone, Debug)]
 pub enum Origin {
-    /// A trace file.
+    /// A trace file; `-` is standard input.
     File(PathBuf),
     /// What a workload model generates, without end: give the source a limit.
     Model {
@@ -60,6 +62,9 @@ pub struct RequestSource {
     /// What is to be said of a file that [`RequestSource::load`] has read.
     pub warnings: Vec<String>,
 }
+
+/// A trace that is read more than once is kept in memory up to this many requests (100 MB).
+pub const KEPT_MAX: usize = 4 << 20;
 
 /// How far a source has been read, and what is to be said of that; copies share it.
 #[derive(Clone, Debug, Default)]
@@ -116,7 +121,7 @@ impl RequestSource {
     /// What messages and tables call it.
     pub fn name(&self) -> String {
         match &self.origin {
-            Origin::File(path) => path.display().to_string(),
+            Origin::File(path) => shown(path),
             Origin::Model { model, .. } => model.name.clone(),
             Origin::Memory { name, .. } => name.clone(),
         }
@@ -130,6 +135,20 @@ impl RequestSource {
             Origin::Model { .. } => self.limit.unwrap_or(0),
             Origin::Memory { requests, .. } => cut(requests.len() as u64),
         }
+    }
+
+    /// The source in a form that can be opened again and again: itself, or for a pipe, which can be
+    /// read once only, its requests in memory.
+    ///
+    /// # Errors
+    /// It is a pipe and cannot be read, or has more than [`KEPT_MAX`] requests.
+    pub fn repeatable(self) -> Result<Self, SourceError> {
+        let Origin::File(path) = &self.origin else { return Ok(self) };
+        if !is_pipe(path) {
+            return Ok(self);
+        }
+        let kept = self.load(KEPT_MAX)?;
+        kept.ok_or_else(|| SourceError::LongPipe { name: self.name(), most: KEPT_MAX })
     }
 
     /// Reads all of it into memory; `None` if there are more than `most` requests.
@@ -216,6 +235,25 @@ impl RequestSource {
     }
 }
 
+/// Whether a path is standard input (`-`), a pipe or a device: something that can be read once
+/// only.
+pub fn is_pipe(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT) || bytes_to_read(path).is_none()
+}
+
+/// The name of standard input.
+const STANDARD_INPUT: &str = "-";
+/// Whether standard input has been opened.
+static STANDARD_INPUT_IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// What messages call a trace file.
+fn shown(path: &Path) -> String {
+    match path == Path::new(STANDARD_INPUT) {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
 /// All requests of a trace file, for uses that need them at once, and what is to be said of it.
 ///
 /// # Errors
@@ -240,22 +278,30 @@ fn open_file(
     options: &ReadOptions,
     position: &Position,
 ) -> Result<TraceReader, TraceError> {
-    let refused = |source| TraceError::Io { path: path.to_path_buf(), doing: "opening", source };
+    let refused =
+        |source| TraceError::Io { path: PathBuf::from(shown(path)), doing: "opening", source };
+    let position = position.clone();
+    if path == Path::new(STANDARD_INPUT) {
+        if STANDARD_INPUT_IS_TAKEN.swap(true, Ordering::Relaxed) {
+            let reason = "it is asked for twice and can be read once only";
+            return Err(refused(io::Error::other(reason)));
+        }
+        return read_from(Metered { file: io::stdin(), position }, &shown(path), options);
+    }
     let file = File::open(path).map_err(refused)?;
     if file.metadata().is_ok_and(|meta| meta.is_dir()) {
         return Err(refused(io::Error::from(io::ErrorKind::IsADirectory)));
     }
-    let metered = Metered { file, position: position.clone() };
-    read_from(metered, &path.display().to_string(), options)
+    read_from(Metered { file, position }, &shown(path), options)
 }
 
 /// A file whose bytes are counted.
-struct Metered {
-    file: File,
+struct Metered<F> {
+    file: F,
     position: Position,
 }
 
-impl Read for Metered {
+impl<F: Read> Read for Metered<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         self.position.advance(count as u64);

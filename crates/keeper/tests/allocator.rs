@@ -1,7 +1,7 @@
 //! The allocator at work: it decides at T, obeys its policy and follows a change of phase.
 
 use crate::scenes::{config, fast, policy, settings};
-use ssdtune_experiment::{Blank, Nothing, Preparation};
+use ssdtune_experiment::{Blank, Nothing, Preparation, Start};
 use ssdtune_keeper::{
     Allocator, AllocatorError, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Policy, Repeat,
     Strategy,
@@ -20,8 +20,8 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
         .map(|(writes, share)| MixTenant::plain(writes, share));
     let mix = Mix { level: 10, tenants: tenants.into() };
     let requests: Vec<Request> = mix.requests(simulator.request_options(0)).collect();
-    let plans =
-        PlanRunner::new(&config, Preparation::default(), 4, &requests, &stop).expect("legal");
+    let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 4, &requests, &stop)
+        .expect("legal");
     assert_eq!(plans.writers(), mix.writers());
     let policy = policy("4:1:2:1");
     let collect = Nanos::from_ms(20);
@@ -64,8 +64,8 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     requests.extend(half(false).into_iter().map(|r| Request { at: r.at + middle, ..r }));
     let mut policy = policy("5:3");
     policy.intensity.requests_per_s_max = settings.rate_max_pages;
-    let plans =
-        PlanRunner::new(&config, Preparation::default(), 2, &requests, &stop).expect("legal");
+    let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
+        .expect("legal");
     let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
     let always = plans.run(plan(Repeat::Always { hysteresis: 0.01 }), false, None).expect("a run");
     let once = plans.run(plan(Repeat::Once), false, None).expect("a run");
@@ -82,7 +82,8 @@ fn a_policy_for_other_drives_is_refused() {
         let tenants = vec![Tenant::sole(config); tenants];
         let blank = Blank::new(config, &tenants, Observe::default());
         let stop = AtomicBool::new(false);
-        let drive = blank.prepare(&Preparation::default(), &Nothing, &stop).expect("a drive");
+        let drive =
+            blank.prepare(&Preparation::of(Start::Empty, 0), &Nothing, &stop).expect("a drive");
         Allocator::new(&policy, Nanos::from_ms(1), Repeat::Once, &drive).map(|_| ())
     };
     let fits = config(Allocation::Hybrid);

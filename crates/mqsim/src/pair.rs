@@ -174,7 +174,7 @@ fn tenant(flow: &Flow) -> Tenant {
 /// What the drive of a scenario holds before the run: nothing, or as much as each flow says.
 fn preparation(scenario: &Scenario, device: &CheckedConfig) -> Preparation {
     if !device.run.preconditioned {
-        return Preparation::default();
+        return Preparation::of(Start::Empty, device.run.seed);
     }
     let share = |flow: &Flow| Share::Fraction(f64::from(flow.initial_occupancy_percent) / 100.0);
     let shares = Shares(scenario.flows.iter().map(share).collect());

@@ -4,8 +4,8 @@
 use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::{Age, Preparation, Start};
 
-/// Flags of commands that prepare a drive. A command whose default is not `empty` changes it with
-/// `mut_arg`.
+/// Flags of commands that prepare a drive. A command whose default is not `footprint` changes it
+/// with `mut_arg`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PreparationArgs {
     /// What the drive holds at the start. `empty`: nothing. `footprint`: what the run reads or
@@ -14,7 +14,7 @@ pub(crate) struct PreparationArgs {
     /// overwrites leave them. The pages that the run touches are filled first. `sequential` and
     /// `steady` are computed, not written: they take no time, and memory only for what the run
     /// touches.
-    #[arg(long, value_name = "STATE[:SHARE]", default_value = "empty")]
+    #[arg(long, value_name = "STATE[:SHARE]", default_value = "footprint")]
     pub(crate) start: Start,
 
     /// Age the drive after --start, in no simulated time. May be given more than once.

@@ -23,6 +23,7 @@ use ssdtune_sim::Simulator;
 use ssdtune_trace::workload::{Generator, Model, ModelError, Seed};
 use ssdtune_trace::{Request, TenantId};
 use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 /// A workload: one or more traces under one name. Its figures are means over the traces.
@@ -120,7 +121,7 @@ impl Upcoming for Trace {
         Ok(Box::new(self.requests().iter().copied().map(Ok)))
     }
 
-    fn extents(&self, _: &Simulator) -> Result<Cow<'_, Extents>, SourceError> {
+    fn extents(&self, _: &Simulator, _: &AtomicBool) -> Result<Cow<'_, Extents>, SourceError> {
         Ok(Cow::Borrowed(self.footprint()))
     }
 }

@@ -78,6 +78,11 @@ impl Answer {
 
 /// Grades and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    if args.points && args.tune.reads_standard_input() {
+        return Err(Failure::usage(anyhow!(
+            "--points are read from standard input, and so is the workload -: write it into a file"
+        )));
+    }
     let mut job = args.tune.load(Bounds::Market, args.tune.weights(), None, context)?;
     if args.held_out {
         job = job.on_held_out().ok_or_else(|| {

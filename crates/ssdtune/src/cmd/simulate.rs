@@ -23,21 +23,25 @@ use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
-    ChannelList, ComparedRun, ExperimentError, Observer, Origin, Recorder, RecorderOptions,
-    RunOptions, comparison, fairness, summary,
+    ChannelList, ComparedRun, ExperimentError, Observer, Origin, Preparation, Recorder,
+    RecorderOptions, RunOptions, comparison, fairness, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
 use ssdtune_predict::{FirmwareModel, FirmwareObserver, FirmwareReport};
 use ssdtune_report::Text;
 use ssdtune_sim::{Ending, Replay, Report, Slowdown};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Arguments of `ssdtune simulate`.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "workload", "mqsim"])))]
+// The former --warm-up was made for drives that start empty.
+#[command(mut_arg("start", |start| {
+    start.default_value_if("warm_up", clap::builder::ArgPredicate::IsPresent, "empty")
+}))]
 pub(crate) struct Args {
     /// The drive: a preset (`ssdtune config show` lists them), a TOML file, or an MQSim
     /// ssdconfig.xml.
@@ -53,7 +57,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY=A,B,C")]
     sweep: Vec<Override>,
 
-    /// Replay trace files. Without --tenants each runs on a drive of its own.
+    /// Replay trace files; `-` is standard input. Without --tenants each runs on a drive of its
+    /// own.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     trace: Vec<PathBuf>,
 
@@ -76,6 +81,7 @@ pub(crate) struct Args {
     /// Run a pair of MQSim's files as MQSim does, with its peculiarities (`compat`).
     #[arg(long, num_args = 2, value_names = ["SSD.xml", "WORKLOAD.xml"])]
     #[arg(conflicts_with_all = ["trace", "workload", "tenants", "replay"])]
+    #[arg(conflicts_with_all = ["start", "age", "erases"])]
     mqsim: Vec<PathBuf>,
 
     /// Run all traces on one drive. Each is a tenant with an address space of its own.
@@ -168,6 +174,7 @@ struct RunResult {
     device: String,
     workload: String,
     settings: BTreeMap<String, String>,
+    preparation: Prepared,
     log: Option<PathBuf>,
     series: Option<PathBuf>,
     error: Option<String>,
@@ -182,6 +189,35 @@ struct RunResult {
     /// The failure of which `error` is the text.
     #[serde(skip)]
     failure: Option<Failure>,
+}
+
+/// What a drive held and had been through before its run, in the words of the command line.
+#[derive(Serialize)]
+struct Prepared {
+    start: String,
+    age: Vec<String>,
+    erases: u32,
+}
+
+impl Prepared {
+    fn of(preparation: &Preparation) -> Self {
+        let age = preparation.ages.iter().map(ToString::to_string).collect();
+        Self { start: preparation.start.to_string(), age, erases: preparation.erases }
+    }
+
+    /// As a line of the summary.
+    fn line(&self) -> String {
+        let age: String = self.age.iter().map(|age| format!(", age {age}")).collect();
+        format!("start           {}{age}", self.start)
+    }
+
+    /// As a line of the summary with the figures of a report.
+    fn counted(&self, report: &Report) -> String {
+        let (held, written) = (report.simulation.initial_pages, report.simulation.warm_up_pages);
+        let count = |pages, what| (pages > 0).then(|| format!("; {pages} pages {what}"));
+        let held = count(held, "held data").unwrap_or_default();
+        self.line() + &held + &count(written, "were written before the run").unwrap_or_default()
+    }
 }
 
 /// Simulates and prints.
@@ -265,6 +301,7 @@ fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -
         device: cell.experiment.device.name.clone(),
         workload: cell.experiment.workload(),
         settings: cell.settings.iter().cloned().collect(),
+        preparation: Prepared::of(&cell.experiment.preparation),
         log: watch.record.log.clone(),
         series: watch.record.series.clone().map(|(path, _)| path),
         error: None,
@@ -365,7 +402,18 @@ fn text(cells: &[RunResult]) -> Text {
         return one_in_full(&cells[0], report);
     }
     let runs: Vec<ComparedRun> = cells.iter().filter_map(compared).collect();
-    if runs.is_empty() { Text::new() } else { comparison(&runs).into() }
+    if runs.is_empty() {
+        return Text::new();
+    }
+    let mut text: Text = comparison(&runs).into();
+    // A pair's scenarios may differ in what they start with; all other cells start alike.
+    let starts: BTreeSet<&str> = cells.iter().map(|cell| cell.preparation.start.as_str()).collect();
+    if let [cell, ..] = cells
+        && starts.len() == 1
+    {
+        text.line(cell.preparation.line());
+    }
+    text
 }
 
 fn compared(cell: &RunResult) -> Option<ComparedRun<'_>> {
@@ -375,6 +423,7 @@ fn compared(cell: &RunResult) -> Option<ComparedRun<'_>> {
 
 fn one_in_full(cell: &RunResult, report: &Report) -> Text {
     let mut text = summary(&cell.workload, report, cell.slowdown.as_ref());
+    text.line(cell.preparation.counted(report));
     if let (Some(first), Some(last)) = (cell.decisions.first(), cell.decisions.last()) {
         text.line(format_args!(
             "allocator       {} at {:.1} ms; {} after {} looks",

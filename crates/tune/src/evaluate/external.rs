@@ -16,7 +16,7 @@
 use super::{EvaluationError, Evaluator, Job, Measurement};
 use crate::grade::Figures;
 use serde::Deserialize;
-use ssdtune_experiment::Preparation;
+use ssdtune_experiment::{Preparation, Start};
 use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::result::{RunContext, read_result};
 use ssdtune_mqsim::{Scenario, write_device, write_workload};
@@ -240,7 +240,7 @@ impl Evaluator for External {
 
     fn preparation(&self) -> Preparation {
         // The other simulator decides what a drive has been through.
-        Preparation::default()
+        Preparation::of(Start::Empty, 0)
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {

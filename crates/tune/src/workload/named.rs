@@ -117,7 +117,7 @@ fn gib(size: Sectors) -> f64 {
 
 impl NamedWorkload {
     /// Reads a name: that of a bundled model, the path of a model file (`FILE.toml`) or of a trace
-    /// file, or `NAME=FILE+FILE` for several trace files under one name.
+    /// file (`-` is standard input), or `NAME=FILE+FILE` for several trace files under one name.
     ///
     /// # Errors
     /// There is no such model or file, or a model file cannot be read.
@@ -136,7 +136,12 @@ impl NamedWorkload {
             let model = workload::parse(&read_text(path)?, text).map_err(NamedError::Model)?;
             return Ok(of_model(model));
         }
-        if path.is_file() {
+        // A pipe is a trace too, and so is standard input.
+        if text == "-" {
+            let origin = Origin::Traces(vec![text.to_owned()]);
+            return Ok(Self { name: "standard-input".to_owned(), origin });
+        }
+        if path.exists() && !path.is_dir() {
             let stem = path.file_stem().map_or(text.into(), |stem| stem.to_string_lossy());
             return Ok(named(&stem, Origin::Traces(vec![text.to_owned()])));
         }

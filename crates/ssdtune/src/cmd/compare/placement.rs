@@ -139,7 +139,8 @@ impl Args {
         let file = |path: &PathBuf| {
             let read = self.strict.options(context);
             let source = RequestSource::new(Origin::File(path.clone()), read);
-            Ok(RequestSource { limit: self.requests, ..source })
+            let source = RequestSource { limit: self.requests, ..source };
+            source.repeatable().map_err(Failure::input)
         };
         let model = |name: &str| {
             let model = bundled(name).map_err(Failure::usage)?;

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 /// Arguments of `keeper compare`.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "workload"])))]
+#[command(mut_arg("start", |start| start.default_value("empty")))]
 pub(crate) struct Args {
     #[command(flatten)]
     drive: DriveArgs,
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME|FILE.toml", num_args = 2..=4)]
     workload: Vec<String>,
 
-    /// Trace files, one for each tenant.
+    /// Trace files, one for each tenant; `-` is standard input.
     #[arg(long, value_name = "FILE", num_args = 2..=4)]
     trace: Vec<PathBuf>,
 

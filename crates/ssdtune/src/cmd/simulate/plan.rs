@@ -10,8 +10,8 @@ use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use rayon::prelude::*;
 use ssdtune_experiment::{
-    AddressFit, Experiment, Flow, FlowSet, GridPoint, Origin, Preparation, RequestSource, Start,
-    grid, unsupported,
+    AddressFit, Experiment, Flow, FlowSet, GridPoint, KEPT_MAX, Origin, Preparation, RequestSource,
+    Start, grid, is_pipe, unsupported,
 };
 use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::pair;
@@ -24,8 +24,6 @@ use std::sync::Arc;
 const MODEL_REQUESTS: u64 = 1_000_000;
 /// Simulations that one command may run.
 const RUNS_MAX: usize = 100_000;
-/// A trace that several simulations replay is kept in memory up to this many requests (100 MB).
-const KEPT_MAX: usize = 4 << 20;
 
 /// One simulation of the command.
 #[derive(Clone, Debug)]
@@ -61,6 +59,12 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
         keep_in_memory(&mut sets)?;
     }
     let preparation = preparation(args, context)?;
+    for set in &mut sets {
+        let once = |point: &GridPoint| set.experiment(&point.device, &preparation).reads_once();
+        if args.slowdown || points.len() > 1 || !points.iter().all(once) {
+            keep_pipes(set)?;
+        }
+    }
     let allocator = args.allocator.keeper()?.map(Arc::new);
     if let (Some(keeper), Some(point)) = (&allocator, points.first()) {
         note_other_drive(&keeper.policy, &point.device, context);
@@ -168,10 +172,22 @@ fn tuned(source: RequestSource, args: &Args) -> RequestSource {
     RequestSource { time_scale: args.time_scale, limit: args.requests, fit, ..source }
 }
 
+/// Keeps what comes out of pipes, for runs that read it more than once.
+fn keep_pipes(set: &mut FlowSet) -> Outcome {
+    for flow in &mut set.flows {
+        flow.source = flow.source.clone().repeatable().map_err(Failure::input)?;
+    }
+    Ok(())
+}
+
 /// Reads each trace once if it is not too long, since several simulations replay it.
 fn keep_in_memory(sets: &mut [FlowSet]) -> Outcome {
     let flows = sets.par_iter_mut().flat_map_iter(|set| set.flows.iter_mut());
     let keep = |flow: &mut Flow| {
+        // A pipe is read once: `keep_pipes` sees to it.
+        if matches!(&flow.source.origin, Origin::File(path) if is_pipe(path)) {
+            return Ok(());
+        }
         if let Some(kept) = flow.source.load(KEPT_MAX)? {
             flow.source = kept;
         }
