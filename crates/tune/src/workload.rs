@@ -10,12 +10,14 @@
 mod characteristics;
 mod named;
 mod published;
+mod source_name;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
 pub use named::{LoadOptions, NamedError, NamedWorkload};
 pub use published::{
     DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,
 };
+pub use source_name::SourceName;
 
 use crate::digest::{Digest, digest_requests};
 use ssdtune_experiment::{Extents, FallibleRequests, SourceError, Upcoming};

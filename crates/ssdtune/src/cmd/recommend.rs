@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let limits = args.constraints.as_deref().map(device::read_constraints).transpose()?;
     let db = args.db.open_existing()?;
     let categories = Categories::load(&db).map_err(cluster_failure)?;
-    let requests = args.source.read(&args.input, context)?;
+    let requests = args.input.read(&args.source, context)?;
     let began = Instant::now();
     let name = &args.source.source;
     let verdict = categories.classify(name, &requests, args.threshold).map_err(cluster_failure)?;

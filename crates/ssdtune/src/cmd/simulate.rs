@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
     ChannelList, ComparedRun, ExperimentError, Observer, Origin, Preparation, Recorder,
-    RecorderOptions, RunOptions, comparison, fairness, summary,
+    RecorderOptions, RunOptions, comparison, fairness, start_line, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision};
 use ssdtune_model::Nanos;
@@ -203,20 +203,6 @@ impl Prepared {
     fn of(preparation: &Preparation) -> Self {
         let age = preparation.ages.iter().map(ToString::to_string).collect();
         Self { start: preparation.start.to_string(), age, erases: preparation.erases }
-    }
-
-    /// As a line of the summary.
-    fn line(&self) -> String {
-        let age: String = self.age.iter().map(|age| format!(", age {age}")).collect();
-        format!("start           {}{age}", self.start)
-    }
-
-    /// As a line of the summary with the figures of a report.
-    fn counted(&self, report: &Report) -> String {
-        let (held, written) = (report.simulation.initial_pages, report.simulation.warm_up_pages);
-        let count = |pages, what| (pages > 0).then(|| format!("; {pages} pages {what}"));
-        let held = count(held, "held data").unwrap_or_default();
-        self.line() + &held + &count(written, "were written before the run").unwrap_or_default()
     }
 }
 
@@ -411,7 +397,7 @@ fn text(cells: &[RunResult]) -> Text {
     if let [cell, ..] = cells
         && starts.len() == 1
     {
-        text.line(cell.preparation.line());
+        text.line(start_line(&cell.preparation.start, &cell.preparation.age, None));
     }
     text
 }
@@ -423,7 +409,7 @@ fn compared(cell: &RunResult) -> Option<ComparedRun<'_>> {
 
 fn one_in_full(cell: &RunResult, report: &Report) -> Text {
     let mut text = summary(&cell.workload, report, cell.slowdown.as_ref());
-    text.line(cell.preparation.counted(report));
+    text.line(start_line(&cell.preparation.start, &cell.preparation.age, Some(report)));
     if let (Some(first), Some(last)) = (cell.decisions.first(), cell.decisions.last()) {
         text.line(format_args!(
             "allocator       {} at {:.1} ms; {} after {} looks",

@@ -26,7 +26,6 @@ use std::time::Duration;
 
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("start", |start| start.default_value("footprint")))]
 pub(crate) struct TuneArgs {
     /// The workload to serve better: a bundled model (`ssdtune trace models`), a model file
     /// (.toml), a trace file, or NAME=FILE+FILE for a category of several traces.

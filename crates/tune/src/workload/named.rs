@@ -138,8 +138,7 @@ impl NamedWorkload {
         }
         // A pipe is a trace too, and so is standard input.
         if text == "-" {
-            let origin = Origin::Traces(vec![text.to_owned()]);
-            return Ok(Self { name: "standard-input".to_owned(), origin });
+            return Ok(named("standard-input", Origin::Traces(vec![text.to_owned()])));
         }
         if path.exists() && !path.is_dir() {
             let stem = path.file_stem().map_or(text.into(), |stem| stem.to_string_lossy());

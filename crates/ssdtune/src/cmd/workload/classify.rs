@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let categories = args.db.categories()?;
     let mut rows = Vec::new();
     for source in &args.sources {
-        let requests = source.read(&args.input, context)?;
+        let requests = args.input.read(source, context)?;
         let began = Instant::now();
         let verdict = categories
             .classify(&source.source, &requests, args.threshold)

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         Err(ClusterError::NotLearned) => None,
         Err(error) => return Err(cluster_failure(error)),
     };
-    let read = |source: &SourceName| Ok((source.name(), source.read(&args.input, context)?));
+    let read = |source: &SourceName| Ok((source.name(), args.input.read(source, context)?));
     let read = sources.iter().map(read).collect::<Outcome<Vec<(String, Vec<Request>)>>>()?;
     let material: Vec<TraceToLearn> = sources
         .iter()
