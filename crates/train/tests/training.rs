@@ -262,9 +262,10 @@ fn networks_classify_as_well_as_the_reference() {
 #[cfg(unix)]
 #[test]
 fn it_ends_with_the_program_that_has_started_it() {
-    // The shell hands on its input, which stays open here, and its output, and ends.
+    // The shell hands on its input, which stays open here, and its output, and ends when the
+    // program has had the time to start.
     let mut shell = Command::new("sh")
-        .args(["-c", "exec 3<&0; \"$0\" <&3 &", env!("CARGO_BIN_EXE_ssdtune-train")])
+        .args(["-c", "exec 3<&0; \"$0\" <&3 & sleep 3", env!("CARGO_BIN_EXE_ssdtune-train")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
