@@ -5,7 +5,7 @@ use super::{DriveArgs, labels_failure};
 use crate::context::{Context, Level};
 use crate::global::whole;
 use crate::interrupt::Deferred;
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
@@ -72,11 +72,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         context.pool()?.install(|| label_mixes(&mixes, &source, args.mixes, &args.out, &tell));
     progress.finish();
     let labels = outcome.map_err(|error| {
-        if matches!(error, LabelsError::Simulation(_)) {
+        if matches!(error, LabelsError::Simulation(_) | LabelsError::Io { .. }) {
             let file = args.out.display();
             context.note(format_args!("what was labelled is in {file}; the same command goes on"));
         }
-        labels_failure(error)
+        match error {
+            LabelsError::Io { .. } => Failure::Work(error.into()),
+            other => labels_failure(other),
+        }
     })?;
     let (mixes, wins, file) = (labels.mixes.len(), labels.wins(), args.out.display().to_string());
     let summary = Summary { source: &labels.source, mixes, labels: wins, file };

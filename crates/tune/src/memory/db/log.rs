@@ -60,7 +60,8 @@ pub(super) enum Body {
 pub(super) enum Senseless {
     /// A part of the tree is missing or contradicts another one.
     Torn,
-    /// A page has a number that no engine gives. It would make a table as long as the number.
+    /// A page or a place has a number that no engine gives. The engine would make a table as long
+    /// as the number.
     MadeUp,
 }
 
@@ -86,6 +87,10 @@ pub(super) fn intact_of(
     body: &dyn Fn(i64) -> Body,
 ) -> Result<Contents, Senseless> {
     let segments = segments(log);
+    // What was on disk when a segment was begun lies before it.
+    if segments.iter().any(|(&base, segment)| segment.stable > base + SEGMENT as i64) {
+        return Err(Senseless::MadeUp);
+    }
     let tip = tip(&segments, noted, body);
     // Numbers are given in order, and each page has a message in the log.
     let last = (log.len() / MESSAGE_MIN) as u64;
