@@ -3,8 +3,8 @@
 //!
 //! The crate knows nothing of drives.
 //!
-//! - [`OutputFile`] is written beside its place and renamed when it is finished. [`write`] does it
-//!   in one call. A program that ends early calls [`remove_unfinished`]; one that fails asks
+//! - [`OutputFile`] is written beside its place and renamed when it is finished. [`write()`] does
+//!   it in one call. A program that ends early calls [`remove_unfinished`]; one that fails asks
 //!   [`given_up`] which files were not written.
 //! - [`OutputPlan`] is told every file that a program will read and write before it opens any, and
 //!   refuses an output that is an input, that is there already, that cannot be written, or that
