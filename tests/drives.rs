@@ -77,7 +77,7 @@ fn a_file_of_mqsim_has_every_switch_on_and_a_pair_always_has() {
     assert!(
         toml.contains("chip_idle_batches = true") && !toml.contains("chip_idle_batches = false")
     );
-    // The same elements with an annotation that turns the switches off: a pair does not obey it.
+    // These elements with an annotation that turns the switches off: a pair does not obey it.
     let directory = tempfile::tempdir().unwrap();
     let (off, xml) = (directory.path().join("off.toml"), directory.path().join("off.xml"));
     std::fs::write(&off, toml.replace("chip_idle_batches = true", "chip_idle_batches = false"))

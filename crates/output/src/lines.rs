@@ -111,8 +111,8 @@ impl LineFile {
         self.torn_at.is_some()
     }
 
-    /// Takes away what is after so many bytes of the whole lines too, when the next line is added:
-    /// lines of a torn addition that only count together.
+    /// Keeps the first `bytes` bytes only, from the next addition on. What is dropped are whole
+    /// lines of an addition that was torn, where lines of one addition count only together.
     pub fn cut_at(&mut self, bytes: usize) {
         self.torn_at = Some(bytes as u64);
     }

@@ -56,7 +56,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
         // Whoever has gone does not read it.
         let _ = serde_json::to_writer_pretty(std::io::stdout(), &document);
     }
-    // As above.
+    // A reader that has gone is no error.
     let _ = error.print();
     ExitCode::from(error.exit_code() as u8)
 }

@@ -48,7 +48,7 @@ impl TuningJob {
         self.telling_evaluator(deferred, &|_| {})
     }
 
-    /// The same, which tells its counts after each answer.
+    /// The evaluator with its memory; it gives `tell` its counts after each answer.
     pub(crate) fn telling_evaluator<'a>(
         &'a self,
         deferred: &Deferred,

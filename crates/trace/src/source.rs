@@ -157,7 +157,7 @@ pub struct JumpsBack {
     pub by: Nanos,
     /// Time from the earliest to the latest request read.
     pub span: Nanos,
-    /// The same without the requests that jump back.
+    /// Time from the earliest to the latest of the requests that do not jump back.
     pub span_without: Nanos,
 }
 

@@ -151,7 +151,7 @@ impl NamedWorkload {
         workload::bundled(text).map(of_model).map_err(NamedError::Unknown)
     }
 
-    /// The same workload, its trace files read in this way, all devices as one.
+    /// Reads the trace files of this workload with these options, all devices as one.
     #[must_use]
     pub fn read_as(self, read: ReadOptions) -> Self {
         Self { read: ReadOptions { devices: Devices::Merged, ..read }, ..self }
