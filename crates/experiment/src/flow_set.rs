@@ -4,13 +4,14 @@
 //! A [`FlowSet`] says nothing of the drive. The same set therefore runs on every drive of a sweep:
 //! [`FlowSet::experiment`] puts it onto one.
 
+use crate::error::SourceError;
 use crate::experiment::{Experiment, Flow};
 use crate::fit::AddressFit;
 use crate::preparation::Preparation;
-use crate::source::{Origin, RequestSource};
+use crate::source::{KEPT_MAX, Origin, RequestSource, is_pipe};
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 use ssdtune_sim::{Places, Replay, Simulator, Tenant};
-use ssdtune_trace::TenantId;
+use ssdtune_trace::{TenantId, TraceError};
 
 /// The channels that a tenant may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,6 +186,31 @@ impl FlowSet {
             tenants: Tenants::Described(experiment.tenants),
             preparation: Some(experiment.preparation),
         }
+    }
+
+    /// Keeps what comes out of pipes, for runs that read it more than once.
+    ///
+    /// # Errors
+    /// A pipe cannot be read, or has more than [`KEPT_MAX`] requests.
+    pub fn keep_pipes(&mut self) -> Result<(), SourceError> {
+        for flow in &mut self.flows {
+            flow.source = flow.source.clone().repeatable()?;
+        }
+        Ok(())
+    }
+
+    /// Reads each trace into memory that has at most [`KEPT_MAX`] requests and is no pipe, since
+    /// several runs replay it.
+    ///
+    /// # Errors
+    /// A trace cannot be read.
+    pub fn keep_short_traces(&mut self) -> Result<(), TraceError> {
+        for flow in &mut self.flows {
+            let is_pipe = matches!(&flow.source.origin, Origin::File(path) if is_pipe(path));
+            let kept = if is_pipe { None } else { flow.source.load(KEPT_MAX)? };
+            flow.source = kept.unwrap_or_else(|| flow.source.clone());
+        }
+        Ok(())
     }
 
     fn on_whole_drive(tenants: usize, flows: Vec<Flow>) -> Self {

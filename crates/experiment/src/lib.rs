@@ -70,10 +70,12 @@ pub use extents::{Extent, Extents};
 pub use fit::{AddressFit, Fitted};
 pub use flow_set::{ChannelList, FlowError, FlowSet};
 pub use grid::{GridError, GridPoint, grid};
-pub use preparation::{Age, OVERWRITES, Preparation, PreparationError, Share, Shares, Start};
+pub use preparation::{
+    Age, OVERWRITES, Preparation, PreparationError, PreparationInWords, Share, Shares, Start,
+};
 pub use prepare::{Binding, Blank, FallibleRequests, Nothing, Upcoming};
 pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions, SERIES_COLUMNS};
 pub use serve::{KeepCompletions, Observer, ObserverError, Served, serve};
 pub use source::{KEPT_MAX, Origin, Position, RequestSource, is_pipe, page_sectors, read_all};
-pub use summary::{ComparedRun, comparison, fairness, start_line, summary};
+pub use summary::{ComparedRun, comparison, fairness, summary};
 pub use tally::{ByOp, Sums, Tally};

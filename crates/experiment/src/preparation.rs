@@ -10,6 +10,8 @@
 //! and every step of ageing are *written*: each page goes through the translation layer, without
 //! simulated time.
 
+use serde::Serialize;
+use ssdtune_sim::Report;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -128,6 +130,36 @@ pub enum PreparationError {
     RestoredHasItsPast,
 }
 
+/// What a drive held and had been through before its run, in the words of the command line. Field
+/// names are part of result documents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PreparationInWords {
+    /// What it held at the start.
+    pub start: String,
+    /// What was then done with it, in this order.
+    pub age: Vec<String>,
+    /// How often each block was erased before.
+    pub erases: u32,
+}
+
+impl PreparationInWords {
+    /// One line for people: the words for start and ages, and with a report how many pages that
+    /// were.
+    pub fn line(&self, report: Option<&Report>) -> String {
+        let mut line = format!("start           {}", self.start);
+        self.age.iter().for_each(|age| line += &format!(", age {age}"));
+        let made = report.map(|report| &report.simulation);
+        let held = made.map_or(0, |made| made.initial_pages);
+        let written = made.map_or(0, |made| made.warm_up_pages);
+        for (pages, what) in [(held, "held data"), (written, "were written before the run")] {
+            if pages > 0 {
+                line += &format!("; {pages} pages {what}");
+            }
+        }
+        line
+    }
+}
+
 impl Preparation {
     /// A drive with this start, not aged and not worn.
     pub fn of(start: Start, seed: u64) -> Self {
@@ -161,6 +193,12 @@ impl Preparation {
     /// restored drive without ageing do.
     pub fn reads_requests(&self) -> bool {
         !matches!(self.start, Start::Empty | Start::Restored(_)) || self.looks_at_requests()
+    }
+
+    /// The words of the command line for it.
+    pub fn in_words(&self) -> PreparationInWords {
+        let age = self.ages.iter().map(ToString::to_string).collect();
+        PreparationInWords { start: self.start.to_string(), age, erases: self.erases }
     }
 
     /// Whether it can only be made by looking at the requests of the run.

@@ -25,22 +25,6 @@ pub fn summary(workload: &str, report: &Report, slowdown: Option<&Slowdown>) -> 
     text
 }
 
-/// What the drive of a run held and had been through, in one line: the words for its start and its
-/// ages, and with a report how many pages that were.
-pub fn start_line(start: &str, ages: &[String], report: Option<&Report>) -> String {
-    let mut line = format!("start           {start}");
-    ages.iter().for_each(|age| line += &format!(", age {age}"));
-    let made = report.map(|report| &report.simulation);
-    let held = made.map_or(0, |made| made.initial_pages);
-    let written = made.map_or(0, |made| made.warm_up_pages);
-    for (pages, what) in [(held, "held data"), (written, "were written before the run")] {
-        if pages > 0 {
-            line += &format!("; {pages} pages {what}");
-        }
-    }
-    line
-}
-
 /// How evenly tenants bear what sharing a drive costs them, in one line.
 pub fn fairness(slowdown: &Slowdown) -> String {
     format!(

@@ -74,4 +74,4 @@ pub use simulation::{
     MeanLatencies, MixSimulator, SimulationError, SimulationSettings, StrategyOutcome,
 };
 pub use strategy::Strategy;
-pub use text::{choice_map_chart, choice_map_text, shares_text, training_text};
+pub use text::{choice_map_chart, choice_map_text, decisions_line, shares_text, training_text};

@@ -3,6 +3,7 @@
 //!
 //! Latencies are in microseconds and shares in per cent. Programs read the serialised types.
 
+use crate::allocator::Decision;
 use crate::compare::{Comparison, PlanLine};
 use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score};
 use crate::labels::Labels;
@@ -157,6 +158,18 @@ pub fn shares_text(outcomes: &[ShareOutcome]) -> Text {
         text.table(table).line("");
     }
     text
+}
+
+/// What an allocator first decided and where it ended, in one line; `None` if it never decided.
+pub fn decisions_line(decisions: &[Decision]) -> Option<String> {
+    let (first, last) = (decisions.first()?, decisions.last()?);
+    Some(format!(
+        "allocator       {} at {:.1} ms; {} after {} looks",
+        first.strategy,
+        first.at_ns as f64 / 1e6,
+        last.strategy,
+        decisions.len()
+    ))
 }
 
 impl Comparison {

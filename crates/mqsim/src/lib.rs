@@ -32,10 +32,12 @@ pub mod pair;
 pub mod result;
 pub mod scenario;
 mod trace_files;
+mod verdict;
 mod workload;
 mod xml;
 
 pub use device::{load, load_as_mqsim, read_device, write_device};
 pub use format::{Noted, is_xml};
 pub use scenario::Scenario;
+pub use verdict::Verdict;
 pub use workload::{read_workload, write_workload};

@@ -33,7 +33,7 @@ mod sequence;
 mod shards;
 mod show;
 
-use crate::{Op, Request, TenantId};
+use crate::{Op, Request, Source, TenantId, TraceError};
 use arrivals::Arrivals;
 use hdrhistogram::Histogram;
 use roaring::RoaringTreemap;
@@ -244,6 +244,18 @@ impl Describer {
             self.page_writes += last - first + 1;
         }
         (first, last)
+    }
+
+    /// Takes all of a source in.
+    ///
+    /// # Errors
+    /// The source cannot be read on.
+    pub fn push_all(&mut self, source: &mut dyn Source) -> Result<(), TraceError> {
+        let mut batch = Vec::new();
+        while source.fill(&mut batch)? > 0 {
+            batch.drain(..).for_each(|request| self.push(&request));
+        }
+        Ok(())
     }
 
     /// The description of the requests so far.

@@ -51,6 +51,7 @@ mod distance;
 mod fit;
 mod generate;
 mod model;
+mod overview;
 mod read;
 mod seed;
 mod variant;
@@ -65,6 +66,7 @@ pub use model::{
     Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Recent, RecentOf, Runs, SizeRange,
     Skew, Stride, Tenant, Totals, Variant,
 };
+pub use overview::{ModelOverview, name_of_trace};
 pub use read::parse;
 pub use seed::{Seed, SeedSet};
 

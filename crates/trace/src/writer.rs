@@ -160,6 +160,28 @@ impl TraceWriter {
         TraceError::Io { path: self.path.clone(), doing: "writing", source }
     }
 
+    /// Appends all of a stream, whose requests must be in order of time.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub fn write_all(
+        &mut self,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<(), TraceError> {
+        /// Requests that are written at once.
+        const BATCH: usize = 65_536;
+        let mut requests = requests.into_iter();
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            batch.clear();
+            batch.extend(requests.by_ref().take(BATCH));
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.write(&batch)?;
+        }
+    }
+
     /// Appends `requests`, which must be in order of time.
     ///
     /// # Errors

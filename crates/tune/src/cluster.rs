@@ -39,4 +39,4 @@ pub use model::{
     PAPER_THRESHOLD, Threshold, TraceToLearn,
 };
 pub use paper::WINDOW_REQUESTS;
-pub use text::{CategoryOverview, Overview, chart, classified_text, learned_text};
+pub use text::{CategoryOverview, LearnReport, LearnedWorkload, Overview, chart, classified_text};

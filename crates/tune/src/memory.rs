@@ -15,13 +15,15 @@ mod evaluation;
 mod examples;
 mod identity;
 mod key;
+mod overview;
 mod recommendation;
 
 pub use crate::digest::{Digest, DigestError, Digester, RequestDigester, digest_requests};
 pub use beginning::Beginning;
 pub use db::{
-    AutoDb, Batch, Collected, Damage, DbError, FindError, Generation, Health, Imported, OnConflict,
-    RawRecord, Record, RecordKind, SCHEMA, Salvaged, Scan, Stale, Upkeep, key_text,
+    AutoDb, Batch, Collected, Damage, DbError, ExportSource, Exported, FindError, Generation,
+    Health, Imported, OnConflict, RawRecord, Record, RecordKind, SCHEMA, Salvaged, Scan, Stale,
+    Upkeep, key_text,
 };
 pub use evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
 pub use examples::{ExampleQuery, TrainingExample, features, training_examples};
@@ -30,4 +32,5 @@ pub use key::{
     BUILT_IN, EvaluationInputs, EvaluationKey, RESULTS_EPOCH, WarmUp, canonical,
     configuration_digest,
 };
+pub use overview::{DbOverview, KindOverview, RecordOverview};
 pub use recommendation::{BestError, StoredRecommendation, UNCLUSTERED, WorkloadSpeedup};

@@ -29,6 +29,7 @@
 //! part of the budget.
 
 mod ablation;
+mod answer;
 mod autoblox;
 mod bayes;
 mod censor;
@@ -39,6 +40,7 @@ mod keep;
 mod log;
 mod objective;
 mod prior;
+mod progress;
 mod settings;
 mod state;
 mod stop;
@@ -52,18 +54,19 @@ mod uniform;
 
 pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
 pub use ablation::{AblationRow, Weight, ablate, ablation_table};
+pub use answer::GradeAnswer;
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
 pub use judge::Baseline;
 pub use log::CurvePoint;
-pub use objective::{AxisDescription, Graded, Objective, Proposed, graded_text};
+pub use objective::{AxisDescription, Graded, Objective, Proposed};
 pub use prior::{BeginError, BeginOptions, Begun, PriorKnowledge, begin};
+pub use progress::{Pace, Progress};
 pub use settings::{Algorithm, OrderUse, Settings};
 pub use trial::{Trial, Verdict};
 
 use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
-use crate::grade::Speedup;
 use crate::task::Task;
 use serde::{Deserialize, Serialize};
 use state::SearchState;
@@ -137,19 +140,6 @@ impl Found {
             .max_by(|a, b| performance(a).total_cmp(&performance(b)))
             .unwrap_or(&self.trials[0])
     }
-}
-
-/// How far a search has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Evaluations of the target spent.
-    pub spent: f64,
-    /// Evaluations of the target that may be spent in all.
-    pub budget: f64,
-    /// The best grade so far; `None` while no trial keeps every limit.
-    pub best_grade: Option<f64>,
-    /// Speedup of the target in the best trial so far; that of the baseline while there is none.
-    pub best_target: Speedup,
 }
 
 /// Looks for a better drive. Calls `tell` with each trial when its verdict is known.

@@ -10,6 +10,7 @@
 mod characteristics;
 mod named;
 mod published;
+mod set;
 mod source_name;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
@@ -17,6 +18,7 @@ pub use named::{LoadOptions, NamedError, NamedWorkload};
 pub use published::{
     DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,
 };
+pub use set::{SetOptions, WorkloadSet};
 pub use source_name::SourceName;
 
 use crate::digest::{Digest, digest_requests};

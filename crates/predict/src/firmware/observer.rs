@@ -35,6 +35,30 @@ pub struct FirmwareReport {
     pub device_latency_ns: Option<LatencyWithFirmware>,
 }
 
+impl FirmwareReport {
+    /// Lines for people: the time of a request and its share, then latencies with it.
+    pub fn lines(&self) -> Vec<String> {
+        let us = |ns: f64| format!("{:.1}", ns / 1e3);
+        let mut lines = vec![format!(
+            "firmware        {} us a request, {} of firmware and flash time ({})",
+            us(self.mean_ns),
+            self.share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)),
+            self.target
+        )];
+        lines.extend(self.device_latency_ns.as_ref().map(|latency| {
+            format!(
+                "  with it       mean {} us, p50 {}, p99 {}, p99.9 {}, max {}",
+                us(latency.mean),
+                us(latency.p50 as f64),
+                us(latency.p99 as f64),
+                us(latency.p999 as f64),
+                us(latency.max as f64)
+            )
+        }));
+        lines
+    }
+}
+
 /// Device latencies with firmware time added, in nanoseconds. Percentiles are within 0.1 %.
 #[derive(Clone, Debug, Serialize)]
 pub struct LatencyWithFirmware {

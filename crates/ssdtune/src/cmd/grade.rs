@@ -7,10 +7,8 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Bounds, TuneArgs};
 use anyhow::anyhow;
-use serde::Serialize;
 use ssdtune_model::CheckedConfig;
-use ssdtune_tune::search::{AxisDescription, Graded, Objective, graded_text};
-use std::collections::BTreeMap;
+use ssdtune_tune::search::{AxisDescription, GradeAnswer, Objective};
 use std::io::BufRead as _;
 
 /// Arguments of `ssdtune grade`.
@@ -47,35 +45,6 @@ pub(crate) struct Args {
     axes: bool,
 }
 
-/// What is printed for a drive or a point.
-#[derive(Serialize)]
-struct Answer {
-    drive: String,
-    #[serde(flatten)]
-    graded: Option<Graded>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// Values that the repair has changed.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    repaired: BTreeMap<&'static str, String>,
-    /// Requests simulated by this process so far.
-    requests: u64,
-}
-
-impl Answer {
-    fn new(drive: String, graded: Result<Graded, String>, requests: u64) -> Self {
-        let (graded, reason) = match graded {
-            Ok(graded) => (Some(graded), None),
-            Err(reason) => (None, Some(reason)),
-        };
-        Self { drive, graded, reason, repaired: BTreeMap::new(), requests }
-    }
-
-    fn named(&self) -> (&str, Result<&Graded, &str>) {
-        (&self.drive, self.graded.as_ref().ok_or(self.reason.as_deref().unwrap_or_default()))
-    }
-}
-
 /// Grades and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if args.points && args.tune.reads_standard_input() {
@@ -97,19 +66,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let drives = args.drives.iter().map(load).collect::<Outcome<Vec<CheckedConfig>>>()?;
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);
-    let requests = || evaluator.counts().requests;
     let pool = context.pool()?;
     let objective =
         pool.install(|| Objective::new(&job.task, &evaluator)).map_err(tuning::failure)?;
-    let grade = |drives: &[CheckedConfig]| {
-        pool.install(|| objective.grade(drives)).map_err(tuning::failure)
-    };
     if !args.points {
-        let graded = args.drives.iter().cloned().zip(grade(&drives)?);
-        let answers: Vec<Answer> =
-            graded.map(|(drive, graded)| Answer::new(drive, graded, requests())).collect();
-        let text = graded_text(&job.task, answers.iter().map(Answer::named));
-        return context.show(&answers, text);
+        let answers = pool.install(|| objective.answer_drives(&args.drives, &drives));
+        let answers = answers.map_err(tuning::failure)?;
+        return context.show(&answers, GradeAnswer::text(&answers, &job.task));
     }
     let mut wrong = Vec::new();
     for (number, line) in (1..).zip(std::io::stdin().lock().split(b'\n')) {
@@ -118,17 +81,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         if line.trim().is_empty() {
             continue;
         }
-        let point = values(&line).and_then(|values| objective.point(&values));
-        if let Err(reason) = &point {
-            wrong.push(format!("standard input, line {number}: {reason}"));
-        }
-        let proposed = point.and_then(|point| objective.propose(&point, args.repair));
-        let (graded, repaired) = match proposed {
-            Ok(proposed) => (grade(&[proposed.config])?.remove(0), proposed.repaired),
-            Err(reason) => (Err(reason), BTreeMap::new()),
-        };
-        let answer = Answer::new(format!("point {number}"), graded, requests());
-        context.line(serde_json::to_string(&Answer { repaired, ..answer })?)?;
+        let answer = pool.install(|| objective.answer_line(number, &line, args.repair));
+        let (answer, reason) = answer.map_err(tuning::failure)?;
+        wrong.extend(reason.map(|reason| format!("standard input, line {number}: {reason}")));
+        context.line(serde_json::to_string(&answer)?)?;
         // The optimiser waits for the answer.
         context.flush()?;
     }
@@ -137,15 +93,4 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         [one] => Err(Failure::input(anyhow!("{one}"))),
         [first, ..] => Err(Failure::input(anyhow!("{first} (and {} more lines)", wrong.len() - 1))),
     }
-}
-
-/// The axes and values of a line, as text.
-fn values(line: &str) -> Result<BTreeMap<String, String>, String> {
-    let values: BTreeMap<String, serde_json::Value> = serde_json::from_str(line)
-        .map_err(|error| format!("no JSON object of axes and values ({error})"))?;
-    let text = |value: serde_json::Value| match value {
-        serde_json::Value::String(text) => text,
-        other => other.to_string(),
-    };
-    Ok(values.into_iter().map(|(key, value)| (key, text(value))).collect())
 }

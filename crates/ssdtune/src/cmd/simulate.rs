@@ -23,10 +23,10 @@ use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
-    ChannelList, ComparedRun, ExperimentError, Observer, Origin, Preparation, Recorder,
-    RecorderOptions, RunOptions, comparison, fairness, start_line, summary,
+    ChannelList, ComparedRun, ExperimentError, Observer, Origin, PreparationInWords, Recorder,
+    RecorderOptions, RunOptions, comparison, fairness, summary,
 };
-use ssdtune_keeper::{AllocatorObserver, Decision};
+use ssdtune_keeper::{AllocatorObserver, Decision, decisions_line};
 use ssdtune_model::Nanos;
 use ssdtune_predict::{FirmwareModel, FirmwareObserver, FirmwareReport};
 use ssdtune_report::Text;
@@ -174,7 +174,7 @@ struct RunResult {
     device: String,
     workload: String,
     settings: BTreeMap<String, String>,
-    preparation: Prepared,
+    preparation: PreparationInWords,
     log: Option<PathBuf>,
     series: Option<PathBuf>,
     error: Option<String>,
@@ -189,21 +189,6 @@ struct RunResult {
     /// The failure of which `error` is the text.
     #[serde(skip)]
     failure: Option<Failure>,
-}
-
-/// What a drive held and had been through before its run, in the words of the command line.
-#[derive(Serialize)]
-struct Prepared {
-    start: String,
-    age: Vec<String>,
-    erases: u32,
-}
-
-impl Prepared {
-    fn of(preparation: &Preparation) -> Self {
-        let age = preparation.ages.iter().map(ToString::to_string).collect();
-        Self { start: preparation.start.to_string(), age, erases: preparation.erases }
-    }
 }
 
 /// Simulates and prints.
@@ -287,7 +272,7 @@ fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -
         device: cell.experiment.device.name.clone(),
         workload: cell.experiment.workload(),
         settings: cell.settings.iter().cloned().collect(),
-        preparation: Prepared::of(&cell.experiment.preparation),
+        preparation: cell.experiment.preparation.in_words(),
         log: watch.record.log.clone(),
         series: watch.record.series.clone().map(|(path, _)| path),
         error: None,
@@ -397,7 +382,7 @@ fn text(cells: &[RunResult]) -> Text {
     if let [cell, ..] = cells
         && starts.len() == 1
     {
-        text.line(start_line(&cell.preparation.start, &cell.preparation.age, None));
+        text.line(cell.preparation.line(None));
     }
     text
 }
@@ -409,46 +394,18 @@ fn compared(cell: &RunResult) -> Option<ComparedRun<'_>> {
 
 fn one_in_full(cell: &RunResult, report: &Report) -> Text {
     let mut text = summary(&cell.workload, report, cell.slowdown.as_ref());
-    text.line(start_line(&cell.preparation.start, &cell.preparation.age, Some(report)));
-    if let (Some(first), Some(last)) = (cell.decisions.first(), cell.decisions.last()) {
-        text.line(format_args!(
-            "allocator       {} at {:.1} ms; {} after {} looks",
-            first.strategy,
-            first.at_ns as f64 / 1e6,
-            last.strategy,
-            cell.decisions.len()
-        ));
-    }
+    text.line(cell.preparation.line(Some(report)));
+    decisions_line(&cell.decisions).into_iter().for_each(|line| _ = text.line(line));
     if let Some(slowdown) = &cell.slowdown {
         text.line(fairness(slowdown));
     }
     if let Some(firmware) = &cell.firmware {
-        firmware_time(firmware, &mut text);
+        firmware.lines().into_iter().for_each(|line| _ = text.line(line));
     }
     if !report.never_fired.is_empty() {
         text.line(format_args!("never used      {}", report.never_fired.join(", ")));
     }
     text
-}
-
-fn firmware_time(firmware: &FirmwareReport, text: &mut Text) {
-    let us = |ns: f64| format!("{:.1}", ns / 1e3);
-    text.line(format_args!(
-        "firmware        {} us a request, {} of firmware and flash time ({})",
-        us(firmware.mean_ns),
-        firmware.share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)),
-        firmware.target
-    ));
-    if let Some(latency) = &firmware.device_latency_ns {
-        text.line(format_args!(
-            "  with it       mean {} us, p50 {}, p99 {}, p99.9 {}, max {}",
-            us(latency.mean),
-            us(latency.p50 as f64),
-            us(latency.p99 as f64),
-            us(latency.p999 as f64),
-            us(latency.max as f64)
-        ));
-    }
 }
 
 fn warn(cells: &[RunResult], context: &Context) {

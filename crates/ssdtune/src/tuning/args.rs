@@ -12,14 +12,11 @@ use anyhow::anyhow;
 use ssdtune_experiment::{Age, Preparation, Start};
 use ssdtune_model::source::read_text;
 use ssdtune_model::{Bytes, CheckedConfig, Sectors, catalogue};
-use ssdtune_trace::workload::{Seed, SeedSet};
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
 use ssdtune_tune::limits::{Inequality, Limits};
 use ssdtune_tune::search::Settings;
 use ssdtune_tune::space::Space;
-use ssdtune_tune::workload::{
-    LoadOptions, NamedError, NamedWorkload, Workload, published_workloads,
-};
+use ssdtune_tune::workload::{NamedError, SetOptions, WorkloadSet};
 use ssdtune_tune::{MaxHarm, Task, Weights};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -252,8 +249,8 @@ impl TuneArgs {
         let space = space.around(&base);
         let max_harm = max_harm.filter(|share| *share < 1.0);
         let sectors = limits.host_sectors_min(&base, &space);
-        let loaded = self.workloads(sectors, max_harm.is_some(), context)?;
-        let Loaded { target, others, validation, held_out } = loaded;
+        let set = self.workloads(sectors, max_harm.is_some(), context)?;
+        let WorkloadSet { target, others, validation, held_out } = set;
         let max_harm = max_harm.map(|share| MaxHarm { share, validation });
         let task = Task { base, space, limits, target, others, weights, max_harm };
         let db = if self.no_db { None } else { Some(self.db.open()?) };
@@ -263,76 +260,25 @@ impl TuneArgs {
 
     /// Loads all workloads, the others with validation traces if that is wanted. The smallest drive
     /// has this number of sectors.
-    fn workloads(&self, sectors: Sectors, validate: bool, context: &Context) -> Outcome<Loaded> {
-        let target = self.named(&self.target, context)?;
-        let others = self.others(&target, context)?;
-        let all: Vec<&NamedWorkload> = std::iter::once(&target).chain(&others).collect();
-        let known = |name: &str| all.iter().any(|own| own.name == name);
-        if let Some((name, _)) = self.depth.iter().find(|(name, _)| !known(name)) {
-            return Err(Failure::usage(anyhow!("--depth {name}: no such workload here")));
-        }
-        let index = self.trace_seed.or(context.seed()).unwrap_or(0);
-        let options = |own: &NamedWorkload, set: SeedSet| LoadOptions {
-            seed: Seed { set, index },
+    fn workloads(
+        &self,
+        sectors: Sectors,
+        validate: bool,
+        context: &Context,
+    ) -> Outcome<WorkloadSet> {
+        let options = SetOptions {
+            seed: self.trace_seed.or(context.seed()).unwrap_or(0),
             requests: self.requests as usize,
             space: sectors,
             fit: self.fit_addresses.map(Into::into),
-            depth: self.depth.iter().find(|(name, _)| *name == own.name).map(|(_, depth)| *depth),
+            depths: self.depth.clone(),
+            read: self.strict.options(context),
+            validate,
         };
-        let load =
-            |own: &NamedWorkload, set| own.load(&options(own, set)).map_err(workload_failure);
-        let validation_seed = Seed { set: SeedSet::Validation, index };
-        let mut loaded = Loaded {
-            target: load(&target, SeedSet::Training)?,
-            others: Vec::new(),
-            validation: Vec::new(),
-            held_out: None,
-        };
-        for other in &others {
-            let options = options(other, SeedSet::Training);
-            if validate {
-                let both = other.load_twice(&options, validation_seed).map_err(workload_failure)?;
-                loaded.others.push(both.0);
-                loaded.validation.push(both.1);
-            } else {
-                loaded.others.push(other.load(&options).map_err(workload_failure)?);
-            }
-        }
-        if all.iter().all(|own| own.can_hold_out()) {
-            let held_out = all.iter().map(|own| load(own, SeedSet::HeldOut));
-            loaded.held_out = Some(held_out.collect::<Outcome<Vec<Workload>>>()?);
-        }
-        let learned = std::iter::once(&loaded.target).chain(&loaded.others);
-        let warnings = learned.flat_map(|own| &own.traces).flat_map(|trace| &trace.warnings);
-        warnings.for_each(|warning| context.warn(warning));
-        Ok(loaded)
-    }
-
-    /// A workload by its name, read as the arguments say.
-    fn named(&self, name: &str, context: &Context) -> Outcome<NamedWorkload> {
-        let named = NamedWorkload::parse(name).map_err(workload_failure)?;
-        Ok(named.read_as(self.strict.options(context)))
-    }
-
-    /// The workloads of --others, each once.
-    fn others(&self, target: &NamedWorkload, context: &Context) -> Outcome<Vec<NamedWorkload>> {
-        let parts = self.others.iter().flat_map(|list| list.split(','));
-        let mut names: Vec<&str> = parts.map(str::trim).filter(|name| !name.is_empty()).collect();
-        if names == ["none"] {
-            return Ok(Vec::new());
-        }
-        if names.is_empty() {
-            names = published_workloads().iter().map(|one| one.name.as_str()).collect();
-        }
-        let mut others: Vec<NamedWorkload> = Vec::new();
-        for name in names {
-            let other = self.named(name, context)?;
-            // The default list may hold the target.
-            if other.name != target.name && others.iter().all(|own| own.name != other.name) {
-                others.push(other);
-            }
-        }
-        Ok(others)
+        let set = WorkloadSet::load(&self.target, &self.others, &options);
+        let set = set.map_err(workload_failure)?;
+        set.warnings().for_each(|warning| context.warn(warning));
+        Ok(set)
     }
 
     fn evaluator(&self, context: &Context) -> Outcome<Box<dyn Evaluator>> {
@@ -397,16 +343,6 @@ impl TuneArgs {
     }
 }
 
-/// The workloads of a task.
-struct Loaded {
-    target: Workload,
-    others: Vec<Workload>,
-    /// The others with requests that no proposal learns from; empty if that is not wanted.
-    validation: Vec<Workload>,
-    /// The target and the others with held-out seeds, if all of them have such seeds.
-    held_out: Option<Vec<Workload>>,
-}
-
 /// Reads a space file.
 fn read_space(path: &str) -> Outcome<Space> {
     if !path.ends_with(".toml") {
@@ -421,6 +357,7 @@ fn read_space(path: &str) -> Outcome<Space> {
 fn workload_failure(error: NamedError) -> Failure {
     match error {
         NamedError::Unknown(error) => Failure::usage(error),
+        NamedError::NoDepth { .. } => Failure::usage(error),
         NamedError::File(error) => device::failure(error),
         other => Failure::input(other),
     }

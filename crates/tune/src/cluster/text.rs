@@ -110,29 +110,73 @@ impl Overview {
     }
 }
 
-/// Learned workloads as text for terminals: a row with name, number of windows and outcome for
-/// each, then the variance that the basis explains, and the threshold.
-pub fn learned_text<'a>(
-    categories: &Categories,
-    learned: impl IntoIterator<Item = (&'a str, usize, &'a LearnOutcome)>,
-    threshold: Threshold,
-) -> Text {
-    let mut table = Table::new(["workload", "windows", "what became of it", "distance"]);
-    for (workload, windows, outcome) in learned {
-        let distance = outcome.distance().map(|distance| format!("{distance:.2}"));
-        let (windows, outcome) = (windows.to_string(), outcome.to_string());
-        table.add_row([workload.to_owned(), windows, outcome, distance.unwrap_or_default()]);
+/// What became of workloads that were learned. Field names are part of the result document.
+#[derive(Clone, Debug, Serialize)]
+pub struct LearnReport {
+    /// The workloads, in the order of learning.
+    pub workloads: Vec<LearnedWorkload>,
+    /// The features of the windows.
+    pub features: FeatureSet,
+    /// The share of the variance that each dimension explains.
+    pub explained_variance_ratio: Vec<f64>,
+    /// The threshold that holds unless another is given.
+    pub threshold_default: f64,
+    /// The least distance between two categories; `None` if there is one category.
+    pub category_distance_min: Option<f64>,
+}
+
+/// What became of one workload. Field names are part of the result document.
+#[derive(Clone, Debug, Serialize)]
+pub struct LearnedWorkload {
+    /// The name of the workload.
+    pub workload: String,
+    /// The number of its windows that were learned.
+    pub windows: usize,
+    /// What became of it.
+    #[serde(flatten)]
+    pub learned: LearnOutcome,
+}
+
+impl LearnReport {
+    /// The report on workloads by their names, and what became of each.
+    pub fn of<'a>(
+        categories: &Categories,
+        learned: impl IntoIterator<Item = (&'a str, LearnOutcome)>,
+    ) -> Self {
+        let row = |(name, learned): (&str, LearnOutcome)| {
+            let member = categories.members().find(|member| member.name == name);
+            let windows = member.map_or(0, |member| member.points.len());
+            LearnedWorkload { workload: name.to_owned(), windows, learned }
+        };
+        Self {
+            workloads: learned.into_iter().map(row).collect(),
+            features: categories.basis().features(),
+            explained_variance_ratio: categories.basis().explained_variance_ratio(),
+            threshold_default: PAPER_THRESHOLD,
+            category_distance_min: categories.category_distance_min(),
+        }
     }
-    let mut text = Text::from(table);
-    let shares = categories.basis().explained_variance_ratio();
-    text.line(format_args!(
-        "{:.1} % of the variance of the {} features lie in {} dimensions",
-        100.0 * shares.iter().sum::<f64>(),
-        categories.basis().features(),
-        shares.len()
-    ));
-    text.line(threshold_line(categories, threshold));
-    text
+
+    /// As text for terminals: a row with name, number of windows and outcome for each workload,
+    /// then the variance that the basis explains, and the threshold.
+    pub fn text(&self, categories: &Categories, threshold: Threshold) -> Text {
+        let mut table = Table::new(["workload", "windows", "what became of it", "distance"]);
+        for LearnedWorkload { workload, windows, learned } in &self.workloads {
+            let distance = learned.distance().map(|distance| format!("{distance:.2}"));
+            let (windows, learned) = (windows.to_string(), learned.to_string());
+            table.add_row([workload.clone(), windows, learned, distance.unwrap_or_default()]);
+        }
+        let mut text = Text::from(table);
+        let shares = &self.explained_variance_ratio;
+        text.line(format_args!(
+            "{:.1} % of the variance of the {} features lie in {} dimensions",
+            100.0 * shares.iter().sum::<f64>(),
+            self.features,
+            shares.len()
+        ));
+        text.line(threshold_line(categories, threshold));
+        text
+    }
 }
 
 /// Classified traces as text for terminals: a row with name and category for each, then the

@@ -31,6 +31,7 @@ mod engine;
 mod envelope;
 mod errors;
 mod export;
+mod export_source;
 mod find;
 mod kind;
 mod lock;
@@ -45,6 +46,7 @@ mod upkeep;
 
 pub use errors::DbError;
 pub use export::{Imported, OnConflict};
+pub use export_source::{ExportSource, Exported};
 pub use find::FindError;
 pub use kind::{RecordKind, key_text};
 pub use salvage::Salvaged;

@@ -24,7 +24,6 @@ use crate::workload::Workload;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::catalogue::Value;
-use ssdtune_report::{Table, Text};
 use std::collections::BTreeMap;
 
 /// The grade of a drive and the figures it is made of.
@@ -79,34 +78,6 @@ impl AxisDescription {
         };
         task.space.axes().iter().map(describe).collect()
     }
-}
-
-/// Graded drives as text for terminals: a row for each drive, with its grade and its speedups on
-/// each workload of the task, or with the reason why it has no grade.
-pub fn graded_text<'a>(
-    task: &Task,
-    drives: impl IntoIterator<Item = (&'a str, Result<&'a Graded, &'a str>)>,
-) -> Text {
-    let names = task.workloads().map(|workload| workload.name.as_str());
-    let mut table = Table::new(["drive", "grade"].into_iter().chain(names));
-    for (drive, graded) in drives {
-        let mut row = vec![drive.to_owned()];
-        match graded {
-            Ok(graded) => {
-                row.push(format!("{:.4}", graded.grade));
-                let all = std::iter::once(&graded.target).chain(&graded.others);
-                row.extend(
-                    all.map(|speedup| format!("{:.2}/{:.2}", speedup.latency, speedup.throughput)),
-                );
-            }
-            Err(reason) => row.push(reason.to_owned()),
-        }
-        table.add_row(row);
-    }
-    table.align_right(1..);
-    let mut text = Text::new();
-    text.line(format_args!("latency/throughput speedups over {}", task.base.name)).table(table);
-    text
 }
 
 /// The objective of a task: a function from drives to grades.
@@ -217,6 +188,11 @@ impl<'a> Objective<'a> {
             self.graded(measured.into_iter().collect::<Result<_, String>>()?)
         };
         Ok(drives.iter().map(of_drive).collect())
+    }
+
+    /// Requests simulated by this process so far.
+    pub fn requests_simulated(&self) -> u64 {
+        self.evaluator.counts().requests
     }
 
     fn graded(&self, measured: Vec<WorkloadMeasurement>) -> Result<Graded, String> {

@@ -100,6 +100,12 @@ pub enum NamedError {
         /// What the smallest drive has.
         space: Sectors,
     },
+    /// A depth is stated for a workload that is not there.
+    #[error("--depth {name}: no such workload here")]
+    NoDepth {
+        /// The name.
+        name: String,
+    },
     /// A trace has too few requests to be divided.
     #[error(
         "{trace}: one request cannot be divided into a half to learn from and one to judge by; \

@@ -7,9 +7,8 @@ use crate::outcome::{Failure, Outcome, chain};
 use crate::outputs::OutFile;
 use anyhow::Context as _;
 use ssdtune_output::OutputFile;
-use ssdtune_tune::memory::{AutoDb, DbError, RecordKind};
+use ssdtune_tune::memory::{DbError, ExportSource, RecordKind};
 use std::io::Write;
-use std::path::Path;
 
 /// Arguments of `ssdtune db export`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +30,7 @@ pub(crate) struct Args {
 
 /// Writes the lines.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let source = Source::open(args.db.path())?;
+    let source = ExportSource::open(args.db.path()).map_err(failure)?;
     let kinds = if args.kinds.is_empty() { RecordKind::ALL.to_vec() } else { args.kinds.clone() };
     let done = match &args.output {
         Some(path) => {
@@ -51,60 +50,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         }
     };
     context.note(format_args!("{} records", done.records));
-    if done.damage.is_empty() {
+    if done.damaged.is_empty() && done.lost.is_none() {
         return Ok(());
     }
-    done.damage.into_iter().for_each(|text| context.warn(text));
+    let damaged = done.damaged.into_iter().map(|error| chain(&error.into()));
+    damaged.chain(done.lost).for_each(|text| context.warn(text));
     Err(Failure::Reported(3))
-}
-
-/// Where records come from.
-enum Source<'a> {
-    Sound(AutoDb),
-    /// The AutoDB cannot be opened. Its files are read as far as possible.
-    Damaged {
-        path: &'a Path,
-        damage: String,
-    },
-}
-
-/// What was written.
-struct Done {
-    records: u64,
-    /// What is missing, and why.
-    damage: Vec<String>,
-}
-
-impl<'a> Source<'a> {
-    fn open(path: &'a Path) -> Outcome<Self> {
-        match AutoDb::open_existing(path) {
-            Ok(db) => Ok(Self::Sound(db)),
-            Err(error) => match error.damage() {
-                Some(damage) => Ok(Self::Damaged { path, damage }),
-                None => Err(failure(error)),
-            },
-        }
-    }
-
-    fn export(&self, kinds: &[RecordKind], out: &mut dyn Write) -> Result<Done, DbError> {
-        match self {
-            Self::Sound(db) => {
-                let (records, damaged) = db.export(kinds, out)?;
-                let damage = damaged.into_iter().map(|error| chain(&error.into())).collect();
-                Ok(Done { records, damage })
-            }
-            Self::Damaged { path, damage } => {
-                let saved = AutoDb::salvage(path, kinds, out)?;
-                let lost = match saved.lost {
-                    Some(0) => "no record is lost".to_owned(),
-                    Some(lost) => format!("{lost} records are lost, and some may be old ones"),
-                    None => "how many records are lost is not known".to_owned(),
-                };
-                let damage = vec![format!("{damage}. What can be read is exported: {lost}")];
-                Ok(Done { records: saved.records, damage })
-            }
-        }
-    }
 }
 
 /// Standard output, as the library writes to it.

@@ -10,8 +10,8 @@ use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use rayon::prelude::*;
 use ssdtune_experiment::{
-    AddressFit, Experiment, Flow, FlowSet, GridPoint, KEPT_MAX, Origin, Preparation, RequestSource,
-    Start, grid, is_pipe, unsupported,
+    AddressFit, Experiment, Flow, FlowSet, GridPoint, Origin, Preparation, RequestSource, Start,
+    grid, unsupported,
 };
 use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::pair;
@@ -56,13 +56,14 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
         return Err(Failure::usage(anyhow!("more than {RUNS_MAX} cells: sweep less")));
     }
     if points.len() > 1 {
-        keep_in_memory(&mut sets)?;
+        let kept = sets.par_iter_mut().map(FlowSet::keep_short_traces);
+        kept.collect::<Result<(), TraceError>>().map_err(Failure::input)?;
     }
     let preparation = preparation(args, context)?;
     for set in &mut sets {
         let once = |point: &GridPoint| set.experiment(&point.device, &preparation).reads_once();
         if args.slowdown || points.len() > 1 || !points.iter().all(once) {
-            keep_pipes(set)?;
+            set.keep_pipes().map_err(Failure::input)?;
         }
     }
     let allocator = args.allocator.keeper()?.map(Arc::new);
@@ -170,28 +171,4 @@ fn own_sets(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Ve
 fn tuned(source: RequestSource, args: &Args) -> RequestSource {
     let fit = args.fit_addresses.map(Into::into);
     RequestSource { time_scale: args.time_scale, limit: args.requests, fit, ..source }
-}
-
-/// Keeps what comes out of pipes, for runs that read it more than once.
-fn keep_pipes(set: &mut FlowSet) -> Outcome {
-    for flow in &mut set.flows {
-        flow.source = flow.source.clone().repeatable().map_err(Failure::input)?;
-    }
-    Ok(())
-}
-
-/// Reads each trace once if it is not too long, since several simulations replay it.
-fn keep_in_memory(sets: &mut [FlowSet]) -> Outcome {
-    let flows = sets.par_iter_mut().flat_map_iter(|set| set.flows.iter_mut());
-    let keep = |flow: &mut Flow| {
-        // A pipe is read once: `keep_pipes` sees to it.
-        if matches!(&flow.source.origin, Origin::File(path) if is_pipe(path)) {
-            return Ok(());
-        }
-        if let Some(kept) = flow.source.load(KEPT_MAX)? {
-            flow.source = kept;
-        }
-        Ok(())
-    };
-    flows.map(keep).collect::<Result<(), TraceError>>().map_err(Failure::input)
 }

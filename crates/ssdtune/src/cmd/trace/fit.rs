@@ -8,8 +8,8 @@ use crate::read_args::{ReadArgs, first_requests, warn_of};
 use serde::Serialize;
 use ssdtune_report::Text;
 use ssdtune_trace::Request;
-use ssdtune_trace::workload::{Distance, Model, distance_to, fit};
-use std::path::{Path, PathBuf};
+use ssdtune_trace::workload::{Distance, Model, distance_to, fit, name_of_trace};
+use std::path::PathBuf;
 
 /// A fit holds the trace in memory, 24 bytes for each request. Requests after these are left out.
 const REQUESTS_MAX: usize = 16_000_000;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         let text = Text::from(distance.to_string());
         return context.show(&Report { requests: requests.len(), distance, model }, text);
     }
-    let name = args.name.clone().unwrap_or_else(|| name_of(&args.file));
+    let name = args.name.clone().unwrap_or_else(|| name_of_trace(&args.file));
     let (model, distance) = fit(&requests, &name).map_err(Failure::input)?;
     let comment = format!(
         "Fitted to {} requests of a trace; distance of its stream:\n{distance}",
@@ -87,14 +87,4 @@ fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
     }
     warn_of(&source.read_stats(), context);
     Ok(requests)
-}
-
-/// The file's name up to its first dot, in the letters a model's name may have.
-fn name_of(path: &Path) -> String {
-    let stem = path.file_name().and_then(|name| name.to_str()).unwrap_or("trace");
-    let stem = stem.split('.').next().unwrap_or("trace").to_ascii_lowercase();
-    let legal =
-        |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' { c } else { '-' };
-    let name: String = stem.chars().map(legal).collect();
-    if name.is_empty() { "trace".into() } else { name }
 }

@@ -9,9 +9,6 @@ use serde::Serialize;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter};
 
-/// Requests that are handed to the writer at once.
-const BATCH: usize = 65_536;
-
 /// Arguments of `ssdtune trace generate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -50,18 +47,13 @@ struct Report {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let model = load_model(&args.model)?;
     let seed = Seed { set: args.seed_set, index: context.seed().unwrap_or(0) };
-    let mut generator = Generator::new(&model, seed).map_err(Failure::input)?;
+    let generator = Generator::new(&model, seed).map_err(Failure::input)?;
     let format = OutputFormat::of_name(&args.output).map_err(Failure::usage)?;
     let mut writer = TraceWriter::create(&*args.output, format).map_err(work)?;
-    let mut left = args.requests.unwrap_or(model.requests);
-    let mut batch = Vec::with_capacity(BATCH);
-    while left > 0 {
-        let count = left.min(BATCH as u64);
-        batch.clear();
-        batch.extend(generator.by_ref().take(count as usize));
-        writer.write(&batch).map_err(work)?;
-        left -= count;
-    }
+    let requests = args.requests.unwrap_or(model.requests);
+    writer
+        .write_all(generator.take(usize::try_from(requests).unwrap_or(usize::MAX)))
+        .map_err(work)?;
     let names: Vec<String> = model.tenants.iter().map(|tenant| tenant.name.clone()).collect();
     let summary = writer.finish(0, &names).map_err(work)?;
     if summary.dropped > 0 {

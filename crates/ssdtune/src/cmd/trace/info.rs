@@ -52,14 +52,7 @@ fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
     let reading = Reading::new(bytes, context.level() > Level::Quiet);
     let mut source = reading.watch(source);
     let mut describer = Describer::new();
-    let mut batch = Vec::new();
-    loop {
-        batch.clear();
-        if source.fill(&mut batch).map_err(Failure::input)? == 0 {
-            break;
-        }
-        batch.iter().for_each(|request| describer.push(request));
-    }
+    describer.push_all(&mut source).map_err(Failure::input)?;
     reading.finish();
     let stats = source.read_stats();
     warn_of(&stats, context);

@@ -3,9 +3,8 @@
 use crate::context::Context;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
-use serde::Serialize;
 use ssdtune_report::Table;
-use ssdtune_trace::workload::{Model, bundled, names};
+use ssdtune_trace::workload::{ModelOverview, bundled, names};
 
 /// Arguments of `ssdtune trace models`.
 #[derive(Debug, clap::Args)]
@@ -15,18 +14,6 @@ pub(crate) struct Args {
     model: Option<String>,
 }
 
-/// A bundled model in the list.
-#[derive(Serialize)]
-struct ListedModel {
-    name: String,
-    aliases: Vec<String>,
-    variants: Vec<String>,
-    requests: u64,
-    description: String,
-    source: String,
-    guesses: Vec<String>,
-}
-
 /// Lists the models, or prints one.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if let Some(name) = &args.model {
@@ -34,12 +21,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         if context.json() {
             return context.document(&model);
         }
-        let guesses: Vec<String> = model.guesses.iter().map(|guess| format!("- {guess}")).collect();
-        let comment = format!("Fitted to: {}\n\nGuesses:\n{}", model.source, guesses.join("\n"));
-        return context.raw(model.to_toml(&comment).as_bytes());
+        return context.raw(model.to_toml(&model.origin_comment()).as_bytes());
     }
     let models = names().map(bundled).collect::<Result<Vec<_>, _>>().map_err(Failure::input)?;
-    let rows: Vec<ListedModel> = models.into_iter().map(row).collect();
+    let rows: Vec<ModelOverview> = models.into_iter().map(ModelOverview::from).collect();
     let mut table = Table::new(["name", "also", "requests", "description"]);
     for row in &rows {
         table.add_row([
@@ -50,16 +35,4 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ]);
     }
     context.show(&rows, table)
-}
-
-fn row(model: Model) -> ListedModel {
-    ListedModel {
-        name: model.name,
-        aliases: model.aliases,
-        variants: model.variants.into_iter().map(|variant| variant.name).collect(),
-        requests: model.requests,
-        description: model.description,
-        source: model.source,
-        guesses: model.guesses,
-    }
 }

@@ -4,11 +4,9 @@ use crate::autodb::{self, DbArg, cluster_failure};
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::workload_source::{SourceArgs, SourceName};
-use serde::Serialize;
 use ssdtune_trace::Request;
 use ssdtune_tune::cluster::{
-    Categories, ClusterError, FeatureSet, LearnOutcome, PAPER_THRESHOLD, Threshold, TraceToLearn,
-    learned_text,
+    Categories, ClusterError, FeatureSet, LearnReport, Threshold, TraceToLearn,
 };
 use ssdtune_tune::workload::published_categories;
 
@@ -51,24 +49,6 @@ pub(crate) struct Args {
     db: DbArg,
 }
 
-#[derive(Serialize)]
-struct Report {
-    workloads: Vec<LearnedWorkload>,
-    features: FeatureSet,
-    explained_variance_ratio: Vec<f64>,
-    threshold_default: f64,
-    category_distance_min: Option<f64>,
-}
-
-/// What was learned from a workload.
-#[derive(Serialize)]
-struct LearnedWorkload {
-    workload: String,
-    windows: usize,
-    #[serde(flatten)]
-    learned: LearnOutcome,
-}
-
 /// Learns and stores.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let seven = || {
@@ -104,20 +84,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ));
     }
     drop(db);
-    let row = |(one, learned): (&TraceToLearn, LearnOutcome)| {
-        let member = categories.members().find(|member| member.name == one.name);
-        let windows = member.map_or(0, |member| member.points.len());
-        LearnedWorkload { workload: one.name.to_owned(), windows, learned }
-    };
-    let report = Report {
-        workloads: material.iter().zip(learned).map(row).collect(),
-        features: categories.basis().features(),
-        explained_variance_ratio: categories.basis().explained_variance_ratio(),
-        threshold_default: PAPER_THRESHOLD,
-        category_distance_min: categories.category_distance_min(),
-    };
-    let rows =
-        report.workloads.iter().map(|row| (row.workload.as_str(), row.windows, &row.learned));
-    let text = learned_text(&categories, rows, args.threshold);
-    context.show(&report, text)
+    let names = material.iter().map(|one| one.name);
+    let report = LearnReport::of(&categories, names.zip(learned));
+    context.show(&report, report.text(&categories, args.threshold))
 }

@@ -1,0 +1,112 @@
+//! What an optimiser from elsewhere is answered, a line for a point, and graded drives as text.
+
+use super::objective::{Graded, Objective};
+use crate::error::TuneError;
+use crate::task::Task;
+use serde::Serialize;
+use ssdtune_model::CheckedConfig;
+use ssdtune_report::{Table, Text};
+use std::collections::BTreeMap;
+
+/// What is known of a drive or a point. Field names are part of the result document.
+#[derive(Clone, Debug, Serialize)]
+pub struct GradeAnswer {
+    /// What it was given by.
+    pub drive: String,
+    /// The grade, if there is one.
+    #[serde(flatten)]
+    pub graded: Option<Graded>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Values that the repair has changed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub repaired: BTreeMap<&'static str, String>,
+    /// Requests simulated by this process so far.
+    pub requests: u64,
+}
+
+impl GradeAnswer {
+    fn new(drive: String, graded: Result<Graded, String>, requests: u64) -> Self {
+        let (graded, reason) = match graded {
+            Ok(graded) => (Some(graded), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        Self { drive, graded, reason, repaired: BTreeMap::new(), requests }
+    }
+
+    /// Answers as text for terminals: a row for each drive, with its grade and its speedups on each
+    /// workload of the task, or with the reason why it has no grade.
+    pub fn text(answers: &[Self], task: &Task) -> Text {
+        let names = task.workloads().map(|workload| workload.name.as_str());
+        let mut table = Table::new(["drive", "grade"].into_iter().chain(names));
+        for Self { drive, graded, reason, .. } in answers {
+            let mut row = vec![drive.clone()];
+            row.extend(reason.clone());
+            if let Some(graded) = graded {
+                row.push(format!("{:.4}", graded.grade));
+                let all = std::iter::once(&graded.target).chain(&graded.others);
+                row.extend(
+                    all.map(|speedup| format!("{:.2}/{:.2}", speedup.latency, speedup.throughput)),
+                );
+            }
+            table.add_row(row);
+        }
+        table.align_right(1..);
+        let mut text = Text::new();
+        text.line(format_args!("latency/throughput speedups over {}", task.base.name));
+        text.table(table);
+        text
+    }
+}
+
+impl Objective<'_> {
+    /// Grades drives by their names.
+    ///
+    /// # Errors
+    /// Those of [`Objective::grade`].
+    pub fn answer_drives(
+        &self,
+        names: &[String],
+        drives: &[CheckedConfig],
+    ) -> Result<Vec<GradeAnswer>, TuneError> {
+        let graded = names.iter().cloned().zip(self.grade(drives)?);
+        let requests = self.requests_simulated();
+        Ok(graded.map(|(name, graded)| GradeAnswer::new(name, graded, requests)).collect())
+    }
+
+    /// Grades the point of a line, a JSON object of axes and values, and calls it by the number of
+    /// the line. With `repair`, a point that breaks the limits is moved to the nearest one that
+    /// keeps them. The second value says why the line is no point; `None` for a point, whether it
+    /// has a grade or not.
+    ///
+    /// # Errors
+    /// Those of [`Objective::grade`].
+    pub fn answer_line(
+        &self,
+        number: u64,
+        line: &str,
+        repair: bool,
+    ) -> Result<(GradeAnswer, Option<String>), TuneError> {
+        let point = values(line).and_then(|values| self.point(&values));
+        let wrong = point.as_ref().err().cloned();
+        let proposed = point.and_then(|point| self.propose(&point, repair));
+        let (graded, repaired) = match proposed {
+            Ok(proposed) => (self.grade(&[proposed.config])?.remove(0), proposed.repaired),
+            Err(reason) => (Err(reason), BTreeMap::new()),
+        };
+        let answer = GradeAnswer::new(format!("point {number}"), graded, self.requests_simulated());
+        Ok((GradeAnswer { repaired, ..answer }, wrong))
+    }
+}
+
+/// The axes and values of a line, as text.
+fn values(line: &str) -> Result<BTreeMap<String, String>, String> {
+    let values: BTreeMap<String, serde_json::Value> = serde_json::from_str(line)
+        .map_err(|error| format!("no JSON object of axes and values ({error})"))?;
+    let text = |value: serde_json::Value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    Ok(values.into_iter().map(|(key, value)| (key, text(value))).collect())
+}

@@ -1,0 +1,76 @@
+//! How far a search has come, and how long it will still take.
+
+use crate::grade::Speedup;
+use std::fmt;
+
+/// How far a search has come. Its text says so in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Evaluations of the target spent.
+    pub spent: f64,
+    /// Evaluations of the target that may be spent in all.
+    pub budget: f64,
+    /// The best grade so far; `None` while no trial keeps every limit.
+    pub best_grade: Option<f64>,
+    /// Speedup of the target in the best trial so far; that of the baseline while there is none.
+    pub best_target: Speedup,
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { spent, budget, best_grade, best_target } = self;
+        write!(f, "{spent:.1} of {budget} evaluations, ")?;
+        let Speedup { latency, throughput } = best_target;
+        match best_grade {
+            Some(grade) => write!(
+                f,
+                "best grade {grade:.4} ({latency:.2}x latency, {throughput:.2}x throughput)"
+            ),
+            None => f.write_str("nothing within the limits yet"),
+        }
+    }
+}
+
+/// The pace of a search, by what this process measures itself: what a resumed search finds in
+/// AutoDB takes no time and says nothing about the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    /// Evaluations that this process had run when it was told of the first trial, the baseline.
+    run_at_first: Option<u64>,
+    /// Seconds gone and evaluations spent before this process measured a proposal itself.
+    before: (f64, f64),
+}
+
+impl Pace {
+    /// Seconds that the rest of the budget takes at the pace so far; `None` while this process has
+    /// measured no proposal. It is told after each trial, with the seconds since the beginning and
+    /// the evaluations that this process has run.
+    pub fn seconds_left(&mut self, elapsed: f64, progress: &Progress, run: u64) -> Option<f64> {
+        if *self.run_at_first.get_or_insert(run) == run {
+            self.before = (elapsed, progress.spent);
+        }
+        let (since, spent) = (elapsed - self.before.0, progress.spent - self.before.1);
+        (spent > 0.0).then(|| (progress.budget - progress.spent).max(0.0) * since / spent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_told_of_what_this_process_measures_and_never_negative() {
+        let mut pace = Pace::default();
+        let mut left = |elapsed, spent, run| {
+            let best_target = Speedup { latency: 1.0, throughput: 1.0 };
+            let progress = Progress { spent, budget: 20.0, best_grade: None, best_target };
+            pace.seconds_left(elapsed, &progress, run)
+        };
+        // A resumed search finds ten evaluations in a second, then runs one in three seconds.
+        assert_eq!(left(0.5, 0.0, 0), None);
+        assert_eq!(left(1.0, 10.0, 0), None);
+        assert_eq!(left(4.0, 11.0, 1), Some(27.0));
+        assert_eq!(left(31.0, 20.0, 10), Some(0.0));
+        assert_eq!(left(31.0, 20.5, 10), Some(0.0));
+    }
+}
