@@ -217,7 +217,13 @@ fn a_pipe_is_a_trace_like_any_other() {
         assert!(errors.contains(said), "{errors}");
     };
     let twice = "it is asked for twice and can be read once only";
-    refused(&format!("simulate {drive} --trace - -"), 3, twice);
+    refused(&format!("simulate {drive} --trace - -"), 2, twice);
+    // The second was read as an empty trace.
+    refused("trace info - -", 2, &format!("FILE -: {twice} (FILE reads it too)"));
+    refused("trace info /dev/stdin -", 2, &format!("FILE -: {twice}"));
+    let merged = directory.path().join("merged.csv");
+    let merge = format!("trace convert - - --join merge -o '{}'", merged.display());
+    refused(&merge, 2, &format!("IN -: {twice}"));
     let points = "grade --points --no-db --target x=- --others none";
     refused(points, 2, "--points are read from standard input, and so is");
     let dense =

@@ -39,6 +39,8 @@ fn json_has_an_error_object_in_every_command() {
     let model = write(directory.path(), "model.toml", "name = \"m\"\nrequests = \"many\"\n");
     let shipped = root().join("configs/keeper/ssdkeeper.json").display().to_string();
     let on = "simulate --device intel-750";
+    let db = directory.path().join("db").display().to_string();
+    let missing = json!(format!("{trace}.missing"));
     for (line, code, file, at) in [
         ("config check intel-751".to_owned(), 2, Value::Null, Value::Null),
         ("search --budget 5".into(), 2, Value::Null, Value::Null),
@@ -52,6 +54,8 @@ fn json_has_an_error_object_in_every_command() {
         (format!("keeper eval --model {shipped} {labels}"), 3, json!(labels), json!(1)),
         (format!("keeper eval --model {labels} {labels}"), 3, json!(labels), Value::Null),
         ("db list --db /nonexistent/db".into(), 2, Value::Null, Value::Null),
+        (format!("db import {labels} --db {db}"), 3, json!(labels), json!(1)),
+        (format!("db import {trace}.missing --db {db}"), 3, missing, Value::Null),
         (format!("trace fit {trace} --format csv -o {trace}.toml"), 3, json!(trace), json!(3)),
         (format!("predict-perf grid --grid {labels}"), 3, json!(labels), json!(1)),
         (
@@ -140,6 +144,11 @@ fn a_jump_back_is_told_and_strict_refuses_it() {
         assert!(skipped.contains("1 skipped"), "{line}: {skipped}");
         let _ = std::fs::remove_file(&out);
     }
+    let line = format!("compare placement --trace {trace} --policy none");
+    let told = said(&run(&line).assert().success());
+    assert!(told.contains("jump.csv: the request in line 102"), "{told}");
+    let refused = said(&run(&line).arg("--strict").assert().code(3));
+    assert!(refused.contains("line 102"), "{refused}");
     let line = format!("grade --no-db --others none --requests 500 --target {trace} intel-750");
     let told = said(&run(&line).assert().success());
     assert!(told.contains("the request in line 102") && told.contains("--strict"), "{told}");

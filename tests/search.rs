@@ -3,7 +3,7 @@
 
 use crate::support::{self, ssdtune};
 use predicates::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// A search of a second at most.
@@ -84,7 +84,7 @@ fn nothing_within_the_limits_is_code_1_and_no_recommendation() {
     let failed = search(&arguments).arg(&out).arg("--json").assert().code(1);
     let nothing = support::parse(&failed);
     assert_eq!(nothing["found"], false);
-    assert_eq!(nothing["broken"], serde_json::json!(["power_budget_watts"]));
+    assert_eq!(nothing["broken"], json!(["power_budget_watts"]));
     let (nearest, baseline) = (&nothing["nearest"]["breaches"][0], &nothing["baseline"][0]);
     for breach in [nearest, baseline] {
         let of = |key: &str| breach[key].as_f64().unwrap();
@@ -125,15 +125,10 @@ fn other_workloads_lose_no_more_than_they_may() {
         command.args(["--alpha", "0", "--beta", "0", "--max-harm", share]);
         support::document(&mut command)
     };
-    let worst = |rows: &Value| {
-        let rows = rows.as_array().unwrap().iter();
-        let each = rows.flat_map(|row| ["latency", "throughput"].map(|part| &row["speedup"][part]));
-        each.map(|part| part.as_f64().unwrap()).fold(f64::INFINITY, f64::min)
-    };
     let free = found("1");
     let harm = worst(&free["training"]["others"]);
     assert!(harm < 0.98, "nothing is hurt, so nothing is tested: {harm}");
-    assert_eq!(free["validation"], serde_json::json!([]));
+    assert_eq!(free["validation"], json!([]));
     let spared = found("0.02");
     for rows in [&spared["training"]["others"], &spared["validation"]] {
         assert!(worst(rows) >= 0.98, "{rows}");
@@ -147,6 +142,114 @@ fn other_workloads_lose_no_more_than_they_may() {
         assert_eq!(one["breaches"][0]["code"], "max_harm");
     }
     assert!(!refused.is_empty(), "{spared}");
+}
+
+/// The least speedup, of latency or of throughput, among results on workloads.
+fn worst(rows: &Value) -> f64 {
+    let rows = rows.as_array().unwrap().iter();
+    let each = rows.flat_map(|row| ["latency", "throughput"].map(|part| &row["speedup"][part]));
+    each.map(|part| part.as_f64().unwrap()).fold(f64::INFINITY, f64::min)
+}
+
+/// A command of a second, on a target for which there is much to gain at the cost of `recomm`.
+fn tempted(command: &[&str], share: &str) -> assert_cmd::Command {
+    let mut tempted = ssdtune();
+    tempted.args(command).args(["--target", "database", "--others", "websearch,recomm"]);
+    tempted.args(["--requests", "400", "--prefix", "40", "--no-db", "--budget", "12", "-q"]);
+    tempted.args(["--max-harm", share]);
+    tempted
+}
+
+/// `ablate` had no such limit, and gave throughput of another workload away.
+#[test]
+fn an_ablation_keeps_the_limit_on_harm() {
+    let ablate = ["ablate", "alpha", "--values", "0", "--beta", "0"];
+    let row = |share: &str| support::document(&mut tempted(&ablate, share))[0].clone();
+    let (free, spared) = (row("1"), row("0.02"));
+    assert!(worst(&free["held_out"]["others"]) < 0.98, "nothing is hurt: {free}");
+    assert_eq!((&free["validation"], &free["refused"]), (&json!([]), &json!([])));
+    assert!(worst(&spared["validation"]) >= 0.98, "{}", spared["validation"]);
+    let (most, grade) = (&free["grade"], &spared["grade"]);
+    assert!(grade.as_f64() > Some(0.05) && grade.as_f64() < most.as_f64(), "{grade} {most}");
+    let refused = &spared["refused"][0]["breaches"][0];
+    assert_eq!((&refused["code"], &refused["workload"]), (&json!("max_harm"), &json!("recomm")));
+    let told = tempted(&ablate, "0.02").assert().success();
+    told.stdout(predicate::str::starts_with("alpha 0: not recommended: trial "));
+}
+
+/// `whatif` had no such limit either.
+#[test]
+fn a_what_if_keeps_the_limit_on_harm() {
+    // Only what hurts `recomm` reaches the goal.
+    let whatif = ["whatif", "--latency", "1.15x", "--space", "autoblox"];
+    let free = support::document(&mut tempted(&whatif, "1"));
+    assert_eq!((&free["met"], &free["max_harm"]), (&json!(true), &Value::Null));
+    let failed = tempted(&whatif, "0.02").arg("--json").assert().code(1);
+    let spared = support::parse(&failed);
+    assert_eq!((&spared["met"], &spared["max_harm"]), (&json!(false), &json!(0.02)));
+    let refused = &spared["refused"][0];
+    assert!(refused["target"]["latency"].as_f64() >= Some(1.15), "{refused}");
+    assert_eq!(refused["breaches"][0]["workload"], "recomm");
+    assert!(worst(&spared["validation"]) >= 0.98, "{}", spared["validation"]);
+    let told = tempted(&whatif, "0.02").assert().code(1);
+    told.stdout(
+        predicate::str::is_match("^not recommended: trial .*throughput of recomm is 0.[0-9]+x")
+            .unwrap()
+            .and(predicate::str::contains("1.15x shorter latency was not reached")),
+    );
+    // A goal within reach is reached without hurting anybody, also after changes are taken back.
+    let whatif = ["whatif", "--latency", "1.05x", "--space", "autoblox"];
+    let met = support::document(&mut tempted(&whatif, "0.02"));
+    assert_eq!(met["met"], true);
+    assert!(met["taken_back"].as_u64() > Some(0), "{met}");
+    assert!(worst(&met["validation"]) >= 0.98, "{}", met["validation"]);
+}
+
+/// The next best drives are stored beside the recommended one, which alone was judged.
+#[test]
+fn stored_drives_say_whether_they_were_judged() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("db");
+    remembering(&db, &["--budget", "8", "-q"]).assert().success();
+    let list = |db: &Path| {
+        let mut list = ssdtune();
+        let listed = support::document(list.args(["db", "list", "search", "--db"]).arg(db));
+        let about = |row: &Value| row["about"].as_str().expect("a text").to_owned();
+        listed.as_array().unwrap().iter().map(about).collect::<Vec<String>>()
+    };
+    let listed = list(&db);
+    assert!(listed.len() > 1, "{listed:?}");
+    assert!(listed[0].contains("other workloads lose at most 2 % on validation"), "{listed:?}");
+    assert!(listed[1..].iter().all(|about| about.contains("not judged")), "{listed:?}");
+    // A later search begins with all of them and takes none for judged.
+    remembering(&db, &["--budget", "2", "--seed", "3", "-v"]).assert().success().stderr(
+        predicate::str::is_match("[1-9] configurations known .measured and judged like").unwrap(),
+    );
+    let free = directory.path().join("free");
+    remembering(&free, &["--budget", "4", "--max-harm", "1", "-q"]).assert().success();
+    assert!(list(&free).iter().all(|about| about.contains("not judged")));
+}
+
+/// It stayed, and was another drive than the one beside it.
+#[test]
+fn a_result_without_xml_leaves_no_older_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let count = || std::fs::read_dir(&out).unwrap().count();
+    let small = ["--no-db", "--budget", "1", "--out"];
+    search(&small).arg(&out).assert().success();
+    assert_eq!(count(), 5);
+    // MQSim has no such policy.
+    let other = ["--set", "gc.policy=cost-benefit", "--force"];
+    let done = search(&small).arg(&out).args(other).assert().success();
+    done.stderr(
+        predicate::str::contains("recommended.xml is not written: gc.policy")
+            .and(predicate::str::contains("recommended.xml of an earlier search is removed")),
+    );
+    assert_eq!(count(), 4);
+    assert!(!out.join("recommended.xml").exists());
+    let again = search(&small).arg(&out).args(other).assert().success();
+    again.stderr(predicate::str::contains("is removed").not());
 }
 
 /// Such a trace was accepted and its addresses changed without a word, while `simulate` refuses.

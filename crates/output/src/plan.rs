@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 pub struct OutputPlan {
     replace: bool,
     inputs: HashMap<Identity, String>,
+    /// Streams that are read, which gives what they hold once only. `None` stands for a standard
+    /// input of which the system says nothing.
+    streams: HashMap<Option<Identity>, String>,
     /// Directories that are read as a whole.
     folders: Vec<(PathBuf, String)>,
     outputs: HashMap<Key, String>,
@@ -31,7 +34,7 @@ enum Key {
     Place(PathBuf, OsString),
 }
 
-/// Why a file must not be written.
+/// Why a file must not be written, or a stream not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Conflict {
     /// It is a file that the program reads.
@@ -55,6 +58,20 @@ pub enum Conflict {
         /// The flag of the other output.
         other: String,
         /// The path of the output.
+        path: PathBuf,
+    },
+    /// It is standard input or a pipe, and is read already.
+    #[error(
+        "{input} {}: it is asked for twice and can be read once only ({other} reads it too); write \
+         it to a file first",
+        .path.display()
+    )]
+    ReadTwice {
+        /// The flag of the input.
+        input: String,
+        /// The flag of the other input.
+        other: String,
+        /// The path of the input.
         path: PathBuf,
     },
     /// It exists.
@@ -89,10 +106,11 @@ pub enum Conflict {
 }
 
 impl Conflict {
-    /// The path of the output.
+    /// The path of the output, or of the stream.
     pub fn path(&self) -> &Path {
         match self {
             Self::Input { path, .. }
+            | Self::ReadTwice { path, .. }
             | Self::Twice { path, .. }
             | Self::Exists { path, .. }
             | Self::NoFile { path, .. }
@@ -141,6 +159,25 @@ impl OutputPlan {
             self.inputs.insert(identity, flag.to_owned());
         }
         Ok(())
+    }
+
+    /// Enters what an argument names to be read, `-` for standard input. A stream can be entered
+    /// once.
+    ///
+    /// # Errors
+    /// It is an output, or a stream that was entered before.
+    pub fn reads_argument(&mut self, flag: &str, path: &Path) -> Result<(), Conflict> {
+        let is_standard_input = path == Path::new("-");
+        let place = if is_standard_input { Path::new("/dev/stdin") } else { path };
+        let about = fs::metadata(place).ok();
+        if is_standard_input || about.as_ref().is_some_and(is_stream) {
+            let identity = about.map(|about| Identity::of(place, &about));
+            if let Some(other) = self.streams.insert(identity, flag.to_owned()) {
+                let (input, path) = (flag.to_owned(), path.to_path_buf());
+                return Err(Conflict::ReadTwice { input, other, path });
+            }
+        }
+        self.reads(flag, place)
     }
 
     /// Enters a file that is open for writing already, such as the one that standard output goes
@@ -270,6 +307,17 @@ impl OutputPlan {
     }
 }
 
+#[cfg(unix)]
+fn is_stream(about: &fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    about.file_type().is_fifo() || about.file_type().is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_stream(_: &fs::Metadata) -> bool {
+    false
+}
+
 fn place(flag: &str, path: &Path) -> Result<Place, Conflict> {
     Place::of(path).map_err(unwritable(flag, path))
 }
@@ -379,6 +427,22 @@ mod tests {
         let twice = plan.writes_into("--plots", &deep, ["y", "x"]);
         assert!(matches!(twice, Err(Conflict::Twice { .. })));
         assert!(!folder.path().join("new").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_stream_is_read_once_and_a_file_or_a_device_as_often_as_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = precious(folder.path(), "file");
+        let mut plan = OutputPlan::new();
+        for path in [&file, &file, Path::new("/dev/null"), Path::new("/dev/null")] {
+            plan.reads_argument("--trace", path).unwrap();
+        }
+        plan.reads_argument("--trace", Path::new("-")).unwrap();
+        let twice = plan.reads_argument("FILE", Path::new("-")).unwrap_err();
+        assert!(matches!(twice, Conflict::ReadTwice { .. }), "{twice}");
+        assert!(twice.to_string().starts_with("FILE -: it is asked for twice"), "{twice}");
+        assert!(!twice.is_of_the_system());
     }
 
     #[cfg(unix)]

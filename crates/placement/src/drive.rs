@@ -151,6 +151,7 @@ mod tests {
             duration_ns: 1,
             applications: 1,
             timed: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 

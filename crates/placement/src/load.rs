@@ -57,6 +57,8 @@ pub struct Load {
     /// The requests whose response times are measured, reads among them, on the numbered pages:
     /// the first ones of the second half. Empty if none were asked for.
     pub timed: Vec<Request>,
+    /// What is to be said of the file: lines that were skipped, times that jump back.
+    pub warnings: Vec<String>,
 }
 
 /// How a load is read.
@@ -78,7 +80,10 @@ impl Load {
     pub fn read(source: &RequestSource, options: LoadOptions) -> Result<Self, PlacementError> {
         let name = source.name();
         let mut pages = PageNumbers::new(options);
-        let writes = pages.read(source)?;
+        let position = Position::default();
+        let writes = pages.read(source, &position)?;
+        // Of a pipe that was kept in memory, its reader has said it.
+        let warnings = [source.warnings.clone(), position.warnings()].concat();
         let (Some(first), Some(last)) = (writes.first(), writes.last()) else {
             return Err(PlacementError::NoWrite { name });
         };
@@ -100,6 +105,7 @@ impl Load {
             duration_ns,
             applications: applications.len(),
             timed,
+            warnings,
             name,
         })
     }
@@ -141,9 +147,13 @@ impl PageNumbers {
     }
 
     /// Reads all writes of a source and numbers their pages.
-    fn read(&mut self, source: &RequestSource) -> Result<Vec<Request>, PlacementError> {
+    fn read(
+        &mut self,
+        source: &RequestSource,
+        position: &Position,
+    ) -> Result<Vec<Request>, PlacementError> {
         let name = || source.name();
-        let mut stream = source.stream(&Position::default())?;
+        let mut stream = source.stream(position)?;
         let (mut batch, mut writes, mut extents) = (Vec::new(), Vec::new(), Vec::new());
         while stream.fill(&mut batch)? > 0 {
             for request in batch.drain(..).filter(|r: &Request| r.op == Op::Write && r.sectors > 0)

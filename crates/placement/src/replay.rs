@@ -260,6 +260,7 @@ mod tests {
             duration_ns: 24_000_000,
             applications: 2,
             timed: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 

@@ -124,6 +124,7 @@ mod tests {
             duration_ns: 9_600_000_000,
             applications: 1,
             timed: (0..200).map(timed).collect(),
+            warnings: Vec::new(),
         }
     }
 

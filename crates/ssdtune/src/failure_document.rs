@@ -2,7 +2,7 @@
 //! object with the exit code, the message, and the file and line where they are known.
 //! `docs/results-schema.md` describes it.
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, InFile};
 use serde::Serialize;
 use ssdtune_experiment::PrepareError;
 use ssdtune_keeper::LabelsError;
@@ -115,6 +115,7 @@ fn places_of(cause: &(dyn Error + 'static)) -> Option<Vec<Place>> {
         .or_else(|| cause.downcast_ref::<LabelsError>().and_then(LabelsError::place))
         .or_else(|| cause.downcast_ref::<ResultsError>().map(ResultsError::place))
         .or_else(|| cause.downcast_ref::<ProfileError>().map(ProfileError::place))
+        .or_else(|| cause.downcast_ref::<InFile>().map(|own| (own.path.as_path(), own.line)))
         .or_else(|| cause.downcast_ref::<Conflict>().map(|own| (own.path(), None)))
         .or_else(|| cause.downcast_ref::<GridError>().map(GridError::place))
         .or_else(|| cause.downcast_ref::<FioError>().and_then(|own| Some((own.path()?, None))))

@@ -4,9 +4,9 @@
 //! [`Failure::input`] for a faulty file, [`Failure::usage`] for arguments that clap cannot judge.
 //! The operator `?` makes all other errors failed work.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Write as _};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What a subcommand returns.
@@ -80,6 +80,30 @@ impl Failure {
         }
     }
 }
+
+/// An error in a file that it does not name itself.
+#[derive(Debug)]
+pub(crate) struct InFile {
+    pub(crate) path: PathBuf,
+    pub(crate) line: Option<u64>,
+    message: String,
+}
+
+impl InFile {
+    /// The failure of a wrong file, or of a line of it.
+    pub(crate) fn failure(path: &Path, line: Option<u64>, error: impl Display) -> Failure {
+        let message = format!("{}: {error}", path.display());
+        Failure::input(Self { path: path.to_path_buf(), line, message })
+    }
+}
+
+impl Display for InFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for InFile {}
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

@@ -10,6 +10,7 @@ use clap::{Arg, ArgMatches, Command};
 use ssdtune_output::{Conflict, OutputPlan};
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A path that is written. It derefs to the path.
@@ -96,8 +97,7 @@ fn kind(argument: &Arg) -> Kind {
 fn enter_input(plan: &mut OutputPlan, argument: &Arg, value: &OsStr) -> Result<(), Conflict> {
     let flag = flag(argument);
     match kind(argument) {
-        Kind::Path if value == "-" => plan.reads(&flag, Path::new("/dev/stdin")),
-        Kind::Path => plan.reads(&flag, Path::new(value)),
+        Kind::Path => plan.reads_argument(&flag, Path::new(value)),
         Kind::Other => {
             let words =
                 value.to_str().into_iter().flat_map(|text| text.split(['=', '+', ',', ':']));
@@ -130,6 +130,15 @@ pub(crate) fn failure(conflict: Conflict) -> Failure {
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Outcome {
     let done = ssdtune_output::write(path, bytes);
     Ok(done.with_context(|| format!("cannot write {}", path.display()))?)
+}
+
+/// Removes a file that would have been replaced. Says whether there was one.
+pub(crate) fn remove(path: &Path) -> Outcome<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("cannot remove {}", path.display()))?,
+    }
 }
 
 /// Writes files, each a name and its text, into a directory. The directory is made if need be.

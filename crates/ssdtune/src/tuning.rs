@@ -3,7 +3,7 @@
 mod args;
 mod bar;
 
-pub(crate) use args::{BudgetArgs, TuneArgs, share};
+pub(crate) use args::{BudgetArgs, HarmArg, TuneArgs};
 pub(crate) use bar::Bar;
 
 use crate::autodb;

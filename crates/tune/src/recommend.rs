@@ -17,20 +17,30 @@
 //! 5. Held-out traces, which no decision has seen, are run last.
 //!
 //! Cost: one evaluation of the target for each change, and one of each workload for each table.
+//!
+//! What a search recommends for each of several weights ([`ablate`]) is chosen and judged in the
+//! same way, and so is the answer of a what-if analysis.
 
+mod ablation;
 mod build;
 mod choice;
 mod html;
+mod judgement;
+mod measured;
 mod store;
 mod terminal;
 mod text;
 
 pub use crate::breach::SCHEMA;
+pub use ablation::{AblationRow, Weight, ablate, ablation_text};
 pub use build::{Options, evidence_max, recommend};
 pub use choice::{Choice, Refused, choice_max, choose};
 pub use html::html_page;
+pub use judgement::Judgement;
 pub use terminal::text;
 pub use text::{markdown, parameter_lines};
+
+pub(crate) use choice::HarmMeter;
 
 use crate::breach::Breach;
 use crate::grade::{Figures, Speedup};
@@ -53,6 +63,24 @@ pub fn is_result(directory: &Path) -> bool {
     let read = File::open(directory.join("result.json"))
         .and_then(|mut document| document.read_exact(&mut found));
     read.is_ok() && found == start.as_bytes()
+}
+
+impl Recommendation {
+    /// The names and texts of [`FILES`]. Without a text there must be no such file: MQSim has no
+    /// words for the drive.
+    ///
+    /// # Errors
+    /// The document is not JSON: a figure of it is no number.
+    pub fn files(&self) -> serde_json::Result<[(&'static str, Option<String>); 5]> {
+        let [toml, xml, document, page, report] = FILES;
+        Ok([
+            (toml, Some(self.toml.clone())),
+            (document, Some(serde_json::to_string_pretty(self)? + "\n")),
+            (page, Some(html_page(self))),
+            (report, Some(markdown(self))),
+            (xml, self.mqsim_xml.clone()),
+        ])
+    }
 }
 
 /// The result document of a search. Its field names, and those of the structures in it, are part of
@@ -193,8 +221,9 @@ pub struct WorkloadResult {
 /// are `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriveResult {
-    /// Latency and throughput, as geometric means over the traces.
-    pub figures: Figures,
+    /// Latency and throughput, as geometric means over the traces; `None` where the drive cannot
+    /// serve the workload, so that nothing was served.
+    pub figures: Option<Figures>,
     /// The name of the busiest part in the open loop.
     pub busiest: Option<String>,
     /// The share of the time that this part was busy, 0 to 1.

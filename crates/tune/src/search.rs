@@ -28,7 +28,6 @@
 //! workloads, and some ten milliseconds for each decision. The baseline's own measurements are not
 //! part of the budget.
 
-mod ablation;
 mod answer;
 mod autoblox;
 mod bayes;
@@ -53,7 +52,6 @@ mod trial;
 mod uniform;
 
 pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
-pub use ablation::{AblationRow, Weight, ablate, ablation_table};
 pub use answer::GradeAnswer;
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
@@ -119,11 +117,6 @@ impl Found {
     /// trial beats that, and `None` if none keeps every limit.
     pub fn best(&self) -> Option<&Trial> {
         self.ranking.first().map(|number| &self.trials[*number])
-    }
-
-    /// [`Found::best`], or what to say if there is none.
-    pub(crate) fn best_or_why_not(&self) -> Result<&Trial, TuneError> {
-        self.best().ok_or_else(|| Box::new(self.nothing_kept(None)).into())
     }
 
     /// The trial with the best performance on the target among those within the power budget. Other

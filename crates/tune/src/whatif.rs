@@ -5,24 +5,30 @@
 //! changes are taken back, wholly or halfway, each time the one that saves most, as long as the
 //! goal is met. Where no trial meets the goal, the nearest one is the answer.
 //!
+//! With a limit of harm ([`Task::max_harm`]) the rule of a search holds. The drive to begin at must
+//! keep it on the traces of the search and on validation traces, and so must the answer; the
+//! changes between them are taken back by the traces of the search alone.
+//!
 //! The cost of a drive is its price where prices are given. Without them it is the distance from
 //! the baseline: the steps on each axis over the length of that axis.
 //!
 //! Cost: a search, and a few evaluations of the target for each change that is taken back, which
-//! are no part of the search's budget.
+//! are no part of the search's budget, nor is what the judgement takes of the other workloads.
 
 mod text;
 
 pub use text::text;
 
-use crate::breach::TraceSet;
+use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::limits::Feasible;
-use crate::search::{self, PriorKnowledge, Progress, Settings, Trial, Verdict};
+use crate::recommend::{HarmMeter, Judgement, Refused};
+use crate::search::{self, Found, PriorKnowledge, Progress, Settings, Trial, Verdict};
 use crate::space::{ParameterChange, Point, changes};
 use crate::task::Task;
+use crate::workload::Workload;
 use serde::Serialize;
 use ssdtune_model::{CheckedConfig, document};
 
@@ -93,17 +99,28 @@ pub struct WhatIfAnswer {
     pub taken_back: usize,
     /// Evaluations of the target that taking back took. They are no part of the budget.
     pub spent_after: usize,
+    /// What cheaper drives, in which more changes were taken back, take of other workloads on
+    /// validation traces.
+    pub not_taken_back: Vec<Breach>,
+    /// The share that each other workload may lose; `None` if there is no limit.
+    pub max_harm: Option<f64>,
+    /// How that drive was judged.
+    #[serde(flatten)]
+    pub judgement: Judgement,
 }
 
-/// Looks for the cheapest drive that meets a goal. The task's weights must be the goal's.
+/// Looks for the cheapest drive that meets a goal and hurts no other workload. The task's weights
+/// must be the goal's. `held_out` are the workloads, the target first, with traces that no decision
+/// sees.
 ///
 /// # Errors
-/// Measuring fails, or the caller asked to stop.
+/// Measuring fails, no measured drive keeps every limit, or the caller asked to stop.
 pub fn run(
     task: &Task,
     settings: &Settings,
     goal: Goal,
     evaluator: &CachedEvaluator,
+    held_out: Option<&[Workload]>,
     tell: &mut dyn FnMut(&Trial, &Progress),
 ) -> Result<WhatIfAnswer, TuneError> {
     let found = search::run(task, &PriorKnowledge::default(), settings, evaluator, tell)?;
@@ -112,36 +129,75 @@ pub fn run(
         Some(prices) => prices.of(config),
         None => distance(task, &base, point),
     };
-    let is_kept = |trial: &&Trial| trial.verdict != Verdict::OverPower;
-    let known =
-        || found.trials.iter().filter(is_kept).filter_map(|trial| Some((trial, trial.target?)));
-    let cheapest = known()
-        .filter(|(_, speedup)| goal.met(speedup))
-        .min_by(|a, b| cost(&a.0.point, &a.0.config).total_cmp(&cost(&b.0.point, &b.0.config)));
-    let nearest = || known().max_by(|a, b| goal.of(&a.1).total_cmp(&goal.of(&b.1)));
-    let Some((trial, speedup)) = cheapest.or_else(nearest) else {
-        return Err(Box::new(found.nothing_kept(None)).into());
+    let mut searched = HarmMeter::on_search(task, evaluator);
+    let mut validation = HarmMeter::on_validation(task, evaluator);
+    let (mut start, mut refused) = (None, Vec::new());
+    for (trial, speedup) in by_preference(&found, goal, &cost) {
+        let mut breaches = searched.breaches(&trial.config)?;
+        if breaches.is_empty() {
+            breaches = validation.breaches(&trial.config)?;
+        }
+        if breaches.is_empty() {
+            start = Some((trial, speedup));
+            break;
+        }
+        refused.extend(Refused::new(trial, breaches));
+    }
+    let Some((trial, speedup)) = start else {
+        let nearest = refused.into_iter().next().map(Refused::into_nearest);
+        return Err(Box::new(found.nothing_kept(nearest)).into());
     };
     let met = goal.met(&speedup);
     let start = Feasible { point: trial.point.clone(), config: trial.config.clone() };
-    let mut walk = Walk { here: start, speedup, taken_back: 0, evaluations: 0 };
+    let baseline = &found.baseline.target;
+    let mut walk = Walk { task, base: &base, goal, evaluator, baseline, stops: Vec::new() };
+    walk.stops.push(Stop { drive: start, speedup });
+    let mut spent_after = 0;
     if met {
-        while walk.step(task, &base, goal, evaluator, &found.baseline.target, &cost)? {}
+        while walk.step(&cost, &mut searched, &mut spent_after)? {}
     }
+    let not_taken_back = walk.go_back(&mut validation)?;
+    let taken_back = walk.stops.len() - 1;
+    let Stop { drive, speedup } = walk.stops.swap_remove(taken_back);
     Ok(WhatIfAnswer {
         goal,
         met,
-        speedup: walk.speedup,
-        cost: cost(&walk.here.point, &walk.here.config),
+        speedup,
+        cost: cost(&drive.point, &drive.config),
         baseline_cost: cost(&base, &task.base),
         priced: task.limits.prices.is_some(),
-        parameters: changes(&task.base, &walk.here.config),
-        toml: document::write(&walk.here.config),
+        parameters: changes(&task.base, &drive.config),
+        toml: document::write(&drive.config),
         proposals: found.trials.len() - 1,
         spent: found.spent,
-        taken_back: walk.taken_back,
-        spent_after: walk.evaluations,
+        taken_back,
+        spent_after,
+        not_taken_back,
+        max_harm: task.max_harm.as_ref().map(|harm| harm.share),
+        judgement: Judgement::of(task, &drive.config, refused, held_out, evaluator)?,
     })
+}
+
+/// The trials within the power budget, best answers first: those that meet the goal, the cheapest
+/// first, then the others, the nearest to the goal first.
+fn by_preference<'a>(
+    found: &'a Found,
+    goal: Goal,
+    cost: &dyn Fn(&Point, &CheckedConfig) -> f64,
+) -> impl Iterator<Item = (&'a Trial, Speedup)> + use<'a> {
+    let within = found.trials.iter().filter(|trial| trial.verdict != Verdict::OverPower);
+    let measured = within.filter_map(|trial| Some((trial, trial.target?)));
+    let (mut met, mut missed): (Vec<_>, Vec<_>) =
+        measured.partition(|(_, speedup)| goal.met(speedup));
+    met.sort_by(|(a, _), (b, _)| {
+        cost(&a.point, &a.config)
+            .total_cmp(&cost(&b.point, &b.config))
+            .then(a.number.cmp(&b.number))
+    });
+    missed.sort_by(|(a, one), (b, other)| {
+        goal.of(other).total_cmp(&goal.of(one)).then(b.number.cmp(&a.number))
+    });
+    met.into_iter().chain(missed)
 }
 
 /// The distance of a point from the baseline: steps on each axis over the length of that axis.
@@ -155,28 +211,38 @@ fn distance(task: &Task, base: &Point, point: &Point) -> f64 {
         .sum()
 }
 
-/// The way from a drive that meets the goal to the cheapest one near it.
-struct Walk {
-    here: Feasible,
+/// A drive that meets the goal.
+struct Stop {
+    drive: Feasible,
     speedup: Speedup,
-    taken_back: usize,
-    evaluations: usize,
 }
 
-impl Walk {
-    /// Takes back the change that saves most while the goal is still met. Returns false if there is
-    /// no such change.
+/// The way from a drive that meets the goal to the cheapest one near it.
+struct Walk<'a> {
+    task: &'a Task,
+    base: &'a Point,
+    goal: Goal,
+    evaluator: &'a CachedEvaluator<'a>,
+    /// The measurement of the baseline on the target.
+    baseline: &'a WorkloadMeasurement,
+    /// Where it has been, in order.
+    stops: Vec<Stop>,
+}
+
+impl Walk<'_> {
+    /// Takes back the change that saves most while the goal is still met and no other workload is
+    /// hurt on the traces of the search. Returns false if there is no such change. Adds the
+    /// evaluations of the target to `spent`.
     fn step(
         &mut self,
-        task: &Task,
-        base: &Point,
-        goal: Goal,
-        evaluator: &CachedEvaluator,
-        baseline: &WorkloadMeasurement,
         cost: &dyn Fn(&Point, &CheckedConfig) -> f64,
+        harm: &mut HarmMeter,
+        spent: &mut usize,
     ) -> Result<bool, TuneError> {
-        let now = cost(&self.here.point, &self.here.config);
-        let mut back: Vec<(f64, Feasible)> = nearer(task, base, &self.here.point)
+        let task = self.task;
+        let here = &self.stops[self.stops.len() - 1].drive;
+        let now = cost(&here.point, &here.config);
+        let mut back: Vec<(f64, Feasible)> = nearer(task, self.base, &here.point)
             .iter()
             .filter_map(|point| task.limits.feasible(&task.space, &task.base, point))
             .map(|found| (cost(&found.point, &found.config), found))
@@ -185,22 +251,36 @@ impl Walk {
         back.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.point.cmp(&b.1.point)));
         let questions: Vec<_> =
             back.iter().map(|(_, found)| (&found.config, &task.target)).collect();
-        self.evaluations += questions.len();
-        let answers = evaluator.measure_workloads(&questions)?;
+        *spent += questions.len();
+        let answers = self.evaluator.measure_workloads(&questions)?;
         for ((_, found), answer) in back.iter().zip(answers) {
             let Ok(measured) = answer else { continue };
             let watts = measured.average_watts();
             if watts.is_some_and(|watts| task.over_power(TraceSet::Search, watts).is_some()) {
                 continue;
             }
-            let speedup = measured.speedup_over(baseline);
-            if goal.met(&speedup) {
-                (self.here, self.speedup) = (found.clone(), speedup);
-                self.taken_back += 1;
+            let speedup = measured.speedup_over(self.baseline);
+            if self.goal.met(&speedup) && harm.breaches(&found.config)?.is_empty() {
+                self.stops.push(Stop { drive: found.clone(), speedup });
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Goes back to the last stop that hurts no other workload on validation traces; the first one
+    /// was judged before. Returns what the later ones take.
+    fn go_back(&mut self, validation: &mut HarmMeter) -> Result<Vec<Breach>, TuneError> {
+        let mut taken = Vec::new();
+        while let [_, .., last] = self.stops.as_slice() {
+            let breaches = validation.breaches(&last.drive.config)?;
+            if breaches.is_empty() {
+                break;
+            }
+            taken.extend(breaches);
+            self.stops.pop();
+        }
+        Ok(taken)
     }
 }
 

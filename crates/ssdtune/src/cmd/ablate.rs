@@ -3,9 +3,9 @@
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, Bounds, BudgetArgs, TuneArgs};
+use crate::tuning::{self, Bounds, BudgetArgs, HarmArg, TuneArgs};
 use anyhow::anyhow;
-use ssdtune_tune::search::{self, AblationRow, ablate, ablation_table};
+use ssdtune_tune::recommend::{self, AblationRow, ablate, ablation_text};
 
 /// Arguments of `ssdtune ablate`.
 #[derive(Debug, clap::Args)]
@@ -18,6 +18,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     tune: TuneArgs,
+
+    #[command(flatten)]
+    harm: HarmArg,
 
     /// Values of the weight, one search for each.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
@@ -40,10 +43,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         return Err(Failure::usage(anyhow!("--values {wrong}: write numbers between 0 and 1")));
     }
     let weight = match args.weight {
-        Weight::Alpha => search::Weight::Alpha,
-        Weight::Beta => search::Weight::Beta,
+        Weight::Alpha => recommend::Weight::Alpha,
+        Weight::Beta => recommend::Weight::Beta,
     };
-    let job = args.tune.load(Bounds::Market, args.tune.weights(), None, context)?;
+    let job =
+        args.tune.load(Bounds::Market, args.tune.weights(), Some(args.harm.max_harm), context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);
@@ -55,7 +59,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     };
     let rows = context
         .pool()?
-        .install(|| ablate(&job.task, weight, &args.values, &settings, &evaluator, &tell))
+        .install(|| {
+            let held_out = job.held_out.as_deref();
+            ablate(&job.task, weight, &args.values, &settings, &evaluator, held_out, &tell)
+        })
         .map_err(|error| tuning::failure_of_result(error, context))?;
-    context.show(&rows, ablation_table(weight, &rows))
+    context.show(&rows, ablation_text(weight, &rows))
 }

@@ -77,10 +77,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
          looked up in {:.1} ms",
         began.elapsed().as_secs_f64() * 1e3
     ));
-    context.note(format_args!(
-        "found for {}: grade {:.4} against {}",
-        best.target, best.grade, best.baseline
-    ));
+    context.note(format_args!("found {}", best.in_words()));
     if let Some(path) = &args.output {
         outputs::write(path, &best.configuration)?;
     }

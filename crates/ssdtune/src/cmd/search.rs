@@ -5,7 +5,7 @@ use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutPlace};
-use crate::tuning::{self, Bar, Bounds, TuneArgs, TuningJob};
+use crate::tuning::{self, Bar, Bounds, HarmArg, TuneArgs, TuningJob};
 use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
 use ssdtune_tune::recommend::{self, Options, Recommendation};
@@ -21,12 +21,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     tune: TuneArgs,
 
-    /// Largest share of its latency and of its throughput that each other workload may lose: 0.02
-    /// is 2 %. Drives that take more on the traces of the search are no result, and the result is
-    /// judged once more on validation traces, from which no proposal learns: other seeds of a
-    /// model, the second half of a trace file. With 1 the others count in the grade only.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = tuning::share)]
-    max_harm: f64,
+    #[command(flatten)]
+    harm: HarmArg,
 
     /// Who proposes drives: `bayes` (sensitivity runs, then batches by expected improvement),
     /// `autoblox` (the paper's algorithm), or `random`.
@@ -149,7 +145,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             false => context.will_write_into("--out", directory, recommend::FILES),
         }?;
     }
-    let job = args.tune.load(Bounds::Market, args.tune.weights(), Some(args.max_harm), context)?;
+    let job =
+        args.tune.load(Bounds::Market, args.tune.weights(), Some(args.harm.max_harm), context)?;
     let settings = args.settings(context);
     let (beginning, prior) = match &job.db {
         Some(db) => {
@@ -206,7 +203,8 @@ fn begin(
     if context.level() >= Level::Verbose {
         let category = beginning.category.as_deref().unwrap_or("none");
         context.note(format_args!(
-            "category {category}, {} configurations known, {} parameters in tuning order",
+            "category {category}, {} configurations known (measured and judged like any \
+             proposal), {} parameters in tuning order",
             prior.seeds.len(),
             prior.order.0.len()
         ));
@@ -247,18 +245,21 @@ fn find(
     Ok(result)
 }
 
-/// Writes the files of --out. A drive that MQSim has no words for has no XML.
+/// Writes the files of --out. A drive that MQSim has no words for has no XML, and the XML of an
+/// earlier search does not stay beside it.
 fn write(directory: &Path, result: &Recommendation, context: &Context) -> Outcome {
     let absent = if result.mqsim_xml.is_some() { "" } else { " is not written" };
     for note in &result.mqsim_notes {
         context.note(format_args!("recommended.xml{absent}: {note}"));
     }
-    let xml = result.mqsim_xml.clone().map(|xml| ("recommended.xml", xml));
-    let files = [
-        ("recommended.toml", result.toml.clone()),
-        ("result.json", serde_json::to_string_pretty(result)? + "\n"),
-        ("report.html", recommend::html_page(result)),
-        ("report.md", recommend::markdown(result)),
-    ];
-    outputs::write_into(directory, files.into_iter().chain(xml))
+    let (written, left_out): (Vec<_>, Vec<_>) =
+        result.files()?.into_iter().partition(|(_, text)| text.is_some());
+    let texts = written.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    outputs::write_into(directory, texts)?;
+    for (name, _) in left_out {
+        if outputs::remove(&directory.join(name))? {
+            context.note(format_args!("{name} of an earlier search is removed"));
+        }
+    }
+    Ok(())
 }

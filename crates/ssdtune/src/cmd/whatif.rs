@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, Bar, Bounds, BudgetArgs, TuneArgs};
+use crate::tuning::{self, Bar, Bounds, BudgetArgs, HarmArg, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::search::{Progress, Trial};
 use ssdtune_tune::whatif::{self, Goal};
@@ -14,6 +14,9 @@ use ssdtune_tune::whatif::{self, Goal};
 pub(crate) struct Args {
     #[command(flatten)]
     tune: TuneArgs,
+
+    #[command(flatten)]
+    harm: HarmArg,
 
     /// How many times shorter the latency is to be, as in 3x.
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
@@ -44,14 +47,14 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
         // The question is about the target alone.
         args.tune.others.push("none".to_owned());
     }
-    let job = args.tune.load(Bounds::Wide, goal.weights(), None, context)?;
+    let job = args.tune.load(Bounds::Wide, goal.weights(), Some(args.harm.max_harm), context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);
     let bar = Bar::new(settings.budget, context);
     let outcome = context.pool()?.install(|| {
         let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress, evaluator.counts().run);
-        whatif::run(&job.task, &settings, goal, &evaluator, &mut tell)
+        whatif::run(&job.task, &settings, goal, &evaluator, job.held_out.as_deref(), &mut tell)
     });
     bar.finish();
     let answer = outcome.map_err(|error| tuning::failure_of_result(error, context))?;

@@ -135,6 +135,17 @@ pub(crate) struct TuneArgs {
     no_db: bool,
 }
 
+/// What other workloads may lose, for all commands that recommend a drive.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HarmArg {
+    /// Largest share of its latency and of its throughput that each other workload may lose: 0.02
+    /// is 2 %. Drives that take more on the traces of the search are no result, and the result is
+    /// judged once more on validation traces, from which no proposal learns: other seeds of a
+    /// model, the second half of a trace file. With 1 the others count in the grade only.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = share)]
+    pub(crate) max_harm: f64,
+}
+
 /// What a search of `whatif` and `ablate` may spend.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
@@ -162,7 +173,7 @@ impl BudgetArgs {
     }
 }
 
-pub(crate) fn share(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "write a number between 0 and 1".to_owned())
 }

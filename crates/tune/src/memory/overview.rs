@@ -1,6 +1,7 @@
 //! What an AutoDB holds, in numbers and as text: how much of each kind, or each record of one kind.
 
 use super::db::{AutoDb, DbError, Generation, RecordKind, SCHEMA, Stale, key_text};
+use super::recommendation::StoredRecommendation;
 use serde::Serialize;
 use ssdtune_report::{Table, Text};
 
@@ -43,6 +44,9 @@ pub struct RecordOverview {
     pub epoch: u32,
     /// The size of the value in bytes.
     pub bytes: usize,
+    /// What a recommendation says of itself; `None` for records of other kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
 }
 
 impl AutoDb {
@@ -73,11 +77,16 @@ impl AutoDb {
     pub fn records(&self, kind: RecordKind) -> Result<Vec<RecordOverview>, DbError> {
         let row = |record: Result<super::RawRecord, DbError>| {
             let record = record?;
+            let recommendation: Option<StoredRecommendation> = match kind {
+                RecordKind::Search => serde_json::from_str(&record.json).ok(),
+                _ => None,
+            };
             Ok(RecordOverview {
                 key: key_text(&record.key),
                 generation: record.generation,
                 epoch: record.epoch,
                 bytes: record.json.len(),
+                about: recommendation.map(|stored| stored.in_words()),
             })
         };
         self.entries(kind).map(row).collect()
@@ -100,12 +109,14 @@ impl DbOverview {
 }
 
 impl RecordOverview {
-    /// Records as a table for terminals.
+    /// Records as a table for terminals. What they say of themselves has a column if any does.
     pub fn table(records: &[Self]) -> Table {
-        let mut table = Table::new(["key", "generation", "epoch", "bytes"]);
-        for Self { key, generation, epoch, bytes } in records {
+        let says = records.iter().any(|record| record.about.is_some());
+        let columns = ["key", "generation", "epoch", "bytes"];
+        let mut table = Table::new(columns.into_iter().chain(says.then_some("about")));
+        for Self { key, generation, epoch, bytes, about } in records {
             let numbers = [generation.to_string(), epoch.to_string(), bytes.to_string()];
-            table.add_row(std::iter::once(key.clone()).chain(numbers));
+            table.add_row(std::iter::once(key.clone()).chain(numbers).chain(about.clone()));
         }
         table
     }

@@ -76,6 +76,11 @@ pub struct StoredRecommendation {
     pub measures: Vec<WorkloadSpeedup>,
     /// Mean power on the target in watt; `None` where the evaluator counted no energy.
     pub watts: Option<f64>,
+    /// The share that each other workload loses at most, as judged on validation traces; `None` if
+    /// it was not judged there: the next best configurations of a search, those of a search without
+    /// such a limit, and those that earlier versions have stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_harm: Option<f64>,
 }
 
 impl StoredRecommendation {
@@ -91,8 +96,22 @@ impl StoredRecommendation {
         db.scan_prefix(RecordKind::Search, &Self::key_prefix(cluster))
     }
 
+    /// What it says of itself, in words: what it is for, and how it was judged.
+    pub fn in_words(&self) -> String {
+        let Self { target, baseline, grade, .. } = self;
+        let judged = match self.max_harm {
+            Some(share) => format!(
+                "other workloads lose at most {} % on validation traces",
+                (1e6 * share).round() / 1e4
+            ),
+            None => "not judged on validation traces".to_owned(),
+        };
+        format!("for {target}: grade {grade:.4} against {baseline}; {judged}")
+    }
+
     /// The recommendation with the highest grade among those of a category that keep the
-    /// constraints. Of equal grades, the first in the order of keys is taken.
+    /// constraints: of those that were judged on validation traces, or if there are none, of all.
+    /// Of equal grades, the first in the order of keys is taken.
     ///
     /// # Errors
     /// There is no such recommendation, a stored configuration cannot be read, or reading AutoDB
@@ -112,7 +131,12 @@ impl StoredRecommendation {
                 refused += 1;
                 continue;
             }
-            if best.as_ref().is_none_or(|best| one.grade > best.grade) {
+            let is_better = |best: &Self| match (one.max_harm, best.max_harm) {
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                _ => one.grade > best.grade,
+            };
+            if best.as_ref().is_none_or(is_better) {
                 best = Some(one);
             }
         }
@@ -150,6 +174,7 @@ mod tests {
             rank,
             measures: Vec::new(),
             watts: None,
+            max_harm: None,
         }
     }
 
@@ -165,6 +190,11 @@ mod tests {
         assert_eq!([1, 10, 2].map(of), [2, 1, 0]);
         let best = StoredRecommendation::best_of_category(&db, 1, None).expect("one is stored");
         assert_eq!((best.cluster, best.rank), (1, 1));
+        // One that was judged comes before one that was not, whatever its grade.
+        let judged = StoredRecommendation { max_harm: Some(0.02), ..stored(1, 2, 0.05) };
+        db.put(RecordKind::Search, &judged.key(), &judged).expect("room");
+        let best = StoredRecommendation::best_of_category(&db, 1, None).expect("one is stored");
+        assert_eq!((best.rank, best.max_harm), (2, Some(0.02)));
         let none = StoredRecommendation::best_of_category(&db, 2, None);
         assert!(matches!(none, Err(BestError::Nothing)));
     }

@@ -1,14 +1,16 @@
 //! Makes a recommendation from a finished search.
 
-use super::choice::{Choice, Refused, Validator, choose};
+use super::choice::{Choice, HarmMeter, Refused, choose};
+use super::judgement::Judgement;
+use super::measured::table;
 use super::{
-    DriveResult, Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupTable,
-    TopConfiguration, Verdicts, WorkloadResult,
+    Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupTable,
+    TopConfiguration, Verdicts,
 };
-use crate::breach::{Breach, TraceSet};
+use crate::breach::TraceSet;
 use crate::error::TuneError;
-use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
-use crate::grade::{Figures, Speedup};
+use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
+use crate::grade::Speedup;
 use crate::search::{Found, Settings, Trial, Verdict};
 use crate::space::{DRAM, LAYOUT, Point, changes};
 use crate::task::Task;
@@ -48,17 +50,8 @@ pub fn recommend(
     let (config, importance, grade) = collector.simplify(best, importance)?;
     let training = collector.table(&config)?;
     let ignoring_others = collector.table(&found.best_alone().config)?;
-    let held_out = match &options.held_out {
-        Some(workloads) => Some(collector.table_on(&config, workloads)?),
-        None => None,
-    };
-    let validation = match &task.max_harm {
-        Some(harm) => {
-            let workloads: Vec<&Workload> = harm.validation.iter().collect();
-            rows(evaluator, &task.base, &config, &workloads)?
-        }
-        None => Vec::new(),
-    };
+    let judgement = Judgement::of(task, &config, refused, options.held_out.as_deref(), evaluator)?;
+    let Judgement { refused, validation, held_out, held_out_breaches } = judgement;
     collector.note_what_to_know(&training);
     let mut named: DeviceConfig = (*config).clone();
     named.name.clone_from(&options.name);
@@ -83,7 +76,7 @@ pub fn recommend(
         },
         grade,
         training,
-        held_out_breaches: held_out.as_ref().map_or(Vec::new(), |table| breaches(task, table)),
+        held_out_breaches,
         held_out,
         validation,
         ignoring_others,
@@ -247,7 +240,9 @@ impl EvidenceCollector<'_> {
         if simpler_grade < grade - GRADE_SLACK
             || answers[0].average_watts().is_some_and(over)
             || !self.task.harm(TraceSet::Search, &rest).is_empty()
-            || !Validator::new(self.task, self.evaluator).breaches(&simpler.config)?.is_empty()
+            || !HarmMeter::on_validation(self.task, self.evaluator)
+                .breaches(&simpler.config)?
+                .is_empty()
         {
             return Ok(unchanged);
         }
@@ -263,12 +258,6 @@ impl EvidenceCollector<'_> {
     fn table(&self, config: &CheckedConfig) -> Result<SpeedupTable, TuneError> {
         let mut workloads = vec![&self.task.target];
         workloads.extend(&self.task.others);
-        Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
-    }
-
-    /// Speedups of a drive on held-out workloads.
-    fn table_on(&self, config: &CheckedConfig, on: &[Workload]) -> Result<SpeedupTable, TuneError> {
-        let workloads: Vec<&Workload> = on.iter().collect();
         Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
     }
 
@@ -305,110 +294,6 @@ impl EvidenceCollector<'_> {
 /// A drive whose busiest part is busy for this share of the time counts as saturated: most of its
 /// latency is waiting.
 const SATURATED: f64 = 0.7;
-
-/// What the recommended drive breaks on held-out traces.
-fn breaches(task: &Task, held_out: &SpeedupTable) -> Vec<Breach> {
-    let watts = held_out.target.own.average_watts;
-    let over = watts.and_then(|watts| task.over_power(TraceSet::HeldOut, watts));
-    let speedups = held_out.others.iter().map(|row| &row.speedup);
-    over.into_iter().chain(task.harm(TraceSet::HeldOut, speedups)).collect()
-}
-
-/// A drive and a baseline on workloads.
-fn rows(
-    evaluator: &CachedEvaluator,
-    base: &CheckedConfig,
-    config: &CheckedConfig,
-    workloads: &[&Workload],
-) -> Result<Vec<WorkloadResult>, MeasureError> {
-    let mut questions: Vec<(&CheckedConfig, &Workload)> = Vec::new();
-    for workload in workloads {
-        questions.extend([(base, *workload), (config, *workload)]);
-    }
-    let mut rows = Vec::new();
-    let answers = evaluator.measure_workloads(&questions)?;
-    for (pair, workload) in answers.chunks(2).zip(workloads) {
-        // A drive that cannot serve the workload has a speedup of 0.
-        let nothing = Speedup { latency: 0.0, throughput: 0.0 };
-        let (reference, tuned) = (pair[0].as_ref().ok(), pair[1].as_ref().ok());
-        let speedup = match (reference, tuned) {
-            (Some(reference), Some(tuned)) => tuned.speedup_over(reference),
-            _ => nothing,
-        };
-        let name = workload.name.clone();
-        rows.push(WorkloadResult {
-            workload: name,
-            speedup,
-            baseline: drive_result(reference),
-            own: drive_result(tuned),
-        });
-    }
-    Ok(rows)
-}
-
-/// The speedups of a drive over a baseline. The first workload is the target.
-///
-/// # Errors
-/// The evaluator or AutoDB fails, or the caller asked to stop.
-pub(crate) fn table(
-    evaluator: &CachedEvaluator,
-    base: &CheckedConfig,
-    config: &CheckedConfig,
-    workloads: &[&Workload],
-) -> Result<SpeedupTable, MeasureError> {
-    let mut rows = rows(evaluator, base, config, workloads)?;
-    let target = rows.remove(0);
-    let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
-    let some = !each.is_empty();
-    let least = |part: fn(&Speedup) -> f64| each.iter().map(part).fold(f64::INFINITY, f64::min);
-    Ok(SpeedupTable {
-        target,
-        others_mean: some.then(|| Speedup::mean(&each)),
-        others_worst: some.then(|| Speedup {
-            latency: least(|speedup| speedup.latency),
-            throughput: least(|speedup| speedup.throughput),
-        }),
-        others: rows,
-    })
-}
-
-/// The result of a drive from its measurements. Without measurements both figures are 1.
-fn drive_result(answer: Option<&WorkloadMeasurement>) -> DriveResult {
-    let measured: &[Measurement] = answer.map_or(&[], WorkloadMeasurement::traces);
-    let count = measured.len().max(1) as f64;
-    let mean = |part: fn(&Figures) -> f64| {
-        (measured.iter().map(|measurement| part(&measurement.figures).ln()).sum::<f64>() / count)
-            .exp()
-    };
-    let open: Option<Vec<&RunFacts>> =
-        measured.iter().map(|measurement| measurement.open.as_ref()).collect();
-    let both: Option<Vec<&RunFacts>> = measured
-        .iter()
-        .flat_map(|measurement| [measurement.open.as_ref(), measurement.closed.as_ref()])
-        .collect();
-    let busiest = open.as_ref().and_then(|runs| {
-        runs.iter().map(|run| run.busy.busiest()).max_by(|a, b| a.1.total_cmp(&b.1))
-    });
-    let total = |part: fn(&RunFacts) -> Option<f64>| -> Option<f64> {
-        open.as_ref().filter(|runs| !runs.is_empty())?.iter().map(|run| part(run)).sum()
-    };
-    let count_of = |part: fn(&RunFacts) -> u64| {
-        both.as_ref().map(|runs| runs.iter().map(|run| part(run)).sum::<u64>())
-    };
-    DriveResult {
-        figures: Figures {
-            latency_ns: mean(|figures| figures.latency_ns),
-            throughput_bps: mean(|figures| figures.throughput_bps),
-        },
-        busiest: busiest.map(|(name, _)| name.to_owned()),
-        utilisation: busiest.map(|(_, share)| share),
-        energy_j: total(|run| run.energy_j),
-        average_watts: answer.and_then(WorkloadMeasurement::average_watts),
-        peak_watts: total(|run| run.peak_watts).map(|sum| sum / count),
-        collections: count_of(|run| run.collections),
-        mapping_misses: count_of(|run| run.mapping_misses),
-    }
-}
 
 fn trade(trials: &[Trial]) -> Vec<PowerTrade> {
     let points: Vec<(usize, f64, f64)> = (trials.iter())

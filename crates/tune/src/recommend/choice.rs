@@ -30,8 +30,17 @@ pub struct Refused {
 }
 
 impl Refused {
-    fn new(trial: &Trial, breaches: Vec<Breach>) -> Option<Self> {
-        Some(Self { number: trial.number, grade: trial.grade?, target: trial.target?, breaches })
+    /// A trial that was measured on the target. If it was not run on the other workloads, its grade
+    /// is its performance on the target.
+    pub(crate) fn new(trial: &Trial, breaches: Vec<Breach>) -> Option<Self> {
+        let grade = trial.grade.or(trial.performance)?;
+        Some(Self { number: trial.number, grade, target: trial.target?, breaches })
+    }
+
+    /// The drive that comes nearest to keeping every limit.
+    pub(crate) fn into_nearest(self) -> Nearest {
+        let Self { number, target, breaches, .. } = self;
+        Nearest { number, target: Some(target), breaches }
     }
 }
 
@@ -64,7 +73,7 @@ pub fn choose(
     let harmful = found.trials.iter().filter(|trial| trial.verdict == Verdict::Harmful);
     let mut refused: Vec<Refused> =
         harmful.filter_map(|trial| Refused::new(trial, trial.breaches.clone())).collect();
-    let mut validator = Validator::new(task, evaluator);
+    let mut validator = HarmMeter::on_validation(task, evaluator);
     for &number in &found.ranking {
         let trial = &found.trials[number];
         let breaches = if number == 0 { Vec::new() } else { validator.breaches(&trial.config)? };
@@ -81,11 +90,7 @@ pub fn choose(
         .ranking
         .first()
         .and_then(|first| refused.into_iter().find(|refused| refused.number == *first));
-    let nearest = first.map(|refused| Nearest {
-        number: refused.number,
-        target: Some(refused.target),
-        breaches: refused.breaches,
-    });
+    let nearest = first.map(Refused::into_nearest);
     Err(Box::new(found.nothing_kept(nearest)).into())
 }
 
@@ -93,22 +98,33 @@ fn validation(task: &Task) -> &[Workload] {
     task.max_harm.as_ref().map_or(&[], |harm| &harm.validation)
 }
 
-/// Judges drives on validation traces.
-pub(super) struct Validator<'a> {
+/// Measures what drives take of other workloads beyond what they may.
+pub(crate) struct HarmMeter<'a> {
     task: &'a Task,
     evaluator: &'a CachedEvaluator<'a>,
+    traces: TraceSet,
+    /// The other workloads with these traces; none where there is no limit.
+    workloads: &'a [Workload],
     /// The measurements of the baseline; `None` until they are needed.
     baseline: Option<Vec<WorkloadMeasurement>>,
 }
 
-impl<'a> Validator<'a> {
-    pub fn new(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Self {
-        Self { task, evaluator, baseline: None }
+impl<'a> HarmMeter<'a> {
+    /// On the traces that the search has learned from.
+    pub fn on_search(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Self {
+        let workloads = if task.max_harm.is_some() { task.others.as_slice() } else { &[] };
+        Self { task, evaluator, traces: TraceSet::Search, workloads, baseline: None }
+    }
+
+    /// On validation traces, from which no proposal has learned.
+    pub fn on_validation(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Self {
+        let (traces, workloads) = (TraceSet::Validation, validation(task));
+        Self { task, evaluator, traces, workloads, baseline: None }
     }
 
     /// What a drive takes of other workloads beyond what it may.
     pub fn breaches(&mut self, drive: &CheckedConfig) -> Result<Vec<Breach>, TuneError> {
-        let workloads: Vec<&Workload> = validation(self.task).iter().collect();
+        let workloads: Vec<&Workload> = self.workloads.iter().collect();
         if workloads.is_empty() {
             return Ok(Vec::new());
         }
@@ -123,6 +139,6 @@ impl<'a> Validator<'a> {
         let speedups: Vec<Speedup> = (answers.iter().zip(baseline.iter()))
             .map(|(answer, base)| answer.as_ref().map_or(nothing, |own| own.speedup_over(base)))
             .collect();
-        Ok(self.task.harm(TraceSet::Validation, &speedups))
+        Ok(self.task.harm(self.traces, &speedups))
     }
 }

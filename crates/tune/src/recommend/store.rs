@@ -7,7 +7,8 @@ use crate::memory::{
 
 impl Recommendation {
     /// Stores the recommended configuration and the next best trials under the search with this
-    /// beginning. The recommended one has rank 0.
+    /// beginning. The recommended one has rank 0. It alone was judged on validation traces, and the
+    /// records say so.
     ///
     /// # Errors
     /// Writing AutoDB fails.
@@ -26,6 +27,7 @@ impl Recommendation {
             rank: 0,
             measures,
             watts: table.target.own.average_watts,
+            max_harm: self.question.max_harm,
         };
         let mut all = vec![recommended.clone()];
         for (rank, top) in self.top.iter().enumerate().skip(1) {
@@ -40,6 +42,7 @@ impl Recommendation {
                     throughput_speedup: top.target.throughput,
                 }],
                 watts: None,
+                max_harm: None,
                 ..recommended.clone()
             });
         }

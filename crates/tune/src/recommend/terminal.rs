@@ -90,15 +90,15 @@ fn add_row(table: &mut Table, row: &WorkloadResult, mark: &str) {
         (Some(part), Some(share)) => format!("{:.0} % {part}", share * 100.0),
         _ => String::new(),
     };
-    let (tuned, was) = (&row.own.figures, &row.baseline.figures);
+    let (tuned, was) = (&row.own, &row.baseline);
     table.add_row([
         format!("{}{mark}", row.workload),
         format!("{:.2}x", row.speedup.latency),
         format!("{:.2}x", row.speedup.throughput),
-        format!("{:.1}", tuned.latency_ns / 1e3),
-        format!("{:.1}", was.latency_ns / 1e3),
-        format!("{:.1}", tuned.throughput_bps / 1e6),
-        format!("{:.1}", was.throughput_bps / 1e6),
+        tuned.latency_us(),
+        was.latency_us(),
+        tuned.throughput_mbps(),
+        was.throughput_mbps(),
         busy,
     ]);
 }

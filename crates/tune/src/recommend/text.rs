@@ -1,7 +1,8 @@
 //! A recommendation as Markdown, and its changed parameters as lines.
 
-use super::{Recommendation, SpeedupTable, WorkloadResult};
-use crate::grade::Speedup;
+use super::judgement::judgement_lines;
+use super::{DriveResult, Recommendation, SpeedupTable, WorkloadResult};
+use crate::grade::{Figures, Speedup};
 use std::fmt::Write as _;
 
 fn ratio(speedup: &Speedup) -> String {
@@ -24,21 +25,9 @@ pub fn parameter_lines(recommendation: &Recommendation) -> Vec<[String; 3]> {
     recommendation.parameters.iter().map(line).collect()
 }
 
-/// The greatest number of refused trials that a text names.
-const REFUSED_TOLD: usize = 3;
-
-/// What comes first in every text: limits broken on held-out traces, then trials with higher grades
-/// that hurt other workloads.
+/// What comes first in every text of a recommendation ([`judgement_lines`]).
 pub(super) fn judgement(result: &Recommendation) -> Vec<String> {
-    let held_out = result.held_out_breaches.iter().map(|breach| format!("BREACH: {breach}"));
-    let refused = result.refused.iter().take(REFUSED_TOLD).flat_map(|one| {
-        one.breaches.iter().map(move |breach| {
-            format!("not recommended: trial {} (grade {:.4}): {breach}", one.number, one.grade)
-        })
-    });
-    let more = result.refused.len().saturating_sub(REFUSED_TOLD);
-    let more = (more > 0).then(|| format!("{more} more with higher grades are not recommended"));
-    held_out.chain(refused).chain(more).collect()
+    judgement_lines(&result.held_out_breaches, &result.refused)
 }
 
 /// A recommendation as a Markdown document.
@@ -90,15 +79,29 @@ const HEAD: &str = "\
 | workload | latency/throughput speedup | baseline busy | baseline us | own us |
 |---|---|---|---|---|";
 
+impl DriveResult {
+    /// The latency in microseconds, in words for a table.
+    pub(super) fn latency_us(&self) -> String {
+        let us = |figures: &Figures| format!("{:.1}", figures.latency_ns / 1e3);
+        self.figures.as_ref().map_or("not served".to_owned(), us)
+    }
+
+    /// The throughput in megabytes a second, in words for a table.
+    pub(super) fn throughput_mbps(&self) -> String {
+        let mbps = |figures: &Figures| format!("{:.1}", figures.throughput_bps / 1e6);
+        self.figures.as_ref().map_or("-".to_owned(), mbps)
+    }
+}
+
 fn add_row(text: &mut String, row: &WorkloadResult) {
     let busy = row.baseline.utilisation.map_or("-".to_owned(), |u| format!("{:.0} %", u * 100.0));
     let _ = writeln!(
         text,
-        "| {} | {} | {busy} | {:.1} | {:.1} |",
+        "| {} | {} | {busy} | {} | {} |",
         row.workload,
         ratio(&row.speedup),
-        row.baseline.figures.latency_ns / 1e3,
-        row.own.figures.latency_ns / 1e3
+        row.baseline.latency_us(),
+        row.own.latency_us()
     );
 }
 

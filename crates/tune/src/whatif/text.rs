@@ -12,6 +12,7 @@ pub fn text(answer: &WhatIfAnswer, target: &str) -> Text {
     };
     let (reached, wanted) = (answer.goal.of(&answer.speedup), answer.goal.wanted());
     let mut text = Text::new();
+    answer.judgement.lines().into_iter().for_each(|line| _ = text.line(line));
     match answer.met {
         true => text.line(format_args!(
             "{target}: {reached:.2}x {what} can be had (wanted {wanted}x) by these changes"
@@ -32,6 +33,15 @@ pub fn text(answer: &WhatIfAnswer, target: &str) -> Text {
         "{} proposals, {:.1} evaluations of the target spent; {} more to take changes back",
         answer.proposals, answer.spent, answer.spent_after
     ));
+    if let Some(worst) = answer.judgement.worst_on_validation() {
+        text.line(format_args!(
+            "others on validation traces: {:.2}x / {:.2}x at worst (latency / throughput)",
+            worst.latency, worst.throughput
+        ));
+    }
+    if let Some(breach) = answer.not_taken_back.first() {
+        text.line(format_args!("more changes could be taken back, but for {breach}"));
+    }
     let (cost, baseline) = (answer.cost, answer.baseline_cost);
     match answer.priced {
         true => text.line(format_args!("price {cost:.2}, baseline {baseline:.2}")),

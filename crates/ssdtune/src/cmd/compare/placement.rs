@@ -231,6 +231,7 @@ fn measure(
             break;
         }
         let load = comparison.load(source).map_err(Failure::input)?;
+        load.warnings.iter().for_each(|warning| context.warn(warning));
         let (name, writes) = (&load.name, load.writes.len());
         context.note(format_args!("{name}: {writes} writes of {} pages", load.footprint_pages));
         let tell = |candidate: usize, done: f64, pages: u64| {

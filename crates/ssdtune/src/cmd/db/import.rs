@@ -2,10 +2,9 @@
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
-use crate::outcome::{Failure, Outcome};
-use anyhow::anyhow;
+use crate::outcome::{InFile, Outcome};
 use clap::ValueEnum;
-use ssdtune_tune::memory::{DbError, OnConflict};
+use ssdtune_tune::memory::OnConflict;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -47,20 +46,17 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         Conflict::Keep => OnConflict::Keep,
         Conflict::Replace => OnConflict::Replace,
     };
-    let name = args.file.display();
     let mut input: Box<dyn BufRead> = if args.file == Path::new("-") {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
         let file =
-            File::open(&args.file).map_err(|error| Failure::input(anyhow!("{name}: {error}")))?;
+            File::open(&args.file).map_err(|error| InFile::failure(&args.file, None, error))?;
         Box::new(BufReader::new(file))
     };
     let db = args.db.open()?;
-    let imported = db.import(&mut *input, on_conflict).map_err(|error| match error {
-        DbError::Import { .. } | DbError::Conflict { .. } => {
-            Failure::input(anyhow!("{name}: {error}"))
-        }
-        other => failure(other),
+    let imported = db.import(&mut *input, on_conflict).map_err(|error| match error.line() {
+        Some(line) => InFile::failure(&args.file, Some(line), error),
+        None => failure(error),
     })?;
     let text = format!(
         "{} added, {} replaced, {} there already, {} kept as stored",

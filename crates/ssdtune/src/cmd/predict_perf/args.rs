@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::global::whole;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, InFile, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{ReadArgs, first_requests, warn_of};
 use ssdtune_predict::blackbox::grid;
@@ -139,8 +139,7 @@ impl ModelArg {
 
 /// Reads a text file that the user names.
 pub(super) fn read_text(path: &Path) -> Outcome<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(anyhow::anyhow!("{}: {error}", path.display())))
+    std::fs::read_to_string(path).map_err(|error| InFile::failure(path, None, error))
 }
 
 /// What an error of a results file means for the exit code.

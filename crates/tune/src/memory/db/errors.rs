@@ -145,6 +145,14 @@ pub enum DbError {
 }
 
 impl DbError {
+    /// The number of the line of an import that it is about, from 1.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::Import { line, .. } | Self::Conflict { line, .. } => Some(*line),
+            _ => None,
+        }
+    }
+
     /// If the files are damaged: what shows it, without what to do then.
     /// [`AutoDb::salvage`](super::AutoDb::salvage) saves what is left.
     pub fn damage(&self) -> Option<String> {

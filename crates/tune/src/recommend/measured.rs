@@ -1,0 +1,156 @@
+//! Drives and the baseline side by side: measured results and speedups.
+
+use super::{DriveResult, SpeedupTable, WorkloadResult};
+use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
+use crate::grade::{Figures, Speedup};
+use crate::workload::Workload;
+use ssdtune_model::CheckedConfig;
+
+/// A drive and a baseline on workloads.
+pub(super) fn rows(
+    evaluator: &CachedEvaluator,
+    base: &CheckedConfig,
+    config: &CheckedConfig,
+    workloads: &[&Workload],
+) -> Result<Vec<WorkloadResult>, MeasureError> {
+    let mut questions: Vec<(&CheckedConfig, &Workload)> = Vec::new();
+    for workload in workloads {
+        questions.extend([(base, *workload), (config, *workload)]);
+    }
+    let mut rows = Vec::new();
+    let answers = evaluator.measure_workloads(&questions)?;
+    for (pair, workload) in answers.chunks(2).zip(workloads) {
+        // A drive that cannot serve the workload has a speedup of 0.
+        let nothing = Speedup { latency: 0.0, throughput: 0.0 };
+        let (reference, tuned) = (pair[0].as_ref().ok(), pair[1].as_ref().ok());
+        let speedup = match (reference, tuned) {
+            (Some(reference), Some(tuned)) => tuned.speedup_over(reference),
+            _ => nothing,
+        };
+        let name = workload.name.clone();
+        rows.push(WorkloadResult {
+            workload: name,
+            speedup,
+            baseline: drive_result(reference),
+            own: drive_result(tuned),
+        });
+    }
+    Ok(rows)
+}
+
+/// The speedups of a drive over a baseline. The first workload is the target.
+///
+/// # Errors
+/// The evaluator or AutoDB fails, or the caller asked to stop.
+pub(super) fn table(
+    evaluator: &CachedEvaluator,
+    base: &CheckedConfig,
+    config: &CheckedConfig,
+    workloads: &[&Workload],
+) -> Result<SpeedupTable, MeasureError> {
+    let mut rows = rows(evaluator, base, config, workloads)?;
+    let target = rows.remove(0);
+    let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
+    let some = !each.is_empty();
+    let least = |part: fn(&Speedup) -> f64| each.iter().map(part).fold(f64::INFINITY, f64::min);
+    Ok(SpeedupTable {
+        target,
+        others_mean: some.then(|| Speedup::mean(&each)),
+        others_worst: some.then(|| Speedup {
+            latency: least(|speedup| speedup.latency),
+            throughput: least(|speedup| speedup.throughput),
+        }),
+        others: rows,
+    })
+}
+
+/// The result of a drive from its measurements. `None`: it cannot serve the workload.
+fn drive_result(answer: Option<&WorkloadMeasurement>) -> DriveResult {
+    let measured: &[Measurement] = answer.map_or(&[], WorkloadMeasurement::traces);
+    let count = measured.len().max(1) as f64;
+    let mean = |part: fn(&Figures) -> f64| {
+        (measured.iter().map(|measurement| part(&measurement.figures).ln()).sum::<f64>() / count)
+            .exp()
+    };
+    let open: Option<Vec<&RunFacts>> =
+        measured.iter().map(|measurement| measurement.open.as_ref()).collect();
+    let both: Option<Vec<&RunFacts>> = measured
+        .iter()
+        .flat_map(|measurement| [measurement.open.as_ref(), measurement.closed.as_ref()])
+        .collect();
+    let busiest = open.as_ref().and_then(|runs| {
+        runs.iter().map(|run| run.busy.busiest()).max_by(|a, b| a.1.total_cmp(&b.1))
+    });
+    let total = |part: fn(&RunFacts) -> Option<f64>| -> Option<f64> {
+        open.as_ref().filter(|runs| !runs.is_empty())?.iter().map(|run| part(run)).sum()
+    };
+    let count_of = |part: fn(&RunFacts) -> u64| {
+        both.as_ref().map(|runs| runs.iter().map(|run| part(run)).sum::<u64>())
+    };
+    DriveResult {
+        figures: answer.map(|_| Figures {
+            latency_ns: mean(|figures| figures.latency_ns),
+            throughput_bps: mean(|figures| figures.throughput_bps),
+        }),
+        busiest: busiest.map(|(name, _)| name.to_owned()),
+        utilisation: busiest.map(|(_, share)| share),
+        energy_j: total(|run| run.energy_j),
+        average_watts: answer.and_then(WorkloadMeasurement::average_watts),
+        peak_watts: total(|run| run.peak_watts).map(|sum| sum / count),
+        collections: count_of(|run| run.collections),
+        mapping_misses: count_of(|run| run.mapping_misses),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate::{EvaluationError, Evaluator, Job};
+    use crate::workload::Trace;
+    use ssdtune_experiment::Preparation;
+    use ssdtune_model::{Nanos, Sectors, presets};
+    use ssdtune_trace::{Op, Request, TenantId};
+    use std::sync::atomic::AtomicBool;
+
+    /// No drive with more channels than the Intel 750 can serve anything.
+    struct Narrow;
+
+    impl Evaluator for Narrow {
+        fn identity(&self) -> String {
+            "narrow".to_owned()
+        }
+
+        fn preparation(&self) -> Preparation {
+            Preparation::default()
+        }
+
+        fn measure(&self, job: &Job, _: &AtomicBool) -> Result<Measurement, EvaluationError> {
+            if job.config.bus.channels > 12 {
+                return Err(EvaluationError::Unfit("too wide".to_owned()));
+            }
+            let figures = Figures { latency_ns: 2e3, throughput_bps: 3e6 };
+            Ok(Measurement { figures, open: None, closed: None })
+        }
+    }
+
+    /// It was said to have a latency of 1 ns and a throughput of 1 B/s.
+    #[test]
+    fn a_drive_that_cannot_serve_has_no_figures() {
+        let base = presets::load("intel-750").unwrap();
+        let mut wide = base.clone();
+        ssdtune_model::set(&mut wide, "bus.channels", "16").unwrap();
+        let (base, wide) = (base.check().unwrap(), wide.check().unwrap());
+        let (at, lba, tenant) = (Nanos::ZERO, Sectors(0), TenantId(0));
+        let request = Request { at, lba, sectors: 8, tenant, op: Op::Read };
+        let traces = vec![Trace::new("one", vec![request])];
+        let workload = Workload { name: "one".to_owned(), depth: 1, traces };
+        let stop = AtomicBool::new(false);
+        let evaluator = CachedEvaluator::new(&Narrow, None, &stop, &|_| {});
+        let rows = rows(&evaluator, &base, &wide, &[&workload]).unwrap();
+        let (baseline, own) = (&rows[0].baseline, &rows[0].own);
+        assert_eq!((rows[0].speedup.latency, own.figures), (0.0, None));
+        assert_eq!([own.latency_us(), own.throughput_mbps()], ["not served", "-"]);
+        let near = |text: String| text.parse::<f64>().unwrap();
+        assert_eq!([near(baseline.latency_us()), near(baseline.throughput_mbps())], [2.0, 3.0]);
+    }
+}
