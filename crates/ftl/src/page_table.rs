@@ -1,33 +1,45 @@
-//! The page table: logical page to physical page. It consists of leaves of one cache line, which
-//! exist only where something was written.
+//! The page table: logical page to physical page. It consists of leaves of eight pages, which exist
+//! only where something was written.
 //!
-//! An entry has 64 bits: 36 for the physical page plus one, and 28 for a mark of the data cache
-//! (the slot that holds the page, or what the cache wants to remember of a page that it dropped).
-//! So a cached page is found without hashing, and an access costs two cache misses at most: one for
-//! the directory, one for the leaf. The place field of an entry that was never used is zero. If the
-//! drive was not empty at the start, such a page may hold data all the same: see `initial_content`.
+//! An entry is one word of 32 bits: the physical page plus one. It gets a second word when the
+//! first page is marked by the data cache, or when a physical page needs more than 32 bits: 28 bits
+//! for the mark (the slot that holds the page, or what the cache wants to remember of a page that
+//! it dropped) and 4 more for the physical page. So a cached page is found without hashing, and an
+//! access costs two cache misses at most: one for the directory, one for the leaf, which is half a
+//! cache line or a whole one. The place of an entry that was never used is zero. If the drive was
+//! not empty at the start, such a page may hold data all the same: see `initial_content`.
 //!
-//! Memory: 64 B for each group of 8 logical pages that was touched, and 4 B of directory for each
-//! such group in every 32,768 pages of which one was touched.
+//! Memory: 32 B for each group of 8 logical pages that was touched (64 B with marks), which never
+//! move; and 4 B of directory for each such group in every 32,768 pages of which
+//! one was touched. Mapping units smaller than a page would be more entries of the same kind: the
+//! bits below the page's offset belong into the physical address, which has room for them.
 
 use crate::layout::{PHYS_BITS, Phys};
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
-/// Entries of a leaf: 8 of 8 B fill a cache line.
+mod stored;
+
+/// Entries of a leaf: 8 of 4 B fill half a cache line.
 const LEAF_PAGES: u64 = 8;
 const LEAVES_PER_NODE: usize = 4096;
+/// Room for so many nodes is asked for at once: 64 MiB, enough for 134 million pages.
+const NODES_AT_ONCE: u64 = 4096;
 /// No node, no leaf; as a status: never used.
 const NONE: u32 = u32::MAX;
 
-type Node = Box<[u32; LEAVES_PER_NODE]>;
+type Node = [u32; LEAVES_PER_NODE];
 
-/// A leaf, aligned so that it is one cache line.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+/// Words of one cache line.
+const LINE: usize = 16;
+/// A cache line of words. Leaves never straddle two of them.
+#[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Leaf([u64; LEAF_PAGES as usize]);
+struct Line([u32; LINE]);
 
-const EMPTY: Leaf = Leaf([0; LEAF_PAGES as usize]);
+/// Cache lines of a chunk: 16 MiB. Only those that hold leaves are touched.
+const CHUNK: usize = 1 << 18;
+type Chunk = Vec<Line>;
 
 /// What the data cache has noted about a page: 28 bits whose meaning is the cache's own, 0 for
 /// nothing. It stands in the page-table entry, so that the cache needs no hash table.
@@ -36,7 +48,7 @@ pub struct CacheMark(pub u32);
 
 impl CacheMark {
     /// Marks are smaller than this.
-    pub const LIMIT: u32 = 1 << (64 - PHYS_BITS);
+    pub const LIMIT: u32 = 1 << MARK_BITS;
 }
 
 /// Where a page-table entry stands. Valid as long as the FTL lives; an entry never moves.
@@ -65,22 +77,42 @@ const EVICTED: u32 = u32::MAX - 1;
 const CHANGED_INITIAL: u32 = u32::MAX - 2;
 
 /// The page table of all tenants.
-#[derive(Serialize, Deserialize)]
 pub(crate) struct PageTable {
     /// First level: the node of each 32,768 logical pages, or [`NONE`].
     root: Vec<u32>,
-    #[serde(with = "nodes")]
     nodes: Vec<Node>,
-    leaves: Vec<Leaf>,
+    /// The words of all leaves, one leaf after the other.
+    chunks: Vec<Chunk>,
+    /// Leaves so far.
+    leaves: u32,
+    /// Words of a leaf as a power of two: of its 8 places, and of its 8 marks if there are any.
+    leaf_log2: u32,
     /// The [`CacheStatus`] of each page, leaf by leaf; `None` if the mapping is ideal.
     statuses: Option<Vec<[u32; LEAF_PAGES as usize]>>,
     /// Logical pages that have a physical page.
     mapped: u64,
 }
 
-const PHYS_MASK: u64 = (1 << PHYS_BITS) - 1;
+/// A leaf that has places only.
+const PLACES_ONLY: u32 = LEAF_PAGES.trailing_zeros();
+/// A leaf that has marks behind its places.
+const WITH_MARKS: u32 = PLACES_ONLY + 1;
+/// Bits of a mark. The rest of its word are the high bits of the place.
+const MARK_BITS: u32 = 64 - PHYS_BITS;
 /// In place of a physical page: the page holds no data, whatever the drive held at the start.
-const UNMAPPED: u64 = PHYS_MASK;
+const UNMAPPED: u64 = u32::MAX as u64;
+
+/// The place that stands for a physical page: its number plus one. [`UNMAPPED`] is left out.
+#[inline]
+fn place_of(phys: Phys) -> u64 {
+    phys.0 + 1 + u64::from(phys.0 + 1 >= UNMAPPED)
+}
+
+/// The physical page that a place stands for.
+#[inline]
+fn phys_at(place: u64) -> Option<Phys> {
+    (place != 0 && place != UNMAPPED).then(|| Phys(place - 1 - u64::from(place > UNMAPPED)))
+}
 
 impl PageTable {
     /// An empty table for a number of logical pages. `with_status` makes room for each page's
@@ -89,8 +121,11 @@ impl PageTable {
         let span = LEAF_PAGES * LEAVES_PER_NODE as u64;
         Self {
             root: vec![NONE; pages.div_ceil(span) as usize],
-            nodes: Vec::new(),
-            leaves: Vec::new(),
+            // So much room that few drives ever move them. Only those that are used are touched.
+            nodes: Vec::with_capacity(pages.div_ceil(span).min(NODES_AT_ONCE) as usize),
+            chunks: Vec::new(),
+            leaves: 0,
+            leaf_log2: PLACES_ONLY,
             statuses: with_status.then(Vec::new),
             mapped: 0,
         }
@@ -105,7 +140,7 @@ impl PageTable {
     pub fn memory_bytes(&self) -> u64 {
         (self.root.len() * 4
             + self.nodes.len() * LEAVES_PER_NODE * 4
-            + self.leaves.capacity() * size_of::<Leaf>()
+            + self.chunks.iter().map(Vec::len).sum::<usize>() * size_of::<Line>()
             + self.statuses.as_ref().map_or(0, |statuses| statuses.capacity() * 32)) as u64
     }
 
@@ -117,17 +152,40 @@ impl PageTable {
         let root = &mut self.root[(leaf_no as usize) / LEAVES_PER_NODE];
         if *root == NONE {
             *root = self.nodes.len() as u32;
-            self.nodes.push(Box::new([NONE; LEAVES_PER_NODE]));
+            self.nodes.push([NONE; LEAVES_PER_NODE]);
         }
         let leaf = &mut self.nodes[*root as usize][(leaf_no as usize) % LEAVES_PER_NODE];
         if *leaf == NONE {
-            *leaf = self.leaves.len() as u32;
-            self.leaves.push(EMPTY);
-            if let Some(statuses) = &mut self.statuses {
-                statuses.push([NONE; LEAF_PAGES as usize]);
-            }
+            *leaf = self.leaves;
+            self.add_leaf();
+            return EntryRef { leaf: self.leaves - 1, index };
         }
         EntryRef { leaf: *leaf, index }
+    }
+
+    /// Makes an empty leaf.
+    #[inline]
+    fn add_leaf(&mut self) {
+        if self.leaf_log2 == WITH_MARKS || self.leaves.is_multiple_of(2) {
+            self.add_line();
+        }
+        self.leaves += 1;
+        if let Some(statuses) = &mut self.statuses {
+            statuses.push([NONE; LEAF_PAGES as usize]);
+        }
+    }
+
+    #[inline]
+    fn add_line(&mut self) {
+        let line = Line([0; LINE]);
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(line),
+            _ => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push(line);
+                self.chunks.push(chunk);
+            }
+        }
     }
 
     /// The entry of a page, if there is one.
@@ -146,7 +204,7 @@ impl PageTable {
     #[inline]
     pub fn prefetch_entry(&self, page: u64) {
         if let Some(at) = self.find(page) {
-            prefetch(&self.leaves[at.leaf as usize]);
+            prefetch(self.word(self.at(at)));
         }
     }
 
@@ -160,41 +218,98 @@ impl PageTable {
         }
     }
 
+    /// The number of the word that holds an entry's place. Its mark, if there are marks, comes
+    /// [`LEAF_PAGES`] words later.
     #[inline]
-    fn word(&self, at: EntryRef) -> u64 {
-        self.leaves[at.leaf as usize].0[at.index as usize % LEAF_PAGES as usize]
+    fn at(&self, at: EntryRef) -> usize {
+        (at.leaf as usize) << self.leaf_log2 | (at.index as usize % LEAF_PAGES as usize)
     }
 
     #[inline]
-    fn word_mut(&mut self, at: EntryRef) -> &mut u64 {
-        &mut self.leaves[at.leaf as usize].0[at.index as usize % LEAF_PAGES as usize]
+    fn word(&self, at: usize) -> &u32 {
+        &self.chunks[at / (LINE * CHUNK)][at / LINE % CHUNK].0[at % LINE]
+    }
+
+    #[inline]
+    fn word_mut(&mut self, at: usize) -> &mut u32 {
+        &mut self.chunks[at / (LINE * CHUNK)][at / LINE % CHUNK].0[at % LINE]
+    }
+
+    /// The word of an entry's mark; 0 if there are no marks.
+    #[inline]
+    fn second(&self, at: EntryRef) -> u32 {
+        match self.leaf_log2 {
+            PLACES_ONLY => 0,
+            _ => *self.word(self.at(at) + LEAF_PAGES as usize),
+        }
+    }
+
+    #[inline]
+    fn second_mut(&mut self, at: EntryRef) -> &mut u32 {
+        self.word_mut(self.at(at) + LEAF_PAGES as usize)
+    }
+
+    /// Gives every entry its second word.
+    #[cold]
+    fn make_marks(&mut self) {
+        let old = std::mem::take(&mut self.chunks);
+        self.leaf_log2 = WITH_MARKS;
+        let mut left = self.leaves;
+        // An old chunk is freed before the next one is looked at, so the table never takes much
+        // more than it will take in the end.
+        for line in old.into_iter().flatten() {
+            for places in line.0.chunks_exact(LEAF_PAGES as usize).take(left as usize) {
+                self.add_line();
+                if let Some(new) = self.chunks.last_mut().and_then(|chunk| chunk.last_mut()) {
+                    new.0[..LEAF_PAGES as usize].copy_from_slice(places);
+                }
+            }
+            left = left.saturating_sub(2);
+        }
+    }
+
+    #[inline]
+    fn place(&self, at: EntryRef) -> u64 {
+        let low = u64::from(*self.word(self.at(at)));
+        low | u64::from(self.second(at) >> MARK_BITS) << u32::BITS
+    }
+
+    #[inline]
+    fn set_place(&mut self, at: EntryRef, place: u64) {
+        *self.word_mut(self.at(at)) = place as u32;
+        let high = (place >> u32::BITS) as u32;
+        if self.leaf_log2 == PLACES_ONLY {
+            if high == 0 {
+                return;
+            }
+            self.make_marks();
+        }
+        let second = self.second_mut(at);
+        *second = (*second & (CacheMark::LIMIT - 1)) | high << MARK_BITS;
     }
 
     /// The physical page of a logical page; `None` if it holds no data, or if nobody has asked for
     /// it since the start.
     #[inline]
     pub fn phys(&self, at: EntryRef) -> Option<Phys> {
-        match self.word(at) & PHYS_MASK {
-            0 | UNMAPPED => None,
-            phys => Some(Phys(phys - 1)),
-        }
+        phys_at(self.place(at))
     }
 
     /// Whether nobody has asked for the page since the start.
     #[inline]
     pub fn is_untouched(&self, at: EntryRef) -> bool {
-        self.word(at) & PHYS_MASK == 0
+        self.place(at) == 0
     }
 
     /// Whether the page holds data or has a mark of the data cache.
     #[inline]
     pub fn is_known(&self, at: EntryRef) -> bool {
-        !matches!(self.word(at), 0 | UNMAPPED)
+        self.phys(at).is_some() || self.mark(at).0 != 0
     }
 
     /// Stores where a page lay at the start.
     pub fn set_initial(&mut self, at: EntryRef, phys: Option<Phys>) {
-        self.place(at, phys.map_or(UNMAPPED, |phys| phys.0 + 1));
+        self.set_place(at, phys.map_or(UNMAPPED, place_of));
     }
 
     /// Says how many pages hold data at the start.
@@ -202,43 +317,43 @@ impl PageTable {
         self.mapped = pages;
     }
 
-    #[inline]
-    fn place(&mut self, at: EntryRef, place: u64) {
-        let word = self.word_mut(at);
-        *word = (*word & !PHYS_MASK) | place;
-    }
-
     /// Maps a page to a new physical page. Its initial place, if it had one, has been stored
     /// before.
     #[inline]
     pub fn set_phys(&mut self, at: EntryRef, phys: Phys) {
         self.mapped += u64::from(self.phys(at).is_none());
-        self.place(at, phys.0 + 1);
+        self.set_place(at, place_of(phys));
     }
 
     /// Maps a page that holds data to a new physical page, whether or not its initial place was
     /// stored.
     #[inline]
     pub fn move_to(&mut self, at: EntryRef, phys: Phys) {
-        self.place(at, phys.0 + 1);
+        self.set_place(at, place_of(phys));
     }
 
     /// Removes the mapping of a page. Its initial place, if it had one, has been stored before.
     pub fn unmap(&mut self, at: EntryRef) {
         self.mapped -= u64::from(self.phys(at).is_some());
-        self.place(at, UNMAPPED);
+        self.set_place(at, UNMAPPED);
     }
 
     #[inline]
     pub fn mark(&self, at: EntryRef) -> CacheMark {
-        CacheMark((self.word(at) >> PHYS_BITS) as u32)
+        CacheMark(self.second(at) & (CacheMark::LIMIT - 1))
     }
 
     #[inline]
     pub fn set_mark(&mut self, at: EntryRef, mark: CacheMark) {
         debug_assert!(mark.0 < CacheMark::LIMIT);
-        let word = self.word_mut(at);
-        *word = (*word & PHYS_MASK) | (u64::from(mark.0) << PHYS_BITS);
+        if self.leaf_log2 == PLACES_ONLY {
+            if mark.0 == 0 {
+                return;
+            }
+            self.make_marks();
+        }
+        let second = self.second_mut(at);
+        *second = (*second & !(CacheMark::LIMIT - 1)) | mark.0;
     }
 
     /// How the page's mapping stands to the mapping cache.
@@ -277,23 +392,6 @@ impl PageTable {
     }
 }
 
-/// How nodes are stored: as lists, since serde has no arrays of this size.
-mod nodes {
-    use super::Node;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub fn serialize<S: Serializer>(nodes: &[Node], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(nodes.iter().map(|node| node.as_slice()))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Node>, D::Error> {
-        let nodes = Vec::<Box<[u32]>>::deserialize(from)?.into_iter();
-        nodes
-            .map(|node| node.try_into().map_err(|_| D::Error::custom("a node of another size")))
-            .collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,13 +400,14 @@ mod tests {
     fn entries_keep_page_and_mark_apart() {
         let mut table = PageTable::new(1 << 40, true);
         let far = (1 << 40) - 1;
+        let far_phys = (1 << (PHYS_BITS - 1)) - 1;
         let at = table.entry(far);
         assert_eq!((table.phys(at), table.mark(at)), (None, CacheMark(0)));
-        table.set_phys(at, Phys(PHYS_MASK - 2));
+        table.set_phys(at, Phys(far_phys));
         table.set_mark(at, CacheMark(CacheMark::LIMIT - 1));
         table.set_status(at, CacheStatus::Slot(7));
         let again = table.find(far).unwrap();
-        assert_eq!(table.phys(again), Some(Phys(PHYS_MASK - 2)));
+        assert_eq!(table.phys(again), Some(Phys(far_phys)));
         assert_eq!(table.mark(again), CacheMark(CacheMark::LIMIT - 1));
         assert_eq!(table.slot(again), Some(7));
         assert_eq!(table.mapped(), 1);
@@ -322,5 +421,38 @@ mod tests {
         let mut table = PageTable::new(1 << 31, false);
         table.entry(12345);
         assert!(table.memory_bytes() < 300_000);
+    }
+
+    #[test]
+    fn marks_come_late_and_places_stay() {
+        let mut table = PageTable::new(1 << 20, false);
+        // Places around the one number that is left out, and the last that fits into a word.
+        let phys = |page: u64| Phys((u64::from(u32::MAX) - 4 + page) * u64::from(page % 3 != 0));
+        let narrow = |page: u64| Phys(page * 2_654_435_761 % u64::from(u32::MAX - 2));
+        for page in 0..40_000 {
+            let at = table.entry(page * 7);
+            table.set_phys(at, narrow(page));
+        }
+        let small = table.memory_bytes();
+        assert!(small <= 2 * 4 * 40_000 * 7, "4 B an entry: {small}");
+        for page in 0..40_000 {
+            assert_eq!(table.find(page * 7).and_then(|at| table.phys(at)), Some(narrow(page)));
+        }
+        let at = table.entry(70);
+        table.set_mark(at, CacheMark(9));
+        assert!(table.memory_bytes() <= 2 * small);
+        for page in 0..40_000 {
+            let at = table.entry(page * 7);
+            assert_eq!(table.phys(at), Some(narrow(page)));
+            assert_eq!(table.mark(at).0, if page == 10 { 9 } else { 0 });
+        }
+        for page in 0..9 {
+            let at = table.entry(page);
+            table.set_phys(at, phys(page));
+            assert_eq!(table.phys(at), Some(phys(page)));
+            table.unmap(at);
+            assert_eq!((table.phys(at), table.is_untouched(at)), (None, false));
+        }
+        assert_eq!(table.mark(at).0, 9);
     }
 }
