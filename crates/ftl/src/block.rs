@@ -2,15 +2,25 @@
 //! pages, wear.
 //!
 //! Memory follows what was written. A plane has block records up to the highest block ever opened,
-//! and 16 B of page record (the logical page and its written sectors) for each page of a block that
-//! holds data. Blocks that were never opened are one counter. They are handed out in the order of
-//! their numbers, before any recycled block, because they are the least worn.
+//! with one bit for each page (is it valid?), and 4 B of page record for each page of a block that
+//! holds data; see `records`. What overwriting a page touches is its valid bit and its block's
+//! number of invalid pages, so two cache lines. Blocks that were never opened are one counter. They
+//! are handed out in the order of their numbers, before any recycled block, because they are the
+//! least worn.
+//!
+//! A superblock would be several blocks with one frontier: a row of these records, one in each of
+//! its planes.
 
 mod computed;
+mod figures;
+mod records;
+mod stored;
 
 pub(crate) use computed::PlaneSummary;
+pub(crate) use records::IN_FLIGHT;
 
 use crate::prefetch::prefetch;
+use records::{Frame, Records};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -73,37 +83,13 @@ pub(crate) enum BlockState {
     Collecting,
 }
 
-/// The bit of an owner that says that the page's program has ended.
-const PROGRAMMED: u64 = 1 << 63;
-/// The owner of a page that was overwritten or trimmed. The [`PROGRAMMED`] bit keeps its meaning.
-const INVALID: u64 = !PROGRAMMED;
-
-/// A written page.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct PageRecord {
-    /// The entry of the page table, or the translation page, that is stored here; or [`INVALID`].
-    owner: u64,
-    pub sectors: SectorMask,
-}
-
-impl PageRecord {
-    /// The entry of the page table, or the translation page, that is stored here. `None` if the
-    /// page is invalid.
-    pub fn owner(&self) -> Option<u64> {
-        let owner = self.owner & !PROGRAMMED;
-        (owner != INVALID).then_some(owner)
-    }
-
-    /// Whether the page's program has ended, so that flash really holds it.
-    pub fn is_programmed(&self) -> bool {
-        self.owner & PROGRAMMED != 0
-    }
-}
-
 /// A block that was opened at least once.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Block {
-    pub pages: Vec<PageRecord>,
+    /// When it became full, counted in blocks of its plane that became full before.
+    pub filled_at: u64,
+    /// Where its page records are; [`NO_FRAME`] if it has none.
+    frame: Frame,
     /// How often it was erased.
     pub erases: u32,
     /// Programs that have not ended. A block with any is no victim.
@@ -113,9 +99,9 @@ pub(crate) struct Block {
     /// Its pages are those that the drive held at the start, less those overwritten since. They are
     /// computed when needed; the block has no page records.
     pub computed: bool,
-    /// When it became full, counted in blocks of its plane that became full before.
-    pub filled_at: u64,
 }
+
+const NO_FRAME: Frame = Frame::MAX;
 
 /// A write frontier: the block that it fills, and how far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,14 +122,27 @@ pub(crate) struct Slot {
     pub filled: bool,
 }
 
+/// Pages that were just given out by a frontier, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub block: u32,
+    pub first: u32,
+    pub count: u32,
+    /// The block is full now.
+    pub filled: bool,
+}
+
 /// The blocks of one plane.
-#[derive(Serialize, Deserialize)]
 pub(crate) struct Plane {
     pub blocks: Vec<Block>,
     pub states: Vec<BlockState>,
     /// Number of invalid pages of each block. It stands apart from the records, so that choosing a
     /// victim scans 4 B for each block.
     pub invalid: Vec<u32>,
+    /// One bit for each page of each block: it holds data that were not overwritten since. Of a
+    /// computed block: whatever it held at the start was not overwritten.
+    valid_bits: Vec<u64>,
+    records: Records,
     blocks_total: u32,
     pages_per_block: u32,
     /// The block records of what the drive held at the start have not been made yet. Call
@@ -151,8 +150,6 @@ pub(crate) struct Plane {
     pub asleep: bool,
     /// Erase count of the blocks that were never opened.
     worn: u32,
-    /// One bit for each page of the blocks that held data at the start: it was overwritten since.
-    overwritten: Vec<u64>,
     /// Number of the first block that was never opened.
     fresh: u32,
     /// The pool of erased blocks, as (wear, order of erasing, block). The smallest is taken first.
@@ -169,8 +166,28 @@ pub(crate) struct Plane {
     pub valid: u64,
     /// Blocks erased so far.
     pub erases: u64,
-    /// Page records of erased blocks, kept for the next block that is opened.
-    spare: Vec<Vec<PageRecord>>,
+    wear: WearBounds,
+}
+
+/// Erase counts between which those of all blocks with records lie. Counts only grow, so the lower
+/// bound stays one when blocks are erased; it is made exact when it matters.
+#[derive(Clone, Copy, Debug)]
+struct WearBounds {
+    least: u32,
+    most: u32,
+}
+
+impl WearBounds {
+    /// The bounds of no block.
+    const NONE: Self = Self { least: u32::MAX, most: 0 };
+
+    fn of(blocks: &[Block]) -> Self {
+        blocks.iter().fold(Self::NONE, |bounds, block| bounds.with(block.erases))
+    }
+
+    fn with(self, erases: u32) -> Self {
+        Self { least: self.least.min(erases), most: self.most.max(erases) }
+    }
 }
 
 impl Plane {
@@ -179,16 +196,18 @@ impl Plane {
         pages_per_block: u32,
         tenants: usize,
         frontiers_per_tenant: usize,
+        whole: SectorMask,
     ) -> Self {
         Self {
             blocks: Vec::new(),
             states: Vec::new(),
             invalid: Vec::new(),
+            valid_bits: Vec::new(),
+            records: Records::new(pages_per_block, whole),
             blocks_total: blocks,
             pages_per_block,
             asleep: false,
             worn: 0,
-            overwritten: Vec::new(),
             fresh: 0,
             recycled: BinaryHeap::new(),
             recycled_seq: 0,
@@ -198,7 +217,7 @@ impl Plane {
             collecting: 0,
             valid: 0,
             erases: 0,
-            spare: Vec::new(),
+            wear: WearBounds::NONE,
         }
     }
 
@@ -220,9 +239,14 @@ impl Plane {
             >= self.pages_per_block
     }
 
-    /// Gives the frontier a block now. Returns `false` if no block is free.
-    pub fn open_frontier(&mut self, tenant: usize, frontier: FrontierId, pick: Pick) -> bool {
-        let Some(block) = self.take_free(pick) else { return false };
+    /// Gives the frontier a block now. Returns the block; `None` if no block is free.
+    pub fn open_frontier(
+        &mut self,
+        tenant: usize,
+        frontier: FrontierId,
+        pick: Pick,
+    ) -> Option<u32> {
+        let block = self.take_free(pick)?;
         let index = block as usize;
         debug_assert_eq!(self.states[index], BlockState::Free);
         self.states[index] = BlockState::Open;
@@ -230,7 +254,7 @@ impl Plane {
         self.blocks[index].frontier = frontier;
         self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
             Frontier { block, next: 0 };
-        true
+        Some(block)
     }
 
     /// Gives a block to a frontier that found none when its last block became full; to one of moved
@@ -258,16 +282,18 @@ impl Plane {
         }
         self.fresh += 1;
         self.blocks.push(Block {
-            pages: Vec::new(),
+            filled_at: 0,
+            frame: NO_FRAME,
             erases: self.worn,
             programs: 0,
             tenant: 0,
             frontier: FrontierId::DATA,
             computed: false,
-            filled_at: 0,
         });
+        self.wear = self.wear.with(self.worn);
         self.states.push(BlockState::Free);
         self.invalid.push(0);
+        self.valid_bits.extend(std::iter::repeat_n(0, self.words()));
         Some(self.fresh - 1)
     }
 
@@ -295,7 +321,90 @@ impl Plane {
         picked.map(|(_, block)| block)
     }
 
-    /// Writes the next page of a frontier. The frontier must have room.
+    /// Words of valid bits that one block has.
+    #[inline]
+    fn words(&self) -> usize {
+        self.pages_per_block.div_ceil(u64::BITS) as usize
+    }
+
+    /// The word of a page's valid bit, and the bit.
+    #[inline]
+    fn valid_bit(&self, block: u32, page: u32) -> (usize, u64) {
+        let at = block as usize * self.words() + (page / u64::BITS) as usize;
+        (at, 1 << (page % u64::BITS))
+    }
+
+    /// Whether a page holds data. Of a computed block: whether it was not overwritten.
+    #[inline]
+    pub fn is_valid(&self, block: u32, page: u32) -> bool {
+        let (at, bit) = self.valid_bit(block, page);
+        self.valid_bits[at] & bit != 0
+    }
+
+    #[inline]
+    fn set_valid(&mut self, block: u32, page: u32) {
+        let (at, bit) = self.valid_bit(block, page);
+        self.valid_bits[at] |= bit;
+    }
+
+    fn clear_valid(&mut self, block: u32) {
+        let (at, words) = (block as usize * self.words(), self.words());
+        self.valid_bits[at..at + words].fill(0);
+    }
+
+    /// The valid pages of a block in the order of their offsets. The block must not be a computed
+    /// one.
+    pub fn valid_pages(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
+        let at = block as usize * self.words();
+        (0..).zip(&self.valid_bits[at..at + self.words()]).flat_map(|(word, &bits)| {
+            let mut left = bits;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+                (bit < u64::BITS).then_some(word * u64::BITS + bit)
+            })
+        })
+    }
+
+    /// The number of pages of a block that have a record.
+    fn written(&self, block: u32) -> u32 {
+        let record = &self.blocks[block as usize];
+        match self.states[block as usize] {
+            _ if record.frame == NO_FRAME => 0,
+            BlockState::Free => 0,
+            BlockState::Open => {
+                let at = usize::from(record.tenant) * self.frontiers_per_tenant;
+                self.frontiers[at + record.frontier.index()].next
+            }
+            BlockState::Full | BlockState::Collecting => self.pages_per_block,
+        }
+    }
+
+    /// Gives out the next pages of a frontier, as many as its block has room for and `wanted` at
+    /// most. The frontier must have room.
+    #[inline]
+    fn give_out(&mut self, tenant: usize, frontier: FrontierId, wanted: u32) -> Run {
+        let frontier = &mut self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()];
+        let (block, first) = (frontier.block, frontier.next);
+        let count = wanted.min(self.pages_per_block - first);
+        frontier.next += count;
+        let filled = frontier.next == self.pages_per_block;
+        let record = &mut self.blocks[block as usize];
+        if record.frame == NO_FRAME {
+            record.frame = self.records.take();
+        }
+        self.valid += u64::from(count);
+        if filled {
+            frontier.block = NO_BLOCK;
+            record.filled_at = self.fills;
+            self.fills += 1;
+            self.states[block as usize] = BlockState::Full;
+        }
+        Run { block, first, count, filled }
+    }
+
+    /// Writes the next page of a frontier. The frontier must have room. The page's program runs
+    /// until [`Plane::programmed`].
     #[inline]
     pub fn append(
         &mut self,
@@ -304,41 +413,52 @@ impl Plane {
         owner: u64,
         sectors: SectorMask,
     ) -> Slot {
-        let frontier = &mut self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()];
-        let (block, page) = (frontier.block, frontier.next);
-        frontier.next += 1;
-        let filled = frontier.next == self.pages_per_block;
-        if filled {
-            frontier.block = NO_BLOCK;
-        }
+        let Run { block, first: page, filled, .. } = self.give_out(tenant, frontier, 1);
         let record = &mut self.blocks[block as usize];
-        if page == 0 && record.pages.capacity() == 0 {
-            record.pages = self.spare.pop().unwrap_or_default();
-            record.pages.reserve_exact(self.pages_per_block as usize);
-        }
-        record.pages.push(PageRecord { owner, sectors });
         record.programs += 1;
-        self.valid += 1;
-        if filled {
-            record.filled_at = self.fills;
-            self.fills += 1;
-            self.states[block as usize] = BlockState::Full;
-        }
+        let at = self.records.at(record.frame, page);
+        self.records.set(at, owner, sectors);
+        self.set_valid(block, page);
         Slot { block, page, filled }
+    }
+
+    /// Writes the next pages of a frontier, as many as its block has room for, with programs that
+    /// have ended. The frontier must have room. `sectors` are those of each page, or nothing if
+    /// all pages are whole.
+    pub fn append_programmed(
+        &mut self,
+        tenant: usize,
+        frontier: FrontierId,
+        owners: &[u64],
+        sectors: &[SectorMask],
+    ) -> Run {
+        let run = self.give_out(tenant, frontier, owners.len() as u32);
+        let at = self.records.at(self.blocks[run.block as usize].frame, run.first);
+        for (nth, &owner) in owners[..run.count as usize].iter().enumerate() {
+            let sectors = sectors.get(nth).copied().unwrap_or(self.records.whole());
+            self.records.set(at + nth, owner, sectors);
+            self.records.set_programmed(at + nth);
+            self.set_valid(run.block, run.first + nth as u32);
+        }
+        run
     }
 
     /// Marks a page as invalid: its logical page was rewritten, moved or trimmed.
     #[inline]
     pub fn invalidate(&mut self, block: u32, page: u32) {
-        let record = &mut self.blocks[block as usize];
-        if record.computed {
-            self.overwrite(block, page);
-        } else {
-            debug_assert!(record.pages[page as usize].owner().is_some());
-            record.pages[page as usize].owner |= INVALID;
-        }
+        let (at, bit) = self.valid_bit(block, page);
+        debug_assert!(self.valid_bits[at] & bit != 0);
+        self.valid_bits[at] &= !bit;
         self.invalid[block as usize] += 1;
         self.valid -= 1;
+    }
+
+    /// Marks all pages of a victim as invalid: `moved` of them were valid, and have been moved. A
+    /// computed block is an ordinary one from now on.
+    pub fn vacate(&mut self, block: u32, moved: u32) {
+        self.clear_valid(block);
+        self.blocks[block as usize].computed = false;
+        self.valid -= u64::from(moved);
     }
 
     /// Reports that the program of a page has ended.
@@ -346,41 +466,60 @@ impl Plane {
     pub fn programmed(&mut self, block: u32, page: u32) {
         let block = &mut self.blocks[block as usize];
         block.programs -= 1;
-        block.pages[page as usize].owner |= PROGRAMMED;
+        self.records.set_programmed(self.records.at(block.frame, page));
     }
 
     /// Names the owner of a page that was written before its owner was sure: a move that is
     /// committed now.
     pub fn set_owner(&mut self, block: u32, page: u32, owner: u64) {
-        self.blocks[block as usize].pages[page as usize].owner = owner;
+        let at = self.records.at(self.blocks[block as usize].frame, page);
+        self.records.set_owner(at, owner);
     }
 
-    /// Prefetches the cache lines of a page's records.
+    /// Prefetches the cache lines that overwriting a page touches.
     #[inline]
     pub fn prefetch_page(&self, block: u32, page: u32) {
-        prefetch(&self.invalid[block as usize]);
-        if let Some(record) = self.blocks[block as usize].pages.get(page as usize) {
-            prefetch(record);
+        // A plane that sleeps has no records yet.
+        if let Some(invalid) = self.invalid.get(block as usize) {
+            prefetch(invalid);
+            prefetch(&self.valid_bits[self.valid_bit(block, page).0]);
         }
     }
 
     /// The written sectors of a valid page. Pages that the drive held at the start are whole.
     #[inline]
-    pub fn sectors(&self, block: u32, page: u32, whole: SectorMask) -> SectorMask {
+    pub fn sectors(&self, block: u32, page: u32) -> SectorMask {
         let record = &self.blocks[block as usize];
-        if record.computed { whole } else { record.pages[page as usize].sectors }
+        if record.computed || self.records.are_whole() {
+            return self.records.whole();
+        }
+        self.records.sectors(self.records.at(record.frame, page))
+    }
+
+    /// Whether every page of the plane that was written was written whole.
+    pub fn are_whole(&self) -> bool {
+        self.records.are_whole()
+    }
+
+    /// Says what all sectors of a page are, after a state was read back.
+    pub fn set_whole(&mut self, whole: SectorMask) {
+        self.records.set_whole(whole);
     }
 
     /// Whether the program of a page has ended.
     pub fn is_programmed(&self, block: u32, page: u32) -> bool {
         let record = &self.blocks[block as usize];
-        record.computed || record.pages.get(page as usize).is_some_and(PageRecord::is_programmed)
+        record.computed
+            || page < self.written(block)
+                && self.records.is_programmed(self.records.at(record.frame, page))
     }
 
-    /// The record of a page. The block must not be a computed one.
+    /// The entry of the page table, or the translation page, that is stored in a page; `None` if
+    /// the page is invalid. The block must not be a computed one.
     #[inline]
-    pub fn page(&self, block: u32, page: u32) -> &PageRecord {
-        &self.blocks[block as usize].pages[page as usize]
+    pub fn owner(&self, block: u32, page: u32) -> Option<u64> {
+        let frame = self.blocks[block as usize].frame;
+        self.is_valid(block, page).then(|| self.records.owner(self.records.at(frame, page)))
     }
 
     /// Returns an erased block to the pool. With `level`, the pool is ordered by wear; without, the
@@ -389,19 +528,31 @@ impl Plane {
         let index = block as usize;
         debug_assert_eq!(self.states[index], BlockState::Collecting);
         let record = &mut self.blocks[index];
-        debug_assert_eq!(record.pages.iter().filter(|p| p.owner().is_some()).count(), 0);
         debug_assert_eq!(record.programs, 0);
-        let mut pages = std::mem::take(&mut record.pages);
-        pages.clear();
-        self.spare.push(pages);
+        let frame = std::mem::replace(&mut record.frame, NO_FRAME);
+        if frame != NO_FRAME {
+            self.records.give(frame);
+        }
         record.erases += 1;
+        self.wear = self.wear.with(record.erases);
         let wear = if level { record.erases } else { 0 };
+        debug_assert_eq!(self.valid_pages(block).count(), 0);
         self.invalid[index] = 0;
         self.states[index] = BlockState::Free;
         self.recycled.push(Reverse((wear, self.recycled_seq, block)));
         self.recycled_seq += 1;
         self.collecting -= 1;
         self.erases += 1;
+    }
+
+    /// The erase count of the most erased block, if some block lags behind it by `gap` or more.
+    pub fn most_erased_if_apart(&mut self, gap: u32) -> Option<u32> {
+        let apart = |wear: WearBounds| wear.most.saturating_sub(wear.least) >= gap;
+        if !apart(self.wear) {
+            return None;
+        }
+        self.wear = WearBounds::of(&self.blocks);
+        apart(self.wear).then_some(self.wear.most)
     }
 
     /// Marks a block as a victim.
@@ -414,62 +565,5 @@ impl Plane {
     /// Blocks that were never opened.
     pub fn fresh_blocks(&self) -> u32 {
         self.blocks_total - self.fresh
-    }
-
-    /// Blocks that have no record, and how often each of them was erased.
-    pub fn unseen_blocks(&self) -> (u32, u32) {
-        let seen = if self.asleep { 0 } else { self.fresh };
-        (self.blocks_total - seen, self.worn)
-    }
-
-    /// The number of valid pages of each full block.
-    pub fn full_blocks(&self) -> Vec<u32> {
-        let blocks = self.states.iter().zip(&self.invalid);
-        blocks
-            .filter(|(state, _)| **state == BlockState::Full)
-            .map(|(_, invalid)| self.pages_per_block - invalid)
-            .collect()
-    }
-
-    /// How many blocks have become full so far: the plane's own measure of time.
-    pub fn fills(&self) -> u64 {
-        self.fills
-    }
-
-    /// Heap memory of page and block records, in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let pages: usize = self.blocks.iter().map(|b| b.pages.capacity()).sum();
-        let spare: usize = self.spare.iter().map(Vec::capacity).sum();
-        ((pages + spare) * size_of::<PageRecord>()
-            + self.overwritten.capacity() * 8
-            + self.blocks.capacity() * (size_of::<Block>() + size_of::<BlockState>() + 4)
-            + self.frontiers.len() * size_of::<Frontier>()) as u64
-    }
-
-    /// Asserts that free, open, full and collecting blocks are all blocks, and that valid pages are
-    /// counted right. Walks every record.
-    pub fn check(&self) {
-        if self.asleep {
-            return;
-        }
-        let count = |state| self.states.iter().filter(|s| **s == state).count() as u32;
-        let free = count(BlockState::Free) + self.fresh_blocks();
-        assert_eq!(free, self.free_blocks());
-        assert_eq!(count(BlockState::Collecting), self.collecting);
-        let open = self.frontiers.iter().filter(|f| f.block != NO_BLOCK).count() as u32;
-        assert_eq!(count(BlockState::Open), open);
-        let all = free + open + count(BlockState::Full) + self.collecting;
-        assert_eq!(all, self.blocks_total);
-        let mut valid = 0;
-        for (block, invalid) in self.blocks.iter().zip(&self.invalid) {
-            if block.computed {
-                valid += u64::from(self.pages_per_block - invalid);
-                continue;
-            }
-            let live = block.pages.iter().filter(|p| p.owner().is_some()).count();
-            assert_eq!(block.pages.len() - live, *invalid as usize);
-            valid += live as u64;
-        }
-        assert_eq!(valid, self.valid);
     }
 }

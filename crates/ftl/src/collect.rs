@@ -5,19 +5,21 @@
 //! or trimmed the page meanwhile, the move is dropped. So nobody ever waits for a page that is
 //! being moved.
 
-use crate::block::{BlockState, FrontierId, Pick};
+use crate::block::{BlockState, FrontierId, IN_FLIGHT, Pick, Plane};
 use crate::ftl::{Ftl, Placed};
 use crate::layout::{BlockRef, Phys};
 use crate::placement::EXCHANGE_GAP;
 use ssdtune_model::PlaneId;
 
-/// The owner of a page that belongs to a move which has not been committed.
-const IN_FLIGHT: u64 = (1 << 62) - 1;
-
 impl Ftl {
     /// The block that a plane should collect now to win free space; `None` if it need not or
     /// cannot. The caller moves the pages of [`Ftl::victim_pages`], then erases the block.
     pub fn next_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
+        self.choose_victim(plane).map(|block| self.with_records(block))
+    }
+
+    /// As [`Ftl::next_victim`], but the block may be a computed one.
+    pub(crate) fn choose_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
         let record = &mut self.planes[plane.index()];
         if record.free_blocks() >= self.config.threshold
             || record.collecting >= self.config.concurrent
@@ -27,13 +29,18 @@ impl Ftl {
         let block = self.rules.choose(record, &mut self.rng)?;
         record.start_collecting(block);
         self.counters.collections += 1;
-        Some(self.victim(BlockRef { plane: plane.0, block }))
+        Some(BlockRef { plane: plane.0, block })
     }
 
     /// The block that a plane should collect now to level wear; `None` if there is none. Static
     /// wear levelling takes the least erased full block if it is far behind. A placement policy may
     /// ask for other blocks.
     pub fn next_wear_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
+        self.choose_wear_victim(plane).map(|block| self.with_records(block))
+    }
+
+    /// As [`Ftl::next_wear_victim`], but the block may be a computed one.
+    pub(crate) fn choose_wear_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
         let record = &self.planes[plane.index()];
         if record.collecting > 0 || record.free_blocks() <= self.config.reserve {
             return None;
@@ -41,14 +48,15 @@ impl Ftl {
         let block = self.drifted(plane).or_else(|| self.exchanged(plane))?;
         self.planes[plane.index()].start_collecting(block);
         self.counters.wear_collections += 1;
-        Some(self.victim(BlockRef { plane: plane.0, block }))
+        Some(BlockRef { plane: plane.0, block })
     }
 
     /// The least erased full block, if it lags behind the most erased one by the configured gap.
-    fn drifted(&self, plane: PlaneId) -> Option<u32> {
+    fn drifted(&mut self, plane: PlaneId) -> Option<u32> {
         let gap = self.config.static_wear?;
-        let record = &self.planes[plane.index()];
-        let most = record.blocks.iter().map(|block| block.erases).max()?;
+        let record = &mut self.planes[plane.index()];
+        // Most often no block is that far behind, and that is known without a look at them.
+        let most = record.most_erased_if_apart(gap)?;
         let cold = |&block: &usize| {
             record.states[block] == BlockState::Full && record.blocks[block].programs == 0
         };
@@ -81,7 +89,7 @@ impl Ftl {
     }
 
     /// Makes the page records of a victim, if it has none: its pages are looked at one by one.
-    fn victim(&mut self, at: BlockRef) -> BlockRef {
+    fn with_records(&mut self, at: BlockRef) -> BlockRef {
         if self.planes[at.plane as usize].blocks[at.block as usize].computed {
             self.materialise_block(at);
         }
@@ -95,10 +103,8 @@ impl Ftl {
 
     /// The valid pages of a victim in the order of their offsets.
     pub fn victim_pages(&self, victim: BlockRef) -> impl Iterator<Item = Phys> + '_ {
-        let block = &self.planes[victim.plane as usize].blocks[victim.block as usize];
-        (block.pages.iter().enumerate())
-            .filter(|(_, page)| page.owner().is_some())
-            .map(move |(page, _)| self.layout.pack(victim, page as u32))
+        let pages = self.planes[victim.plane as usize].valid_pages(victim.block);
+        pages.map(move |page| self.layout.pack(victim, page))
     }
 
     /// How often a block has been erased.
@@ -111,29 +117,14 @@ impl Ftl {
         self.planes[block.plane as usize].blocks[block.block as usize].tenant.into()
     }
 
-    /// Prefetches the directory line that leads to the page-table entry of a victim's page.
-    pub(crate) fn prefetch_directory_of(&mut self, from: Phys) {
-        if let Some(owner) = self.data_owner(from) {
-            self.table.prefetch_directory(owner);
-        }
-    }
-
-    /// Prefetches the page-table entry of a victim's page.
-    pub(crate) fn prefetch_entry_of(&mut self, from: Phys) {
-        if let Some(owner) = self.data_owner(from) {
-            self.table.prefetch_entry(owner);
-        }
-    }
-
     /// The page-table entry whose data a physical page holds; `None` for translation pages and
     /// invalid pages.
     pub(crate) fn data_owner(&self, at: Phys) -> Option<u64> {
         let place = self.layout.block(at);
-        let block = &self.planes[place.plane as usize].blocks[place.block as usize];
-        if block.frontier == FrontierId::TRANSLATION {
+        if self.block_frontier(place) == FrontierId::TRANSLATION {
             return None;
         }
-        block.pages[self.layout.page(at) as usize].owner()
+        self.planes[place.plane as usize].owner(place.block, self.layout.page(at))
     }
 
     /// Whether [`Ftl::place_move`] must wait for an erased block of its plane. That happens only
@@ -152,7 +143,7 @@ impl Ftl {
         let at = self.layout.block(from);
         let record = &self.planes[at.plane as usize];
         let block = &record.blocks[at.block as usize];
-        let owner = record.page(at.block, self.layout.page(from)).owner()?;
+        let owner = record.owner(at.block, self.layout.page(from))?;
         let to = match block.frontier {
             FrontierId::TRANSLATION => FrontierId::TRANSLATION,
             data => self.placer.moved_frontier(owner, data),
@@ -176,7 +167,7 @@ impl Ftl {
             self.table.prefetch_entry(owner);
         }
         let at = self.layout.block(from);
-        let sectors = self.planes[at.plane as usize].page(at.block, self.layout.page(from)).sectors;
+        let sectors = self.planes[at.plane as usize].sectors(at.block, self.layout.page(from));
         self.counters.moved_pages += 1;
         Some(self.append(tenant, to, PlaneId(at.plane), IN_FLIGHT, sectors))
     }
@@ -189,7 +180,7 @@ impl Ftl {
         let plane = &mut self.planes[source.plane as usize];
         let frontier = plane.blocks[source.block as usize].frontier;
         let tenant = plane.blocks[source.block as usize].tenant.into();
-        let Some(owner) = plane.page(source.block, from_page).owner() else {
+        let Some(owner) = plane.owner(source.block, from_page) else {
             plane.programmed(target.block, to_page);
             plane.invalidate(target.block, to_page);
             self.counters.moves_dropped += 1;
@@ -221,7 +212,6 @@ impl Ftl {
 
     /// Pages that were written by moves which have not been committed.
     pub(crate) fn moves_in_flight(&self) -> u64 {
-        let pages = self.planes.iter().flat_map(|plane| &plane.blocks).flat_map(|b| &b.pages);
-        pages.filter(|page| page.owner() == Some(IN_FLIGHT)).count() as u64
+        self.planes.iter().map(Plane::moves_in_flight).sum()
     }
 }

@@ -31,6 +31,7 @@ use crate::layout::{Layout, Phys};
 use crate::page_table::{CacheMark, EntryRef, PageTable};
 use crate::placement::{FrontierNeeds, Placer};
 use crate::tenant::{Tenant, visible_sectors};
+use crate::warmup::Batch;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::{Allocation, PlaneOrder, Sharing};
@@ -65,8 +66,8 @@ pub struct Ftl {
     pub(crate) allocation: Allocation,
     /// What the drive held at the start, if it was not empty.
     pub(crate) initial_content: Option<Box<ComputedContent>>,
-    /// Scratch list of a victim's pages, used while a warm-up moves them. Empty between two calls.
-    pub(crate) victim: Vec<Phys>,
+    /// Scratch lists of a victim's pages, used while a warm-up moves them. Empty between two calls.
+    pub(crate) batch: Batch,
     /// The placement policy.
     pub(crate) placer: Placer,
 }
@@ -113,7 +114,8 @@ impl Ftl {
             planes: (0..geometry.planes())
                 .map(|_| {
                     let (blocks, pages) = (geometry.blocks_per_plane, geometry.pages_per_block);
-                    Plane::new(blocks, pages, specs.len(), placer.frontiers())
+                    let whole = switches.full_mask;
+                    Plane::new(blocks, pages, specs.len(), placer.frontiers(), whole)
                 })
                 .collect(),
             tenants,
@@ -129,7 +131,7 @@ impl Ftl {
             plane_order: config.mapping.plane_order,
             allocation: config.mapping.allocation,
             initial_content: None,
-            victim: Vec::new(),
+            batch: Batch::default(),
             placer,
             geometry,
         };

@@ -4,8 +4,9 @@
 //! A victim is full, none of its pages is still being programmed, and it has at least one invalid
 //! page. (Moving a block without any would win nothing.)
 //!
-//! Cost: the greedy, windowed and cost-benefit policies scan one number for each block. With 2,048
-//! blocks that takes about 1 us, while a victim costs some 100 page moves.
+//! Cost: the greedy policy looks for the largest of one number for each block, in vectors: 2,048
+//! blocks take about 0.2 us, while a victim costs some 100 page moves. The windowed and
+//! cost-benefit policies look at each block by itself.
 
 use crate::block::{BlockState, Plane};
 use rand::RngExt;
@@ -45,7 +46,7 @@ impl VictimRules {
     /// The number of the block to collect; `None` if no block can be a victim.
     pub fn choose(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<u32> {
         match self.policy {
-            GcPolicy::Greedy => most_invalid(plane, 0..plane.blocks.len() as u32),
+            GcPolicy::Greedy => greedy(plane),
             GcPolicy::Rga => {
                 let draws = draw(plane, rng, self.choices, is_candidate);
                 most_invalid(plane, draws.into_iter())
@@ -58,7 +59,7 @@ impl VictimRules {
                     is_candidate(plane, block) && plane.invalid[block as usize] >= self.invalid_min
                 };
                 let found = draw(plane, rng, 1, enough).first().copied();
-                found.or_else(|| most_invalid(plane, 0..plane.blocks.len() as u32))
+                found.or_else(|| greedy(plane))
             }
             GcPolicy::Fifo => oldest(plane, 1).first().copied(),
             GcPolicy::WindowedGreedy => most_invalid(plane, oldest(plane, self.window).into_iter()),
@@ -89,6 +90,18 @@ fn is_candidate(plane: &Plane, block: u32) -> bool {
     plane.states[index] == BlockState::Full
         && plane.invalid[index] > 0
         && plane.blocks[index].programs == 0
+}
+
+/// The candidate with the most invalid pages; of equals, the one with the lowest number.
+fn greedy(plane: &Plane) -> Option<u32> {
+    // The block with the most invalid pages is nearly always a candidate. Whether it is one is
+    // asked only once the largest number is known, so that the search for it has no branches.
+    let most = plane.invalid.iter().copied().fold(0, u32::max);
+    let first = plane.invalid.iter().position(|&invalid| invalid == most)? as u32;
+    if is_candidate(plane, first) {
+        return Some(first);
+    }
+    most_invalid(plane, 0..plane.blocks.len() as u32)
 }
 
 /// The candidate with the most invalid pages; of equals, the one that `blocks` names first.

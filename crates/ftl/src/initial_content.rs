@@ -30,6 +30,7 @@ use crate::ftl::Ftl;
 use crate::gc::VictimRules;
 use crate::layout::{BlockRef, Phys};
 use crate::page_table::EntryRef;
+use crate::prefetch::prefetch;
 use page_set::PageSet;
 use permutation::Permutation;
 use plane::{Group, PlaneContent};
@@ -121,7 +122,38 @@ const MQSIM_CHOICES: u32 = 30;
 /// Shares of valid pages are rounded to this many steps, so that few distributions are computed.
 const RHO_STEPS: f64 = 2000.0;
 
+/// A page on the way to its place at the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sought {
+    pub plane: PlaneId,
+    /// The number of its tenant's group in the plane.
+    group: usize,
+    /// Its place among the pages of the group.
+    place: u32,
+}
+
 impl ComputedContent {
+    /// The first half of the way to a page's place: what can be computed without looking at the
+    /// records of its plane.
+    #[inline]
+    pub fn seek(&self, tenant: usize, lpn: u64) -> Option<Sought> {
+        let (plane, group, rank) = self.locate(tenant, lpn)?;
+        Some(Sought { plane, group, place: self.planes[plane.index()].spread(group, rank) })
+    }
+
+    /// The lines that the second half of the way looks at.
+    pub fn lines(&self, sought: &Sought) -> [&u32; 2] {
+        self.planes[sought.plane.index()].lines(sought.group, sought.place)
+    }
+
+    /// The second half: the page's place. The plane is awake.
+    #[inline]
+    fn place(&self, sought: &Sought) -> (BlockRef, u32) {
+        let plane = &self.planes[sought.plane.index()];
+        let (block, page) = plane.place(sought.group, sought.place);
+        (BlockRef { plane: sought.plane.0, block }, page)
+    }
+
     /// The plane of a page, the number of its tenant's group there, and the page's rank in the
     /// group.
     fn locate(&self, tenant: usize, lpn: u64) -> Option<(PlaneId, usize, u64)> {
@@ -254,16 +286,27 @@ impl Ftl {
         self.table.set_initial(at, place);
     }
 
+    /// The page-table entries whose data lie in the pages of a computed block, one for each page;
+    /// `None` where nothing is valid.
+    pub(crate) fn owners_of(&self, at: BlockRef, owners: &mut Vec<Option<u64>>) {
+        let content = self.initial_content.as_ref().expect("a computed block has a content");
+        let plane = &content.planes[at.plane as usize];
+        owners.clear();
+        owners.resize(self.geometry.pages_per_block as usize, None);
+        let group = plane.group(at.block);
+        let tenant = plane.groups[group].tenant;
+        let base = self.tenants[tenant].base;
+        for (page, rank) in plane.pages(group, at.block) {
+            owners[page as usize] = Some(base + content.page(at.plane as usize, group, rank));
+        }
+        self.planes[at.plane as usize].drop_overwritten(at.block, owners);
+    }
+
     /// Makes the page records of a block that has none, because its initial content is computed.
     pub(crate) fn materialise_block(&mut self, at: BlockRef) {
-        let content = self.initial_content.as_ref().expect("a defined block has a content");
-        let plane = at.plane as usize;
-        let owner = |page: u32| {
-            let (group, rank) = content.planes[plane].owner(at.block, page)?;
-            let tenant = content.planes[plane].groups[group].tenant;
-            Some(self.tenants[tenant].base + content.page(plane, group, rank))
-        };
-        self.planes[plane].materialise(at.block, self.config.full_mask, owner);
+        let mut owners = Vec::new();
+        self.owners_of(at, &mut owners);
+        self.planes[at.plane as usize].materialise(at.block, &owners);
     }
 
     /// Stores everything that is computed otherwise: the same drive, held in memory. For tests.
@@ -330,9 +373,33 @@ impl Ftl {
 
     /// The physical page of a logical page at the start.
     fn initial_place(&mut self, tenant: usize, lpn: u64) -> Option<Phys> {
-        let (plane, group, rank) = self.initial_content.as_ref()?.locate(tenant, lpn)?;
-        self.wake(plane);
-        let (block, page) = self.initial_content.as_ref()?.planes[plane.index()].place(group, rank);
-        Some(self.layout.pack(BlockRef { plane: plane.0, block }, page))
+        let sought = self.initial_content.as_ref()?.seek(tenant, lpn)?;
+        self.wake(sought.plane);
+        let (at, page) = self.initial_content.as_ref()?.place(&sought);
+        Some(self.layout.pack(at, page))
+    }
+
+    /// The first half of the way to the place of a page that nobody has asked for since the start;
+    /// `None` if somebody has, or if it held no data. Wakes the page's plane.
+    pub(crate) fn seek(&mut self, tenant: usize, lpn: u64) -> Option<Sought> {
+        let content = self.initial_content.as_ref()?;
+        let entry = self.existing_entry(tenant, lpn);
+        if entry.is_some_and(|at| !self.table.is_untouched(at)) {
+            return None;
+        }
+        let sought = content.seek(tenant, lpn)?;
+        self.wake(sought.plane);
+        self.initial_content.as_ref()?.lines(&sought).into_iter().for_each(prefetch);
+        Some(sought)
+    }
+
+    /// Stores the place of a page that was sought, if nobody has asked for it meanwhile.
+    pub(crate) fn resolve_sought(&mut self, tenant: usize, lpn: u64, sought: &Sought) {
+        let at = self.table.entry(self.tenants[tenant].base + lpn);
+        if let Some(content) = self.initial_content.as_ref().filter(|_| self.table.is_untouched(at))
+        {
+            let (block, page) = content.place(sought);
+            self.table.set_initial(at, Some(self.layout.pack(block, page)));
+        }
     }
 }

@@ -16,6 +16,12 @@ pub(crate) const PHYS_BITS: u32 = 36;
 pub struct Phys(pub(crate) u64);
 
 impl Phys {
+    /// The address of the page that many pages further in the same block.
+    #[inline]
+    pub(crate) fn plus(self, pages: u64) -> Self {
+        Self(self.0 + pages)
+    }
+
     /// Names no page. For records whose physical page is not known yet.
     pub const NONE: Self = Self(u64::MAX);
 

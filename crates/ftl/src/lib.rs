@@ -64,6 +64,7 @@ mod gc;
 mod initial_content;
 mod inspect;
 mod layout;
+mod lookahead;
 mod mapping;
 mod page_table;
 pub mod placement;
@@ -80,6 +81,7 @@ pub use ftl::{
 };
 pub use initial_content::{InitialContent, Start};
 pub use layout::{BlockRef, Layout, Phys};
+pub use lookahead::Lookahead;
 pub use page_table::{CacheMark, EntryRef};
 pub use prefetch::prefetch;
 pub use snapshot::FtlState;

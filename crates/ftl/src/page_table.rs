@@ -427,7 +427,8 @@ mod tests {
     fn marks_come_late_and_places_stay() {
         let mut table = PageTable::new(1 << 20, false);
         // Places around the one number that is left out, and the last that fits into a word.
-        let phys = |page: u64| Phys((u64::from(u32::MAX) - 4 + page) * u64::from(page % 3 != 0));
+        let phys =
+            |page: u64| Phys((u64::from(u32::MAX) - 4 + page) * u64::from(!page.is_multiple_of(3)));
         let narrow = |page: u64| Phys(page * 2_654_435_761 % u64::from(u32::MAX - 2));
         for page in 0..40_000 {
             let at = table.entry(page * 7);

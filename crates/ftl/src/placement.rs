@@ -251,6 +251,11 @@ impl Placer {
         }
     }
 
+    /// Whether all pages of a block move to the same frontier.
+    pub fn moves_alike(&self) -> bool {
+        matches!(self.policy, ActivePolicy::None) || self.moved == 1
+    }
+
     /// The frontier that the policy names for a write.
     #[inline]
     fn frontier_for(&self, page: u64, cause: Cause) -> FrontierId {

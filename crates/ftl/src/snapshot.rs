@@ -41,6 +41,9 @@ macro_rules! state {
             pub fn set_state(&mut self, state: FtlState) {
                 let FtlState { $($field),* } = state;
                 $(self.$field = $field;)*
+                for plane in &mut self.planes {
+                    plane.set_whole(self.config.full_mask);
+                }
             }
         }
     };
@@ -59,7 +62,7 @@ state! {
         initial_content: Option<Box<ComputedContent>>,
         placer: Placer,
     }
-    // From the configuration, except `victim`, which is empty between two calls.
+    // From the configuration, except `batch`, which is empty between two calls.
     derived {
         geometry,
         layout,
@@ -69,6 +72,6 @@ state! {
         config,
         plane_order,
         allocation,
-        victim,
+        batch,
     }
 }

@@ -6,10 +6,10 @@
 //! host was faster, and dynamic placement knows no backlog. Cost: one page-table access and one
 //! page record for each write, and the same for each page that collection moves.
 
-use crate::block::SectorMask;
+use crate::block::{FrontierId, SectorMask};
 use crate::error::FtlError;
 use crate::ftl::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, WriteBack};
-use crate::layout::BlockRef;
+use crate::layout::{BlockRef, Phys};
 use crate::page_table::EntryRef;
 use ssdtune_model::PlaneId;
 
@@ -111,29 +111,96 @@ impl Warmup<'_> {
     /// Collects one victim of a plane, then the blocks that wear levelling asks for. Returns
     /// whether there was a victim.
     fn collect_one(&mut self, plane: PlaneId) -> bool {
-        let Some(victim) = self.ftl.next_victim(plane) else { return false };
-        self.empty(victim);
-        while let Some(cold) = self.ftl.next_wear_victim(plane) {
-            self.empty(cold);
+        let Some(victim) = self.ftl.choose_victim(plane) else { return false };
+        self.ftl.empty(victim);
+        while let Some(cold) = self.ftl.choose_wear_victim(plane) {
+            self.ftl.empty(cold);
         }
         true
     }
+}
 
-    /// Moves the valid pages of a victim and erases it.
+/// The valid pages of a victim that is moved as a whole.
+#[derive(Default)]
+pub(crate) struct Batch {
+    /// Whose data each of them holds.
+    owners: Vec<u64>,
+    /// The written sectors of each of them; empty if all are whole.
+    sectors: Vec<SectorMask>,
+    /// What each page of a computed block holds.
+    computed: Vec<Option<u64>>,
+}
+
+impl Ftl {
+    /// Moves the valid pages of a victim and erases it: what [`Ftl::place_move`],
+    /// [`Ftl::commit_move`] and [`Ftl::erase_done`] do, for all pages at once, where nothing can
+    /// come in between. Collection in steps would keep the batch and a cursor into it.
     fn empty(&mut self, victim: BlockRef) {
-        let mut pages = std::mem::take(&mut self.ftl.victim);
-        pages.extend(self.ftl.victim_pages(victim));
-        // The entries lie anywhere in memory: first prefetch all their lines, then use them.
-        for ask in [Ftl::prefetch_directory_of, Ftl::prefetch_entry_of] {
-            pages.iter().for_each(|&from| ask(self.ftl, from));
+        let mut batch = std::mem::take(&mut self.batch);
+        self.gather(victim, &mut batch);
+        let (from, tenant) = (self.block_frontier(victim), self.block_tenant(victim));
+        let mut moved = 0;
+        while let Some(&owner) = batch.owners.get(moved) {
+            let (to, alike) = match from {
+                FrontierId::TRANSLATION => (from, true),
+                data => (self.placer.moved_frontier(owner, data), self.placer.moves_alike()),
+            };
+            let end = if alike { batch.owners.len() } else { moved + 1 };
+            let owners = &batch.owners[moved..end];
+            let sectors = batch.sectors.get(moved..end).unwrap_or_default();
+            let plane = PlaneId(victim.plane);
+            let (first, count) = self.append_programmed(tenant, to, plane, owners, sectors);
+            self.land(from, tenant, &owners[..count], first);
+            moved += count;
         }
-        for &from in &pages {
-            if let Some(placed) = self.ftl.place_move(from) {
-                self.ftl.commit_move(from, placed.phys);
+        self.planes[victim.plane as usize].vacate(victim.block, moved as u32);
+        self.counters.moved_pages += moved as u64;
+        self.batch = batch;
+        self.erase_done(victim);
+    }
+
+    /// Lists the valid pages of a victim in the order of their offsets, and prefetches what moving
+    /// them touches.
+    fn gather(&mut self, victim: BlockRef, batch: &mut Batch) {
+        let plane = &self.planes[victim.plane as usize];
+        batch.owners.clear();
+        batch.sectors.clear();
+        if plane.blocks[victim.block as usize].computed {
+            self.owners_of(victim, &mut batch.computed);
+            batch.owners.extend(batch.computed.iter().flatten());
+        } else {
+            let pages = plane.valid_pages(victim.block);
+            batch.owners.extend(pages.filter_map(|page| plane.owner(victim.block, page)));
+            // Pages that the drive held at the start are whole.
+            if !plane.are_whole() {
+                let pages = plane.valid_pages(victim.block);
+                batch.sectors.extend(pages.map(|page| plane.sectors(victim.block, page)));
             }
         }
-        pages.clear();
-        self.ftl.victim = pages;
-        self.ftl.erase_done(victim);
+        if self.block_frontier(victim) == FrontierId::TRANSLATION {
+            return;
+        }
+        // The entries lie anywhere in memory: first prefetch all their lines, then use them.
+        for &owner in &batch.owners {
+            self.table.prefetch_directory(owner);
+        }
+        for &owner in &batch.owners {
+            self.table.prefetch_entry(owner);
+            self.placer.prefetch_page(owner);
+        }
+    }
+
+    /// Notes where the moved pages of a block of some frontier lie: from `first` on.
+    fn land(&mut self, from: FrontierId, tenant: usize, owners: &[u64], first: Phys) {
+        for (nth, &owner) in (0..).zip(owners) {
+            let to = first.plus(nth);
+            if from != FrontierId::TRANSLATION {
+                let entry = self.table.entry(owner);
+                self.table.move_to(entry, to);
+                self.dirty_mapping(tenant, owner, entry);
+            } else if !self.caches.is_empty() {
+                self.translation.set_phys(owner, to);
+            }
+        }
     }
 }

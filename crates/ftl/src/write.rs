@@ -99,8 +99,7 @@ impl Ftl {
             let place = self.layout.block(old);
             let page = self.layout.page(old);
             if sectors != self.config.full_mask {
-                let whole = self.config.full_mask;
-                let before = self.planes[place.plane as usize].sectors(place.block, page, whole);
+                let before = self.planes[place.plane as usize].sectors(place.block, page);
                 if before & !sectors != 0 {
                     merge = Some((old, before & !sectors));
                 }
@@ -147,23 +146,50 @@ impl Ftl {
         sectors: SectorMask,
     ) -> Placed {
         self.wake(plane);
+        let mut opened = self.make_room(tenant, frontier, plane);
         let record = &mut self.planes[plane.index()];
-        let mut opened = false;
-        if !record.has_room(tenant, frontier) {
-            let pick = self.placer.pick(frontier, &mut self.rng);
-            opened = record.open_frontier(tenant, frontier, pick);
-            assert!(opened, "plane {} has no free block: a write was not held", plane.0);
-        }
         let slot = record.append(tenant, frontier, owner, sectors);
-        let at = BlockRef { plane: plane.0, block: slot.block };
-        if opened {
-            self.placer.opened(at, frontier);
-        }
         if slot.filled && self.config.eager_frontiers {
             // If no block is free, the frontier gets one of those erased next.
-            opened = record.open_frontier(tenant, frontier, Pick::InOrder);
+            opened = record.open_frontier(tenant, frontier, Pick::InOrder).is_some();
         }
+        let at = BlockRef { plane: plane.0, block: slot.block };
         Placed { phys: self.layout.pack(at, slot.page), opened }
+    }
+
+    /// Opens a block for a frontier that has none. Returns whether it did.
+    #[inline]
+    fn make_room(&mut self, tenant: usize, frontier: FrontierId, plane: PlaneId) -> bool {
+        let record = &mut self.planes[plane.index()];
+        if record.has_room(tenant, frontier) {
+            return false;
+        }
+        let pick = self.placer.pick(frontier, &mut self.rng);
+        let opened = record.open_frontier(tenant, frontier, pick);
+        let block = opened.expect("a plane has no free block: a write was not held");
+        self.placer.opened(BlockRef { plane: plane.0, block }, frontier);
+        true
+    }
+
+    /// Writes pages to a tenant's write frontier, as many as its block has room for, without time:
+    /// their programs have ended. Returns the first of them and their number. `sectors` are those
+    /// of each page, or nothing if all pages are whole.
+    pub(crate) fn append_programmed(
+        &mut self,
+        tenant: usize,
+        frontier: FrontierId,
+        plane: PlaneId,
+        owners: &[u64],
+        sectors: &[SectorMask],
+    ) -> (Phys, usize) {
+        self.make_room(tenant, frontier, plane);
+        let record = &mut self.planes[plane.index()];
+        let run = record.append_programmed(tenant, frontier, owners, sectors);
+        if run.filled && self.config.eager_frontiers {
+            record.open_frontier(tenant, frontier, Pick::InOrder);
+        }
+        let at = BlockRef { plane: plane.0, block: run.block };
+        (self.layout.pack(at, run.first), run.count as usize)
     }
 
     /// Reports that the program of a physical page has ended, whoever wrote it.
@@ -188,7 +214,6 @@ impl Ftl {
     /// The sectors of a physical page that were written. The page must still be valid.
     pub fn sectors(&self, phys: Phys) -> SectorMask {
         let at = self.layout.block(phys);
-        let plane = &self.planes[at.plane as usize];
-        plane.sectors(at.block, self.layout.page(phys), self.config.full_mask)
+        self.planes[at.plane as usize].sectors(at.block, self.layout.page(phys))
     }
 }

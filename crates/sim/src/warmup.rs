@@ -8,12 +8,12 @@ use crate::run::Simulator;
 use crate::vocabulary::SimError;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use ssdtune_ftl::Lookahead;
 use ssdtune_model::Sectors;
 use ssdtune_trace::{Op, Request, TenantId};
-use std::collections::VecDeque;
 
-/// Requests that are read ahead, so that what they touch can be prefetched.
-const AHEAD: usize = 24;
+/// Requests between two steps of looking ahead for what a request will touch.
+const GAP: usize = 4;
 
 /// Which pages are written, and in which order, if no workload says so: first the lowest pages in
 /// order, then random ones of them.
@@ -58,45 +58,21 @@ impl Simulator {
     /// Requests have arrived already.
     pub fn warm_up(&mut self, requests: impl Iterator<Item = Request>) -> Result<(), SimError> {
         assert_eq!(self.core.stats.arrived, 0, "a drive is aged before its run");
-        // The lines that a request touches lie anywhere in memory. They are prefetched while the
-        // requests before it are served.
-        let mut ahead = VecDeque::with_capacity(AHEAD + 1);
+        let mut ahead = Lookahead::new(GAP);
         for request in requests {
-            self.prefetch(&request, 0);
-            ahead.push_back(request);
-            for (steps, back) in [(1, AHEAD / 3), (2, 2 * AHEAD / 3)] {
-                if let Some(earlier) = ahead.len().checked_sub(back + 1) {
-                    self.prefetch(&ahead[earlier], steps);
-                }
-            }
-            if ahead.len() > AHEAD
-                && let Some(request) = ahead.pop_front()
-            {
+            let core = &mut self.core;
+            let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
+            let lpn = core.page_of(core.tenants[tenant].inside(request.lba).0);
+            let writes = request.op == Op::Write;
+            if let Some(request) = ahead.push(&mut core.ftl, request, tenant, lpn, writes) {
                 self.warm_up_by(&request)?;
             }
         }
-        for request in ahead {
+        while let Some(request) = ahead.pop() {
             self.warm_up_by(&request)?;
         }
         self.core.ftl.reset_counters();
         Ok(())
-    }
-
-    /// Prefetches the next line on the way to a request's first page: the directory, the entry, or
-    /// the old place.
-    fn prefetch(&self, request: &Request, step: u32) {
-        let core = &self.core;
-        let tenant = usize::from(request.tenant.0).min(core.tenants.len() - 1);
-        let lpn = core.page_of(core.tenants[tenant].inside(request.lba).0);
-        match step {
-            0 => core.ftl.prefetch_directory(tenant, lpn),
-            1 => core.ftl.prefetch_entry(tenant, lpn),
-            _ => {
-                if let Some(entry) = core.ftl.existing_entry(tenant, lpn) {
-                    core.ftl.prefetch_old_page(entry);
-                }
-            }
-        }
     }
 
     /// Serves one request.

@@ -1,9 +1,8 @@
 //! Blocks that hold the data of a drive's start. Their content is computed, not stored: until such
-//! a block becomes a victim it has no page records, only one bit for each page that says whether it
-//! was overwritten.
+//! a block becomes a victim it has no page records, and its valid bits say only which pages were
+//! not overwritten since.
 
-use super::INVALID;
-use super::{Block, BlockState, Frontier, FrontierId, PROGRAMMED, PageRecord, Plane, SectorMask};
+use super::{Block, BlockState, Frontier, FrontierId, NO_FRAME, Plane, WearBounds};
 
 /// What is known of a plane's initial content before anything in it is looked at.
 pub(crate) struct PlaneSummary {
@@ -46,24 +45,20 @@ impl Plane {
             block.erases = self.worn;
         }
         let record = Block {
-            pages: Vec::new(),
+            filled_at: 0,
+            frame: NO_FRAME,
             erases: self.worn,
             programs: 0,
             tenant: 0,
             frontier: FrontierId::DATA,
             computed: true,
-            filled_at: 0,
         };
         let opened = self.fresh as usize;
         self.blocks.resize(opened, record);
         self.states.resize(opened, BlockState::Open);
         self.invalid.resize(opened, 0);
-        self.overwritten = vec![0; opened * self.words()];
-    }
-
-    /// Words of `overwritten` that one block takes.
-    fn words(&self) -> usize {
-        self.pages_per_block.div_ceil(u64::BITS) as usize
+        self.wear = WearBounds::of(&self.blocks);
+        self.valid_bits.resize(opened * self.words(), u64::MAX);
     }
 
     /// Says whose data a block holds. A full block also gets its number of invalid pages and the
@@ -85,38 +80,32 @@ impl Plane {
         }
     }
 
-    /// Notes that a page of the initial content was overwritten.
-    pub(super) fn overwrite(&mut self, block: u32, page: u32) {
-        let at = block as usize * self.words() + (page / u64::BITS) as usize;
-        let bit = 1 << (page % u64::BITS);
-        debug_assert_eq!(self.overwritten[at] & bit, 0);
-        self.overwritten[at] |= bit;
+    /// Drops from the owners that a computed block had at the start, one for each page, those
+    /// whose pages were overwritten since.
+    pub fn drop_overwritten(&self, block: u32, owners: &mut [Option<u64>]) {
+        for (page, owner) in (0..).zip(owners) {
+            *owner = owner.filter(|_| self.is_valid(block, page));
+        }
     }
 
-    pub(super) fn is_overwritten(&self, block: u32, page: u32) -> bool {
-        let at = block as usize * self.words() + (page / u64::BITS) as usize;
-        self.overwritten[at] >> (page % u64::BITS) & 1 != 0
-    }
-
-    /// Makes the page records of a computed block. `owner` names the page-table entry that each
-    /// page belonged to at the start.
-    pub fn materialise(
-        &mut self,
-        block: u32,
-        sectors: SectorMask,
-        owner: impl Fn(u32) -> Option<u64>,
-    ) {
+    /// Makes the page records of a computed block. `owners` are the page-table entries that its
+    /// pages belong to.
+    pub fn materialise(&mut self, block: u32, owners: &[Option<u64>]) {
         let index = block as usize;
         debug_assert!(self.blocks[index].computed);
         let open = self.frontiers.iter().find(|frontier| frontier.block == block);
         let written = open.map_or(self.pages_per_block, |frontier| frontier.next);
-        let mut pages = self.spare.pop().unwrap_or_default();
-        pages.reserve_exact(self.pages_per_block as usize);
-        pages.extend((0..written).map(|page| {
-            let owner = owner(page).filter(|_| !self.is_overwritten(block, page));
-            PageRecord { owner: owner.unwrap_or(INVALID) | PROGRAMMED, sectors }
-        }));
-        self.blocks[index].pages = pages;
+        let frame = self.records.take();
+        self.clear_valid(block);
+        for (page, owner) in (0..written).zip(owners) {
+            let at = self.records.at(frame, page);
+            self.records.set(at, owner.unwrap_or(0), self.records.whole());
+            self.records.set_programmed(at);
+            if owner.is_some() {
+                self.set_valid(block, page);
+            }
+        }
+        self.blocks[index].frame = frame;
         self.blocks[index].computed = false;
     }
 }

@@ -77,6 +77,9 @@ pub(crate) struct PlaneContent {
     owners: Vec<u16>,
 }
 
+/// How many blocks around the expected one are looked at first.
+const NEAR: usize = 8;
+
 /// A tenant needs this many blocks of data before some of its pages lie in open blocks.
 const OPEN_FROM: u64 = 4;
 
@@ -284,29 +287,46 @@ impl PlaneContent {
             .then(|| Permutation::new(self.pages.into(), self.seed ^ (u64::from(block) << 40)))
     }
 
-    /// The block and the offset of the page with a rank in a group.
+    /// The place of the page with a rank in a group, counted over all its blocks.
     #[inline]
-    pub fn place(&self, group: usize, rank: u64) -> (u32, u32) {
+    pub fn spread(&self, group: usize, rank: u64) -> u32 {
+        self.groups[group].shuffle.map_or(rank, |shuffle| shuffle.forward(rank)) as u32
+    }
+
+    /// The lines that [`PlaneContent::place`] will most likely look at. The plane is awake.
+    pub fn lines(&self, group: usize, place: u32) -> [&u32; 2] {
         let group = &self.groups[group];
-        let place = group.shuffle.map_or(rank, |shuffle| shuffle.forward(rank)) as u32;
-        let nth = group.starts.partition_point(|&start| start <= place) - 1;
+        let near = group.expected_block(place);
+        [&group.starts[near], &group.blocks[near]]
+    }
+
+    /// The block and the offset of the page at a place of a group.
+    #[inline]
+    pub fn place(&self, group: usize, place: u32) -> (u32, u32) {
+        let group = &self.groups[group];
+        let nth = group.block_of(place);
         let (block, slot) = (group.blocks[nth], place - group.starts[nth]);
         let offset = self.offsets(block).map_or(slot, |order| order.forward(slot.into()) as u32);
         (block, offset)
     }
 
-    /// The group and the rank of the page that lies at an offset of a block; `None` if there is
-    /// none.
-    pub fn owner(&self, block: u32, page: u32) -> Option<(usize, u64)> {
-        let index = usize::from(self.owners[(block - self.first) as usize]);
-        let group = &self.groups[index];
+    /// The number of the group whose pages a block holds.
+    pub fn group(&self, block: u32) -> usize {
+        usize::from(self.owners[(block - self.first) as usize])
+    }
+
+    /// The pages of a block that held data at the start, in no order: their offsets, and their
+    /// ranks in the block's group. One after the other takes the CPU much less than the first look
+    /// at a single page, since the steps of several pages overlap.
+    pub fn pages(&self, group: usize, block: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let group = &self.groups[group];
         let nth = group.blocks.partition_point(|&other| other < block);
-        let slot = self.offsets(block).map_or(page, |order| order.back(page.into()) as u32);
-        if slot >= group.valid(nth) {
-            return None;
-        }
-        let place = u64::from(group.starts[nth] + slot);
-        Some((index, group.shuffle.map_or(place, |shuffle| shuffle.back(place))))
+        let (order, start) = (self.offsets(block), group.starts[nth]);
+        (0..group.valid(nth)).map(move |slot| {
+            let page = order.map_or(slot, |order| order.forward(slot.into()) as u32);
+            let place = u64::from(start + slot);
+            (page, group.shuffle.map_or(place, |shuffle| shuffle.back(place)))
+        })
     }
 
     /// Memory in bytes.
@@ -322,6 +342,28 @@ impl PlaneContent {
 }
 
 impl Group {
+    /// Which of its blocks would hold the page at a place if all held the same number of pages.
+    #[inline]
+    fn expected_block(&self, place: u32) -> usize {
+        place as usize * self.starts.len() / self.members.len() as usize
+    }
+
+    /// Which of its blocks holds the page at a place, counted over all its blocks.
+    #[inline]
+    fn block_of(&self, place: u32) -> usize {
+        // Blocks hold similar numbers of pages in no order, so the right one is near the expected
+        // one; empty blocks in between have no place of their own.
+        let (count, near) = (self.starts.len(), self.expected_block(place));
+        let (mut low, mut high) = (near.saturating_sub(NEAR), (near + NEAR).min(count));
+        if self.starts[low] > place {
+            low = 0;
+        }
+        if self.starts.get(high).is_some_and(|&start| start <= place) {
+            high = count;
+        }
+        low + self.starts[low..high].partition_point(|&start| start <= place) - 1
+    }
+
     /// Valid pages of the nth of its blocks.
     fn valid(&self, nth: usize) -> u32 {
         let end = self.starts.get(nth + 1).copied().unwrap_or(self.members.len() as u32);

@@ -1,0 +1,240 @@
+//! Page records of a plane: whose data a written page holds, whether its program has ended, and
+//! which of its sectors were written.
+//!
+//! A record is one word of 4 B. Two things get memory only when a page needs them: the high bits
+//! of an owner beyond 2^31 (1 B a page), and the written sectors of pages that were not written
+//! whole (8 B a page). Records lie in frames of one block each; a frame goes from an erased block
+//! to the next that is written. Whether a page is still valid is not said here but in its block's
+//! valid bits. Mapping units below a page would be several owners to a page here.
+
+use super::SectorMask;
+
+/// The owner of a page that belongs to a move which has not been committed.
+pub(crate) const IN_FLIGHT: u64 = (1 << 62) - 1;
+
+/// The bit of a word that says that the page's program has ended.
+const PROGRAMMED: u32 = 1 << 31;
+/// The bits of a word that name the owner. All set: [`IN_FLIGHT`].
+const OWNER: u32 = PROGRAMMED - 1;
+const OWNER_BITS: u32 = 31;
+
+/// The number of a frame of records, which holds those of one block.
+pub(super) type Frame = u32;
+
+/// The page records of one plane.
+#[derive(Default)]
+pub(super) struct Records {
+    pages_per_block: u32,
+    /// All sectors of a page.
+    whole: SectorMask,
+    words: Vec<u32>,
+    /// The high bits of owners; empty as long as none has any.
+    high: Vec<u8>,
+    /// Written sectors; empty as long as every page was written whole.
+    sectors: Vec<SectorMask>,
+    /// Frames so far.
+    frames: u32,
+    /// Frames that no block uses.
+    spare: Vec<Frame>,
+}
+
+impl Records {
+    pub fn new(pages_per_block: u32, whole: SectorMask) -> Self {
+        Self { pages_per_block, whole, ..Self::default() }
+    }
+
+    /// A frame for a block that is about to be written.
+    pub fn take(&mut self) -> Frame {
+        let frame = self.spare.pop().unwrap_or_else(|| {
+            self.frames += 1;
+            self.frames - 1
+        });
+        let end = (frame as usize + 1) * self.pages_per_block as usize;
+        if self.words.len() < end {
+            self.words.resize(end, 0);
+            self.grow();
+        }
+        frame
+    }
+
+    /// Takes the frame of an erased block back.
+    pub fn give(&mut self, frame: Frame) {
+        self.spare.push(frame);
+    }
+
+    /// Frames that no block uses.
+    pub fn spare(&self) -> usize {
+        self.spare.len()
+    }
+
+    /// The tables that are in use get as long as the words.
+    fn grow(&mut self) {
+        let pages = self.words.len();
+        if !self.high.is_empty() {
+            self.high.resize(pages, 0);
+        }
+        if !self.sectors.is_empty() {
+            self.sectors.resize(pages, self.whole);
+        }
+    }
+
+    /// The number of a page's record.
+    #[inline]
+    pub fn at(&self, frame: Frame, page: u32) -> usize {
+        frame as usize * self.pages_per_block as usize + page as usize
+    }
+
+    /// Records a page whose program runs.
+    #[inline]
+    pub fn set(&mut self, at: usize, owner: u64, sectors: SectorMask) {
+        self.set_owner(at, owner);
+        if sectors != self.whole || !self.sectors.is_empty() {
+            self.set_sectors(at, sectors);
+        }
+    }
+
+    /// Names the owner of a page whose program runs.
+    #[inline]
+    pub fn set_owner(&mut self, at: usize, owner: u64) {
+        self.words[at] = owner as u32;
+        if owner >= u64::from(OWNER) || !self.high.is_empty() {
+            self.set_wide(at, owner);
+        }
+    }
+
+    /// Owners from `OWNER` on are stored one higher, since that number stands for a move.
+    fn set_wide(&mut self, at: usize, owner: u64) {
+        if owner == IN_FLIGHT {
+            self.words[at] = OWNER;
+            if let Some(high) = self.high.get_mut(at) {
+                *high = 0;
+            }
+            return;
+        }
+        let code = owner + u64::from(owner >= u64::from(OWNER));
+        let high = u8::try_from(code >> OWNER_BITS).expect("an owner has fewer than 2^39 values");
+        self.words[at] = code as u32 & OWNER;
+        if high > 0 && self.high.is_empty() {
+            self.high.resize(self.words.len(), 0);
+        }
+        if let Some(place) = self.high.get_mut(at) {
+            *place = high;
+        }
+    }
+
+    #[inline]
+    fn set_sectors(&mut self, at: usize, sectors: SectorMask) {
+        if self.sectors.is_empty() {
+            self.sectors.resize(self.words.len(), self.whole);
+        }
+        self.sectors[at] = sectors;
+    }
+
+    /// The entry of the page table, or the translation page, that is stored in a page. What it was
+    /// last if the page is invalid.
+    #[inline]
+    pub fn owner(&self, at: usize) -> u64 {
+        let low = u64::from(self.words[at] & OWNER);
+        let high = self.high.get(at).copied().unwrap_or(0);
+        let code = low | u64::from(high) << OWNER_BITS;
+        if code < u64::from(OWNER) {
+            code
+        } else if code == u64::from(OWNER) {
+            IN_FLIGHT
+        } else {
+            code - 1
+        }
+    }
+
+    #[inline]
+    pub fn sectors(&self, at: usize) -> SectorMask {
+        self.sectors.get(at).copied().unwrap_or(self.whole)
+    }
+
+    /// Whether every page was written whole.
+    pub fn are_whole(&self) -> bool {
+        self.sectors.is_empty()
+    }
+
+    /// Reports that the program of a page has ended.
+    #[inline]
+    pub fn set_programmed(&mut self, at: usize) {
+        self.words[at] |= PROGRAMMED;
+    }
+
+    #[inline]
+    pub fn is_programmed(&self, at: usize) -> bool {
+        self.words[at] & PROGRAMMED != 0
+    }
+
+    /// All sectors of a page.
+    pub fn whole(&self) -> SectorMask {
+        self.whole
+    }
+
+    /// Says what all sectors of a page are, after the records were read back.
+    pub fn set_whole(&mut self, whole: SectorMask) {
+        let unknown = std::mem::replace(&mut self.whole, whole);
+        for sectors in self.sectors.iter_mut().filter(|sectors| **sectors == unknown) {
+            *sectors = whole;
+        }
+        if self.sectors.iter().all(|&sectors| sectors == whole) {
+            self.sectors = Vec::new();
+        }
+    }
+
+    /// Heap memory in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.words.capacity() * 4 + self.high.capacity() + self.sectors.capacity() * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_of_any_size_come_back() {
+        let mut records = Records::new(8, 0xff);
+        let frames = [records.take(), records.take()];
+        let border = u64::from(OWNER);
+        let owners = [0, border - 1, IN_FLIGHT, border, border + 1, (1 << 39) - 2, 7, 1 << 32];
+        for (page, &owner) in owners.iter().enumerate() {
+            for frame in frames {
+                let at = records.at(frame, page as u32);
+                records.set(at, owner, 0xff);
+                if page % 2 == 0 {
+                    records.set_programmed(at);
+                }
+            }
+        }
+        for (page, &owner) in owners.iter().enumerate() {
+            let at = records.at(frames[1], page as u32);
+            assert_eq!(records.owner(at), owner);
+            assert_eq!(records.is_programmed(at), page % 2 == 0);
+            assert_eq!(records.sectors(at), 0xff);
+        }
+        let at = records.at(frames[0], 3);
+        records.set_owner(at, 5);
+        assert_eq!((records.owner(at), records.is_programmed(at)), (5, false));
+    }
+
+    #[test]
+    fn only_partial_pages_pay_for_sectors() {
+        let mut records = Records::new(4, 0xff);
+        let frame = records.take();
+        records.set(records.at(frame, 0), 1, 0xff);
+        let small = records.memory_bytes();
+        assert!(records.are_whole());
+        records.set(records.at(frame, 1), 2, 0x0f);
+        assert!(records.memory_bytes() > small && !records.are_whole());
+        assert_eq!(
+            [0, 1, 2].map(|page| records.sectors(records.at(frame, page))),
+            [0xff, 15, 0xff]
+        );
+        records.give(frame);
+        let frame = records.take();
+        records.set(records.at(frame, 1), 2, 0xff);
+        assert_eq!(records.sectors(records.at(frame, 1)), 0xff);
+    }
+}
