@@ -1,211 +1,294 @@
-//! The DRAM data cache: slots for pages, in the order of their last use. A page's slot is found
-//! through its page-table entry.
+//! What the drive does with a host request: it cuts the request into pages, serves what the data
+//! cache has, sends the rest to the back end, and writes what leaves the cache.
 //!
 //! The mark in a page-table entry is one of three: nothing; the slot that holds the page; or the
 //! epoch in which the page was last written. A page that is written for the first time in an epoch
 //! goes to flash at once, since most such pages are cold. A page that is written again in the same
 //! epoch stays in the cache until it is pushed out. An epoch ends with the first write after each
 //! second of simulated time, tenant by tenant.
+//!
+//! Back-pressure: only a limited number of sectors may be on their way from the data cache to
+//! flash. Writes that would exceed it wait.
 
-use crate::tx::NIL;
+mod dram;
+mod flushes;
+mod reads;
+mod slots;
+mod writes;
+
+use crate::backend::Backend;
+use crate::base::Base;
+use crate::engine::{Server, Servers};
+use crate::host::Host;
+use crate::id::{PartitionId, RequestId, SlotId, Table, TransactionId};
+use crate::stored::Part;
+use dram::{Access, DramChannel};
+use flushes::Flushes;
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{CacheMark, EntryRef, prefetch};
-use ssdtune_model::Nanos;
+use slots::{Mark, Slot, Slots};
+use ssdtune_ftl::Ftl;
+use ssdtune_model::config::{CacheMode, Scheduler, Sharing};
+use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_trace::{Op, TenantId};
+use std::collections::VecDeque;
 
-/// How the page in a slot compares with flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum SlotState {
-    /// Flash holds the same.
-    Clean,
-    /// Flash holds older data.
-    Dirty,
-    /// Flash holds older data, and a copy of the page is on its way there.
-    WritingBack,
+use crate::vocabulary::Tenant;
+
+/// What of the configuration steers the data cache.
+#[derive(Default)]
+struct Rules {
+    /// For each tenant, what the data cache does for it.
+    modes: Table<TenantId, CacheMode>,
+    /// For each tenant, the priority of its transactions; 0 is served first.
+    priorities: Table<TenantId, u8>,
+    /// From this many sectors on their way to flash on, writes wait.
+    pressure_limit: u32,
+    /// MQSim: pages that were read enter the data cache as dirty ones, and are charged twice.
+    read_fill_dirty: bool,
+    /// MQSim: a page read while it is still being programmed enters the data cache without an
+    /// owner.
+    fill_by_flash_owner: bool,
+    /// MQSim: when the data cache forgets which pages it has written, it forgets the present write,
+    /// too.
+    destage_forgets_all: bool,
+    /// MQSim: a cached page that is written back carries only the sectors of its last write.
+    destage_drops_sectors: bool,
+    /// MQSim: a page pushed out of the data cache is written for the tenant that pushed it out.
+    evict_to_evictor: bool,
 }
 
-/// A cached page.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Slot {
-    pub entry: EntryRef,
-    /// The logical page, in its tenant's address space.
-    pub lpn: u64,
-    /// Sectors that the cache holds.
-    pub mask: u64,
-    /// When its newest data were in the drive.
-    pub stamp: Nanos,
-    /// The mark that the page's entry gets when the page leaves the cache.
-    pub mark: CacheMark,
-    newer: u32,
-    older: u32,
-    pub tenant: u16,
-    pub state: SlotState,
-}
-
-/// The bit that tells the mark of a slot from that of an epoch.
-const IS_SLOT: u32 = 1 << 27;
-
-/// What a [`CacheMark`] means to the data cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    /// Nothing is known of the page.
-    Nothing,
-    /// The page is in this slot.
-    Slot(u32),
-    /// The page is not cached. It was last written in this epoch, counted from 1.
-    Written(u32),
-}
-
-/// What a mark means.
-pub(crate) fn read_mark(mark: CacheMark) -> Mark {
-    match mark.0 {
-        0 => Mark::Nothing,
-        slot if slot & IS_SLOT != 0 => Mark::Slot(slot & !IS_SLOT),
-        epoch => Mark::Written(epoch),
+impl Rules {
+    fn new(config: &DeviceConfig, tenants: &[Tenant]) -> Self {
+        let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
+        let priority = |tenant: &Tenant| if by_priority { tenant.priority as u8 } else { 0 };
+        let geometry = config.geometry();
+        Self {
+            modes: tenants.iter().map(|tenant| tenant.cache).collect(),
+            priorities: tenants.iter().map(priority).collect(),
+            // One page for each plane may be on its way to flash.
+            pressure_limit: (geometry.planes() * u64::from(geometry.sectors_per_page())) as u32,
+            read_fill_dirty: config.compat.read_fill_dirty,
+            fill_by_flash_owner: config.compat.read_fill_by_flash_owner,
+            destage_forgets_all: config.compat.destage_forgets_all,
+            destage_drops_sectors: config.compat.destage_drops_sectors,
+            evict_to_evictor: config.compat.evict_to_evictor,
+        }
     }
 }
 
-/// The mark of a page in a slot.
-pub(crate) fn slot_mark(slot: u32) -> CacheMark {
-    CacheMark(slot | IS_SLOT)
+/// A part of the data cache: the whole if the tenants share it, else that of one tenant.
+#[derive(Serialize, Deserialize)]
+struct Partition {
+    slots: Slots,
+    /// The slot of the page without an owner (`compat.read_fill_by_flash_owner`).
+    ghost: Option<SlotId>,
+    /// Sectors that are on their way from it to flash.
+    pressure: u32,
+    /// Write requests that wait because of `pressure`.
+    blocked: VecDeque<RequestId>,
 }
 
-/// The mark of a page that was written in an epoch.
-pub(crate) fn epoch_mark(epoch: u32) -> CacheMark {
-    CacheMark(epoch % IS_SLOT)
-}
-
-/// The data cache of one tenant, or of all tenants together.
+/// The data cache, its DRAM, and the flushes that wait for it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct DataCache {
-    capacity: usize,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    newest: u32,
-    oldest: u32,
+    #[serde(skip)]
+    rules: Rules,
+    partitions: Table<PartitionId, Partition>,
+    /// For each tenant, the number of the present epoch of its cached writes, from 1.
+    epochs: Table<TenantId, u32>,
+    /// When the present epoch ends at the earliest.
+    epoch_ends: Nanos,
+    dram: DramChannel,
+    flushes: Flushes,
+}
+
+impl Part for DataCache {
+    fn adopt(&mut self, made: Self) {
+        self.rules = made.rules;
+        self.dram.timing = made.dram.timing;
+    }
+}
+
+/// Transactions that are dispatched together. Most requests have one page and need no list.
+#[derive(Default)]
+enum Batch {
+    #[default]
+    None,
+    One(TransactionId),
+    Many(Vec<TransactionId>),
+}
+
+impl Batch {
+    fn len(&self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::One(_) => 1,
+            Self::Many(list) => list.len() as u32,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, backend: &mut Backend, id: TransactionId) {
+        match self {
+            Self::None => *self = Self::One(id),
+            Self::One(first) => {
+                let mut list = backend.take_list();
+                list.extend([*first, id]);
+                *self = Self::Many(list);
+            }
+            Self::Many(list) => list.push(id),
+        }
+    }
+
+    #[inline]
+    fn dispatch(self, base: &mut Base, host: &mut Host, backend: &mut Backend) {
+        match self {
+            Self::None => {}
+            Self::One(id) => backend.dispatch_one(base, host, id),
+            Self::Many(list) => backend.dispatch(base, host, list),
+        }
+    }
 }
 
 impl DataCache {
-    /// A cache for a number of pages, at least one.
-    pub fn new(pages: u64) -> Self {
-        // A mark can number this many slots; 2^27 pages of 4 KiB are 512 GiB of DRAM.
-        let capacity = pages.clamp(1, u64::from(IS_SLOT) - 1) as usize;
-        Self { capacity, slots: Vec::new(), free: Vec::new(), newest: NIL, oldest: NIL }
-    }
-
-    /// Whether a page must leave before another one can enter.
-    pub fn is_full(&self) -> bool {
-        self.len() >= self.capacity
-    }
-
-    /// Pages in the cache.
-    pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    #[inline]
-    pub fn slot(&self, slot: u32) -> &Slot {
-        &self.slots[slot as usize]
-    }
-
-    /// Prefetches the cache line of a slot.
-    #[inline]
-    pub fn prefetch_slot(&self, slot: u32) {
-        prefetch(&self.slots[slot as usize]);
-    }
-
-    #[inline]
-    pub fn slot_mut(&mut self, slot: u32) -> &mut Slot {
-        &mut self.slots[slot as usize]
-    }
-
-    fn unlink(&mut self, slot: u32) {
-        let (newer, older) = (self.slots[slot as usize].newer, self.slots[slot as usize].older);
-        match newer {
-            NIL => self.newest = older,
-            _ => self.slots[newer as usize].older = older,
-        }
-        match older {
-            NIL => self.oldest = newer,
-            _ => self.slots[older as usize].newer = newer,
-        }
-    }
-
-    fn link(&mut self, slot: u32) {
-        let newest = self.newest;
-        self.slots[slot as usize].newer = NIL;
-        self.slots[slot as usize].older = newest;
-        match newest {
-            NIL => self.oldest = slot,
-            _ => self.slots[newest as usize].newer = slot,
-        }
-        self.newest = slot;
-    }
-
-    /// Makes a page the one used last.
-    #[inline]
-    pub fn touch(&mut self, slot: u32) {
-        if self.newest != slot {
-            self.unlink(slot);
-            self.link(slot);
-        }
-    }
-
-    /// Adds a page. There is room.
-    pub fn insert(&mut self, mut slot: Slot) -> u32 {
-        debug_assert!(!self.is_full());
-        slot.newer = NIL;
-        slot.older = NIL;
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.slots[index as usize] = slot;
-                index
-            }
-            None => {
-                self.slots.push(slot);
-                self.slots.len() as u32 - 1
-            }
+    /// An empty cache.
+    pub fn new(config: &DeviceConfig, tenants: &[Tenant], servers: &Servers) -> Self {
+        let partitions = match config.cache.sharing {
+            Sharing::Shared => 1,
+            _ => tenants.len(),
         };
-        self.link(index);
-        index
-    }
-
-    /// Removes a page. Its record can be read until the next insertion.
-    pub fn remove(&mut self, slot: u32) {
-        self.unlink(slot);
-        self.free.push(slot);
-    }
-
-    /// The page used longest ago.
-    pub fn oldest(&self) -> Option<u32> {
-        (self.oldest != NIL).then_some(self.oldest)
-    }
-
-    /// All slots in use, the one used longest ago first.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let mut at = self.oldest;
-        std::iter::from_fn(move || {
-            (at != NIL).then(|| {
-                let slot = at;
-                at = self.slots[slot as usize].newer;
-                slot
-            })
-        })
-    }
-}
-
-impl Slot {
-    /// A dirty page.
-    pub fn new(entry: EntryRef, tenant: u16, lpn: u64, mask: u64, stamp: Nanos) -> Self {
+        let pages =
+            config.cache.capacity.0 / u64::from(config.flash.page_bytes) / partitions as u64;
+        let partition = |_| Partition {
+            slots: Slots::new(pages),
+            ghost: None,
+            pressure: 0,
+            blocked: VecDeque::new(),
+        };
         Self {
-            entry,
-            lpn,
-            mask,
-            stamp,
-            mark: CacheMark(0),
-            newer: NIL,
-            older: NIL,
-            tenant,
-            state: SlotState::Dirty,
+            rules: Rules::new(config, tenants),
+            partitions: (0..partitions).map(partition).collect(),
+            epochs: tenants.iter().map(|_| 1).collect(),
+            epoch_ends: Nanos::ZERO,
+            dram: DramChannel::new(config, partitions, servers.number(Server::Dram)),
+            flushes: Flushes::new(tenants.len()),
+        }
+    }
+
+    /// Whether some tenant's data are cached in one of these ways.
+    pub fn has_mode(&self, modes: &[CacheMode]) -> bool {
+        self.rules.modes.iter().any(|mode| modes.contains(mode))
+    }
+
+    /// The part of the cache that a tenant uses.
+    #[inline]
+    fn partition_of(&self, tenant: TenantId) -> PartitionId {
+        if self.partitions.len() == 1 { PartitionId(0) } else { PartitionId(tenant.0.into()) }
+    }
+
+    /// Asks for the cache lines of what a write overwrites.
+    #[inline]
+    pub fn prefetch(&self, ftl: &Ftl, tenant: TenantId, lpn: u64) {
+        if let Some(entry) = ftl.existing_entry(tenant.0.into(), lpn) {
+            ftl.prefetch_old_page(entry);
+            if let Mark::Slot(slot) = Mark::read(ftl.mark(entry)) {
+                self.partitions[self.partition_of(tenant)].slots.prefetch(slot);
+            }
+        }
+    }
+
+    /// An access to the DRAM has ended.
+    pub fn dram_event(&mut self, base: &mut Base, host: &mut Host, backend: &mut Backend) {
+        match self.dram.ended() {
+            Some(Access::Request(request, sectors)) => host.dram_done(base, request, sectors),
+            Some(Access::Evictions(list)) => backend.dispatch(base, host, list),
+            Some(Access::Fill) | None => {}
+        }
+        self.dram.serve_next(base);
+    }
+
+    /// Moves sectors of a request between the host's data and the cache.
+    fn dram_for_request(&mut self, base: &mut Base, host: &Host, request: RequestId, sectors: u32) {
+        let record = &host.requests[request];
+        let (tenant, writes) = (record.tenant, record.op == Op::Write);
+        let (partition, access) = (self.partition_of(tenant), Access::Request(request, sectors));
+        self.dram.access(base, tenant, partition, sectors, writes, access);
+    }
+
+    /// Reads pages that leave the cache for flash.
+    fn dram_for_evictions(
+        &mut self,
+        base: &mut Base,
+        tenant: TenantId,
+        sectors: u32,
+        list: Vec<TransactionId>,
+    ) {
+        let (partition, access) = (self.partition_of(tenant), Access::Evictions(list));
+        self.dram.access(base, tenant, partition, sectors, false, access);
+    }
+
+    /// Puts a page into the cache, and its slot into the page's entry.
+    fn insert_slot(&mut self, ftl: &mut Ftl, tenant: TenantId, mut page: Slot) -> SlotId {
+        let (partition, entry) = (self.partition_of(tenant), page.entry);
+        page.mark = ftl.mark(entry);
+        let slot = self.partitions[partition].slots.insert(page);
+        ftl.set_mark(entry, Mark::Slot(slot).write());
+        slot
+    }
+
+    /// Takes a page out of the cache, and leaves its mark in the page's entry.
+    fn remove_slot(&mut self, ftl: &mut Ftl, tenant: TenantId, slot: SlotId) {
+        let partition = self.partition_of(tenant);
+        let partition = &mut self.partitions[partition];
+        let page = &partition.slots[slot];
+        if partition.ghost == Some(slot) {
+            partition.ghost = None;
+        } else {
+            ftl.set_mark(page.entry, page.mark);
+        }
+        partition.slots.remove(slot);
+    }
+
+    /// Unmaps every page that a trim covers in full.
+    pub fn serve_trim(
+        &mut self,
+        base: &mut Base,
+        host: &mut Host,
+        backend: &mut Backend,
+        request: RequestId,
+    ) {
+        let record = &host.requests[request];
+        let tenant = record.tenant;
+        let (mut cursor, mut rest) = (record.lba.0, record.sectors);
+        while rest > 0 {
+            let part = host.spaces.cut(tenant, &mut cursor, &mut rest);
+            if part.sectors < host.spaces.page_sectors() {
+                continue;
+            }
+            let ftl = &mut backend.ftl;
+            let Some(entry) = ftl.find(tenant.0.into(), part.lpn) else { continue };
+            if let Mark::Slot(slot) = Mark::read(ftl.mark(entry)) {
+                self.remove_slot(ftl, tenant, slot);
+                ftl.set_mark(entry, Mark::Nothing.write());
+            }
+            if let Some(plane) = ftl.trim(tenant.0.into(), part.lpn) {
+                backend.after_trim(base, plane);
+            }
+        }
+        host.done(base, request);
+    }
+
+    /// Transactions that wait for the DRAM before they go to the back end.
+    pub fn transactions(&self) -> usize {
+        self.dram.transactions()
+    }
+
+    /// Asserts that slots are as many as there may be, and that back-pressure has a cause if
+    /// anything waits for it to fall.
+    pub fn check(&self) {
+        for partition in self.partitions.iter() {
+            assert_eq!(partition.slots.iter().count(), partition.slots.len(), "a page is lost");
+            assert!(partition.blocked.is_empty() || partition.pressure > 0, "nothing to wait for");
         }
     }
 }

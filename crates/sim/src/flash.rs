@@ -1,383 +1,271 @@
-//! The flash array as the scheduler sees it: channels, scheduling units, dies, and the queues in
-//! front of them.
+//! The flash: transactions, the scheduler that makes commands of them, channels and dies.
 //!
-//! A unit takes commands only when all its dies are idle. ssdtune's unit is one die, so dies work
-//! independently of each other. MQSim's unit is the chip (`compat.chip_idle_batches`), whose idle
-//! dies get a batch of commands back to back. Everything else is the same for both.
+//! Work comes in as transactions: [`Flash::insert`], [`Flash::stage`] when its place is known, then
+//! [`Flash::schedule`]. What has ended goes out as the answer of an event: a page whose data are in
+//! the controller ([`PageOut`]), or the list of a die's programs or erases. Whoever gets the answer
+//! does what follows from it, and then says so ([`Flash::page_taken`], [`Flash::die_done`]): until
+//! then the channel or the die counts as taken, so that what follows cannot use it.
+//!
+//! Superblocks would be a matter of who makes transactions; a queue of commands by age or kind, and
+//! the controller's own time for each, would go into `scheduler`.
 
-use crate::event::{EventKey, ServerId};
-use crate::tx::{CLASSES, Class, NIL, Slab, Tx};
-use crate::unit_set::UnitSet;
+mod array;
+mod channel;
+mod register_cache;
+mod scheduler;
+mod suspension;
+mod timing;
+mod transaction;
+mod unit_set;
+mod wear;
+
+pub(crate) use channel::PageOut;
+pub(crate) use transaction::{Purpose, Transaction};
+
+use crate::accounting::Item;
+use crate::base::Base;
+use crate::engine::Servers;
+use crate::id::{ChannelId, RequestId, TransactionId};
+use crate::operation::Class;
+use crate::stored::Part;
+use array::{FlashArray, Transactions};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{DeviceConfig, Geometry, Nanos, PlaneId};
-use std::collections::VecDeque;
+use ssdtune_ftl::{Ftl, Layout, Phys};
+use ssdtune_model::config::{Scheduler, Suspension, SuspensionSupport};
+use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
+use ssdtune_trace::TenantId;
+use timing::FlashTiming;
+use wear::Wear;
 
-/// Transactions of one class and priority that wait for one die, oldest first.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Queue {
-    pub head: u32,
-    pub tail: u32,
-    /// Planes for which transactions were queued since the queue was last empty, one bit each.
-    planes: u64,
+/// What of the configuration steers the flash.
+struct Rules {
+    scheduler: Scheduler,
+    /// Which operations a die can interrupt.
+    suspension: SuspensionSupport,
+    /// When an operation is interrupted, and what that costs.
+    suspend_rules: Suspension,
+    /// Array times depend on more than the type of the page: on wear, or on cache commands.
+    times_vary: bool,
+    /// Dies have the read cache command: they read the next page while data of the last one leave.
+    cache_read: bool,
+    /// Dies have the page cache program command: they take data while they program.
+    cache_program: bool,
+    /// Collection goes before the host only if it is urgent.
+    preemptible: bool,
+    /// Pages that are moved do not leave their die.
+    copyback: bool,
+    /// MQSim: translation pages are written back without a flash program.
+    free_mapping_writes: bool,
+    /// MQSim: an erase command goes to one plane.
+    single_plane_erases: bool,
+    /// Number of priorities in use.
+    priorities: u8,
 }
 
-const EMPTY: Queue = Queue { head: NIL, tail: NIL, planes: 0 };
-
-impl Queue {
-    #[inline]
-    fn push(&mut self, txs: &mut Slab<Tx>, tx: u32) {
-        txs[tx].next = NIL;
-        txs[tx].prev = self.tail;
-        let plane = 1 << txs[tx].plane;
-        match self.tail {
-            NIL => {
-                self.head = tx;
-                self.planes = plane;
-            }
-            tail => {
-                txs[tail].next = tx;
-                self.planes |= plane;
-            }
+impl Rules {
+    fn new(config: &DeviceConfig, wears: bool) -> Self {
+        // Suspension and cache commands are matters of single dies.
+        let single_dies = !config.compat.chip_idle_batches;
+        // Copyback needs the registers that the read cache command uses.
+        let cache_read = config.flash.cache_read && single_dies && !config.gc.copyback;
+        let suspension =
+            if single_dies { config.suspension.support } else { SuspensionSupport::None };
+        let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
+        Self {
+            scheduler: config.bus.scheduler,
+            suspension,
+            suspend_rules: config.suspension.clone(),
+            times_vary: wears || cache_read,
+            cache_read,
+            cache_program: config.flash.cache_program && single_dies,
+            preemptible: config.gc.preemptible,
+            copyback: config.gc.copyback,
+            free_mapping_writes: config.compat.free_mapping_writes,
+            single_plane_erases: config.compat.single_plane_erases,
+            priorities: if by_priority { array::PRIORITIES as u8 } else { 1 },
         }
-        self.tail = tx;
     }
 
-    #[inline]
-    fn remove(&mut self, txs: &mut Slab<Tx>, tx: u32) {
-        let (prev, next) = (txs[tx].prev, txs[tx].next);
-        match prev {
-            NIL => self.head = next,
-            _ => txs[prev].next = next,
-        }
-        match next {
-            NIL => self.tail = prev,
-            _ => txs[next].prev = prev,
-        }
+    /// Whether a busy die may be given a command.
+    fn busy_dies_take_commands(&self) -> bool {
+        self.suspension != SuspensionSupport::None || self.cache_program
     }
 }
 
-/// Priorities of host transactions.
-pub(crate) const PRIORITIES: usize = 4;
-/// Queues of a die: one for each priority of host reads and of host writes, and one for each other
-/// class.
-const QUEUES: usize = 2 * PRIORITIES + CLASSES - 2;
-
-/// The queue of a class and a priority.
-#[inline]
-fn queue_index(class: Class, priority: u8) -> usize {
-    match class {
-        Class::UserRead => priority as usize,
-        Class::UserWrite => PRIORITIES + priority as usize,
-        other => 2 * PRIORITIES + other as usize - 2,
+impl Default for Rules {
+    fn default() -> Self {
+        Self::new(&DeviceConfig::default(), false)
     }
 }
 
-/// What a die is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum DieState {
-    Idle,
-    /// Its command waits for the channel within a batch.
-    Command,
-    /// Its command is on the channel, or its array works. The end is in the event queue.
-    Busy,
-    /// Data that were read wait for the channel, or are on it.
-    DataOut,
-}
-
-/// A die.
+/// The flash and all work that is on its way to it.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Die {
-    pub server: ServerId,
-    pub state: DieState,
-    /// Transactions of the running command, linked by `next`.
-    pub txs: u32,
-    /// Class of the running command.
-    pub class: Class,
-    /// Planes that the running command uses.
-    pub planes: u32,
-    /// How long the command takes on the channel.
-    pub command: Nanos,
-    /// When the array will be done.
-    pub ends: Nanos,
-    /// Time that the array has worked, with all that has begun.
-    pub busy: Nanos,
-    /// Transactions that wait for the die.
-    queues: [Queue; QUEUES],
-    /// Copyback: pages that were read and wait to be programmed, linked by `next`.
-    pub kept: u32,
-    /// An operation that gave way to another one.
-    pub suspended: Option<Suspended>,
-    /// Cache read: pages in the cache register whose data have not left, linked by `next`.
-    pub out: u32,
-    /// Cache program: what is programmed next. Its data are in the cache register or on their way
-    /// there.
-    pub loaded: Option<Loaded>,
+pub(crate) struct Flash {
+    #[serde(skip)]
+    rules: Rules,
+    #[serde(skip)]
+    timing: FlashTiming,
+    /// Wear in time; `None` if nothing wears.
+    #[serde(skip)]
+    wear: Option<Wear>,
+    transactions: Transactions,
+    array: FlashArray,
+    /// Transactions that will be queued at the next scheduling. Empty between two events.
+    #[serde(skip)]
+    staged: Vec<TransactionId>,
+    /// Scratch list: channels that a scheduling has to try. Empty between two events.
+    #[serde(skip)]
+    touched: Vec<ChannelId>,
+    /// While this is not 0, transactions are only staged; the caller schedules when it has staged
+    /// all of them. 0 between two events.
+    #[serde(skip)]
+    deferred: u32,
 }
 
-/// A program that waits in a die for the end of the one before.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Loaded {
-    pub txs: u32,
-    pub class: Class,
-    pub planes: u32,
-    /// When its data are in the die.
-    pub at: Nanos,
+impl Part for Flash {
+    fn adopt(&mut self, made: Self) {
+        self.rules = made.rules;
+        self.timing = made.timing;
+        self.wear = made.wear;
+    }
 }
 
-/// A program or an erase that was interrupted.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Suspended {
-    pub txs: u32,
-    pub class: Class,
-    /// How long it will still take.
-    pub remaining: Nanos,
-}
+impl Flash {
+    /// Flash that has nothing to do.
+    pub fn new(config: &DeviceConfig, servers: &Servers) -> Self {
+        let wear = Wear::new(config);
+        let rules = Rules::new(config, wear.is_some());
+        Self {
+            timing: FlashTiming::new(config),
+            wear,
+            transactions: Transactions::default(),
+            array: FlashArray::new(config, servers, rules.busy_dies_take_commands()),
+            rules,
+            staged: Vec::new(),
+            touched: Vec::new(),
+            deferred: 0,
+        }
+    }
 
-impl Die {
-    /// Of a span of time that ends now, the part in which the array did not work. The time in which
-    /// an operation waits for its command counts as work from the start of the command on, so that
-    /// the part never falls.
+    /// Whether dies have the read cache command, and the page cache program command.
+    pub fn has_cache_commands(&self) -> [bool; 2] {
+        [self.rules.cache_read, self.rules.cache_program]
+    }
+
+    /// Adds a transaction.
+    #[inline]
+    pub fn insert(&mut self, transaction: Transaction) -> TransactionId {
+        self.transactions.insert(transaction)
+    }
+
+    /// Forgets a transaction that is done.
+    #[inline]
+    pub fn remove(&mut self, id: TransactionId) {
+        self.transactions[id].live = false;
+        self.transactions.remove(id);
+    }
+
+    #[inline]
+    pub fn transaction(&self, id: TransactionId) -> &Transaction {
+        &self.transactions[id]
+    }
+
+    #[inline]
+    pub fn transaction_mut(&mut self, id: TransactionId) -> &mut Transaction {
+        &mut self.transactions[id]
+    }
+
+    /// Lets a flush wait for all writes of its tenant that no other flush waits for. Returns how
+    /// many there are.
+    pub fn flush(&mut self, tenant: TenantId, flush: RequestId) -> u32 {
+        let mut waits = 0;
+        for id in self.transactions.places() {
+            let record = &mut self.transactions[id];
+            let is_write = record.live && record.class == Class::UserWrite;
+            if is_write && record.tenant == tenant && record.flush.is_none() {
+                record.flush = Some(flush);
+                waits += 1;
+            }
+        }
+        waits
+    }
+
+    /// Writes down where on flash a transaction goes.
+    #[inline]
+    pub fn set_place(&mut self, layout: &Layout, id: TransactionId, phys: Phys) {
+        let place = self.array.place(layout.plane(phys));
+        let record = &mut self.transactions[id];
+        record.phys = phys;
+        record.unit = place.unit;
+        record.die = place.die;
+        record.plane = place.plane;
+        record.page = layout.page(phys);
+    }
+
+    /// What waits for the scheduling unit of a plane, and its dies at work.
+    pub fn backlog(&self, plane: PlaneId) -> u64 {
+        let unit = &self.array.units[self.array.place(plane).unit];
+        u64::from(unit.queued) + u64::from(unit.busy_dies)
+    }
+
+    /// Puts a transaction on the list for the next scheduling, with the read that it waits for.
+    #[inline]
+    pub fn stage(&mut self, id: TransactionId) {
+        self.staged.push(id);
+        let record = &self.transactions[id];
+        if record.blocked
+            && let Some(rest) = record.rest
+        {
+            self.staged.push(rest);
+        }
+    }
+
+    /// Only stages what follows, until as many calls of [`Flash::resume`] have come.
+    pub fn defer(&mut self) {
+        self.deferred += 1;
+    }
+
+    /// Ends [`Flash::defer`], and schedules what is staged.
+    pub fn resume(&mut self, base: &mut Base, ftl: &Ftl) {
+        self.deferred -= 1;
+        self.schedule(base, ftl);
+    }
+
+    /// What a transaction waited for has ended: it may be issued now.
+    pub fn unblock(&mut self, base: &mut Base, ftl: &Ftl, id: TransactionId) {
+        self.try_channel(base, ftl, self.array.channel_of(self.transactions[id].unit));
+    }
+
+    /// The transactions of a list, as they are counted.
+    fn items(&self, list: TransactionId) -> impl Iterator<Item = Item> + Clone {
+        let first = &self.transactions[list];
+        let list = std::iter::successors(Some(first), |record| {
+            record.next.map(|next| &self.transactions[next])
+        });
+        list.map(|record| Item {
+            tenant: record.tenant,
+            kind: self.timing.page_type(record.page),
+            sectors: record.sectors.into(),
+        })
+    }
+
+    /// Time that channels and dies have worked, each, with all that has begun.
+    pub fn busy(&self) -> [Vec<Nanos>; 2] {
+        let channels = self.array.channels.iter().map(|channel| channel.busy);
+        [channels.collect(), self.array.dies.iter().map(|die| die.busy).collect()]
+    }
+
+    /// Of a span of time that ends now, the part in which dies did not work, all dies together.
     pub fn idle(&self, since: Nanos, now: Nanos) -> Nanos {
-        let mut ahead = self.suspended.map_or(Nanos::ZERO, |suspended| suspended.remaining);
-        if self.state == DieState::Busy {
-            ahead += self.ends.saturating_sub(now);
-        }
-        since.saturating_sub(self.busy.saturating_sub(ahead))
-    }
-}
-
-/// A scheduling unit.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Unit {
-    /// Its channel.
-    pub channel: u32,
-    /// Its first die; the others follow.
-    pub first_die: u32,
-    /// Number of its dies.
-    pub dies: u32,
-    /// Transactions that wait for it.
-    pub queued: u32,
-    /// Transactions of each class that wait for it.
-    pub waiting: [u32; CLASSES],
-    /// Dies that have a command, an operation, or data to be fetched.
-    pub busy_dies: u32,
-    /// How far the weighted round robin among priorities is, for reads and for writes.
-    pub turns: [u8; 2],
-}
-
-/// What a channel carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Transfer {
-    /// A command to a die, with the data of a program. The die's array starts when it ends.
-    Command,
-    /// The data of one page out of a die.
-    Data(u32),
-}
-
-/// A flash channel.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Channel {
-    pub server: ServerId,
-    /// What it carries.
-    pub current: Option<Transfer>,
-    /// Dies of the running batch whose commands come next.
-    pub batch: VecDeque<u32>,
-    /// Copyback: dies that are to program pages they keep.
-    pub copybacks: VecDeque<u32>,
-    /// Cache read: units whose last read is in the cache register, so that the next read may begin.
-    pub cached: VecDeque<u32>,
-    /// Pages whose data are ready in a die: of translation pages, of host reads, of collection.
-    pub data_out: [VecDeque<u32>; 3],
-    /// Its first scheduling unit; the others follow.
-    pub first_unit: u32,
-    /// Number of its scheduling units.
-    pub units: u32,
-    /// The unit that is asked first.
-    pub turn: u32,
-    /// Units on which transactions wait and which may take a command: the idle ones, or all if
-    /// operations can be suspended or commands taken in advance.
-    pub ready: UnitSet,
-    /// The end of a command that nobody has asked for. Its event is not in the queue.
-    pub unheard: Option<EventKey>,
-    /// Time that it has carried something, with all that has begun.
-    pub busy: Nanos,
-}
-
-/// All channels, units and dies.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct FlashArray {
-    pub channels: Vec<Channel>,
-    pub units: Vec<Unit>,
-    pub dies: Vec<Die>,
-    /// For each plane: its unit, its die in the unit, and its number in the die.
-    places: Vec<(u32, u16, u16)>,
-    /// Transactions queued so far.
-    seq: u32,
-    pub planes_per_die: u32,
-    /// A busy unit may take a command.
-    suspends: bool,
-}
-
-impl FlashArray {
-    /// The array of a drive. `first_server` is the number of the first channel; the dies follow the
-    /// channels.
-    pub fn new(
-        config: &DeviceConfig,
-        geometry: &Geometry,
-        first_server: u32,
-        suspends: bool,
-    ) -> Self {
-        let dies_per_chip = geometry.dies_per_chip;
-        let (units_per_chip, dies_per_unit) =
-            if config.compat.chip_idle_batches { (1, dies_per_chip) } else { (dies_per_chip, 1) };
-        let units_per_channel = geometry.chips_per_channel * units_per_chip;
-        let channels = (0..geometry.channels)
-            .map(|channel| Channel {
-                server: ServerId(first_server + channel),
-                current: None,
-                batch: VecDeque::new(),
-                copybacks: VecDeque::new(),
-                cached: VecDeque::new(),
-                data_out: Default::default(),
-                first_unit: channel * units_per_channel,
-                units: units_per_channel,
-                turn: 0,
-                ready: UnitSet::new(units_per_channel),
-                unheard: None,
-                busy: Nanos::ZERO,
-            })
-            .collect();
-        let units = (0..geometry.channels * units_per_channel)
-            .map(|unit| Unit {
-                channel: unit / units_per_channel,
-                first_die: unit * dies_per_unit,
-                dies: dies_per_unit,
-                queued: 0,
-                waiting: [0; CLASSES],
-                busy_dies: 0,
-                turns: [0; 2],
-            })
-            .collect();
-        let dies = (0..geometry.dies() as u32)
-            .map(|die| Die {
-                server: ServerId(first_server + geometry.channels + die),
-                state: DieState::Idle,
-                txs: NIL,
-                class: Class::UserRead,
-                planes: 0,
-                command: Nanos::ZERO,
-                ends: Nanos::ZERO,
-                busy: Nanos::ZERO,
-                queues: [EMPTY; QUEUES],
-                kept: NIL,
-                suspended: None,
-                out: NIL,
-                loaded: None,
-            })
-            .collect();
-        let places = (0..geometry.planes() as u32)
-            .map(|plane| {
-                let die = plane / geometry.planes_per_die;
-                let in_die = (plane % geometry.planes_per_die) as u16;
-                (die / dies_per_unit, (die % dies_per_unit) as u16, in_die)
-            })
-            .collect();
-        let planes_per_die = geometry.planes_per_die;
-        Self { channels, units, dies, places, seq: 0, planes_per_die, suspends }
+        Nanos(self.array.dies.iter().map(|die| die.idle(since, now).0).sum())
     }
 
-    /// The unit of a plane, its die in the unit, and its number in the die.
-    #[inline]
-    pub fn place(&self, plane: PlaneId) -> (u32, u16, u16) {
-        self.places[plane.index()]
-    }
-
-    /// Lets a transaction whose place is known wait for its die.
-    #[inline]
-    pub fn enqueue(&mut self, txs: &mut Slab<Tx>, tx: u32) {
-        self.seq = self.seq.wrapping_add(1);
-        let record = &mut txs[tx];
-        record.seq = self.seq;
-        let unit = &mut self.units[record.unit as usize];
-        unit.queued += 1;
-        unit.waiting[record.class as usize] += 1;
-        if unit.busy_dies == 0 || self.suspends {
-            let channel = &mut self.channels[unit.channel as usize];
-            channel.ready.insert(record.unit - channel.first_unit);
-        }
-        let die = (unit.first_die + u32::from(record.die)) as usize;
-        let queue = queue_index(record.class, record.priority);
-        self.dies[die].queues[queue].push(txs, tx);
-    }
-
-    /// Takes a transaction out of its queue.
-    #[inline]
-    pub fn dequeue(&mut self, txs: &mut Slab<Tx>, tx: u32) {
-        let record = &txs[tx];
-        let unit = &mut self.units[record.unit as usize];
-        unit.queued -= 1;
-        unit.waiting[record.class as usize] -= 1;
-        if unit.queued == 0 {
-            let channel = &mut self.channels[unit.channel as usize];
-            channel.ready.remove(record.unit - channel.first_unit);
-        }
-        let die = (unit.first_die + u32::from(record.die)) as usize;
-        let queue = queue_index(record.class, record.priority);
-        self.dies[die].queues[queue].remove(txs, tx);
-    }
-
-    /// Notes that a die of a unit was given a command.
-    #[inline]
-    pub fn take_die(&mut self, unit: u32) {
-        let record = &mut self.units[unit as usize];
-        record.busy_dies += 1;
-        if !self.suspends {
-            let channel = &mut self.channels[record.channel as usize];
-            channel.ready.remove(unit - channel.first_unit);
-        }
-    }
-
-    /// Notes that a die of a unit is idle again, or has put its operation aside.
-    #[inline]
-    pub fn free_die(&mut self, unit: u32) {
-        let record = &mut self.units[unit as usize];
-        record.busy_dies -= 1;
-        if record.busy_dies == 0 && record.queued > 0 {
-            let channel = &mut self.channels[record.channel as usize];
-            channel.ready.insert(unit - channel.first_unit);
-        }
-    }
-
-    /// The first transaction of a class and priority that waits for a die.
-    #[inline]
-    pub fn first(&self, die: u32, class: Class, priority: u8) -> u32 {
-        self.dies[die as usize].queues[queue_index(class, priority)].head
-    }
-
-    /// Whether a class and priority may have transactions for a die in planes other than the given
-    /// ones. May say so of planes that have been served already.
-    #[inline]
-    pub fn has_other_planes(&self, die: u32, class: Class, priority: u8, planes: u64) -> bool {
-        self.dies[die as usize].queues[queue_index(class, priority)].planes & !planes != 0
-    }
-
-    /// The oldest transaction of a class and priority in a unit.
-    #[inline]
-    pub fn oldest(&self, txs: &Slab<Tx>, unit: u32, class: Class, priority: u8) -> u32 {
-        let unit = &self.units[unit as usize];
-        let queue = queue_index(class, priority);
-        if unit.dies == 1 {
-            return self.dies[unit.first_die as usize].queues[queue].head;
-        }
-        let dies = &self.dies[unit.first_die as usize..(unit.first_die + unit.dies) as usize];
-        let mut oldest = NIL;
-        for head in dies.iter().map(|die| die.queues[queue].head).filter(|&head| head != NIL) {
-            // Sequence numbers wrap. Ages within a queue differ by far less than half of their
-            // range.
-            if oldest == NIL || (txs[head].seq.wrapping_sub(txs[oldest].seq) as i32) < 0 {
-                oldest = head;
-            }
-        }
-        oldest
+    /// Asserts that queues, dies and counters agree. `elsewhere` transactions are not here yet, and
+    /// those are `all` of them, unless some wait for their mappings.
+    pub fn check(&self, elsewhere: usize, all: bool) {
+        assert!(self.staged.is_empty() && self.touched.is_empty() && self.deferred == 0);
+        let found = self.array.check(&self.transactions) + elsewhere;
+        let wait = self.transactions.len().checked_sub(found);
+        assert!(wait.is_some_and(|wait| wait == 0 || !all), "{found} transactions, {wait:?} more");
     }
 }

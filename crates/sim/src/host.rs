@@ -1,402 +1,428 @@
-//! The host's side, and the way into the drive: submission queues, doorbells, fetches, completions.
+//! The host's side, and the way into the drive: streams, submission queues, the link, completions.
 //!
 //! NVMe: each tenant has a submission queue of `queue_depth` entries, and the drive serves at most
-//! `queue_fetch_size` of its requests at a time. A place in the queue is free again when the host
-//! learns, from a completion, that the drive has fetched the entry. SATA: one queue for all
-//! tenants, any number of requests in service, and an adapter that takes its time for every command
-//! in each direction.
-//!
-//! The completion queue has as many entries as the submission queue. The host takes completions as
-//! they come, and rings a bell for each place that it gives back. Completions that the drive has
-//! sent without hearing the bell fill the queue; a full queue holds further completions back.
+//! `queue_fetch_size` of its requests at a time. SATA: one queue for all tenants, any number of
+//! requests in service, and an adapter that takes its time for every command in each direction.
 //!
 //! A step on the way in needs an event only if it can meet another message. If the link is idle for
 //! as long as a request needs, its steps are arithmetic.
+//!
+//! Requests go into the drive as [`Arrived`], which the caller hands on; the drive says
+//! [`Host::part_done`] until nothing is left of a request, or [`Host::done`].
 
-use crate::event::ServerId;
-use crate::pipe::Pipe;
-use crate::simulator::{Core, DownMessage, FIRST_BELL, UpMessage};
-use crate::tx::{NIL, Req};
+mod arrivals;
+mod link;
+mod queue;
+mod request;
+mod space;
+
+pub(crate) use arrivals::Lookahead;
+pub(crate) use request::HostRequest;
+pub(crate) use space::{Part, Spaces};
+
+use crate::base::Base;
+use crate::engine::{Pipe, Server, ServerId, Servers};
+use crate::id::{QueueId, RequestId, Slab, StreamId, Table};
+use crate::stored;
+use arrivals::Inbox;
+use link::{DownMessage, Link, UpMessage};
+use queue::HostQueue;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::HostInterface;
-use ssdtune_model::{Nanos, Sectors};
-use ssdtune_trace::{Op, Request};
-use std::collections::VecDeque;
+use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_trace::{Op, Request, TenantId};
 
-/// A submission queue and its completion queue. All counters count since the start.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct HostQueue {
-    /// Entries of the queue. One of them always stays empty.
-    depth: u64,
-    /// Requests that may be in service at a time.
-    fetch_limit: u32,
-    /// Entries that the host has written.
-    submitted: u64,
-    /// Entries of which the host knows that they were fetched.
-    acknowledged: u64,
-    /// Entries whose doorbell has reached the drive.
-    rung: u64,
-    /// Fetches that were started.
-    fetching: u64,
-    /// Entries that have arrived in the drive.
-    fetched: u64,
-    /// Requests that were fetched and are not done.
-    in_service: u32,
-    /// Requests in the queue that have not been fetched.
-    entries: VecDeque<u32>,
-    /// Requests that found the queue full.
-    waiting: VecDeque<u32>,
-    /// Completions that the drive has sent.
-    told: u64,
-    /// Places of the completion queue that the host has given back, as far as they were counted.
-    freed: u64,
-    /// When the drive hears of places that were given back and not counted yet, in order.
-    bells: VecDeque<Nanos>,
-    /// Requests that are done and found the completion queue full.
-    withheld: VecDeque<u32>,
-    /// The first of `bells` is in the event queue.
-    listens: bool,
-}
-
-impl HostQueue {
-    pub fn new(depth: u32, fetch_limit: u32) -> Self {
-        Self {
-            depth: depth.into(),
-            fetch_limit,
-            submitted: 0,
-            acknowledged: 0,
-            rung: 0,
-            fetching: 0,
-            fetched: 0,
-            in_service: 0,
-            entries: VecDeque::new(),
-            waiting: VecDeque::new(),
-            told: 0,
-            freed: 0,
-            bells: VecDeque::new(),
-            withheld: VecDeque::new(),
-            listens: false,
-        }
-    }
-
-    /// Whether the submission queue is full.
-    fn is_full(&self) -> bool {
-        self.submitted - self.acknowledged == self.depth - 1
-    }
-
-    /// Whether the completion queue is full.
-    fn is_full_of_completions(&self) -> bool {
-        self.told - self.freed == self.depth - 1
-    }
+/// A request that the drive can work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    /// A read, or a write of no sectors.
+    Read(RequestId),
+    /// A write whose data are in the drive.
+    Write(RequestId),
+    Trim(RequestId),
+    Flush(RequestId),
 }
 
 /// The SATA adapter: one server in each direction.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct SataAdapter {
+struct SataAdapter {
     /// The time that it takes for each command.
-    pub delay: Nanos,
-    pub submit: Pipe<u32>,
+    delay: Nanos,
+    submit: Pipe<RequestId>,
     /// A request, and how many entries of the queue had been fetched when it was completed.
-    pub complete: Pipe<(u32, u64)>,
+    complete: Pipe<(RequestId, u64)>,
 }
 
-impl Core {
-    /// A request of a stream reaches the host's driver. Nothing that is not in the event queue
-    /// happens before `alone_until`.
-    pub(crate) fn arrive(
+/// What the host does with requests that follows from the configuration.
+#[derive(Default)]
+struct Rules {
+    /// MQSim: the length of a request has 16 bits.
+    wrap_request_size: bool,
+    /// The server of each queue that hears its bells.
+    bells: Table<QueueId, ServerId>,
+}
+
+/// Everything between the streams of requests and the drive.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Host {
+    #[serde(skip)]
+    rules: Rules,
+    #[serde(skip)]
+    pub spaces: Spaces,
+    link: Link,
+    sata: Option<SataAdapter>,
+    /// Submission and completion queues: one for each tenant with NVMe, one in all with SATA.
+    queues: Table<QueueId, HostQueue>,
+    /// One for each stream of requests.
+    inboxes: Table<StreamId, Inbox>,
+    /// The caller wants to look at the drive at this time: nothing later may happen before.
+    pub horizon: Nanos,
+    /// The caller runs streams to their ends. Then every inbox that has a request also has the one
+    /// behind it, or its stream has ended.
+    pub sources_known: bool,
+    /// All requests that have arrived and are not completed.
+    pub requests: Slab<RequestId, HostRequest>,
+}
+
+impl stored::Part for Host {
+    fn adopt(&mut self, made: Self) {
+        self.rules = made.rules;
+        self.spaces = made.spaces;
+        self.link.timing = made.link.timing;
+    }
+}
+
+impl Host {
+    /// A host that has sent nothing.
+    pub fn new(config: &DeviceConfig, spaces: Spaces, servers: &Servers) -> Self {
+        let queues = queue_count(config.host.interface, spaces.tenants());
+        let (fetch_limit, sata) = match config.host.interface {
+            HostInterface::Nvme => (config.host.queue_fetch_size, None),
+            HostInterface::Sata => (u32::MAX, Some(SataAdapter::new(config, servers))),
+        };
+        let queue = |_| HostQueue::new(config.host.queue_depth, fetch_limit);
+        let queues: Table<QueueId, HostQueue> = (0..queues).map(queue).collect();
+        let rules = Rules {
+            wrap_request_size: config.compat.wrap_request_size,
+            bells: queues.names().map(|queue| servers.number(Server::Bell(queue))).collect(),
+        };
+        Self {
+            rules,
+            spaces,
+            link: Link::new(config, servers),
+            sata,
+            queues,
+            inboxes: Table::default(),
+            horizon: Nanos::MAX,
+            sources_known: false,
+            requests: Slab::default(),
+        }
+    }
+
+    /// A request of a stream reaches the host's driver.
+    fn arrive(
         &mut self,
-        stream: usize,
-        tenant: usize,
+        base: &mut Base,
+        tenant: TenantId,
         request: &Request,
         number: u64,
-        alone_until: Nanos,
-    ) {
-        let sectors = if self.switches.wrap_request_size {
-            request.sectors & 0xffff
-        } else {
-            request.sectors
+    ) -> RequestId {
+        let sectors = match self.rules.wrap_request_size {
+            true => request.sectors & 0xffff,
+            false => request.sectors,
         };
-        let now = self.now();
-        let lba = self.tenants[tenant].inside(request.lba);
-        let req = self.reqs.insert(Req {
-            lba,
-            arrived: now,
-            enqueued: now,
-            stamp: now,
-            number,
-            sectors,
-            rest: 0,
-            cursor: 0,
-            next_flush: NIL,
-            waits_flash: 0,
-            waits_dram: 0,
-            tenant: tenant as u16,
-            op: request.op,
-        });
-        self.stats.arrived += 1;
-        if self.stats.has_several() {
-            let pages = self.pages_touched(lba, sectors);
-            let share = &mut self.stats.shares[tenant];
-            share.arrived += 1;
-            share.demand.count(request.op, pages);
-            share.energy.request();
-        }
-        self.energy.request(now);
-        if let Some(sata) = &mut self.sata {
-            sata.submit.send(&mut self.events, sata.delay, req);
-        } else if alone_until > self.way_in(now) && self.is_way_in_free(tenant) {
-            self.await_arrival(stream);
-            self.walk_in(tenant, req);
-        } else {
-            self.submit(tenant, req);
-        }
+        let (now, lba) = (base.now(), self.spaces.inside(tenant, request.lba));
+        let spaces = &self.spaces;
+        let pages = || spaces.pages_touched(lba, sectors);
+        base.books.request_arrived(now, tenant, request.op, pages);
+        self.requests.insert(HostRequest::new(now, tenant, request.op, lba, sectors, number))
     }
 
     /// When the submission entry of a request that arrives now is in the drive, if nothing is in
     /// its way: doorbell, fetch, entry.
+    #[inline]
     fn way_in(&self, now: Nanos) -> Nanos {
-        now + self.link.doorbell + self.link.read_request + self.link.submission_entry
-    }
-
-    /// Whether a request can go to the drive without meeting another message or waiting in its
-    /// queue.
-    fn is_way_in_free(&self, queue: usize) -> bool {
-        let now = self.events.now();
-        let record = &self.queues[queue];
-        self.down.is_idle(now)
-            && self.up.is_idle(now)
-            && record.in_service < record.fetch_limit
-            && record.rung == record.submitted
-            && record.fetching == record.rung
-            && !record.is_full()
+        let timing = &self.link.timing;
+        now + timing.doorbell + timing.read_request + timing.submission_entry
     }
 
     /// Takes a request that meets nobody to the drive. Its steps need no event.
-    fn walk_in(&mut self, queue: usize, req: u32) {
-        let record = &mut self.queues[queue];
-        record.submitted += 1;
-        record.rung += 1;
-        record.fetching += 1;
-        record.in_service += 1;
-        record.entries.push_back(req);
-        let now = self.events.now();
-        let rung = now + self.link.doorbell;
-        let asked = rung + self.link.read_request;
-        self.down.occupy(now, self.link.doorbell);
-        self.up.occupy(rung, self.link.read_request);
-        self.down.occupy(asked, self.link.submission_entry);
-        self.events.move_to(self.way_in(now));
-        self.entry_arrived(queue);
+    fn walk_in(&mut self, base: &mut Base, queue: QueueId, request: RequestId) -> Option<Arrived> {
+        self.queues[queue].pass(request);
+        let now = base.now();
+        let timing = &self.link.timing;
+        let rung = now + timing.doorbell;
+        let asked = rung + timing.read_request;
+        self.link.down.occupy(now, timing.doorbell);
+        self.link.up.occupy(rung, timing.read_request);
+        self.link.down.occupy(asked, timing.submission_entry);
+        base.events.move_to(self.way_in(now));
+        self.entry_arrived(base, queue)
     }
 
-    /// Puts a request into its queue, or lets it wait if the queue is full.
-    pub(crate) fn submit(&mut self, queue: usize, req: u32) {
-        if self.queues[queue].is_full() {
-            self.queues[queue].waiting.push_back(req);
-        } else {
-            self.enter_queue(queue, req);
+    /// Sends a request towards the drive, or lets it wait if its queue is full.
+    fn send_in(&mut self, base: &mut Base, tenant: TenantId, request: RequestId) {
+        match &mut self.sata {
+            Some(sata) => sata.submit.send(&mut base.events, sata.delay, request),
+            None => self.submit(base, self.queue_of(tenant), request),
         }
     }
 
-    /// Puts a request into its queue and rings the doorbell.
-    fn enter_queue(&mut self, queue: usize, req: u32) {
-        self.reqs[req].enqueued = self.events.now();
-        let record = &mut self.queues[queue];
-        record.submitted += 1;
-        record.entries.push_back(req);
-        self.down.send(&mut self.events, self.link.doorbell, DownMessage::Doorbell(queue as u16));
+    /// Puts a request into its queue, or lets it wait if the queue is full.
+    fn submit(&mut self, base: &mut Base, queue: QueueId, request: RequestId) {
+        if self.queues[queue].submit(request) {
+            self.entered_queue(base, queue, request);
+        }
     }
 
-    /// The drive hears a doorbell.
-    pub(crate) fn doorbell(&mut self, queue: usize) {
-        self.queues[queue].rung += 1;
-        if self.queues[queue].in_service < self.queues[queue].fetch_limit {
-            self.fetch(queue);
+    /// Rings the doorbell for a request that has entered its queue.
+    fn entered_queue(&mut self, base: &mut Base, queue: QueueId, request: RequestId) {
+        self.requests[request].enqueued = base.now();
+        let takes = self.link.timing.doorbell;
+        self.link.down.send(&mut base.events, takes, DownMessage::Doorbell(queue));
+    }
+
+    /// A message has reached the drive. Handle what has arrived with it, then call
+    /// [`Host::next_message`].
+    pub fn down_event(&mut self, base: &mut Base) -> Option<Arrived> {
+        match self.link.down.take()? {
+            DownMessage::Doorbell(queue) => {
+                if self.queues[queue].ring_doorbell() {
+                    self.ask_for_entry(base, queue);
+                }
+                None
+            }
+            DownMessage::Entry(queue) => self.entry_arrived(base, queue),
+            DownMessage::Data(request) => Some(self.data_arrived(base, request)),
+        }
+    }
+
+    /// Lets the link carry the next message to the drive.
+    pub fn next_message(&mut self, base: &mut Base) {
+        self.link.down.start_next(&mut base.events);
+    }
+
+    /// A message has reached the host.
+    pub fn up_event(&mut self, base: &mut Base, ahead: &impl Lookahead) {
+        let Some(message) = self.link.up.take() else { return };
+        let timing = &self.link.timing;
+        match message {
+            UpMessage::Fetch(queue) => {
+                let takes = timing.submission_entry;
+                self.link.down.send(&mut base.events, takes, DownMessage::Entry(queue));
+            }
+            UpMessage::FetchData(request) => {
+                let takes = timing.data(self.requests[request].sectors);
+                self.link.down.send(&mut base.events, takes, DownMessage::Data(request));
+            }
+            UpMessage::Completion(request, fetched) => match &mut self.sata {
+                Some(sata) => sata.complete.send(&mut base.events, sata.delay, (request, fetched)),
+                None => self.completed(base, ahead, request, fetched),
+            },
+        }
+        self.link.up.start_next(&mut base.events);
+    }
+
+    /// The SATA adapter has passed a request on.
+    pub fn sata_in_event(&mut self, base: &mut Base) {
+        let Some(sata) = &mut self.sata else { return };
+        let Some(request) = sata.submit.take() else { return };
+        self.submit(base, QueueId(0), request);
+        if let Some(sata) = &mut self.sata {
+            sata.submit.start_next(&mut base.events);
+        }
+    }
+
+    /// The SATA adapter has passed a completion on.
+    pub fn sata_out_event(&mut self, base: &mut Base, ahead: &impl Lookahead) {
+        let Some(sata) = &mut self.sata else { return };
+        let Some((request, fetched)) = sata.complete.take() else { return };
+        self.completed(base, ahead, request, fetched);
+        if let Some(sata) = &mut self.sata {
+            sata.complete.start_next(&mut base.events);
         }
     }
 
     /// The drive asks for the next entry of a queue.
-    fn fetch(&mut self, queue: usize) {
-        self.queues[queue].in_service += 1;
-        self.queues[queue].fetching += 1;
-        self.up.send(&mut self.events, self.link.read_request, UpMessage::Fetch(queue as u16));
+    fn ask_for_entry(&mut self, base: &mut Base, queue: QueueId) {
+        let takes = self.link.timing.read_request;
+        self.link.up.send(&mut base.events, takes, UpMessage::Fetch(queue));
     }
 
     /// A submission entry arrives in the drive.
-    pub(crate) fn entry_arrived(&mut self, queue: usize) {
-        self.queues[queue].fetched += 1;
-        let Some(req) = self.queues[queue].entries.pop_front() else {
+    fn entry_arrived(&mut self, base: &mut Base, queue: QueueId) -> Option<Arrived> {
+        let Some(request) = self.queues[queue].fetch() else {
             debug_assert!(false, "an entry nobody submitted");
-            return;
+            return None;
         };
-        match self.reqs[req].op {
-            Op::Write if self.reqs[req].sectors > 0 => {
-                self.fetch_data(req);
-            }
-            Op::Read | Op::Write => {
-                self.reqs[req].stamp = self.events.now();
-                self.serve_read(req);
-            }
-            Op::Trim => self.serve_trim(req),
-            Op::Flush => self.serve_flush(req),
+        let record = &mut self.requests[request];
+        record.stamp = base.now();
+        match record.op {
+            Op::Write if record.sectors > 0 => self.ask_for_data(base, request),
+            Op::Read | Op::Write => Some(Arrived::Read(request)),
+            Op::Trim => Some(Arrived::Trim(request)),
+            Op::Flush => Some(Arrived::Flush(request)),
         }
     }
 
-    /// Asks the host for the data of a write.
-    fn fetch_data(&mut self, req: u32) {
-        let now = self.events.now();
-        let asked = now + self.link.read_request;
-        let arrived = asked + self.link.data(self.reqs[req].sectors);
-        let alone_until = self.events.next_at().unwrap_or(Nanos::MAX).min(self.horizon);
-        if alone_until > arrived && self.up.is_idle(now) && self.down.is_idle(now) {
-            self.up.occupy(now, self.link.read_request);
-            self.down.occupy(asked, arrived - asked);
-            self.events.move_to(arrived);
-            self.data_fetched(req);
-        } else {
-            self.up.send(&mut self.events, self.link.read_request, UpMessage::FetchData(req));
+    /// Asks the host for the data of a write. They are here at once if nothing else can happen
+    /// before they come.
+    fn ask_for_data(&mut self, base: &mut Base, request: RequestId) -> Option<Arrived> {
+        let (now, timing) = (base.now(), &self.link.timing);
+        let asked = now + timing.read_request;
+        let arrived = asked + timing.data(self.requests[request].sectors);
+        let alone_until = base.events.next_at().unwrap_or(Nanos::MAX).min(self.horizon);
+        if alone_until > arrived && self.link.is_idle(now) {
+            self.link.up.occupy(now, asked - now);
+            self.link.down.occupy(asked, arrived - asked);
+            base.events.move_to(arrived);
+            return Some(self.data_arrived(base, request));
+        }
+        self.link.up.send(&mut base.events, timing.read_request, UpMessage::FetchData(request));
+        None
+    }
+
+    /// The data of a write are in the drive.
+    fn data_arrived(&mut self, base: &mut Base, request: RequestId) -> Arrived {
+        let record = &mut self.requests[request];
+        record.stamp = base.now();
+        record.rest = record.sectors;
+        record.cursor = record.lba.0;
+        Arrived::Write(request)
+    }
+
+    /// One flash transaction of a request is done.
+    #[inline]
+    pub fn part_done(&mut self, base: &mut Base, request: RequestId) {
+        self.requests[request].waits_flash -= 1;
+        self.finish(base, request);
+    }
+
+    /// Sectors of a request have been read from DRAM or written to it.
+    #[inline]
+    pub fn dram_done(&mut self, base: &mut Base, request: RequestId, sectors: u32) {
+        self.requests[request].waits_dram -= sectors;
+        self.finish(base, request);
+    }
+
+    /// Completes a request if it waits for nothing any more.
+    #[inline]
+    fn finish(&mut self, base: &mut Base, request: RequestId) {
+        if self.requests[request].is_done() {
+            self.done(base, request);
         }
     }
 
     /// The drive has done everything that a request asked for.
-    pub(crate) fn request_done(&mut self, req: u32) {
-        let record = &self.reqs[req];
-        let queue = if self.sata.is_some() { 0 } else { record.tenant as usize };
+    pub fn done(&mut self, base: &mut Base, request: RequestId) {
+        let record = &self.requests[request];
+        let queue = self.queue_of(record.tenant);
         if record.op == Op::Read {
-            let takes = self.link.data(record.sectors);
-            self.up.occupy(self.events.now(), takes);
+            self.link.up.occupy(base.now(), self.link.timing.data(record.sectors));
         }
-        self.queues[queue].in_service -= 1;
-        if self.queues[queue].fetching != self.queues[queue].rung {
-            self.fetch(queue);
+        if self.queues[queue].leave() {
+            self.ask_for_entry(base, queue);
         }
-        if self.queues[queue].is_full_of_completions() {
-            self.count_bells(queue, usize::MAX);
-            if self.queues[queue].is_full_of_completions() {
-                self.queues[queue].withheld.push_back(req);
-                self.listen(queue);
-                return;
-            }
+        if self.queues[queue].withhold(base.now(), request) {
+            self.listen(base, queue);
+        } else {
+            self.tell(base, queue, request);
         }
-        self.tell(queue, req);
     }
 
     /// Sends a completion to the host.
-    fn tell(&mut self, queue: usize, req: u32) {
-        self.queues[queue].told += 1;
-        let fetched = self.queues[queue].fetched;
-        self.up.send(
-            &mut self.events,
-            self.link.completion_entry,
-            UpMessage::Completion(req, fetched),
-        );
+    fn tell(&mut self, base: &mut Base, queue: QueueId, request: RequestId) {
+        let takes = self.link.timing.completion_entry;
+        let message = UpMessage::Completion(request, self.queues[queue].fetched());
+        self.link.up.send(&mut base.events, takes, message);
     }
 
-    /// Counts places of the completion queue that were given back until now, `most` of them at
-    /// most.
+    /// Makes the next bell an event, if a completion waits for it.
     #[inline]
-    fn count_bells(&mut self, queue: usize, most: usize) {
-        let now = self.events.now();
-        let record = &mut self.queues[queue];
-        for _ in 0..most {
-            match record.bells.front() {
-                Some(&bell) if bell <= now && !record.listens => {
-                    record.bells.pop_front();
-                    record.freed += 1;
-                }
-                _ => break,
-            }
+    fn listen(&mut self, base: &mut Base, queue: QueueId) {
+        if let Some(bell) = self.queues[queue].listen() {
+            let caused = bell - self.link.timing.doorbell;
+            base.events.push_caused(bell, caused, self.rules.bells[queue]);
+        }
+    }
+
+    /// The drive hears of a place that a withheld completion waits for.
+    pub fn bell_event(&mut self, base: &mut Base, queue: QueueId) {
+        if let Some(request) = self.queues[queue].hear() {
+            self.tell(base, queue, request);
+        }
+        self.listen(base, queue);
+    }
+
+    /// The host sees a completion.
+    fn completed(
+        &mut self,
+        base: &mut Base,
+        ahead: &impl Lookahead,
+        request: RequestId,
+        fetched: u64,
+    ) {
+        let record = &self.requests[request];
+        let (tenant, queue) = (record.tenant, self.queue_of(record.tenant));
+        base.books.request_completed(record.completion(base.now()));
+        self.requests.remove(request);
+        self.queues[queue].acknowledge(fetched);
+        if self.sata.is_some() {
+            // The adapter tells the generator of requests before it looks after its queues.
+            self.next_in_closed_loop(base, ahead, tenant);
+            self.ring(base, queue);
+            self.admit_waiting(base, queue);
+        } else {
+            self.admit_waiting(base, queue);
+            self.ring(base, queue);
+            self.next_in_closed_loop(base, ahead, tenant);
         }
     }
 
     /// The host gives a place of the completion queue back.
     #[inline]
-    fn ring(&mut self, queue: usize) {
-        let start = self.down.occupy(self.events.now(), self.link.doorbell);
-        // Bells that nobody waited for are counted two at a time, so that few are remembered.
-        self.count_bells(queue, 2);
-        self.queues[queue].bells.push_back(start + self.link.doorbell);
-        if !self.queues[queue].withheld.is_empty() {
-            self.listen(queue);
-        }
-    }
-
-    /// A completion is withheld: makes the next bell an event, if one is on its way.
-    fn listen(&mut self, queue: usize) {
-        let record = &mut self.queues[queue];
-        if let Some(&bell) = record.bells.front()
-            && !record.listens
-        {
-            record.listens = true;
-            let server = ServerId(FIRST_BELL + queue as u32);
-            self.events.push_caused(bell, bell - self.link.doorbell, server);
-        }
-    }
-
-    /// The drive hears of a place that a withheld completion waits for.
-    pub(crate) fn bell(&mut self, queue: usize) {
-        let record = &mut self.queues[queue];
-        record.listens = false;
-        record.bells.pop_front();
-        record.freed += 1;
-        if let Some(req) = record.withheld.pop_front() {
-            self.tell(queue, req);
-        }
-        if !self.queues[queue].withheld.is_empty() {
-            self.listen(queue);
-        }
-    }
-
-    /// The host sees a completion.
-    pub(crate) fn completed(&mut self, queue: usize, req: u32, fetched: u64) {
-        self.queues[queue].acknowledged = fetched;
-        self.record(req);
-        let tenant = self.reqs[req].tenant as usize;
-        self.reqs.remove(req);
-        if self.sata.is_some() {
-            // The adapter tells the generator of requests before it looks after its queues.
-            self.next_in_closed_loop(tenant);
-            self.ring(queue);
-            self.admit_waiting(queue);
-        } else {
-            self.admit_waiting(queue);
-            self.ring(queue);
-            self.next_in_closed_loop(tenant);
-        }
+    fn ring(&mut self, base: &mut Base, queue: QueueId) {
+        let (now, takes) = (base.now(), self.link.timing.doorbell);
+        let bell = self.link.down.occupy(now, takes) + takes;
+        self.queues[queue].give_back(now, bell);
+        self.listen(base, queue);
     }
 
     /// Puts waiting requests into a queue as long as it has room.
-    fn admit_waiting(&mut self, queue: usize) {
-        while !self.queues[queue].is_full()
-            && let Some(req) = self.queues[queue].waiting.pop_front()
-        {
-            self.enter_queue(queue, req);
+    fn admit_waiting(&mut self, base: &mut Base, queue: QueueId) {
+        while let Some(request) = self.queues[queue].admit() {
+            self.entered_queue(base, queue, request);
         }
     }
 
-    /// A completion has reached the SATA adapter.
-    pub(crate) fn sata_completion(&mut self, req: u32, fetched: u64) {
-        if let Some(sata) = &mut self.sata {
-            sata.complete.send(&mut self.events, sata.delay, (req, fetched));
-        }
+    /// The queue of a tenant.
+    #[inline]
+    fn queue_of(&self, tenant: TenantId) -> QueueId {
+        if self.sata.is_some() { QueueId(0) } else { QueueId(tenant.0.into()) }
+    }
+
+    /// Time that the directions of the link have worked: to the drive, and to the host.
+    pub fn link_busy(&self) -> [Nanos; 2] {
+        [self.link.down.busy(), self.link.up.busy()]
+    }
+
+    /// Asserts that no request is lost between the host and the drive.
+    pub fn check(&self, base: &Base) {
+        let stats = &base.books.stats;
+        assert_eq!(stats.arrived, stats.completed + self.requests.len() as u64);
+        self.queues.iter().for_each(HostQueue::check);
+        let outside: usize = self.queues.iter().map(HostQueue::before_the_drive).sum();
+        assert!(outside <= self.requests.len(), "a queue holds requests that are gone");
     }
 }
 
-/// How a tenant's address space lies in the drive.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TenantSpace {
-    /// Its size in sectors.
-    pub sectors: u64,
-    /// Its first sector in the drive. It matters only by its remainder when divided by the page
-    /// size, and for requests that cross the end of the address space and go on at its beginning.
-    pub start: u64,
-}
-
-impl TenantSpace {
-    /// An address of a trace, folded into the tenant's address space.
-    pub fn inside(&self, lba: Sectors) -> Sectors {
-        let last = self.sectors - 1;
-        if lba.0 <= last { lba } else { Sectors(lba.0 % last.max(1)) }
+impl SataAdapter {
+    fn new(config: &DeviceConfig, servers: &Servers) -> Self {
+        Self {
+            delay: config.host.sata_processing_delay,
+            submit: Pipe::new(servers.number(Server::SataIn)),
+            complete: Pipe::new(servers.number(Server::SataOut)),
+        }
     }
 }
 
@@ -411,41 +437,50 @@ pub(crate) fn queue_count(interface: HostInterface, tenants: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::{Observe, Tenant};
-    use ssdtune_model::DeviceConfig;
+    use crate::accounting::Books;
+    use crate::engine::EventQueue;
+    use crate::vocabulary::Observe;
+    use ssdtune_model::Sectors;
+
+    struct Nothing;
+
+    impl Lookahead for Nothing {
+        fn directory(&self, _: TenantId, _: u64) {}
+        fn entry(&self, _: TenantId, _: u64) {}
+        fn old_page(&self, _: TenantId, _: u64) {}
+    }
 
     #[test]
     fn a_full_completion_queue_holds_completions_back_until_the_host_rings() {
         // Of two entries one can be used.
         let config = DeviceConfig::default();
-        let tenants = [Tenant::sole(&config)];
+        let servers = Servers::new(1, 1);
         let observe = Observe { completions: true, ..Observe::default() };
-        let mut core = Core::new(&config, &tenants, observe).unwrap();
-        core.queues[0] = HostQueue { in_service: 5, ..HostQueue::new(2, 16) };
+        let books = Books::new(&config, 1, observe);
+        let mut base = Base { events: EventQueue::default(), books };
+        let spaces = Spaces::new(std::iter::once(1_000), 8, true);
+        let mut host = Host::new(&config, spaces, &servers);
+        let queue = QueueId(0);
+        host.queues[queue] = HostQueue::with_in_service(2, 16, 5);
         for number in 0..5 {
-            let req = core.reqs.insert(Req {
-                lba: Sectors(0),
-                arrived: Nanos::ZERO,
-                enqueued: Nanos::ZERO,
-                stamp: Nanos::ZERO,
-                number,
-                sectors: 8,
-                rest: 0,
-                cursor: 0,
-                next_flush: NIL,
-                waits_flash: 0,
-                waits_dram: 0,
-                tenant: 0,
-                op: Op::Write,
-            });
-            core.request_done(req);
+            let (tenant, op, lba) = (TenantId(0), Op::Write, Sectors(0));
+            let request = HostRequest::new(Nanos::ZERO, tenant, op, lba, 8, number);
+            let request = host.requests.insert(request);
+            host.done(&mut base, request);
         }
-        while core.step() {}
+        while let Some(server) = base.events.pop() {
+            match servers.which(server) {
+                Server::LinkUp => host.up_event(&mut base, &Nothing),
+                Server::Bell(queue) => host.bell_event(&mut base, queue),
+                other => panic!("an event of {other:?}"),
+            }
+        }
         let seen: Vec<u64> =
-            core.completions.unwrap().iter().map(|done| done.completed.0).collect();
-        let (entry, bell) = (core.link.completion_entry.0, core.link.doorbell.0);
+            base.books.completions.unwrap().iter().map(|done| done.completed.0).collect();
+        let timing = &host.link.timing;
+        let (entry, bell) = (timing.completion_entry.0, timing.doorbell.0);
         let expected: Vec<u64> = (0..5).map(|k| entry + k * (entry + bell)).collect();
         assert_eq!(seen, expected);
-        assert_eq!((core.queues[0].told, core.queues[0].withheld.len()), (5, 0));
+        assert_eq!(host.queues[queue].completions(), (5, 0));
     }
 }

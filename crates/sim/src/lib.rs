@@ -48,48 +48,34 @@
 //! requests without time. [`Simulator::snapshot`] stores the whole state as bytes, and
 //! [`Simulator::restore`] continues from them.
 
-mod ageing;
-mod allocate;
-mod array;
-mod arrivals;
-mod cache_commands;
-mod collect;
+mod accounting;
+mod backend;
+mod base;
+mod core;
 mod data_cache;
-mod dram;
-mod energy;
-mod event;
+mod engine;
 mod flash;
 mod host;
-mod initial_content;
-mod pipe;
+mod id;
+mod operation;
 mod report;
-mod request;
-mod run;
-mod scheduler;
 mod simulator;
 mod slowdown;
-mod snapshot;
-mod stats;
-mod tenant_share;
-mod timing;
-mod translate;
-mod tx;
-mod unit_set;
+mod stored;
 mod vocabulary;
-mod warmup;
 
-pub use allocate::Demand;
-pub use initial_content::{Footprint, InitialContent, InitialState};
+pub use accounting::{
+    ControllerEnergy, Demand, DramEnergy, Energy, FlashCommands, FlashEnergy, LatencySummary,
+    PageTypes, TenantEnergy,
+};
 pub use report::{
-    Busy, Capacity, Collection, ControllerEnergy, DataCache, DramEnergy, Ending, Endurance, Energy,
-    EraseBin, FlashEnergy, Mapping, OpMetrics, PageTypes, Report, RequestCounts, SCHEMA,
-    Simulation, TenantCollection, TenantEnergy, TenantMetrics, TenantReport, Times,
+    Busy, Capacity, Collection, DataCache, Ending, Endurance, EraseBin, Mapping, OpMetrics, Report,
+    RequestCounts, SCHEMA, Simulation, TenantCollection, TenantMetrics, TenantReport, Times,
     UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
-pub use run::{Look, Outcome, Replay, Simulator, Stream};
+pub use simulator::{
+    Filling, Footprint, InitialContent, Look, Outcome, Replay, Simulator, SnapshotError, Stream,
+};
 pub use slowdown::{Slowdown, TenantSlowdown};
-pub use snapshot::SnapshotError;
 pub use ssdtune_ftl::{FtlError, Places};
-pub use stats::{FlashCommands, LatencySummary};
-pub use vocabulary::{Completion, Observe, SimError, Tenant};
-pub use warmup::Filling;
+pub use vocabulary::{Completion, InitialState, Observe, SimError, Tenant};

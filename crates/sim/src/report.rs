@@ -6,15 +6,12 @@
 //! cannot be known (the latency of no request, a share of nothing) is `null`. Energies are in
 //! joule, powers in watt.
 
-mod build;
 mod endurance;
-mod energy;
 
 pub use endurance::Endurance;
-pub use energy::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes, TenantEnergy};
 
-use crate::initial_content::InitialState;
-use crate::stats::{FlashCommands, LatencySummary};
+use crate::accounting::{Energy, FlashCommands, LatencySummary, TenantEnergy};
+use crate::vocabulary::InitialState;
 use serde::{Deserialize, Serialize};
 
 /// Version of the result schema. It grows when a field changes its meaning or is removed. New

@@ -56,6 +56,20 @@ pub struct Completion {
     pub completed: Nanos,
 }
 
+/// How the data of a drive were written before its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitialState {
+    /// The drive is empty.
+    #[default]
+    Empty,
+    /// Each page was written once, in the order of the logical pages.
+    Sequential,
+    /// Each page was written once, then pages were overwritten at random until the drive no longer
+    /// changed in character.
+    Steady,
+}
+
 /// How much a run keeps of what happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observe {

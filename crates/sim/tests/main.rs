@@ -1,6 +1,6 @@
 //! Tests of the simulator from outside, in one binary: a file for each thing that must hold.
 
-mod allocate;
+mod demand;
 mod cache_commands;
 mod closed_forms;
 mod corners;

@@ -39,7 +39,7 @@ pub struct Endurance {
 
 impl Endurance {
     /// Computes the endurance from the rest of a report and the configuration.
-    pub(super) fn of(report: &Report, config: &DeviceConfig) -> Self {
+    pub(crate) fn of(report: &Report, config: &DeviceConfig) -> Self {
         let rated_cycles = config.flash.pe_cycles_limit;
         let histogram = &report.collection.erase_histogram;
         let blocks: u64 = histogram.iter().map(|bin| bin.blocks).sum();

@@ -1,0 +1,107 @@
+//! A flash transaction: work on one page, or on one block that is erased.
+
+use crate::id::{DieId, JobId, RequestId, TransactionId, UnitId};
+use crate::operation::Class;
+use serde::{Deserialize, Serialize};
+use ssdtune_ftl::{EntryRef, Phys};
+use ssdtune_model::Nanos;
+use ssdtune_trace::TenantId;
+
+/// Why a transaction exists, beyond its class, and what waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Purpose {
+    /// It is a part of this host request.
+    Request(RequestId),
+    /// It writes a page of the data cache to flash.
+    Destage,
+    /// It reads the rest of a partly written page, for this write.
+    Merge(TransactionId),
+    /// It reads a translation page that other transactions wait for.
+    MappingLoad,
+    /// It reads a translation page so that it can be written back by this write, unless that costs
+    /// no program.
+    MappingMerge(Option<TransactionId>),
+    /// It programs a translation page.
+    MappingStore,
+    /// It moves a page of this job's victim: it is a read first, then a program.
+    Move(JobId),
+    /// It erases this job's victim.
+    Erase(JobId),
+}
+
+/// A flash transaction. Mapping units below a page would add their place in the page here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Transaction {
+    /// The physical page.
+    pub phys: Phys,
+    /// The logical page. For an access to a translation page, its number; for the program of a
+    /// moved page, the physical page it leaves.
+    pub address: u64,
+    /// When the data were in the drive.
+    pub stamp: Nanos,
+    /// The page-table entry of the logical page.
+    pub entry: EntryRef,
+    /// The sectors it concerns, one bit each.
+    pub mask: u64,
+    pub purpose: Purpose,
+    /// A write that is `blocked`: the read of the rest of its page.
+    pub rest: Option<TransactionId>,
+    /// The next transaction in a queue or in a command.
+    pub next: Option<TransactionId>,
+    /// The transaction before it in a queue.
+    pub prev: Option<TransactionId>,
+    /// The flush that waits for it.
+    pub flush: Option<RequestId>,
+    /// Its scheduling unit.
+    pub unit: UnitId,
+    /// Its die.
+    pub die: DieId,
+    /// The offset of the page in its block.
+    pub page: u32,
+    /// When it was queued, counted in queued transactions.
+    pub seq: u32,
+    pub tenant: TenantId,
+    /// Sectors to transfer.
+    pub sectors: u16,
+    /// The plane within the die.
+    pub plane: u8,
+    pub class: Class,
+    /// It waits for another transaction, or for the pages of its victim to be moved.
+    pub blocked: bool,
+    /// Its priority among the transactions of its class; 0 goes first.
+    pub priority: u8,
+    /// How often its operation has been interrupted.
+    pub suspensions: u8,
+    /// It is in use. A flush looks through the slab for what is under way.
+    pub live: bool,
+}
+
+impl Transaction {
+    /// A transaction for a tenant, of which the rest is not known yet.
+    pub fn new(class: Class, purpose: Purpose, entry: EntryRef, tenant: TenantId) -> Self {
+        Self {
+            phys: Phys::NONE,
+            address: 0,
+            stamp: Nanos::ZERO,
+            entry,
+            mask: 0,
+            purpose,
+            rest: None,
+            next: None,
+            prev: None,
+            flush: None,
+            unit: UnitId(0),
+            die: DieId(0),
+            page: 0,
+            seq: 0,
+            tenant,
+            sectors: 0,
+            plane: 0,
+            class,
+            blocked: false,
+            priority: 0,
+            suspensions: 0,
+            live: true,
+        }
+    }
+}

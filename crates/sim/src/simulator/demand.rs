@@ -1,0 +1,32 @@
+//! What a channel allocator needs of a running drive: what each tenant asks for, and a way to give
+//! a tenant other planes.
+//!
+//! A switch happens between two events ([`Simulator::run_in_intervals`] stops there). What is under
+//! way goes on to where it was going, what is placed later goes to the new planes, and data move
+//! when they are rewritten or collected.
+
+use super::Simulator;
+use crate::accounting::Demand;
+use crate::vocabulary::SimError;
+use ssdtune_ftl::{Places, TenantSpec};
+
+impl Simulator {
+    /// What each tenant has asked for since the start. Empty on a drive with one tenant, which
+    /// shares with nobody.
+    pub fn demands(&self) -> impl Iterator<Item = Demand> + '_ {
+        self.core.base.books.stats.shares.iter().map(|share| share.demand)
+    }
+
+    /// Gives a tenant other planes from now on, and tells hybrid allocation whether it is a writer
+    /// (`mapping.allocation = "hybrid"`). Data stay where they are until they are rewritten or
+    /// collected, and the tenant's address space keeps its size.
+    ///
+    /// # Errors
+    /// The drive has no such plane.
+    ///
+    /// # Panics
+    /// The drive has no such tenant.
+    pub fn bind(&mut self, tenant: usize, places: &Places, writer: bool) -> Result<(), SimError> {
+        Ok(self.core.backend.ftl.bind(tenant, &TenantSpec { places: places.clone(), writer })?)
+    }
+}

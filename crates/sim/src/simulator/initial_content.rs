@@ -1,0 +1,104 @@
+//! What a drive holds at the start if it is not empty: the state that a sequential fill or endless
+//! random writes leave behind. The data are computed where they are looked at, not written: see
+//! `ssdtune_ftl::InitialContent`.
+
+use super::Simulator;
+use crate::vocabulary::{InitialState, SimError};
+use roaring::RoaringTreemap;
+use ssdtune_ftl::Start;
+use ssdtune_trace::{Op, Request};
+use std::ops::Range;
+
+/// What a drive holds before its first request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InitialContent {
+    /// How the data were written.
+    pub state: InitialState,
+    /// The share of each tenant's pages that hold data, 0 to 1. The last value also holds for all
+    /// tenants that follow. Pages of a [`Footprint`] count first, then the lowest other pages.
+    pub occupancy: Vec<f64>,
+    /// How often each block has been erased.
+    pub erases: u32,
+    /// Decides where pages lie.
+    pub seed: u64,
+}
+
+/// The logical pages that requests touch, tenant by tenant. Filled by [`Simulator::cover`].
+#[derive(Clone, Debug, Default)]
+pub struct Footprint {
+    tenants: Vec<RoaringTreemap>,
+}
+
+impl Footprint {
+    /// The pages of a tenant as ascending ranges that do not touch.
+    fn ranges(&self, tenant: usize) -> Vec<Range<u64>> {
+        let Some(pages) = self.tenants.get(tenant) else { return Vec::new() };
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for page in pages {
+            match ranges.last_mut() {
+                Some(range) if range.end == page => range.end += 1,
+                _ => ranges.push(page..page + 1),
+            }
+        }
+        ranges
+    }
+}
+
+impl Simulator {
+    /// Adds the pages that a request reads or writes to a footprint.
+    pub fn cover(&self, footprint: &mut Footprint, request: &Request) {
+        let spaces = &self.core.host.spaces;
+        let named = spaces.tenant(request.tenant);
+        let tenant = usize::from(named.0);
+        if request.sectors == 0 || !matches!(request.op, Op::Read | Op::Write) {
+            return;
+        }
+        if footprint.tenants.len() <= tenant {
+            footprint.tenants.resize_with(tenant + 1, RoaringTreemap::new);
+        }
+        let (mut cursor, mut rest) = (spaces.inside(named, request.lba).0, request.sectors);
+        while rest > 0 {
+            let part = spaces.cut(named, &mut cursor, &mut rest);
+            footprint.tenants[tenant].insert(part.lpn);
+        }
+    }
+
+    /// Gives the drive its initial content. Call this before anything else. An
+    /// [`InitialState::Empty`] content does nothing.
+    ///
+    /// # Errors
+    /// A plane has no room for the data.
+    ///
+    /// # Panics
+    /// Something was done with the drive before.
+    pub fn set_initial_content(
+        &mut self,
+        content: &InitialContent,
+        footprint: &Footprint,
+    ) -> Result<(), SimError> {
+        let start = match content.state {
+            InitialState::Empty => return Ok(()),
+            InitialState::Sequential => Start::Sequential,
+            InitialState::Steady => Start::Steady,
+        };
+        let tenants = self.core.host.spaces.tenants();
+        let definition = ssdtune_ftl::InitialContent {
+            start,
+            occupancy: content.occupancy.clone(),
+            footprints: (0..tenants).map(|tenant| footprint.ranges(tenant)).collect(),
+            erases: content.erases,
+            free: Vec::new(),
+            seed: content.seed,
+        };
+        let stats = &mut self.core.base.books.stats;
+        stats.initial_pages = self.core.backend.ftl.set_initial_content(&definition)?.iter().sum();
+        stats.initial_state = content.state;
+        Ok(())
+    }
+
+    /// Stores everything of the initial content that is computed otherwise: the same drive, held in
+    /// memory. For tests.
+    pub fn materialise(&mut self) {
+        self.core.backend.ftl.materialise();
+    }
+}
