@@ -1,9 +1,9 @@
 //! Tests of the simulator from outside, in one binary: a file for each thing that must hold.
 
-mod demand;
 mod cache_commands;
 mod closed_forms;
 mod corners;
+mod demand;
 mod determinism;
 mod drives;
 mod endurance;
