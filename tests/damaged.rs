@@ -1,7 +1,7 @@
 //! A damaged AutoDB: whatever command meets it says the same and ends with the same code, leaves
 //! its files alone, and `ssdtune db export` saves what is left.
 
-use crate::support::{self, ssdtune};
+use crate::support::{self, Scratch, ssdtune};
 use predicates::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -12,13 +12,13 @@ const RECORDS: usize = 200;
 
 /// An AutoDB of numbered models, and the file that it was imported from.
 struct Sound {
-    directory: tempfile::TempDir,
+    scratch: Scratch,
     lines: BTreeSet<String>,
 }
 
 impl Sound {
     fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a directory");
+        let scratch = Scratch::new();
         let header = json!({"autodb": "ssdtune", "schema": 1, "generation": RECORDS});
         let line = |number: usize| {
             let key = format!("{number:08x}");
@@ -31,21 +31,19 @@ impl Sound {
         let lines: BTreeSet<String> = (0..RECORDS).map(line).collect();
         let mut text = header.to_string();
         lines.iter().for_each(|line| text += &format!("\n{line}"));
-        let file = directory.path().join("all.jsonl");
+        let file = scratch.path("all.jsonl");
         fs::write(&file, text).expect("written");
-        let sound = Self { directory, lines };
+        let sound = Self { scratch, lines };
         sound.db("db", &["import"]).arg(&file).assert().success();
         sound
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        self.scratch.path(name)
     }
 
     fn db(&self, name: &str, arguments: &[&str]) -> assert_cmd::Command {
-        let mut command = ssdtune();
-        command.arg("db").args(arguments).arg("--db").arg(self.path(name));
-        command
+        self.scratch.db(name, arguments)
     }
 
     /// Changes a file of the AutoDB.

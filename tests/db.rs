@@ -1,32 +1,12 @@
 //! Tests of `ssdtune db` from end to end: export, import, listing, upkeep, wrong input.
 
-use crate::support::{self, ssdtune};
+use crate::support::{self, Scratch};
 use predicates::prelude::*;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// A directory for AutoDBs and files of a test.
-struct Scratch {
-    directory: tempfile::TempDir,
-}
-
 impl Scratch {
-    fn new() -> Self {
-        Self { directory: tempfile::tempdir().expect("a directory") }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    /// The command `ssdtune db ARGUMENTS --db NAME`.
-    fn db(&self, name: &str, arguments: &[&str]) -> assert_cmd::Command {
-        let mut command = ssdtune();
-        command.arg("db").args(arguments).arg("--db").arg(self.path(name));
-        command
-    }
-
     fn json(&self, name: &str, arguments: &[&str]) -> Value {
         support::document(&mut self.db(name, arguments))
     }

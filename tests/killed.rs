@@ -3,10 +3,11 @@
 //!
 //! An ordinary run kills each command four times. With `SSDTUNE_LONG=1` it does so a hundred times.
 
-use crate::support::binary;
+use crate::support::{binary, is_long};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Kills of one run before it is left to end.
@@ -14,7 +15,7 @@ const KILLS_OF_ONE: u64 = 5;
 
 /// Kills of a command in all.
 fn kills_wanted() -> u64 {
-    if std::env::var_os("SSDTUNE_LONG").is_some_and(|value| value == "1") { 100 } else { 4 }
+    if is_long() { 100 } else { 4 }
 }
 
 /// Starts runs, kills each several times and goes on with it, and gives the last child to `end`.
@@ -43,23 +44,32 @@ fn kill(takes: Duration, start: impl Fn(u64, bool) -> Child, mut end: impl FnMut
     println!("{kills} kills of {runs} runs of {takes:?}");
 }
 
+/// A search of a second or two, without its AutoDB.
+pub const SEARCH: [&str; 13] = [
+    "search",
+    "-q",
+    "--json",
+    "--target",
+    "websearch",
+    "--others",
+    "database",
+    "--requests",
+    "600",
+    "--budget",
+    "6",
+    "--prefix",
+    "150",
+];
+
 fn start(db: &Path, resume: bool) -> Child {
-    let small = [
-        ["--target", "websearch"],
-        ["--others", "database"],
-        ["--requests", "600"],
-        ["--budget", "6"],
-        ["--prefix", "150"],
-    ];
     let mut command = Command::new(binary());
-    command.args(["search", "-q", "--json"]).args(small.as_flattened()).arg("--db").arg(db);
-    command.args(resume.then_some("--resume"));
+    command.args(SEARCH).arg("--db").arg(db).args(resume.then_some("--resume"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
-/// The answer without what depends on the clock and on evaluations that were stored before.
-fn answer(child: Child) -> Value {
-    let output = child.wait_with_output().expect("it ends");
+/// The answer of a search, without what depends on the clock and on evaluations that were stored
+/// before.
+pub fn answer(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{:?}: {said}", output.status);
     let mut document: Value = serde_json::from_slice(&output.stdout).expect("a document");
@@ -74,44 +84,91 @@ fn a_search_that_is_killed_again_and_again_gives_the_same_answer() {
     let directory = tempfile::tempdir().expect("a directory");
     let db = |number: u64| directory.path().join(number.to_string());
     let began = Instant::now();
-    let whole = answer(start(&directory.path().join("whole"), false));
+    let ended = |child: Child| answer(&child.wait_with_output().expect("it ends"));
+    let whole = ended(start(&directory.path().join("whole"), false));
     kill(
         began.elapsed(),
         |number, resume| start(&db(number), resume),
-        |number, child| assert_eq!(answer(child), whole, "search {number}"),
+        |number, child| assert_eq!(ended(child), whole, "search {number}"),
     );
 }
 
-/// A command that adds a line to a file for each thing it has measured.
+/// A command that adds lines to a file for each thing it has measured, and what of a line must be
+/// the same in every run.
+type Grower = (&'static str, fn(&str) -> String);
+
+/// Starts a command that adds to a file. Files of its own lie beside it.
 fn grow(words: &str, out: &Path) -> Child {
     let mut command = Command::new(binary());
-    command.arg("-q").args(words.split(' ')).arg("--out").arg(out);
+    command.arg("-q").args(words.split_whitespace()).arg("--out").arg(out);
+    command.env("TMPDIR", out.parent().expect("a directory"));
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
+/// A line of a profile without the times measured: how many there are stays.
+pub fn work_of(line: &str) -> String {
+    let mut row: Value = serde_json::from_str(line).expect("one JSON document");
+    if let Some(times) = row.get_mut("ns") {
+        let measured = times.as_array().expect("times");
+        assert!(measured.iter().all(|ns| ns.as_u64() > Some(0)), "{line}");
+        *times = measured.len().into();
+    }
+    row.to_string()
+}
+
+/// `keeper label`, `predict-perf sweep` and `predict-perf ftl profile`, each for a second or more.
+const GROWERS: [Grower; 3] = [
+    (
+        "keeper label --set flash.blocks_per_plane=128 --requests 200 --working-set 512 --rate-max \
+         16000 --mixes 60 --tenants 4,2",
+        str::to_owned,
+    ),
+    (
+        "predict-perf sweep --device haml --set bus.channels=2 --set flash.blocks_per_plane=64 \
+         --sample 200",
+        str::to_owned,
+    ),
+    (
+        "predict-perf ftl profile --size small --groups-max 2 --repeats 2 --warm-up 0 \
+         --events none",
+        work_of,
+    ),
+];
+
 #[test]
 fn a_file_that_grows_is_the_same_however_often_its_maker_was_killed() {
-    let label = "keeper label --set flash.blocks_per_plane=128 --requests 200 --working-set 512 \
-                 --rate-max 16000 --mixes 60 --tenants 4,2";
-    let sweep = "predict-perf sweep --device haml --set bus.channels=2 --set \
-                 flash.blocks_per_plane=64 --sample 200";
-    for words in [label, sweep] {
+    for (words, counts) in GROWERS {
         let directory = tempfile::tempdir().expect("a directory");
         let file = |name: &str| directory.path().join(name);
+        let lines = |text: &str| text.lines().map(counts).collect::<Vec<_>>();
         let ended = |child: Child, name: &str| {
             let output = child.wait_with_output().expect("it ends");
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{words}: {:?}: {said}", output.status);
-            std::fs::read_to_string(file(name)).expect("its file")
+            let text = std::fs::read_to_string(file(name)).expect("its file");
+            assert!(text.ends_with('\n'), "{words}: half a line is left");
+            lines(&text)
         };
         let began = Instant::now();
         let whole = ended(grow(words, &file("whole")), "whole");
-        assert!(whole.lines().count() > 20, "{words}: too short to be killed");
+        assert!(whole.len() > 20, "{words}: too short to be killed");
         kill(
             began.elapsed(),
-            |number, _| grow(words, &file(&number.to_string())),
+            |number, goes_on| {
+                let file = file(&number.to_string());
+                if goes_on {
+                    // What a killed run has left is some of the whole, nothing of it twice.
+                    let left = std::fs::read_to_string(&file).unwrap_or_default();
+                    let sound = lines(left.rfind('\n').map_or("", |end| &left[..end]));
+                    let some: BTreeSet<_> = sound.iter().collect();
+                    assert!(some.is_subset(&whole.iter().collect()), "{words}: {left}");
+                    assert!(some.len() == sound.len(), "{words}: a line is there twice: {left}");
+                }
+                grow(words, &file)
+            },
             |number, child| {
-                assert_eq!(ended(child, &number.to_string()), whole, "{words}, run {number}");
+                let made = ended(child, &number.to_string());
+                assert!(made == whole, "{words}, run {number}: {made:#?}");
             },
         );
     }

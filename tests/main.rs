@@ -8,6 +8,8 @@ mod compare;
 mod config;
 mod damaged;
 mod db;
+#[cfg(unix)]
+mod disks;
 mod drives;
 mod errors;
 mod firmware;
@@ -15,6 +17,8 @@ mod former;
 mod grade;
 mod keeper;
 mod killed;
+#[cfg(target_os = "linux")]
+mod memory;
 mod outputs;
 mod predict;
 mod search;

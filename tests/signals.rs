@@ -15,7 +15,13 @@ struct Running {
 impl Running {
     /// Starts a command, sends it some input and lets it come to the moment that is meant.
     fn start(line: &str, input: &str, directory: &std::path::Path) -> Self {
-        let mut child = Command::new(binary())
+        Self::begin(by_default(), line, input, directory)
+    }
+
+    /// The same for a command in which the program's path and words are still missing.
+    fn begin(mut command: Command, line: &str, input: &str, directory: &std::path::Path) -> Self {
+        let mut child = command
+            .arg(binary())
             .args(line.split(' '))
             .current_dir(root())
             .env("TMPDIR", directory)
@@ -56,6 +62,16 @@ impl Running {
     }
 }
 
+/// A command for which SIGHUP does what it does by default, also where these tests run under
+/// `nohup`.
+fn by_default() -> Command {
+    let mut command = Command::new("env");
+    let flag = "--default-signal=HUP";
+    let knows = Command::new("env").args([flag, "true"]).output();
+    command.args(knows.is_ok_and(|done| done.status.success()).then_some(flag));
+    command
+}
+
 /// Rows of a trace, more than its reader buffers.
 fn rows() -> String {
     (0..60_000).map(|n| format!("{},0,W,{},8\n", n * 1_000, n * 8)).collect()
@@ -91,6 +107,31 @@ fn every_signal_ends_a_command_within_a_second() {
         let (took, code, said) = Running::start(line, input, directory.path()).end(signal);
         assert_eq!(code, Some(130), "{line}: {said}");
         assert!(took < LONGEST, "{line}: took {took:?} to end: {said}");
+    }
+}
+
+/// As under `nohup`. Other signals end it as ever.
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out.ssdt").display().to_string();
+    let convert = format!("trace convert - --format csv -o {out}");
+    let search = "search --target database --others none --no-db --requests 200000";
+    for (line, input) in [(convert.as_str(), rows().as_str()), (search, "")] {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+        let mut running = Running::begin(command, line, input, directory.path());
+        let id = running.child.id().to_string();
+        for _ in 0..2 {
+            assert!(
+                Command::new("kill").args(["-s", "HUP", &id]).status().expect("kill").success()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(700));
+        let ended = running.child.try_wait().expect("it is there");
+        assert_eq!(ended, None, "{line} has ended by SIGHUP");
+        let (_, code, said) = running.end("TERM");
+        assert_eq!(code, Some(130), "{line}: {said}");
     }
 }
 

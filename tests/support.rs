@@ -43,3 +43,30 @@ pub fn parse(done: &Assert) -> Value {
         panic!("not one JSON document: {error}\n{}", String::from_utf8_lossy(&output.stderr))
     })
 }
+
+/// A directory for the files and AutoDBs of a test.
+pub struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    /// A new directory.
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    /// A path in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The command `ssdtune db ARGUMENTS --db NAME`.
+    pub fn db(&self, name: &str, arguments: &[&str]) -> Command {
+        let mut command = ssdtune();
+        command.arg("db").args(arguments).arg("--db").arg(self.path(name));
+        command
+    }
+}
+
+/// Whether the long campaigns are asked for, by `SSDTUNE_LONG=1`.
+pub fn is_long() -> bool {
+    std::env::var_os("SSDTUNE_LONG").is_some_and(|value| value == "1")
+}

@@ -95,7 +95,7 @@ fn traces_join_or_add_categories_and_are_listed_and_drawn() {
 }
 
 /// A line of an export that stores a configuration for a category, as a search does.
-fn stored(generation: u32, cluster: u32, grade: f64, configuration: &str) -> String {
+pub fn stored(generation: u32, cluster: u32, grade: f64, configuration: &str) -> String {
     let digest = format!("{generation:064x}");
     let key: String =
         format!("cluster {cluster:05}/{digest}/0000").bytes().map(|b| format!("{b:02x}")).collect();

@@ -76,6 +76,6 @@ pub use preparation::{
 pub use prepare::{Binding, Blank, FallibleRequests, Nothing, Upcoming};
 pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions, SERIES_COLUMNS};
 pub use serve::{KeepCompletions, Observer, ObserverError, Served, serve};
-pub use source::{KEPT_MAX, Origin, Position, RequestSource, is_pipe, page_sectors, read_all};
+pub use source::{KEPT_MAX, Origin, Position, RequestSource, is_pipe, page_sectors, read_first};
 pub use summary::{ComparedRun, comparison, fairness, summary};
 pub use tally::{ByOp, Sums, Tally};

@@ -15,7 +15,7 @@ use ssdtune_trace::transform::{Cut, Filter};
 use ssdtune_trace::transform::{Dense, DenseOptions, DensePlan};
 use ssdtune_trace::workload::{Generator, Model, Seed};
 use ssdtune_trace::{
-    ReadOptions, Request, Source, TenantId, TraceError, TraceReader, bytes_to_read, read_from,
+    ReadOptions, Request, Source, TenantId, TraceError, TraceReader, bytes_to_read, hold, read_from,
 };
 use std::fs::File;
 use std::io::{self, Read};
@@ -156,15 +156,11 @@ impl RequestSource {
     /// # Errors
     /// It cannot be read.
     pub fn load(&self, most: usize) -> Result<Option<Self>, TraceError> {
-        let mut requests = Vec::new();
         let position = Position::default();
-        let mut source = self.stream(&position)?;
-        while source.fill(&mut requests)? > 0 {
-            if requests.len() > most {
-                return Ok(None);
-            }
+        let requests = hold(&mut *self.stream(&position)?, most.saturating_add(1))?;
+        if requests.len() > most {
+            return Ok(None);
         }
-        drop(source);
         let warnings = position.warnings();
         let origin = Origin::Memory { name: self.name(), requests: Arc::new(requests) };
         let (time_scale, limit, only) = (None, None, None);
@@ -254,16 +250,18 @@ fn shown(path: &Path) -> String {
     }
 }
 
-/// All requests of a trace file, for uses that need them at once, and what is to be said of it.
+/// The first requests of a trace file, at most `most` of them, for uses that need them at once, and
+/// what is to be said of the part that was read.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read_all(
+pub fn read_first(
     path: &Path,
     options: &ReadOptions,
+    most: usize,
 ) -> Result<(Vec<Request>, Vec<String>), TraceError> {
     let mut reader = open_file(path, options, &Position::default())?;
-    let requests = reader.read_all()?;
+    let requests = hold(&mut reader, most)?;
     Ok((requests, reader.stats().warnings()))
 }
 

@@ -16,7 +16,7 @@ use crate::trace_files::find;
 use crate::workload::read_workload;
 use ssdtune_experiment::{
     AddressFit, Experiment, Flow as RequestFlow, Origin, Preparation, RequestSource, Share, Shares,
-    Start, read_all,
+    Start, read_first,
 };
 use ssdtune_model::source::{LoadError, read_text};
 use ssdtune_model::{CheckedConfig, Fault, Faults, Geometry, Nanos, Problem};
@@ -209,7 +209,7 @@ fn trace_requests(workload: &Path, trace: &TraceSource) -> Result<RequestSource,
     if trace.percent_executed == 100 && relay_count == 1 {
         return Ok(whole);
     }
-    let (mut once, warnings) = read_all(&path, &read_options())?;
+    let (mut once, warnings) = read_first(&path, &read_options(), usize::MAX)?;
     let executed = once.len() as u64 * u64::from(trace.percent_executed) / 100;
     once.truncate(executed as usize);
     let requests = once.len().saturating_mul(relay_count as usize);

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 use tempfile::{Builder, NamedTempFile};
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -226,12 +227,21 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
 }
 
 /// Removes all files that are not finished, for a process that ends before they are: ending does
-/// not drop them. Returns the paths at which nothing was written.
+/// not drop them. Returns the paths at which nothing was written. None are, if whoever makes a file
+/// does not come to an end within half a second: it may be the caller, interrupted there.
 ///
 /// No file is begun or finished after this, so that none appears while the process ends: whoever
 /// tries waits for ever. Call it last, and not from within a signal handler of the system.
 pub fn remove_unfinished() -> Vec<PathBuf> {
-    let mut register = register();
+    let mut tries = (0..50).map(|_| match REGISTER.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(Duration::from_millis(10));
+            None
+        }
+        Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+        Ok(register) => Some(register),
+    });
+    let Some(mut register) = tries.find_map(|register| register) else { return Vec::new() };
     let unfinished = std::mem::take(&mut register.unfinished);
     std::mem::forget(register);
     let remove = |(written_as, path): (PathBuf, PathBuf)| {

@@ -12,6 +12,8 @@
 //! - [`LineFile`] is the exception: a file of lines that grows while a program works and that the
 //!   next run goes on with. A file that does not begin as such a file is not touched.
 //!
+//! - [`EndingAllocator`] is for programs that leave nothing half written where memory ends.
+//!
 //! Devices, pipes and names of open descriptors (`/dev/stdout`) are written directly, since there
 //! is no place beside them and nothing to lose.
 //!
@@ -41,11 +43,13 @@
 //! Cost: one rename for each file, and one more small file, made and removed, for each directory
 //! that a plan names. What replaces a file is brought to the disk before it does.
 
+mod allocator;
 mod file;
 mod lines;
 mod place;
 mod plan;
 
+pub use allocator::EndingAllocator;
 pub use file::{OutputFile, given_up, remove_unfinished, write};
 pub use lines::{ForeignFile, LineFile, LineFileError, LineKind};
 pub use plan::{Conflict, OutputPlan};

@@ -6,7 +6,7 @@
 use crate::error::PlacementError;
 use ssdtune_experiment::{Origin, Position, RequestSource, page_sectors};
 use ssdtune_model::{Nanos, Sectors};
-use ssdtune_trace::{Op, Request};
+use ssdtune_trace::{Op, Request, note_held};
 use std::collections::BTreeSet;
 
 /// The volumes of HAML-SSD's Table IV, by the names of their bundled workload models.
@@ -164,6 +164,7 @@ impl PageNumbers {
                 }
                 extents.push(self.extent(&request));
                 writes.push(request);
+                note_held(1);
             }
         }
         self.number(extents).ok_or_else(|| PlacementError::TooManyPages { name: name() })?;

@@ -1,5 +1,5 @@
-//! Ctrl-C and termination signals (SIGINT, SIGTERM, SIGHUP). They end the process at once, unless
-//! a command has results to keep.
+//! Ctrl-C and termination signals (SIGINT, SIGTERM, and SIGHUP unless the process was started with
+//! it ignored). They end the process at once, unless a command has results to keep.
 //!
 //! Such a command holds a [`Deferred`]. While it lives, the first signal only sets a flag, which
 //! the command and the libraries poll; a second signal ends the process. A command that has not
@@ -37,9 +37,34 @@ pub(crate) fn install() {
             end();
         }
     };
+    let is_kept = hangup::ignore();
     if let Err(error) = ctrlc::set_handler(handler) {
         // The default action still ends the process, with another exit code and without saving.
         anstream::eprintln!("warning: Ctrl-C will end the run without saving: {error}");
+    }
+    if is_kept {
+        hangup::ignore();
+    }
+}
+
+/// SIGHUP, which a terminal sends that is closed. Who starts the process under `nohup` has it
+/// ignored, and it stays ignored.
+#[cfg(unix)]
+mod hangup {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+
+    /// Ignores it. Returns whether it was ignored before.
+    pub(super) fn ignore() -> bool {
+        // SAFETY: an ignored signal runs no code.
+        let before = unsafe { signal(Signal::SIGHUP, SigHandler::SigIgn) };
+        matches!(before, Ok(SigHandler::SigIgn))
+    }
+}
+
+#[cfg(not(unix))]
+mod hangup {
+    pub(super) fn ignore() -> bool {
+        false
     }
 }
 

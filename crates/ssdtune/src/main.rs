@@ -14,6 +14,7 @@ mod failure_document;
 mod global;
 mod interrupt;
 mod keeper;
+mod memory;
 mod models;
 mod outcome;
 mod outputs;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     interrupt::install();
+    memory::prepare(&command, &matches);
     let context = context::Context::new(&cli.global);
     let outcome = outputs::plan(&command, &matches, cli.global.force).and_then(|plan| {
         context.enter(plan);
@@ -56,7 +58,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
         // Whoever has gone does not read it.
         let _ = serde_json::to_writer_pretty(std::io::stdout(), &document);
     }
-    // A reader that has gone is no error.
-    let _ = error.print();
-    ExitCode::from(error.exit_code() as u8)
+    match error.print() {
+        Err(unprinted) if !error.use_stderr() => outcome::report(Err(unprinted.into())),
+        _ => ExitCode::from(error.exit_code() as u8),
+    }
 }

@@ -4,6 +4,7 @@
 //! [`Failure::input`] for a faulty file, [`Failure::usage`] for arguments that clap cannot judge.
 //! The operator `?` makes all other errors failed work.
 
+use std::error::Error;
 use std::fmt::{self, Display, Write as _};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -41,9 +42,16 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The failure of a file or a value in it that is wrong.
+    /// The failure of a file or a value in it that is wrong. Where a disk is full or memory has
+    /// ended while it was read or written, no file is wrong.
     pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {
-        Self::Input(error.into())
+        let error = error.into();
+        let kind = |cause: &(dyn Error + 'static)| Some(cause.downcast_ref::<io::Error>()?.kind());
+        let ended = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::OutOfMemory];
+        match error.chain().filter_map(kind).any(|kind| ended.contains(&kind)) {
+            true => Self::Work(error),
+            false => Self::Input(error),
+        }
     }
 
     /// The failure of an argument that is wrong.
@@ -192,6 +200,16 @@ mod tests {
         assert_eq!(Failure::from(serde_json::Error::io(pipe())).code(), 0);
         assert_eq!(Failure::from(anyhow::Error::from(pipe())).code(), 0);
         assert_eq!(Failure::from(io::Error::from(ErrorKind::StorageFull)).code(), 1);
+    }
+
+    #[test]
+    fn no_input_is_wrong_where_a_disk_is_full() {
+        let read = |kind: ErrorKind| Failure::input(anyhow::Error::from(io::Error::from(kind)));
+        assert_eq!(read(ErrorKind::NotFound).code(), 3);
+        assert_eq!(read(ErrorKind::StorageFull).code(), 1);
+        let file = || "points".into();
+        let wrapped = |source| ssdtune_predict::blackbox::ResultsError::Io { path: file(), source };
+        assert_eq!(Failure::input(wrapped(io::ErrorKind::OutOfMemory.into())).code(), 1);
     }
 
     #[test]

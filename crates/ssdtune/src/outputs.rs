@@ -150,3 +150,33 @@ pub(crate) fn write_into<N: AsRef<Path>, T: AsRef<[u8]>>(
         .with_context(|| format!("cannot create {}", directory.display()))?;
     files.into_iter().try_for_each(|(name, text)| write(&directory.join(name), text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds the arguments of a command, and of all below it, that name something to write.
+    fn add_outputs(command: &Command, path: &str, outputs: &mut Vec<String>) {
+        let is_output = |arg: &&Arg| !matches!(kind(arg), Kind::Path | Kind::Other);
+        let arguments = command.get_arguments().filter(is_output);
+        outputs.extend(arguments.map(|arg| format!("{path}{}", flag(arg))));
+        for below in command.get_subcommands() {
+            add_outputs(below, &format!("{path}{} ", below.get_name()), outputs);
+        }
+    }
+
+    /// `tests/disks.rs` tries the rows of the table on full and on read-only disks.
+    #[test]
+    fn every_output_has_a_row_in_the_table_of_outputs() {
+        let mut command = crate::cmd::command_line();
+        command.build();
+        let mut outputs = Vec::new();
+        add_outputs(&command, "", &mut outputs);
+        let table = include_str!("../../../tests/fixtures/outputs.txt").lines();
+        let rows = table.filter(|line| !line.starts_with('#')).filter_map(|l| l.split_once('|'));
+        let mut listed: Vec<&str> = rows.map(|(argument, _)| argument.trim()).collect();
+        outputs.sort();
+        listed.sort_unstable();
+        assert_eq!(outputs, listed);
+    }
+}

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use ssdtune_experiment::AddressFit;
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{
-    ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, Request, Source, TimeUnit,
-    TraceError, bytes_to_read, open_path, read_from,
+    ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, TimeUnit, TraceError,
+    bytes_to_read, open_path, read_from,
 };
 use std::path::Path;
 
@@ -178,14 +178,6 @@ fn is_standard_input(path: &Path) -> bool {
 /// How many bytes there are to read; `None` for a pipe, which can be read once only.
 pub(crate) fn input_bytes(path: &Path) -> Option<u64> {
     if is_standard_input(path) { None } else { bytes_to_read(path) }
-}
-
-/// The first requests of a source, at most `most` of them.
-pub(crate) fn first_requests(source: &mut dyn Source, most: usize) -> Outcome<Vec<Request>> {
-    let mut requests = Vec::new();
-    while requests.len() < most && source.fill(&mut requests).map_err(Failure::input)? > 0 {}
-    requests.truncate(most);
-    Ok(requests)
 }
 
 /// Warns of what was skipped or stands at a strange time, if anything does.

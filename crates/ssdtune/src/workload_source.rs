@@ -2,10 +2,10 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use crate::read_args::{ReadArgs, first_requests, warn_of};
+use crate::read_args::{ReadArgs, warn_of};
 use anyhow::anyhow;
-use ssdtune_trace::Request;
 use ssdtune_trace::workload::{Generator, Seed, SeedSet, bundled};
+use ssdtune_trace::{Request, hold};
 use ssdtune_tune::cluster::WINDOW_REQUESTS;
 pub(crate) use ssdtune_tune::workload::SourceName;
 use std::path::Path;
@@ -38,7 +38,7 @@ impl SourceArgs {
         if name.is_file() {
             let mut source = self.read.open(Path::new(&name.source), context)?.source;
             let most = windows.unwrap_or(TRACE_WINDOWS_MAX);
-            let requests = first_requests(&mut *source, most * WINDOW_REQUESTS)?;
+            let requests = hold(&mut *source, most * WINDOW_REQUESTS).map_err(Failure::input)?;
             warn_of(&source.read_stats(), context);
             return Ok(requests);
         }

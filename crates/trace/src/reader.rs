@@ -23,6 +23,7 @@ use crate::detect::{check_encoding, detect};
 use crate::error::{Malformed, Problem, TraceError};
 use crate::format::Format;
 use crate::formats;
+use crate::held::hold;
 use crate::input::{Batch, Input};
 use crate::options::ReadOptions;
 use crate::order::Orderer;
@@ -152,9 +153,7 @@ impl TraceReader {
     /// # Errors
     /// The trace cannot be read on.
     pub fn read_all(&mut self) -> Result<Vec<Request>, TraceError> {
-        let mut all = Vec::new();
-        while self.fill(&mut all)? > 0 {}
-        Ok(all)
+        hold(self, usize::MAX)
     }
 
     /// Pushes the decoded batch to the orderer, without the requests that it refuses.

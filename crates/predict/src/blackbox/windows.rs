@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_learn::metrics::{ErrorReport, MetricsError};
 use ssdtune_model::{Nanos, Sectors};
-use ssdtune_trace::{Op, Request, TenantId};
+use ssdtune_trace::{Op, Request, Source, TenantId, TraceError};
 
 /// How many requests a window has unless told otherwise.
 pub const WINDOW_REQUESTS: usize = 3_000;
@@ -30,19 +30,32 @@ pub struct Window {
 }
 
 impl Window {
-    /// Cuts the reads and writes of a trace into windows of `length` requests, at least 3. Requests
-    /// that fill no window at the end are left out.
-    pub fn cut(trace: &str, requests: &[Request], length: usize) -> Vec<Self> {
-        let kept: Vec<Request> = requests
-            .iter()
-            .filter(|request| matches!(request.op, Op::Read | Op::Write) && request.sectors > 0)
-            .map(|request| Request { tenant: TenantId(0), ..*request })
-            .collect();
-        let window = |(place, requests): (usize, &[Request])| {
-            let (trace, number) = (trace.to_owned(), place + 1);
-            Self { trace, number, requests: requests.to_vec() }
-        };
-        kept.chunks_exact(length.max(3)).enumerate().map(window).collect()
+    /// Cuts the reads and writes of a trace into windows of `length` requests, at least 3, and
+    /// hands out each when it is whole. Requests that fill no window at the end are left out.
+    /// Returns how many windows there are.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
+    pub fn cut(
+        trace: &str,
+        source: &mut dyn Source,
+        length: usize,
+        take: &mut dyn FnMut(Self),
+    ) -> Result<usize, TraceError> {
+        let (mut batch, mut requests, mut number) = (Vec::new(), Vec::new(), 0);
+        while source.fill(&mut batch)? > 0 {
+            for request in batch.drain(..).filter(|request: &Request| {
+                matches!(request.op, Op::Read | Op::Write) && request.sectors > 0
+            }) {
+                requests.push(Request { tenant: TenantId(0), ..request });
+                if requests.len() == length.max(3) {
+                    number += 1;
+                    let requests = std::mem::take(&mut requests);
+                    take(Self { trace: trace.to_owned(), number, requests });
+                }
+            }
+        }
+        Ok(number)
     }
 
     /// At most `count` of the windows, at equal distances.
@@ -198,10 +211,28 @@ mod tests {
         (0..count).map(request).collect()
     }
 
+    struct InMemory(Vec<Request>);
+
+    impl Source for InMemory {
+        fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+            let some = self.0.len().min(7);
+            out.extend(self.0.drain(..some));
+            Ok(some)
+        }
+    }
+
+    fn cut(requests: Vec<Request>, length: usize) -> Vec<Window> {
+        let mut windows = Vec::new();
+        let take = &mut |window| windows.push(window);
+        let count = Window::cut("a", &mut InMemory(requests), length, take).unwrap();
+        assert_eq!(count, windows.len());
+        windows
+    }
+
     #[test]
     fn windows_are_full_and_hold_reads_and_writes() {
         // 75 of 100 requests are reads: 7 windows of 10.
-        let windows = Window::cut("a", &trace(100), 10);
+        let windows = cut(trace(100), 10);
         assert_eq!(windows.iter().map(|one| one.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
         let all = || windows.iter().flat_map(|window| &window.requests);
         assert_eq!(all().count(), 70);
@@ -214,7 +245,7 @@ mod tests {
     fn a_window_has_its_own_rate_or_the_depth_given() {
         let requests = trace(13)[1..].to_vec();
         // Reads at 1, 2, 3, 5, 6, 7, 9, 10, 11 us: 8 intervals in 10 us.
-        let window = Window { number: 1, ..Window::cut("a", &requests, 9).remove(0) };
+        let window = cut(requests, 9).remove(0);
         let open = window.characteristics(None).unwrap();
         assert!((open.offered_iops.unwrap() - 800_000.0).abs() < 1e-3);
         assert_eq!(window.characteristics(Some(7)).unwrap().extended.q_dep, 7.0);

@@ -205,8 +205,8 @@ impl NamedWorkload {
             Origin::Traces(files) => {
                 let one = |file: &String| {
                     let path = Path::new(file);
-                    let (mut all, warnings) = ssdtune_experiment::read_all(path, &self.read)?;
-                    all.truncate(requests);
+                    let (all, warnings) =
+                        ssdtune_experiment::read_first(path, &self.read, requests)?;
                     Ok(Trace { warnings, ..fitted(file, all, options)? })
                 };
                 files.iter().map(one).collect::<Result<_, NamedError>>()?

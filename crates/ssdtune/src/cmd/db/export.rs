@@ -67,7 +67,7 @@ impl Write for Lines<'_> {
         match self.0.raw(bytes) {
             Ok(()) => Ok(bytes.len()),
             Err(Failure::BrokenPipe) => Err(gone()),
-            Err(_) => Err(std::io::Error::other("cannot write to standard output")),
+            Err(failure) => Err(std::io::Error::other(failure.message())),
         }
     }
 

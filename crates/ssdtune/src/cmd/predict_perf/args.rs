@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::global::whole;
 use crate::outcome::{Failure, InFile, Outcome};
 use crate::preparation::PreparationArgs;
-use crate::read_args::{ReadArgs, first_requests, warn_of};
+use crate::read_args::{ReadArgs, warn_of};
 use ssdtune_predict::blackbox::grid;
 use ssdtune_predict::blackbox::windows::{WINDOW_REQUESTS, Window};
 use ssdtune_predict::blackbox::{
@@ -103,22 +103,26 @@ pub(super) struct WindowArgs {
 }
 
 impl WindowArgs {
-    /// The windows of a trace.
-    pub(super) fn windows(&self, path: &Path, context: &Context) -> Outcome<Vec<Window>> {
+    /// Hands out the windows of a trace.
+    pub(super) fn windows(
+        &self,
+        path: &Path,
+        context: &Context,
+        mut take: impl FnMut(Window),
+    ) -> Outcome {
         let mut source = self.read.open(path, context)?.source;
-        let requests = first_requests(source.as_mut(), usize::MAX)?;
-        warn_of(&source.read_stats(), context);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let windows = Window::cut(&name, &requests, self.window as usize);
-        if windows.is_empty() {
+        let length = self.window as usize;
+        let cut = Window::cut(&name, source.as_mut(), length, &mut take);
+        let windows = cut.map_err(Failure::input)?;
+        warn_of(&source.read_stats(), context);
+        if windows == 0 {
             context.warn(format_args!(
-                "{}: {} requests fill no window of {}: give a smaller --window",
+                "{}: its reads and writes fill no window of {length}: give a smaller --window",
                 path.display(),
-                requests.len(),
-                self.window
             ));
         }
-        Ok(windows)
+        Ok(())
     }
 }
 

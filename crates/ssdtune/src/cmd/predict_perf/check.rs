@@ -7,6 +7,7 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_predict::blackbox::windows::{CheckError, Window, check};
 use ssdtune_predict::blackbox::{ResultsSource, SimulatedDrive};
+use ssdtune_trace::note_held;
 use std::path::PathBuf;
 
 /// Arguments of `predict-perf check`.
@@ -59,7 +60,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let mut windows = Vec::new();
     for path in &args.trace {
-        let all = args.window.windows(path, context)?;
+        let mut all = Vec::new();
+        args.window.windows(path, context, |window| {
+            note_held(window.requests.len());
+            all.push(window);
+        })?;
         windows.extend(Window::thin_out(all, args.windows as usize));
     }
     let deferred = Deferred::new();

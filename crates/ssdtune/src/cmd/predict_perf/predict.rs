@@ -66,9 +66,11 @@ fn one(model: &BlackBoxModel, point: &Point, rate: Option<f64>, context: &Contex
 /// Predicts every window of a trace.
 fn windows(args: &Args, path: &Path, model: &BlackBoxModel, context: &Context) -> Outcome {
     model.check_depth(args.depth).map_err(Failure::usage)?;
-    let windows = args.window.windows(path, context)?;
-    let workloads = windows.iter().filter_map(|window| window.characteristics(args.depth));
-    let predictions: Vec<Prediction> = workloads.map(|one| model.predict(&one)).collect();
+    let mut predictions = Vec::new();
+    args.window.windows(path, context, |window| {
+        let workload = window.characteristics(args.depth);
+        predictions.extend(workload.map(|one| model.predict(&one)));
+    })?;
     if predictions.is_empty() {
         let error = anyhow!("{}: there is no window to predict", path.display());
         return Err(Failure::input(error));

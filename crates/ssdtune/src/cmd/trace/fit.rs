@@ -1,28 +1,30 @@
 //! `ssdtune trace fit`: a workload model from a trace.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::models::load_model;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
-use crate::read_args::{ReadArgs, first_requests, warn_of};
+use crate::read_args::{ReadArgs, warn_of};
 use serde::Serialize;
 use ssdtune_report::Text;
-use ssdtune_trace::Request;
 use ssdtune_trace::workload::{Distance, Model, distance_to, fit, name_of_trace};
+use ssdtune_trace::{Request, hold};
 use std::path::PathBuf;
-
-/// A fit holds the trace in memory, 24 bytes for each request. Requests after these are left out.
-const REQUESTS_MAX: usize = 16_000_000;
 
 /// Arguments of `ssdtune trace fit`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A trace, compressed or not. Of a long one the first 16 million requests are read.
+    /// A trace, compressed or not.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
     #[command(flatten)]
     read: ReadArgs,
+
+    /// Fit to the first N requests. They are held in memory, 24 bytes each, and as much again.
+    #[arg(long, value_name = "N", default_value_t = 16_000_000, value_parser = whole::<usize>(1..))]
+    requests: usize,
 
     /// The model file to write. Default: the model is printed.
     #[arg(short, long, value_name = "FILE.toml")]
@@ -80,10 +82,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 
 fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
     let mut source = args.read.open(&args.file, context)?.source;
-    let mut requests = first_requests(&mut *source, REQUESTS_MAX + 1)?;
-    if requests.len() > REQUESTS_MAX {
-        requests.truncate(REQUESTS_MAX);
-        context.warn(format!("fitting to the first {REQUESTS_MAX} requests only"));
+    let mut requests =
+        hold(&mut *source, args.requests.saturating_add(1)).map_err(Failure::input)?;
+    if requests.len() > args.requests {
+        requests.truncate(args.requests);
+        context.warn(format!("fitting to the first {} requests only", args.requests));
     }
     warn_of(&source.read_stats(), context);
     Ok(requests)

@@ -2,10 +2,11 @@
 
 use crate::context::Context;
 use crate::global::whole;
-use crate::outcome::Outcome;
-use crate::read_args::{ReadArgs, first_requests, warn_of};
+use crate::outcome::{Failure, Outcome};
+use crate::read_args::{ReadArgs, warn_of};
 use ssdtune_model::Sectors;
 use ssdtune_report::Table;
+use ssdtune_trace::hold;
 use std::path::PathBuf;
 
 /// Arguments of `ssdtune trace head`.
@@ -24,7 +25,7 @@ pub(crate) struct Args {
 /// Prints the requests.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let mut source = args.read.open(&args.path, context)?.source;
-    let requests = first_requests(&mut *source, args.count)?;
+    let requests = hold(&mut *source, args.count).map_err(Failure::input)?;
     warn_of(&source.read_stats(), context);
     let names = source.tenant_names();
     let mut table = Table::new(["time", "device", "op", "lba (sectors)", "size"]);
