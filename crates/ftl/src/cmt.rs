@@ -8,9 +8,12 @@
 
 use crate::initial_content::initial_mappings::InitialMappings;
 use crate::layout::Phys;
+use crate::lru::LruList;
 use serde::{Deserialize, Serialize};
 
-/// No node, no slot.
+mod stored;
+
+/// No node.
 const NIL: u32 = u32::MAX;
 
 /// A first-in, first-out list of numbers, linked through [`Nodes`].
@@ -64,12 +67,10 @@ impl Nodes {
 }
 
 /// A cached mapping, or one that is being loaded.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Slot {
     /// The page-table entry.
     page: u64,
-    newer: u32,
-    older: u32,
     /// Its translation page is still being read.
     waiting: bool,
     /// It has changed since its translation page was written.
@@ -81,13 +82,9 @@ struct Slot {
 }
 
 /// The mapping cache of one tenant, or of all tenants together.
-#[derive(Serialize, Deserialize)]
 pub(crate) struct MappingCache {
     capacity: u32,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    newest: u32,
-    oldest: u32,
+    slots: LruList<Slot>,
     /// Nodes of the lists of waiting tokens.
     tokens: Nodes,
     /// Mappings that it holds since the start and that nobody has used. They are older than all
@@ -99,10 +96,7 @@ impl MappingCache {
     pub fn new(capacity: u32) -> Self {
         Self {
             capacity: capacity.max(1),
-            slots: Vec::new(),
-            free: Vec::new(),
-            newest: NIL,
-            oldest: NIL,
+            slots: LruList::default(),
             tokens: Nodes::default(),
             initial: InitialMappings::NONE,
         }
@@ -110,7 +104,7 @@ impl MappingCache {
 
     /// Whether another mapping must leave before a new one can enter.
     pub fn is_full(&self) -> bool {
-        (self.slots.len() - self.free.len()) as u64 + self.initial.left >= self.capacity.into()
+        self.slots.len() as u64 + self.initial.left >= self.capacity.into()
     }
 
     /// Mappings it can hold.
@@ -118,110 +112,66 @@ impl MappingCache {
         self.capacity
     }
 
-    fn unlink(&mut self, slot: u32) {
-        let (newer, older) = (self.slots[slot as usize].newer, self.slots[slot as usize].older);
-        match newer {
-            NIL => self.newest = older,
-            _ => self.slots[newer as usize].older = older,
-        }
-        match older {
-            NIL => self.oldest = newer,
-            _ => self.slots[older as usize].newer = newer,
-        }
-    }
-
-    fn link_newest(&mut self, slot: u32) {
-        let newest = self.newest;
-        self.slots[slot as usize].newer = NIL;
-        self.slots[slot as usize].older = newest;
-        match newest {
-            NIL => self.oldest = slot,
-            _ => self.slots[newest as usize].newer = slot,
-        }
-        self.newest = slot;
-    }
-
     /// Makes a mapping the one used last.
     #[inline]
     pub fn touch(&mut self, slot: u32) {
-        if self.newest != slot {
-            self.unlink(slot);
-            self.link_newest(slot);
-        }
+        self.slots.touch(slot);
     }
 
     /// Takes a slot for a mapping that is still being loaded. The caller has made room.
     pub fn reserve(&mut self, page: u64) -> u32 {
-        let slot = Slot {
-            page,
-            newer: NIL,
-            older: NIL,
-            waiting: true,
-            dirty: false,
-            reads: EMPTY,
-            writes: EMPTY,
-        };
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.slots[index as usize] = slot;
-                index
-            }
-            None => {
-                self.slots.push(slot);
-                self.slots.len() as u32 - 1
-            }
-        };
-        self.link_newest(index);
-        index
+        self.slots.push(Slot { page, waiting: true, dirty: false, reads: EMPTY, writes: EMPTY })
     }
 
     /// The mapping used longest ago that is not waiting. Given a slot, the next newer one.
     pub fn evictable(&self, after: Option<u32>) -> Option<u32> {
-        let mut slot = after.map_or(self.oldest, |slot| self.slots[slot as usize].newer);
-        while slot != NIL && self.slots[slot as usize].waiting {
-            slot = self.slots[slot as usize].newer;
+        let mut slot = match after {
+            Some(slot) => self.slots.newer(slot)?,
+            None => self.slots.oldest()?,
+        };
+        while self.slots[slot].waiting {
+            slot = self.slots.newer(slot)?;
         }
-        (slot != NIL).then_some(slot)
+        Some(slot)
     }
 
     /// The page-table entry whose mapping a slot holds.
     pub fn page(&self, slot: u32) -> u64 {
-        self.slots[slot as usize].page
+        self.slots[slot].page
     }
 
     /// Drops a mapping.
     pub fn remove(&mut self, slot: u32) {
-        self.unlink(slot);
-        self.free.push(slot);
+        self.slots.remove(slot);
     }
 
     pub fn is_waiting(&self, slot: u32) -> bool {
-        self.slots[slot as usize].waiting
+        self.slots[slot].waiting
     }
 
     pub fn is_dirty(&self, slot: u32) -> bool {
-        self.slots[slot as usize].dirty
+        self.slots[slot].dirty
     }
 
     pub fn set_dirty(&mut self, slot: u32, dirty: bool) {
-        self.slots[slot as usize].dirty = dirty;
+        self.slots[slot].dirty = dirty;
     }
 
     /// Reports that the mapping of a slot has been loaded.
     pub fn set_ready(&mut self, slot: u32) {
-        self.slots[slot as usize].waiting = false;
+        self.slots[slot].waiting = false;
     }
 
     /// Makes an access wait until the mapping of a slot is loaded.
     pub fn wait(&mut self, slot: u32, token: u32, is_write: bool) {
-        let record = &mut self.slots[slot as usize];
+        let record = &mut self.slots[slot];
         let chain = if is_write { &mut record.writes } else { &mut record.reads };
         self.tokens.push(chain, token.into());
     }
 
     /// Moves all waiting tokens to `out`: reads first, then writes, each in the order of arrival.
     pub fn take_waiters(&mut self, slot: u32, out: &mut Vec<u32>) {
-        let record = &mut self.slots[slot as usize];
+        let record = &mut self.slots[slot];
         while let Some(token) = self.tokens.pop(&mut record.reads) {
             out.push(token as u32);
         }
@@ -231,7 +181,7 @@ impl MappingCache {
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        (self.slots.capacity() * size_of::<Slot>()) as u64
+        self.slots.memory_bytes() as u64
     }
 }
 

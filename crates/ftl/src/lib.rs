@@ -57,33 +57,29 @@
 
 mod block;
 mod cmt;
-mod collect;
 mod error;
 mod ftl;
 mod gc;
 mod initial_content;
-mod inspect;
 mod layout;
 mod lookahead;
-mod mapping;
+mod lru;
 mod page_table;
 pub mod placement;
 mod prefetch;
-mod snapshot;
+mod switches;
 mod tenant;
-mod warmup;
-mod write;
 
 pub use block::{FrontierId, SectorMask};
 pub use error::FtlError;
 pub use ftl::{
-    Ftl, FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,
+    Ftl, FtlCounters, FtlState, Load, MappingAccess, NoLoad, Placed, TenantSpec, Warmup, WriteBack,
+    WritePlan,
 };
 pub use initial_content::{InitialContent, Start};
 pub use layout::{BlockRef, Layout, Phys};
 pub use lookahead::Lookahead;
+pub use lru::{LruList, LruParts};
 pub use page_table::{CacheMark, EntryRef};
 pub use prefetch::prefetch;
-pub use snapshot::FtlState;
 pub use tenant::Places;
-pub use warmup::Warmup;

@@ -41,7 +41,6 @@ pub use oracle::Foresight;
 
 use crate::block::{FRONTIERS, FrontierId, Pick};
 use crate::error::FtlError;
-use crate::ftl::Ftl;
 use crate::layout::BlockRef;
 use asa_ftl::AsaFtl;
 use auto_stream::AutoStream;
@@ -320,6 +319,43 @@ impl Placer {
         Some((self.frontier(queue), pick))
     }
 
+    /// Says when the writes that follow happen and who makes them. If `now` falls, the policy's
+    /// time goes on from where it was.
+    #[inline]
+    pub fn set_context(&mut self, now: Nanos, application: u16) {
+        if now.0 + self.time_offset < self.now {
+            self.time_offset = self.now - now.0;
+        }
+        self.now = now.0 + self.time_offset;
+        self.application = application;
+    }
+
+    /// Says whether the policy learns from the writes that follow.
+    pub fn set_learning(&mut self, learns: bool) {
+        self.learning_off = !learns;
+    }
+
+    /// Replaces the policy, which must be HAML-SSD, by one that knows the future. `pages` is the
+    /// number of pages that a frontier of each plane takes.
+    pub fn foresee(&mut self, foresight: Foresight, pages: u64) {
+        assert!(matches!(self.policy, ActivePolicy::Haml(_)), "a drive with hotness queues");
+        let oracle = Oracle::new(foresight, pages, self.host);
+        self.policy = ActivePolicy::Oracle(Box::new(oracle));
+    }
+
+    /// What HAML-SSD learned in its last training.
+    pub fn last_training(&self) -> Option<&Training> {
+        match &self.policy {
+            ActivePolicy::Haml(haml) => haml.last_training(),
+            _ => None,
+        }
+    }
+
+    /// Queues of host data and of moved pages.
+    pub fn queues(&self) -> usize {
+        usize::from(self.host + self.moved)
+    }
+
     /// Heap memory of what the policy remembers, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         match &self.policy {
@@ -330,64 +366,5 @@ impl Placer {
             ActivePolicy::SepBit(policy) => policy.memory_bytes(),
             ActivePolicy::Oracle(policy) => policy.memory_bytes(),
         }
-    }
-}
-
-impl Ftl {
-    /// Says when the writes that follow happen and which application they belong to, for policies
-    /// that learn from it. If `now` falls, as when a run follows a warm-up, the policy's time goes
-    /// on from where it was.
-    #[inline]
-    pub fn set_write_context(&mut self, now: Nanos, application: u16) {
-        let placer = &mut self.placer;
-        if now.0 + placer.time_offset < placer.now {
-            placer.time_offset = placer.now - now.0;
-        }
-        placer.now = now.0 + placer.time_offset;
-        placer.application = application;
-    }
-
-    /// Says whether policies learn from the writes that follow. Switch it off while filling a drive
-    /// with data that are not part of a workload.
-    pub fn set_learning(&mut self, learns: bool) {
-        self.placer.learning_off = !learns;
-    }
-
-    /// Replaces the policy by one that knows when each page will be overwritten. Its write
-    /// amplification is the least that a policy can hope for. The drive must have been made with
-    /// the HAML-SSD policy, with as many clusters as there are to be frontiers.
-    ///
-    /// # Panics
-    /// The drive has another policy.
-    pub fn foresee(&mut self, foresight: Foresight) {
-        assert!(matches!(self.placer.policy, ActivePolicy::Haml(_)), "a drive with hotness queues");
-        let pages = self.geometry.planes() * u64::from(self.geometry.pages_per_block);
-        let oracle = Oracle::new(foresight, pages, self.placer.host);
-        self.placer.policy = ActivePolicy::Oracle(Box::new(oracle));
-    }
-
-    /// What HAML-SSD learned in its last training. `None` if the drive has another policy, or has
-    /// not trained yet.
-    pub fn last_training(&self) -> Option<&Training> {
-        match &self.placer.policy {
-            ActivePolicy::Haml(haml) => haml.last_training(),
-            _ => None,
-        }
-    }
-
-    /// Heap memory of what the policy remembers, in bytes.
-    pub fn placement_bytes(&self) -> u64 {
-        self.placer.memory_bytes()
-    }
-
-    /// The number of write frontiers for host data and moved pages that a tenant may have in a
-    /// plane.
-    pub fn frontiers_per_plane(&self) -> usize {
-        usize::from(self.placer.host + self.placer.moved)
-    }
-
-    /// The write frontier that a block was opened for.
-    pub fn block_frontier(&self, block: BlockRef) -> FrontierId {
-        self.planes[block.plane as usize].blocks[block.block as usize].frontier
     }
 }

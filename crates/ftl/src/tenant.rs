@@ -115,6 +115,11 @@ impl Tenant {
         Self::new(self.base, self.sectors, planes, dynamic)
     }
 
+    /// The size of its address space in logical pages. The last page may be a partial one.
+    pub fn pages(&self, sectors_per_page: u64) -> u64 {
+        self.sectors.div_ceil(sectors_per_page)
+    }
+
     /// The plane of a logical page by the static order.
     #[inline]
     pub fn static_plane(&self, lpn: u64) -> PlaneId {

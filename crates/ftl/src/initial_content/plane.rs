@@ -6,10 +6,10 @@ use super::permutation::Permutation;
 use super::{Distributions, InitialContent, Start};
 use crate::block::{FrontierId, Plane, PlaneSummary};
 use crate::error::FtlError;
-use crate::ftl::Ftl;
 use crate::gc::VictimRules;
+use crate::switches::Switches;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{PlaneId, scramble};
+use ssdtune_model::{Geometry, PlaneId, scramble};
 use std::cmp::Reverse;
 
 /// The pages that one tenant has in a plane.
@@ -78,59 +78,50 @@ pub(crate) struct PlaneContent {
 }
 
 /// How many blocks around the expected one are looked at first.
-const NEAR: usize = 8;
+const NEAR: usize = 4;
 
 /// A tenant needs this many blocks of data before some of its pages lie in open blocks.
 const OPEN_FROM: u64 = 4;
 
-impl Ftl {
+impl PlaneContent {
     /// Divides the blocks of a plane among the tenants that have data there, without making any
     /// record.
     ///
     /// # Errors
     /// The plane has no room for the data, or more pages than 32 bits can number.
-    pub(super) fn settle(
+    pub fn settle(
         &mut self,
         id: PlaneId,
-        content: &mut PlaneContent,
+        plane: &mut Plane,
         spec: &InitialContent,
+        geometry: &Geometry,
+        config: &Switches,
     ) -> Result<(), FtlError> {
-        if content.groups.is_empty() {
+        if self.groups.is_empty() {
             return Ok(());
         }
-        let plane = &mut self.planes[id.index()];
-        let pages = u64::from(self.geometry.pages_per_block);
+        let pages = u64::from(geometry.pages_per_block);
         // Positions in a plane are counted in 32 bits.
-        let bits = u64::BITS - self.geometry.pages_per_plane().leading_zeros();
+        let bits = u64::BITS - geometry.pages_per_plane().leading_zeros();
         if bits > u32::BITS {
             return Err(FtlError::TooLarge { bits, limit: u32::BITS });
         }
-        content.first = plane.opened_blocks();
-        content.pages = pages as u32;
-        content.shuffled = spec.start == Start::Steady;
-        content.seed = scramble(spec.seed ^ (u64::from(id.0) << 20));
-        for group in &mut content.groups {
-            let key = scramble(content.seed ^ (group.tenant as u64 + 1));
-            open_frontiers(group, spec.start, pages, key, self.config.eager_frontiers);
-            if content.shuffled {
+        self.first = plane.opened_blocks();
+        self.pages = pages as u32;
+        self.shuffled = spec.start == Start::Steady;
+        self.seed = scramble(spec.seed ^ (u64::from(id.0) << 20));
+        for group in &mut self.groups {
+            let key = scramble(self.seed ^ (group.tenant as u64 + 1));
+            open_frontiers(group, spec.start, pages, key, config.eager_frontiers);
+            if self.shuffled {
                 group.shuffle = Some(Permutation::new(group.members.len(), key));
             }
         }
-        let open: u32 = content.groups.iter().map(|group| group.open.len() as u32).sum();
-        let settled: u64 = content.groups.iter().map(Group::settled).sum();
-        // Unless told otherwise, a steady plane has just collected: its free blocks are at the
-        // threshold.
-        let spared = match spec.start {
-            Start::Sequential => self.config.reserve + 1,
-            Start::Steady if self.config.analytic_start => self.config.threshold / 2,
-            Start::Steady => {
-                let blocks = f64::from(self.geometry.blocks_per_plane);
-                let free = spec.free.get(id.index()).or(spec.free.last());
-                free.map_or(self.config.threshold, |share| (share * blocks) as u32)
-            }
-        };
+        let open: u32 = self.groups.iter().map(|group| group.open.len() as u32).sum();
+        let settled: u64 = self.groups.iter().map(Group::settled).sum();
+        let spared = spared_blocks(id, spec, geometry, config);
         let room = plane.free_blocks().saturating_sub(spared + open);
-        let needed: u64 = content.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();
+        let needed: u64 = self.groups.iter().map(|group| group.settled().div_ceil(pages)).sum();
         let is_steady = spec.start == Start::Steady;
         if needed > u64::from(room)
             || is_steady && settled + u64::from(room) > u64::from(room) * pages
@@ -139,24 +130,43 @@ impl Ftl {
         }
         match spec.start {
             Start::Sequential => {
-                for group in &mut content.groups {
+                for group in &mut self.groups {
                     group.full = group.settled().div_ceil(pages) as u32;
                 }
             }
-            Start::Steady => share(&mut content.groups, room, settled, pages),
+            Start::Steady => share(&mut self.groups, room, settled, pages),
         }
-        content.full = content.groups.iter().map(|group| group.full).sum();
-        let mut block = content.first + content.full;
-        for group in &content.groups {
+        self.full = self.groups.iter().map(|group| group.full).sum();
+        let mut block = self.first + self.full;
+        for group in &self.groups {
             for &(frontier, filled) in &group.open {
                 plane.set_frontier(group.tenant, frontier, block, filled);
                 block += 1;
             }
         }
-        let valid = settled + content.groups.iter().map(Group::opened).sum::<u64>();
-        let fills = content.oldest() as u64 + 1;
+        let valid = settled + self.groups.iter().map(Group::opened).sum::<u64>();
+        let fills = self.oldest() as u64 + 1;
         plane.sleep(PlaneSummary { opened: block, fills, valid, erases: spec.erases });
         Ok(())
+    }
+}
+
+/// Blocks of a plane that the content leaves free. Unless told otherwise, a steady plane has just
+/// collected: its free blocks are at the threshold.
+fn spared_blocks(
+    id: PlaneId,
+    spec: &InitialContent,
+    geometry: &Geometry,
+    config: &Switches,
+) -> u32 {
+    match spec.start {
+        Start::Sequential => config.reserve + 1,
+        Start::Steady if config.analytic_start => config.threshold / 2,
+        Start::Steady => {
+            let blocks = f64::from(geometry.blocks_per_plane);
+            let free = spec.free.get(id.index()).or(spec.free.last());
+            free.map_or(config.threshold, |share| (share * blocks) as u32)
+        }
     }
 }
 
@@ -294,10 +304,11 @@ impl PlaneContent {
     }
 
     /// The lines that [`PlaneContent::place`] will most likely look at. The plane is awake.
-    pub fn lines(&self, group: usize, place: u32) -> [&u32; 2] {
+    pub fn lines(&self, group: usize, place: u32) -> [&u32; 3] {
         let group = &self.groups[group];
         let near = group.expected_block(place);
-        [&group.starts[near], &group.blocks[near]]
+        let last = (near + NEAR).min(group.starts.len() - 1);
+        [&group.starts[near.saturating_sub(NEAR)], &group.starts[last], &group.blocks[near]]
     }
 
     /// The block and the offset of the page at a place of a group.

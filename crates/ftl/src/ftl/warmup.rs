@@ -6,9 +6,9 @@
 //! host was faster, and dynamic placement knows no backlog. Cost: one page-table access and one
 //! page record for each write, and the same for each page that collection moves.
 
+use super::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, WriteBack};
 use crate::block::{FrontierId, SectorMask};
 use crate::error::FtlError;
-use crate::ftl::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, WriteBack};
 use crate::layout::{BlockRef, Phys};
 use crate::page_table::EntryRef;
 use ssdtune_model::PlaneId;

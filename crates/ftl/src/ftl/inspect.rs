@@ -2,9 +2,9 @@
 //!
 //! Counters and free blocks cost nothing to read. Histograms and checks walk every block.
 
+use super::{Ftl, FtlCounters};
 use crate::block::Plane;
 use crate::cmt::MappingCache;
-use crate::ftl::{Ftl, FtlCounters};
 use ssdtune_model::PlaneId;
 use std::collections::BTreeMap;
 

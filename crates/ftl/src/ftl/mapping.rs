@@ -4,8 +4,8 @@
 //! DRAM anyway. To make room, the mapping used longest ago leaves; if it has changed, its
 //! translation page is written back, with all other changed mappings that the page holds.
 
+use super::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::block::FrontierId;
-use crate::ftl::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::layout::Phys;
 use crate::page_table::{CacheStatus, EntryRef};
 use ssdtune_model::PlaneId;

@@ -41,7 +41,7 @@ pub(crate) struct Switches {
 const MQSIM_RESERVE: u32 = 10;
 
 impl Switches {
-    pub(super) fn new(config: &DeviceConfig, geometry: &Geometry, needs: &FrontierNeeds) -> Self {
+    pub fn new(config: &DeviceConfig, geometry: &Geometry, needs: &FrontierNeeds) -> Self {
         let blocks = f64::from(geometry.blocks_per_plane);
         let mqsim = config.compat.gc_reserve_ten;
         let threshold = ((config.gc.threshold * blocks) as u32).max(1);

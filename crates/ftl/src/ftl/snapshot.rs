@@ -5,9 +5,9 @@
 //! [`Ftl::new`]. The stored form is whatever the caller's serialiser writes; with a format that
 //! does not name fields (the simulator uses postcard), the order of the fields below is the format.
 
+use super::{Ftl, FtlCounters};
 use crate::block::Plane;
 use crate::cmt::{MappingCache, TranslationPages};
-use crate::ftl::{Ftl, FtlCounters};
 use crate::initial_content::ComputedContent;
 use crate::page_table::PageTable;
 use crate::placement::Placer;

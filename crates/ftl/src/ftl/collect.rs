@@ -5,8 +5,8 @@
 //! or trimmed the page meanwhile, the move is dropped. So nobody ever waits for a page that is
 //! being moved.
 
+use super::{Ftl, Placed};
 use crate::block::{BlockState, FrontierId, IN_FLIGHT, Pick, Plane};
-use crate::ftl::{Ftl, Placed};
 use crate::layout::{BlockRef, Phys};
 use crate::placement::EXCHANGE_GAP;
 use ssdtune_model::PlaneId;

@@ -1,11 +1,11 @@
 //! Host writes and trims: which plane and which write frontier a page goes to, when a write must
 //! wait for space, and what becomes of the page it replaces.
 //!
-//! Cost of a write: one page-table entry, the record of the page it replaces and a new record of 16
-//! B, plus what the placement policy takes.
+//! Cost of a write: one page-table entry, the valid bit of the page it replaces and its block's
+//! counter, and a new record of 4 B, plus what the placement policy takes.
 
+use super::{Ftl, Load, Placed, WritePlan};
 use crate::block::{FrontierId, Pick, SectorMask};
-use crate::ftl::{Ftl, Load, Placed, WritePlan};
 use crate::layout::{BlockRef, Phys};
 use crate::page_table::EntryRef;
 use ssdtune_model::PlaneId;

@@ -1,0 +1,214 @@
+//! Values in the order of their last use, in numbered slots.
+//!
+//! A value keeps its slot until it is removed, so a slot's number can stand wherever the value must
+//! be found again: beside a page-table entry, say. The links lie beside the values, so that a value
+//! and its neighbours' links cost one line each. Every operation takes the same time whatever the
+//! length. A removed slot is the first to be used again, while its line is still near.
+
+use std::ops::{Index, IndexMut};
+
+/// No slot.
+const NIL: u32 = u32::MAX;
+
+/// A list of values in the order of their last use.
+#[derive(Clone, Debug)]
+pub struct LruList<T> {
+    slots: Vec<Linked<T>>,
+    free: Vec<u32>,
+    newest: u32,
+    oldest: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Linked<T> {
+    value: T,
+    newer: u32,
+    older: u32,
+}
+
+/// An [`LruList`] as plain values, for a stored form. The number of no slot is `u32::MAX`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LruParts<T> {
+    /// Every slot's value, its next newer slot and its next older one. Those of free slots mean
+    /// nothing.
+    pub slots: Vec<(T, u32, u32)>,
+    /// Free slots. The last is used first.
+    pub free: Vec<u32>,
+    /// The slot used last.
+    pub newest: u32,
+    /// The slot used longest ago.
+    pub oldest: u32,
+}
+
+impl<T> Default for LruList<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), newest: NIL, oldest: NIL }
+    }
+}
+
+impl<T> LruList<T> {
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a value as the one used last. Returns its slot.
+    pub fn push(&mut self, value: T) -> u32 {
+        let linked = Linked { value, newer: NIL, older: NIL };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = linked;
+                slot
+            }
+            None => {
+                self.slots.push(linked);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.link_newest(slot);
+        slot
+    }
+
+    /// Makes a value the one used last.
+    #[inline]
+    pub fn touch(&mut self, slot: u32) {
+        if self.newest != slot {
+            self.unlink(slot);
+            self.link_newest(slot);
+        }
+    }
+
+    /// Removes a value. It can be read until the next [`LruList::push`].
+    pub fn remove(&mut self, slot: u32) {
+        self.unlink(slot);
+        self.free.push(slot);
+    }
+
+    /// The slot of the value used longest ago.
+    #[inline]
+    pub fn oldest(&self) -> Option<u32> {
+        (self.oldest != NIL).then_some(self.oldest)
+    }
+
+    /// The slot of the value used next after that of another.
+    #[inline]
+    pub fn newer(&self, slot: u32) -> Option<u32> {
+        let newer = self.slots[slot as usize].newer;
+        (newer != NIL).then_some(newer)
+    }
+
+    /// All slots with a value, the one used longest ago first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.oldest(), |&slot| self.newer(slot))
+    }
+
+    /// Heap memory in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Linked<T>>() + self.free.capacity() * 4
+    }
+
+    /// The list as plain values.
+    pub fn parts(&self) -> LruParts<&T> {
+        let slots = self.slots.iter();
+        LruParts {
+            slots: slots.map(|linked| (&linked.value, linked.newer, linked.older)).collect(),
+            free: self.free.clone(),
+            newest: self.newest,
+            oldest: self.oldest,
+        }
+    }
+
+    /// The list that [`LruList::parts`] took apart.
+    pub fn from_parts(parts: LruParts<T>) -> Self {
+        let slots = parts.slots.into_iter();
+        Self {
+            slots: slots.map(|(value, newer, older)| Linked { value, newer, older }).collect(),
+            free: parts.free,
+            newest: parts.newest,
+            oldest: parts.oldest,
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Linked { newer, older, .. } = self.slots[slot as usize];
+        match newer {
+            NIL => self.newest = older,
+            _ => self.slots[newer as usize].older = older,
+        }
+        match older {
+            NIL => self.oldest = newer,
+            _ => self.slots[older as usize].newer = newer,
+        }
+    }
+
+    fn link_newest(&mut self, slot: u32) {
+        let newest = self.newest;
+        self.slots[slot as usize].newer = NIL;
+        self.slots[slot as usize].older = newest;
+        match newest {
+            NIL => self.oldest = slot,
+            _ => self.slots[newest as usize].newer = slot,
+        }
+        self.newest = slot;
+    }
+}
+
+impl<T> Index<u32> for LruList<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, slot: u32) -> &T {
+        &self.slots[slot as usize].value
+    }
+}
+
+impl<T> IndexMut<u32> for LruList<T> {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.slots[slot as usize].value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_that_of_a_plain_list() {
+        let mut list = LruList::default();
+        // (slot, value), the one used longest ago first.
+        let mut plain: Vec<(u32, u32)> = Vec::new();
+        let mut state = 1_u32;
+        for value in 0..4_000 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let at = (state >> 8) as usize % plain.len().max(1);
+            match state >> 30 {
+                0 if !plain.is_empty() => {
+                    let (slot, value) = plain.remove(at);
+                    list.remove(slot);
+                    assert_eq!(list[slot], value, "it can be read still");
+                }
+                1 | 2 if plain.len() > 20 => {
+                    let moved = plain.remove(at);
+                    list.touch(moved.0);
+                    plain.push(moved);
+                }
+                _ => plain.push((list.push(value), value)),
+            }
+            assert_eq!(list.oldest(), plain.first().map(|&(slot, _)| slot));
+            assert!(list.iter().eq(plain.iter().map(|&(slot, _)| slot)));
+            assert!(plain.iter().all(|&(slot, value)| list[slot] == value));
+            assert_eq!((list.len(), list.is_empty()), (plain.len(), plain.is_empty()));
+        }
+        let LruParts { slots, free, newest, oldest } = list.parts();
+        let slots = slots.into_iter().map(|(&value, newer, older)| (value, newer, older)).collect();
+        let mut again = LruList::from_parts(LruParts { slots, free, newest, oldest });
+        assert!(again.iter().eq(list.iter()));
+        assert_eq!(again.push(7), list.push(7));
+    }
+}
