@@ -314,6 +314,90 @@ fn nearer(task: &Task, base: &Point, point: &Point) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::{EvaluationError, Evaluator, Job, Measurement};
+    use crate::grade::Figures;
+    use crate::limits::Limits;
+    use crate::space::Space;
+    use crate::task::MaxHarm;
+    use crate::workload::Trace;
+    use ssdtune_experiment::Preparation;
+    use ssdtune_model::{Nanos, Sectors, presets};
+    use ssdtune_trace::{Op, Request, TenantId};
+    use std::sync::atomic::AtomicBool;
+
+    /// A drive is as fast as it has channels, and on the trace called "judge" only.
+    struct Channels;
+
+    impl Evaluator for Channels {
+        fn identity(&self) -> String {
+            "channels".to_owned()
+        }
+
+        fn preparation(&self) -> Preparation {
+            Preparation::default()
+        }
+
+        fn measure(&self, job: &Job, _: &AtomicBool) -> Result<Measurement, EvaluationError> {
+            let judges = job.trace.name == "judge";
+            let speed = if judges { f64::from(job.config.bus.channels) } else { 1.0 };
+            let figures = Figures { latency_ns: 1e6 / speed, throughput_bps: 1e6 * speed };
+            Ok(Measurement { figures, open: None, closed: None })
+        }
+    }
+
+    fn workload(trace: &str, lba: u64) -> Workload {
+        let (at, lba, tenant) = (Nanos::ZERO, Sectors(lba), TenantId(0));
+        let request = Request { at, lba, sectors: 8, tenant, op: Op::Read };
+        let traces = vec![Trace::new(trace, vec![request])];
+        Workload { name: "other".to_owned(), depth: 1, traces }
+    }
+
+    #[test]
+    fn what_hurts_on_validation_traces_is_not_taken_back() {
+        let base = presets::load("intel-750").unwrap();
+        let max_harm = Some(MaxHarm { share: 0.02, validation: vec![workload("judge", 8)] });
+        let task = Task {
+            space: Space::what_if().around(&base),
+            limits: Limits::around(&base),
+            base: base.clone().check().unwrap(),
+            target: workload("target", 0),
+            others: vec![workload("other", 16)],
+            weights: Weights::default(),
+            max_harm,
+        };
+        let stop = AtomicBool::new(false);
+        let evaluator = CachedEvaluator::new(&Channels, None, &stop, &|_| {});
+        let point = task.space.point(&task.base).unwrap();
+        let drive = |channels: &str| {
+            let mut config = base.clone();
+            ssdtune_model::set(&mut config, "bus.channels", channels).unwrap();
+            Feasible { point: point.clone(), config: config.check().unwrap() }
+        };
+        let speedup = Speedup { latency: 1.0, throughput: 1.0 };
+        let stops =
+            ["24", "16", "11", "8"].map(|channels| Stop { drive: drive(channels), speedup });
+        let measured = task.baseline_on(&[&task.target], &evaluator).unwrap();
+        let mut walk = Walk {
+            task: &task,
+            base: &point,
+            goal: Goal::Latency(1.0),
+            evaluator: &evaluator,
+            baseline: &measured[0],
+            stops: stops.into(),
+        };
+        let last = &walk.stops[3].drive.config;
+        assert_eq!(HarmMeter::on_search(&task, &evaluator).breaches(last).unwrap(), []);
+        let taken = walk.go_back(&mut HarmMeter::on_validation(&task, &evaluator)).unwrap();
+        // The baseline has 12 channels: 8 and 11 give up more than 2 %, each of both figures.
+        assert_eq!((walk.stops.len(), taken.len()), (2, 4));
+        assert!(
+            taken.iter().all(|one| (one.traces, &*one.workload) == (TraceSet::Validation, "other"))
+        );
+        // The first stop was judged before, and stays.
+        walk.stops = vec![Stop { drive: drive("8"), speedup }];
+        let taken = walk.go_back(&mut HarmMeter::on_validation(&task, &evaluator)).unwrap();
+        assert_eq!((walk.stops.len(), taken.len()), (1, 0));
+    }
 
     #[test]
     fn goals_are_met_by_their_own_figure() {
