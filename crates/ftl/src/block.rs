@@ -17,11 +17,13 @@ mod records;
 mod stored;
 
 pub(crate) use computed::PlaneSummary;
-pub(crate) use records::IN_FLIGHT;
 
+use crate::layout::Spot;
+use crate::number::Owner;
 use crate::prefetch::prefetch;
 use records::{Frame, Records};
 use serde::{Deserialize, Serialize};
+use ssdtune_model::{BlockId, PageId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -116,8 +118,7 @@ const NO_BLOCK: u32 = u32::MAX;
 /// A page that was just given out by a frontier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    pub block: u32,
-    pub page: u32,
+    pub at: Spot,
     /// The block is full now.
     pub filled: bool,
 }
@@ -125,8 +126,7 @@ pub(crate) struct Slot {
 /// Pages that were just given out by a frontier, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    pub block: u32,
-    pub first: u32,
+    pub first: Spot,
     pub count: u32,
     /// The block is full now.
     pub filled: bool,
@@ -245,7 +245,7 @@ impl Plane {
         tenant: usize,
         frontier: FrontierId,
         pick: Pick,
-    ) -> Option<u32> {
+    ) -> Option<BlockId> {
         let block = self.take_free(pick)?;
         let index = block as usize;
         debug_assert_eq!(self.states[index], BlockState::Free);
@@ -254,7 +254,7 @@ impl Plane {
         self.blocks[index].frontier = frontier;
         self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
             Frontier { block, next: 0 };
-        Some(block)
+        Some(BlockId(block))
     }
 
     /// Gives a block to a frontier that found none when its last block became full; to one of moved
@@ -329,47 +329,47 @@ impl Plane {
 
     /// The word of a page's valid bit, and the bit.
     #[inline]
-    fn valid_bit(&self, block: u32, page: u32) -> (usize, u64) {
-        let at = block as usize * self.words() + (page / u64::BITS) as usize;
-        (at, 1 << (page % u64::BITS))
+    fn valid_bit(&self, at: Spot) -> (usize, u64) {
+        let Spot { block, page: PageId(page) } = at;
+        (block.index() * self.words() + (page / u64::BITS) as usize, 1 << (page % u64::BITS))
     }
 
     /// Whether a page holds data. Of a computed block: whether it was not overwritten.
     #[inline]
-    pub fn is_valid(&self, block: u32, page: u32) -> bool {
-        let (at, bit) = self.valid_bit(block, page);
+    pub fn is_valid(&self, at: Spot) -> bool {
+        let (at, bit) = self.valid_bit(at);
         self.valid_bits[at] & bit != 0
     }
 
     #[inline]
-    fn set_valid(&mut self, block: u32, page: u32) {
-        let (at, bit) = self.valid_bit(block, page);
+    fn set_valid(&mut self, at: Spot) {
+        let (at, bit) = self.valid_bit(at);
         self.valid_bits[at] |= bit;
     }
 
-    fn clear_valid(&mut self, block: u32) {
-        let (at, words) = (block as usize * self.words(), self.words());
+    fn clear_valid(&mut self, block: BlockId) {
+        let (at, words) = (block.index() * self.words(), self.words());
         self.valid_bits[at..at + words].fill(0);
     }
 
     /// The valid pages of a block in the order of their offsets. The block must not be a computed
     /// one.
-    pub fn valid_pages(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
-        let at = block as usize * self.words();
+    pub fn valid_pages(&self, block: BlockId) -> impl Iterator<Item = PageId> + '_ {
+        let at = block.index() * self.words();
         (0..).zip(&self.valid_bits[at..at + self.words()]).flat_map(|(word, &bits)| {
             let mut left = bits;
             std::iter::from_fn(move || {
                 let bit = left.trailing_zeros();
                 left &= left.wrapping_sub(1);
-                (bit < u64::BITS).then_some(word * u64::BITS + bit)
+                (bit < u64::BITS).then_some(PageId(word * u64::BITS + bit))
             })
         })
     }
 
     /// The number of pages of a block that have a record.
-    fn written(&self, block: u32) -> u32 {
-        let record = &self.blocks[block as usize];
-        match self.states[block as usize] {
+    fn written(&self, block: BlockId) -> u32 {
+        let record = &self.blocks[block.index()];
+        match self.states[block.index()] {
             _ if record.frame == NO_FRAME => 0,
             BlockState::Free => 0,
             BlockState::Open => {
@@ -400,7 +400,8 @@ impl Plane {
             self.fills += 1;
             self.states[block as usize] = BlockState::Full;
         }
-        Run { block, first, count, filled }
+        let first = Spot { block: BlockId(block), page: PageId(first) };
+        Run { first, count, filled }
     }
 
     /// Writes the next page of a frontier. The frontier must have room. The page's program runs
@@ -410,16 +411,15 @@ impl Plane {
         &mut self,
         tenant: usize,
         frontier: FrontierId,
-        owner: u64,
+        owner: Owner,
         sectors: SectorMask,
     ) -> Slot {
-        let Run { block, first: page, filled, .. } = self.give_out(tenant, frontier, 1);
-        let record = &mut self.blocks[block as usize];
+        let Run { first: at, filled, .. } = self.give_out(tenant, frontier, 1);
+        let record = &mut self.blocks[at.block.index()];
         record.programs += 1;
-        let at = self.records.at(record.frame, page);
-        self.records.set(at, owner, sectors);
-        self.set_valid(block, page);
-        Slot { block, page, filled }
+        self.records.set(self.records.at(record.frame, at.page), owner, sectors);
+        self.set_valid(at);
+        Slot { at, filled }
     }
 
     /// Writes the next pages of a frontier, as many as its block has room for, with programs that
@@ -429,71 +429,72 @@ impl Plane {
         &mut self,
         tenant: usize,
         frontier: FrontierId,
-        owners: &[u64],
+        owners: &[Owner],
         sectors: &[SectorMask],
     ) -> Run {
         let run = self.give_out(tenant, frontier, owners.len() as u32);
-        let at = self.records.at(self.blocks[run.block as usize].frame, run.first);
+        let Spot { block, page: PageId(first) } = run.first;
+        let at = self.records.at(self.blocks[block.index()].frame, run.first.page);
         for (nth, &owner) in owners[..run.count as usize].iter().enumerate() {
             let sectors = sectors.get(nth).copied().unwrap_or(self.records.whole());
             self.records.set(at + nth, owner, sectors);
             self.records.set_programmed(at + nth);
-            self.set_valid(run.block, run.first + nth as u32);
+            self.set_valid(Spot { block, page: PageId(first + nth as u32) });
         }
         run
     }
 
     /// Marks a page as invalid: its logical page was rewritten, moved or trimmed.
     #[inline]
-    pub fn invalidate(&mut self, block: u32, page: u32) {
-        let (at, bit) = self.valid_bit(block, page);
-        debug_assert!(self.valid_bits[at] & bit != 0);
-        self.valid_bits[at] &= !bit;
-        self.invalid[block as usize] += 1;
+    pub fn invalidate(&mut self, at: Spot) {
+        let (word, bit) = self.valid_bit(at);
+        debug_assert!(self.valid_bits[word] & bit != 0);
+        self.valid_bits[word] &= !bit;
+        self.invalid[at.block.index()] += 1;
         self.valid -= 1;
     }
 
     /// Marks all pages of a victim as invalid: `moved` of them were valid, and have been moved. A
     /// computed block is an ordinary one from now on.
-    pub fn vacate(&mut self, block: u32, moved: u32) {
+    pub fn vacate(&mut self, block: BlockId, moved: u32) {
         self.clear_valid(block);
-        self.blocks[block as usize].computed = false;
+        self.blocks[block.index()].computed = false;
         self.valid -= u64::from(moved);
     }
 
     /// Reports that the program of a page has ended.
     #[inline]
-    pub fn programmed(&mut self, block: u32, page: u32) {
-        let block = &mut self.blocks[block as usize];
+    pub fn programmed(&mut self, at: Spot) {
+        let block = &mut self.blocks[at.block.index()];
         block.programs -= 1;
-        self.records.set_programmed(self.records.at(block.frame, page));
+        self.records.set_programmed(self.records.at(block.frame, at.page));
     }
 
     /// Names the owner of a page that was written before its owner was sure: a move that is
     /// committed now.
-    pub fn set_owner(&mut self, block: u32, page: u32, owner: u64) {
-        let at = self.records.at(self.blocks[block as usize].frame, page);
+    pub fn set_owner(&mut self, at: Spot, owner: Owner) {
+        let at = self.records.at(self.blocks[at.block.index()].frame, at.page);
         self.records.set_owner(at, owner);
     }
 
     /// Prefetches the cache lines that overwriting a page touches.
     #[inline]
-    pub fn prefetch_page(&self, block: u32, page: u32) {
+    pub fn prefetch_page(&self, at: Spot) {
         // A plane that sleeps has no records yet.
-        if let Some(invalid) = self.invalid.get(block as usize) {
+        if let Some(invalid) = self.invalid.get(at.block.index()) {
             prefetch(invalid);
-            prefetch(&self.valid_bits[self.valid_bit(block, page).0]);
+            prefetch(&self.valid_bits[self.valid_bit(at).0]);
         }
     }
 
     /// The written sectors of a valid page. Pages that the drive held at the start are whole.
     #[inline]
-    pub fn sectors(&self, block: u32, page: u32) -> SectorMask {
-        let record = &self.blocks[block as usize];
+    pub fn sectors(&self, at: Spot) -> SectorMask {
+        let record = &self.blocks[at.block.index()];
         if record.computed || self.records.are_whole() {
             return self.records.whole();
         }
-        self.records.sectors(self.records.at(record.frame, page))
+        self.records.sectors(self.records.at(record.frame, at.page))
     }
 
     /// Whether every page of the plane that was written was written whole.
@@ -507,25 +508,25 @@ impl Plane {
     }
 
     /// Whether the program of a page has ended.
-    pub fn is_programmed(&self, block: u32, page: u32) -> bool {
-        let record = &self.blocks[block as usize];
+    pub fn is_programmed(&self, at: Spot) -> bool {
+        let record = &self.blocks[at.block.index()];
         record.computed
-            || page < self.written(block)
-                && self.records.is_programmed(self.records.at(record.frame, page))
+            || at.page.0 < self.written(at.block)
+                && self.records.is_programmed(self.records.at(record.frame, at.page))
     }
 
     /// The entry of the page table, or the translation page, that is stored in a page; `None` if
     /// the page is invalid. The block must not be a computed one.
     #[inline]
-    pub fn owner(&self, block: u32, page: u32) -> Option<u64> {
-        let frame = self.blocks[block as usize].frame;
-        self.is_valid(block, page).then(|| self.records.owner(self.records.at(frame, page)))
+    pub fn owner(&self, at: Spot) -> Option<Owner> {
+        let frame = self.blocks[at.block.index()].frame;
+        self.is_valid(at).then(|| self.records.owner(self.records.at(frame, at.page)))
     }
 
     /// Returns an erased block to the pool. With `level`, the pool is ordered by wear; without, the
     /// block erased first is used first.
-    pub fn recycle(&mut self, block: u32, level: bool) {
-        let index = block as usize;
+    pub fn recycle(&mut self, block: BlockId, level: bool) {
+        let index = block.index();
         debug_assert_eq!(self.states[index], BlockState::Collecting);
         let record = &mut self.blocks[index];
         debug_assert_eq!(record.programs, 0);
@@ -539,7 +540,7 @@ impl Plane {
         debug_assert_eq!(self.valid_pages(block).count(), 0);
         self.invalid[index] = 0;
         self.states[index] = BlockState::Free;
-        self.recycled.push(Reverse((wear, self.recycled_seq, block)));
+        self.recycled.push(Reverse((wear, self.recycled_seq, block.0)));
         self.recycled_seq += 1;
         self.collecting -= 1;
         self.erases += 1;
@@ -556,9 +557,9 @@ impl Plane {
     }
 
     /// Marks a block as a victim.
-    pub fn start_collecting(&mut self, block: u32) {
-        debug_assert_eq!(self.states[block as usize], BlockState::Full);
-        self.states[block as usize] = BlockState::Collecting;
+    pub fn start_collecting(&mut self, block: BlockId) {
+        debug_assert_eq!(self.states[block.index()], BlockState::Full);
+        self.states[block.index()] = BlockState::Collecting;
         self.collecting += 1;
     }
 

@@ -9,6 +9,7 @@
 use crate::initial_content::initial_mappings::InitialMappings;
 use crate::layout::Phys;
 use crate::lru::LruList;
+use crate::number::{LogicalPage, TranslationPageId};
 use serde::{Deserialize, Serialize};
 
 mod stored;
@@ -69,8 +70,7 @@ impl Nodes {
 /// A cached mapping, or one that is being loaded.
 #[derive(Clone, Debug)]
 struct Slot {
-    /// The page-table entry.
-    page: u64,
+    page: LogicalPage,
     /// Its translation page is still being read.
     waiting: bool,
     /// It has changed since its translation page was written.
@@ -119,7 +119,7 @@ impl MappingCache {
     }
 
     /// Takes a slot for a mapping that is still being loaded. The caller has made room.
-    pub fn reserve(&mut self, page: u64) -> u32 {
+    pub fn reserve(&mut self, page: LogicalPage) -> u32 {
         self.slots.push(Slot { page, waiting: true, dirty: false, reads: EMPTY, writes: EMPTY })
     }
 
@@ -135,8 +135,8 @@ impl MappingCache {
         Some(slot)
     }
 
-    /// The page-table entry whose mapping a slot holds.
-    pub fn page(&self, slot: u32) -> u64 {
+    /// The logical page whose mapping a slot holds.
+    pub fn page(&self, slot: u32) -> LogicalPage {
         self.slots[slot].page
     }
 
@@ -210,42 +210,42 @@ impl TranslationPages {
         Self { pages: vec![page; count as usize], arrivals: Nodes::default() }
     }
 
-    pub fn phys(&self, page: u64) -> Option<Phys> {
-        self.pages[page as usize].phys.checked_sub(1).map(Phys)
+    pub fn phys(&self, page: TranslationPageId) -> Option<Phys> {
+        self.pages[page.0 as usize].phys.checked_sub(1).map(Phys)
     }
 
-    pub fn set_phys(&mut self, page: u64, phys: Phys) {
-        self.pages[page as usize].phys = phys.0 + 1;
+    pub fn set_phys(&mut self, page: TranslationPageId, phys: Phys) {
+        self.pages[page.0 as usize].phys = phys.0 + 1;
     }
 
     /// Whether a program of the page has not ended.
-    pub fn departing(&self, page: u64) -> bool {
-        self.pages[page as usize].departing > 0
+    pub fn departing(&self, page: TranslationPageId) -> bool {
+        self.pages[page.0 as usize].departing > 0
     }
 
     /// Reports that a program of the page begins.
-    pub fn depart(&mut self, page: u64) {
-        self.pages[page as usize].departing += 1;
+    pub fn depart(&mut self, page: TranslationPageId) {
+        self.pages[page.0 as usize].departing += 1;
     }
 
     /// Reports that a program of the page has ended.
-    pub fn departed(&mut self, page: u64) {
-        self.pages[page as usize].departing -= 1;
+    pub fn departed(&mut self, page: TranslationPageId) {
+        self.pages[page.0 as usize].departing -= 1;
     }
 
     /// Whether the page is being read.
-    pub fn is_arriving(&self, page: u64) -> bool {
-        self.pages[page as usize].arriving.head != NIL
+    pub fn is_arriving(&self, page: TranslationPageId) -> bool {
+        self.pages[page.0 as usize].arriving.head != NIL
     }
 
     /// Asks for the mapping of `wanted` to be cached when the read of the page ends.
-    pub fn arrive(&mut self, page: u64, wanted: u64) {
-        self.arrivals.push(&mut self.pages[page as usize].arriving, wanted);
+    pub fn arrive(&mut self, page: TranslationPageId, wanted: LogicalPage) {
+        self.arrivals.push(&mut self.pages[page.0 as usize].arriving, wanted.0);
     }
 
     /// Takes the next entry that was asked for, once the page was read.
-    pub fn next_arrival(&mut self, page: u64) -> Option<u64> {
-        self.arrivals.pop(&mut self.pages[page as usize].arriving)
+    pub fn next_arrival(&mut self, page: TranslationPageId) -> Option<LogicalPage> {
+        self.arrivals.pop(&mut self.pages[page.0 as usize].arriving).map(LogicalPage)
     }
 
     pub fn memory_bytes(&self) -> u64 {
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn the_mapping_used_longest_ago_leaves_first_unless_somebody_waits_for_it() {
         let mut cache = MappingCache::new(3);
-        let slots: Vec<u32> = (10..13).map(|page| cache.reserve(page)).collect();
+        let slots: Vec<u32> = (10..13).map(|page| cache.reserve(LogicalPage(page))).collect();
         assert!(cache.is_full());
         assert_eq!(cache.evictable(None), None);
         cache.set_ready(slots[0]);
@@ -268,7 +268,7 @@ mod tests {
         cache.touch(slots[0]);
         assert_eq!(cache.evictable(None), Some(slots[1]));
         assert_eq!(cache.evictable(Some(slots[1])), Some(slots[0]));
-        assert_eq!(cache.page(slots[0]), 10);
+        assert_eq!(cache.page(slots[0]), LogicalPage(10));
         cache.remove(slots[1]);
         assert_eq!(cache.evictable(None), Some(slots[0]));
         assert_eq!(cache.evictable(Some(slots[0])), None);
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn waiters_come_back_reads_first_in_their_order() {
         let mut cache = MappingCache::new(1);
-        let slot = cache.reserve(0);
+        let slot = cache.reserve(LogicalPage(0));
         for (token, is_write) in [(1, true), (2, false), (3, true), (4, false)] {
             cache.wait(slot, token, is_write);
         }

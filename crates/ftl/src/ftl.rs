@@ -39,6 +39,7 @@ use crate::error::FtlError;
 use crate::gc::VictimRules;
 use crate::initial_content::ComputedContent;
 use crate::layout::{Layout, Phys};
+use crate::number::TranslationPageId;
 use crate::page_table::{CacheMark, EntryRef, PageTable};
 use crate::placement::{FrontierNeeds, Placer};
 use crate::switches::Switches;
@@ -195,10 +196,11 @@ impl Ftl {
             // memory.
             let stride = self.tenants[tenant].planes.len();
             for page in (0..stride as u64).flat_map(|at| (at..full).step_by(stride)) {
-                let placed = self.append_translation(tenant, first + page, page);
+                let id = TranslationPageId(first + page);
+                let placed = self.append_translation(tenant, id, page);
                 self.program_done(placed.phys);
                 if !config.mapping.ideal {
-                    self.translation.set_phys(first + page, placed.phys);
+                    self.translation.set_phys(id, placed.phys);
                 }
                 if self.config.free_mapping_writes {
                     // In MQSim's model such a program never ends, so its block is never collected.
@@ -265,7 +267,7 @@ impl Ftl {
     /// The page-table entry of a tenant's logical page. The entry is created if there is none yet.
     #[inline]
     pub fn entry(&mut self, tenant: usize, lpn: u64) -> EntryRef {
-        let at = self.table.entry(self.tenants[tenant].base + lpn);
+        let at = self.table.entry(self.tenants[tenant].page(lpn));
         self.resolve(tenant, lpn, at);
         at
     }
@@ -274,7 +276,7 @@ impl Ftl {
     /// all others.
     #[inline]
     pub fn find(&mut self, tenant: usize, lpn: u64) -> Option<EntryRef> {
-        match self.table.find(self.tenants[tenant].base + lpn) {
+        match self.table.find(self.tenants[tenant].page(lpn)) {
             Some(at) => {
                 self.resolve(tenant, lpn, at);
                 // The leaf may exist only because of a neighbouring page.
@@ -288,7 +290,7 @@ impl Ftl {
     /// does not look at what the drive held at the start, so it works on a shared reference.
     #[inline]
     pub fn existing_entry(&self, tenant: usize, lpn: u64) -> Option<EntryRef> {
-        self.table.find(self.tenants[tenant].base + lpn)
+        self.table.find(self.tenants[tenant].page(lpn))
     }
 
     /// Prefetches the cache line of the page-table directory that leads to a page's entry. First of
@@ -296,14 +298,14 @@ impl Ftl {
     /// [`Ftl::prefetch_old_page`].
     #[inline]
     pub fn prefetch_directory(&self, tenant: usize, lpn: u64) {
-        self.table.prefetch_directory(self.tenants[tenant].base + lpn);
+        self.table.prefetch_directory(self.tenants[tenant].page(lpn));
     }
 
     /// Prefetches the cache lines of a page's entry and of what the placement policy remembers of
     /// the page. Second step, after [`Ftl::prefetch_directory`].
     #[inline]
     pub fn prefetch_entry(&self, tenant: usize, lpn: u64) {
-        let page = self.tenants[tenant].base + lpn;
+        let page = self.tenants[tenant].page(lpn);
         self.table.prefetch_entry(page);
         self.placer.prefetch_page(page);
     }
@@ -313,8 +315,8 @@ impl Ftl {
     #[inline]
     pub fn prefetch_old_page(&self, at: EntryRef) {
         if let Some(old) = self.table.phys(at) {
-            let place = self.layout.block(old);
-            self.planes[place.plane as usize].prefetch_page(place.block, self.layout.page(old));
+            let (plane, at) = self.layout.spot(old);
+            self.planes[plane.index()].prefetch_page(at);
         }
     }
 
@@ -338,8 +340,7 @@ impl Ftl {
 
     /// Whether the program of a physical page has ended, so that flash really holds its data.
     pub fn is_programmed(&self, phys: Phys) -> bool {
-        let at = self.layout.block(phys);
-        let page = self.layout.page(phys);
-        self.planes[at.plane as usize].is_programmed(at.block, page)
+        let (plane, at) = self.layout.spot(phys);
+        self.planes[plane.index()].is_programmed(at)
     }
 }

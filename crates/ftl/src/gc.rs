@@ -11,8 +11,8 @@
 use crate::block::{BlockState, Plane};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
-use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::GcPolicy;
+use ssdtune_model::{BlockId, DeviceConfig};
 
 /// The policy and its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,11 @@ impl VictimRules {
     }
 
     /// The number of the block to collect; `None` if no block can be a victim.
-    pub fn choose(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<u32> {
+    pub fn choose(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<BlockId> {
+        self.chosen(plane, rng).map(BlockId)
+    }
+
+    fn chosen(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<u32> {
         match self.policy {
             GcPolicy::Greedy => greedy(plane),
             GcPolicy::Rga => {

@@ -29,6 +29,7 @@ use crate::block::Plane;
 use crate::error::FtlError;
 use crate::gc::VictimRules;
 use crate::layout::BlockRef;
+use crate::number::Owner;
 use crate::switches::Switches;
 use crate::tenant::Tenant;
 use page_set::PageSet;
@@ -204,12 +205,13 @@ impl ComputedContent {
 
     /// The page-table entries of what the pages of a block held at the start, one for each page;
     /// `None` where there was nothing. `tenants` say where the entries of each tenant begin.
-    pub fn owners(&self, at: BlockRef, tenants: &[Tenant], owners: &mut [Option<u64>]) {
+    pub fn owners(&self, at: BlockRef, tenants: &[Tenant], owners: &mut [Option<Owner>]) {
         let plane = &self.planes[at.plane as usize];
         let group = plane.group(at.block);
-        let base = tenants[plane.groups[group].tenant].base;
+        let tenant = &tenants[plane.groups[group].tenant];
         for (page, rank) in plane.pages(group, at.block) {
-            owners[page as usize] = Some(base + self.page(at.plane as usize, group, rank));
+            let lpn = self.page(at.plane as usize, group, rank);
+            owners[page as usize] = Some(tenant.page(lpn).into());
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::error::FtlError;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{Geometry, PlaneId};
+use ssdtune_model::{BlockId, Geometry, PageId, PlaneId};
 
 /// Bits that a page-table entry has for a packed physical page.
 pub(crate) const PHYS_BITS: u32 = 36;
@@ -43,6 +43,26 @@ pub struct BlockRef {
     pub plane: u32,
     /// Its number in the plane, from 0.
     pub block: u32,
+}
+
+/// A page of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub block: BlockId,
+    pub page: PageId,
+}
+
+impl BlockRef {
+    /// A block of a plane.
+    pub(crate) fn new(plane: PlaneId, block: BlockId) -> Self {
+        Self { plane: plane.0, block: block.0 }
+    }
+
+    /// Its plane, and its number there.
+    #[inline]
+    pub(crate) fn ids(self) -> (PlaneId, BlockId) {
+        (PlaneId(self.plane), BlockId(self.block))
+    }
 }
 
 /// How the addresses of one drive are packed: the widths of their fields.
@@ -96,6 +116,13 @@ impl Layout {
             plane: (block >> self.block_bits) as u32,
             block: (block & ((1 << self.block_bits) - 1)) as u32,
         }
+    }
+
+    /// The plane that a page lies in, and where in it.
+    #[inline]
+    pub(crate) fn spot(&self, at: Phys) -> (PlaneId, Spot) {
+        let BlockRef { plane, block } = self.block(at);
+        (PlaneId(plane), Spot { block: BlockId(block), page: PageId(self.page(at)) })
     }
 
     /// The offset of a page in its block, from 0.

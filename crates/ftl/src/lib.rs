@@ -64,6 +64,7 @@ mod initial_content;
 mod layout;
 mod lookahead;
 mod lru;
+mod number;
 mod page_table;
 pub mod placement;
 mod prefetch;

@@ -15,6 +15,7 @@
 //! bits below the page's offset belong into the physical address, which has room for them.
 
 use crate::layout::{PHYS_BITS, Phys};
+use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
@@ -146,9 +147,9 @@ impl PageTable {
 
     /// The entry of a page. It is created if there is none yet.
     #[inline]
-    pub fn entry(&mut self, page: u64) -> EntryRef {
-        let leaf_no = page / LEAF_PAGES;
-        let index = (page % LEAF_PAGES) as u32;
+    pub fn entry(&mut self, page: LogicalPage) -> EntryRef {
+        let leaf_no = page.0 / LEAF_PAGES;
+        let index = (page.0 % LEAF_PAGES) as u32;
         let root = &mut self.root[(leaf_no as usize) / LEAVES_PER_NODE];
         if *root == NONE {
             *root = self.nodes.len() as u32;
@@ -190,19 +191,19 @@ impl PageTable {
 
     /// The entry of a page, if there is one.
     #[inline]
-    pub fn find(&self, page: u64) -> Option<EntryRef> {
-        let leaf_no = page / LEAF_PAGES;
+    pub fn find(&self, page: LogicalPage) -> Option<EntryRef> {
+        let leaf_no = page.0 / LEAF_PAGES;
         let node = self.root[(leaf_no as usize) / LEAVES_PER_NODE];
         if node == NONE {
             return None;
         }
         let leaf = self.nodes[node as usize][(leaf_no as usize) % LEAVES_PER_NODE];
-        (leaf != NONE).then_some(EntryRef { leaf, index: (page % LEAF_PAGES) as u32 })
+        (leaf != NONE).then_some(EntryRef { leaf, index: (page.0 % LEAF_PAGES) as u32 })
     }
 
     /// Prefetches the cache line of a page's entry.
     #[inline]
-    pub fn prefetch_entry(&self, page: u64) {
+    pub fn prefetch_entry(&self, page: LogicalPage) {
         if let Some(at) = self.find(page) {
             prefetch(self.word(self.at(at)));
         }
@@ -210,8 +211,8 @@ impl PageTable {
 
     /// Prefetches the cache line of the directory that leads to a page's entry.
     #[inline]
-    pub fn prefetch_directory(&self, page: u64) {
-        let leaf_no = page / LEAF_PAGES;
+    pub fn prefetch_directory(&self, page: LogicalPage) {
+        let leaf_no = page.0 / LEAF_PAGES;
         let node = self.root[(leaf_no as usize) / LEAVES_PER_NODE];
         if node != NONE {
             prefetch(&self.nodes[node as usize][(leaf_no as usize) % LEAVES_PER_NODE]);
@@ -401,25 +402,25 @@ mod tests {
         let mut table = PageTable::new(1 << 40, true);
         let far = (1 << 40) - 1;
         let far_phys = (1 << (PHYS_BITS - 1)) - 1;
-        let at = table.entry(far);
+        let at = table.entry(LogicalPage(far));
         assert_eq!((table.phys(at), table.mark(at)), (None, CacheMark(0)));
         table.set_phys(at, Phys(far_phys));
         table.set_mark(at, CacheMark(CacheMark::LIMIT - 1));
         table.set_status(at, CacheStatus::Slot(7));
-        let again = table.find(far).unwrap();
+        let again = table.find(LogicalPage(far)).unwrap();
         assert_eq!(table.phys(again), Some(Phys(far_phys)));
         assert_eq!(table.mark(again), CacheMark(CacheMark::LIMIT - 1));
         assert_eq!(table.slot(again), Some(7));
         assert_eq!(table.mapped(), 1);
         table.unmap(again);
         assert_eq!((table.phys(again), table.mapped()), (None, 0));
-        assert!(table.find(0).is_none());
+        assert!(table.find(LogicalPage(0)).is_none());
     }
 
     #[test]
     fn untouched_space_costs_the_root_only() {
         let mut table = PageTable::new(1 << 31, false);
-        table.entry(12345);
+        table.entry(LogicalPage(12345));
         assert!(table.memory_bytes() < 300_000);
     }
 
@@ -431,24 +432,27 @@ mod tests {
             |page: u64| Phys((u64::from(u32::MAX) - 4 + page) * u64::from(!page.is_multiple_of(3)));
         let narrow = |page: u64| Phys(page * 2_654_435_761 % u64::from(u32::MAX - 2));
         for page in 0..40_000 {
-            let at = table.entry(page * 7);
+            let at = table.entry(LogicalPage(page * 7));
             table.set_phys(at, narrow(page));
         }
         let small = table.memory_bytes();
         assert!(small <= 2 * 4 * 40_000 * 7, "4 B an entry: {small}");
         for page in 0..40_000 {
-            assert_eq!(table.find(page * 7).and_then(|at| table.phys(at)), Some(narrow(page)));
+            assert_eq!(
+                table.find(LogicalPage(page * 7)).and_then(|at| table.phys(at)),
+                Some(narrow(page))
+            );
         }
-        let at = table.entry(70);
+        let at = table.entry(LogicalPage(70));
         table.set_mark(at, CacheMark(9));
         assert!(table.memory_bytes() <= 2 * small);
         for page in 0..40_000 {
-            let at = table.entry(page * 7);
+            let at = table.entry(LogicalPage(page * 7));
             assert_eq!(table.phys(at), Some(narrow(page)));
             assert_eq!(table.mark(at).0, if page == 10 { 9 } else { 0 });
         }
         for page in 0..9 {
-            let at = table.entry(page);
+            let at = table.entry(LogicalPage(page));
             table.set_phys(at, phys(page));
             assert_eq!(table.phys(at), Some(phys(page)));
             table.unmap(at);

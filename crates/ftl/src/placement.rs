@@ -42,6 +42,7 @@ pub use oracle::Foresight;
 use crate::block::{FRONTIERS, FrontierId, Pick};
 use crate::error::FtlError;
 use crate::layout::BlockRef;
+use crate::number::LogicalPage;
 use asa_ftl::AsaFtl;
 use auto_stream::AutoStream;
 use haml::Haml;
@@ -227,13 +228,13 @@ impl Placer {
     }
 
     /// A write at the present time by the present application.
-    fn write(&self, page: u64, cause: Cause) -> Write {
-        Write { page, application: self.application, at: self.now, cause }
+    fn write(&self, page: LogicalPage, cause: Cause) -> Write {
+        Write { page: page.0, application: self.application, at: self.now, cause }
     }
 
     /// The frontier that a host write goes to.
     #[inline]
-    pub fn host_frontier(&self, page: u64) -> FrontierId {
+    pub fn host_frontier(&self, page: LogicalPage) -> FrontierId {
         match self.policy {
             ActivePolicy::None => FrontierId::DATA,
             _ => self.frontier_for(page, Cause::Host),
@@ -242,7 +243,7 @@ impl Placer {
 
     /// The frontier that a page goes to when it leaves a block of another frontier.
     #[inline]
-    pub fn moved_frontier(&self, page: u64, from: FrontierId) -> FrontierId {
+    pub fn moved_frontier(&self, page: LogicalPage, from: FrontierId) -> FrontierId {
         match self.policy {
             ActivePolicy::None => self.without_policy,
             _ if self.moved == 1 => FrontierId::MOVED,
@@ -257,7 +258,7 @@ impl Placer {
 
     /// The frontier that the policy names for a write.
     #[inline]
-    fn frontier_for(&self, page: u64, cause: Cause) -> FrontierId {
+    fn frontier_for(&self, page: LogicalPage, cause: Cause) -> FrontierId {
         let write = self.write(page, cause);
         let queue = with_policy!(&self.policy, policy => policy.queue(&write), 0);
         // If the policy ignores the cause, it names the queue that a host write would go to.
@@ -272,7 +273,7 @@ impl Placer {
 
     /// Lets the policy learn from a host write that was placed.
     #[inline]
-    pub fn observe(&mut self, page: u64) {
+    pub fn observe(&mut self, page: LogicalPage) {
         if !matches!(self.policy, ActivePolicy::None) && !self.learning_off {
             let write = self.write(page, Cause::Host);
             with_policy!(&mut self.policy, policy => policy.observe(&write), ());
@@ -281,8 +282,8 @@ impl Placer {
 
     /// Prefetches what the policy knows of a page that will be written soon.
     #[inline]
-    pub fn prefetch_page(&self, page: u64) {
-        with_policy!(&self.policy, policy => policy.prefetch_page(page), ());
+    pub fn prefetch_page(&self, page: LogicalPage) {
+        with_policy!(&self.policy, policy => policy.prefetch_page(page.0), ());
     }
 
     /// Which free block a frontier takes.

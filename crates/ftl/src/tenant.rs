@@ -5,6 +5,7 @@
 //! share one page table; each has a range of entries of its own there, which starts at a leaf.
 
 use crate::error::FtlError;
+use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneAddr;
 use ssdtune_model::config::PlaneOrder;
@@ -118,6 +119,12 @@ impl Tenant {
     /// The size of its address space in logical pages. The last page may be a partial one.
     pub fn pages(&self, sectors_per_page: u64) -> u64 {
         self.sectors.div_ceil(sectors_per_page)
+    }
+
+    /// A page of its address space, numbered over all tenants.
+    #[inline]
+    pub fn page(&self, lpn: u64) -> LogicalPage {
+        LogicalPage(self.base + lpn)
     }
 
     /// The plane of a logical page by the static order.

@@ -2,7 +2,9 @@
 //! a block becomes a victim it has no page records, and its valid bits say only which pages were
 //! not overwritten since.
 
-use super::{Block, BlockState, Frontier, FrontierId, NO_FRAME, Plane, WearBounds};
+use super::{Block, BlockState, Frontier, FrontierId, NO_FRAME, Owner, Plane, WearBounds};
+use crate::layout::Spot;
+use ssdtune_model::{BlockId, PageId};
 
 /// What is known of a plane's initial content before anything in it is looked at.
 pub(crate) struct PlaneSummary {
@@ -23,9 +25,9 @@ impl Plane {
     }
 
     /// Makes a partly written block a frontier. `next` is the number of pages it holds.
-    pub fn set_frontier(&mut self, tenant: usize, frontier: FrontierId, block: u32, next: u32) {
+    pub fn set_frontier(&mut self, tenant: usize, frontier: FrontierId, block: BlockId, next: u32) {
         self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
-            Frontier { block, next };
+            Frontier { block: block.0, next };
     }
 
     /// Takes over an initial content without making block records.
@@ -65,12 +67,12 @@ impl Plane {
     /// time at which it became full.
     pub fn set_block(
         &mut self,
-        block: u32,
+        block: BlockId,
         tenant: usize,
         frontier: FrontierId,
         full: Option<(u32, u64)>,
     ) {
-        let index = block as usize;
+        let index = block.index();
         self.blocks[index].tenant = tenant as u16;
         self.blocks[index].frontier = frontier;
         if let Some((invalid, filled_at)) = full {
@@ -82,27 +84,27 @@ impl Plane {
 
     /// Drops from the owners that a computed block had at the start, one for each page, those
     /// whose pages were overwritten since.
-    pub fn drop_overwritten(&self, block: u32, owners: &mut [Option<u64>]) {
+    pub fn drop_overwritten(&self, block: BlockId, owners: &mut [Option<Owner>]) {
         for (page, owner) in (0..).zip(owners) {
-            *owner = owner.filter(|_| self.is_valid(block, page));
+            *owner = owner.filter(|_| self.is_valid(Spot { block, page: PageId(page) }));
         }
     }
 
     /// Makes the page records of a computed block. `owners` are the page-table entries that its
     /// pages belong to.
-    pub fn materialise(&mut self, block: u32, owners: &[Option<u64>]) {
-        let index = block as usize;
+    pub fn materialise(&mut self, block: BlockId, owners: &[Option<Owner>]) {
+        let index = block.index();
         debug_assert!(self.blocks[index].computed);
-        let open = self.frontiers.iter().find(|frontier| frontier.block == block);
+        let open = self.frontiers.iter().find(|frontier| frontier.block == block.0);
         let written = open.map_or(self.pages_per_block, |frontier| frontier.next);
         let frame = self.records.take();
         self.clear_valid(block);
-        for (page, owner) in (0..written).zip(owners) {
+        for (page, owner) in (0..written).map(PageId).zip(owners) {
             let at = self.records.at(frame, page);
-            self.records.set(at, owner.unwrap_or(0), self.records.whole());
+            self.records.set(at, owner.unwrap_or(Owner(0)), self.records.whole());
             self.records.set_programmed(at);
             if owner.is_some() {
-                self.set_valid(block, page);
+                self.set_valid(Spot { block, page });
             }
         }
         self.blocks[index].frame = frame;

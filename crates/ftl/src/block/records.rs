@@ -8,13 +8,12 @@
 //! valid bits. Mapping units below a page would be several owners to a page here.
 
 use super::SectorMask;
-
-/// The owner of a page that belongs to a move which has not been committed.
-pub(crate) const IN_FLIGHT: u64 = (1 << 62) - 1;
+use crate::number::Owner;
+use ssdtune_model::PageId;
 
 /// The bit of a word that says that the page's program has ended.
 const PROGRAMMED: u32 = 1 << 31;
-/// The bits of a word that name the owner. All set: [`IN_FLIGHT`].
+/// The bits of a word that name the owner. All set: [`Owner::IN_FLIGHT`].
 const OWNER: u32 = PROGRAMMED - 1;
 const OWNER_BITS: u32 = 31;
 
@@ -80,13 +79,13 @@ impl Records {
 
     /// The number of a page's record.
     #[inline]
-    pub fn at(&self, frame: Frame, page: u32) -> usize {
-        frame as usize * self.pages_per_block as usize + page as usize
+    pub fn at(&self, frame: Frame, page: PageId) -> usize {
+        frame as usize * self.pages_per_block as usize + page.index()
     }
 
     /// Records a page whose program runs.
     #[inline]
-    pub fn set(&mut self, at: usize, owner: u64, sectors: SectorMask) {
+    pub fn set(&mut self, at: usize, owner: Owner, sectors: SectorMask) {
         self.set_owner(at, owner);
         if sectors != self.whole || !self.sectors.is_empty() {
             self.set_sectors(at, sectors);
@@ -95,23 +94,23 @@ impl Records {
 
     /// Names the owner of a page whose program runs.
     #[inline]
-    pub fn set_owner(&mut self, at: usize, owner: u64) {
-        self.words[at] = owner as u32;
-        if owner >= u64::from(OWNER) || !self.high.is_empty() {
+    pub fn set_owner(&mut self, at: usize, owner: Owner) {
+        self.words[at] = owner.0 as u32;
+        if owner.0 >= u64::from(OWNER) || !self.high.is_empty() {
             self.set_wide(at, owner);
         }
     }
 
     /// Owners from `OWNER` on are stored one higher, since that number stands for a move.
-    fn set_wide(&mut self, at: usize, owner: u64) {
-        if owner == IN_FLIGHT {
+    fn set_wide(&mut self, at: usize, owner: Owner) {
+        if owner == Owner::IN_FLIGHT {
             self.words[at] = OWNER;
             if let Some(high) = self.high.get_mut(at) {
                 *high = 0;
             }
             return;
         }
-        let code = owner + u64::from(owner >= u64::from(OWNER));
+        let code = owner.0 + u64::from(owner.0 >= u64::from(OWNER));
         let high = u8::try_from(code >> OWNER_BITS).expect("an owner has fewer than 2^39 values");
         self.words[at] = code as u32 & OWNER;
         if high > 0 && self.high.is_empty() {
@@ -133,16 +132,16 @@ impl Records {
     /// The entry of the page table, or the translation page, that is stored in a page. What it was
     /// last if the page is invalid.
     #[inline]
-    pub fn owner(&self, at: usize) -> u64 {
+    pub fn owner(&self, at: usize) -> Owner {
         let low = u64::from(self.words[at] & OWNER);
         let high = self.high.get(at).copied().unwrap_or(0);
         let code = low | u64::from(high) << OWNER_BITS;
         if code < u64::from(OWNER) {
-            code
+            Owner(code)
         } else if code == u64::from(OWNER) {
-            IN_FLIGHT
+            Owner::IN_FLIGHT
         } else {
-            code - 1
+            Owner(code - 1)
         }
     }
 
@@ -198,10 +197,12 @@ mod tests {
         let mut records = Records::new(8, 0xff);
         let frames = [records.take(), records.take()];
         let border = u64::from(OWNER);
-        let owners = [0, border - 1, IN_FLIGHT, border, border + 1, (1 << 39) - 2, 7, 1 << 32];
+        let moves = Owner::IN_FLIGHT.0;
+        let owners =
+            [0, border - 1, moves, border, border + 1, (1 << 39) - 2, 7, 1 << 32].map(Owner);
         for (page, &owner) in owners.iter().enumerate() {
             for frame in frames {
-                let at = records.at(frame, page as u32);
+                let at = records.at(frame, PageId(page as u32));
                 records.set(at, owner, 0xff);
                 if page % 2 == 0 {
                     records.set_programmed(at);
@@ -209,32 +210,32 @@ mod tests {
             }
         }
         for (page, &owner) in owners.iter().enumerate() {
-            let at = records.at(frames[1], page as u32);
+            let at = records.at(frames[1], PageId(page as u32));
             assert_eq!(records.owner(at), owner);
             assert_eq!(records.is_programmed(at), page % 2 == 0);
             assert_eq!(records.sectors(at), 0xff);
         }
-        let at = records.at(frames[0], 3);
-        records.set_owner(at, 5);
-        assert_eq!((records.owner(at), records.is_programmed(at)), (5, false));
+        let at = records.at(frames[0], PageId(3));
+        records.set_owner(at, Owner(5));
+        assert_eq!((records.owner(at), records.is_programmed(at)), (Owner(5), false));
     }
 
     #[test]
     fn only_partial_pages_pay_for_sectors() {
         let mut records = Records::new(4, 0xff);
         let frame = records.take();
-        records.set(records.at(frame, 0), 1, 0xff);
+        records.set(records.at(frame, PageId(0)), Owner(1), 0xff);
         let small = records.memory_bytes();
         assert!(records.are_whole());
-        records.set(records.at(frame, 1), 2, 0x0f);
+        records.set(records.at(frame, PageId(1)), Owner(2), 0x0f);
         assert!(records.memory_bytes() > small && !records.are_whole());
         assert_eq!(
-            [0, 1, 2].map(|page| records.sectors(records.at(frame, page))),
+            [0, 1, 2].map(|page| records.sectors(records.at(frame, PageId(page)))),
             [0xff, 15, 0xff]
         );
         records.give(frame);
         let frame = records.take();
-        records.set(records.at(frame, 1), 2, 0xff);
-        assert_eq!(records.sectors(records.at(frame, 1)), 0xff);
+        records.set(records.at(frame, PageId(1)), Owner(2), 0xff);
+        assert_eq!(records.sectors(records.at(frame, PageId(1))), 0xff);
     }
 }

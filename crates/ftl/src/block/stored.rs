@@ -2,8 +2,12 @@
 //! That form is older than the one in memory, and snapshots have it.
 
 use super::records::Records;
-use super::{Block, BlockState, Frontier, FrontierId, NO_FRAME, Plane, SectorMask, WearBounds};
+use super::{
+    Block, BlockState, Frontier, FrontierId, NO_FRAME, Owner, Plane, SectorMask, WearBounds,
+};
+use crate::layout::Spot;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ssdtune_model::{BlockId, PageId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -55,16 +59,16 @@ struct StoredPlane {
 }
 
 impl Plane {
-    fn stored_block(&self, index: u32) -> StoredBlock {
-        let block = &self.blocks[index as usize];
+    fn stored_block(&self, id: BlockId) -> StoredBlock {
+        let block = &self.blocks[id.index()];
         let page = |page| {
+            let owner = self.owner(Spot { block: id, page }).map_or(INVALID, |owner| owner.0);
             let at = self.records.at(block.frame, page);
-            let owner = if self.is_valid(index, page) { self.records.owner(at) } else { INVALID };
             let programmed = if self.records.is_programmed(at) { PROGRAMMED } else { 0 };
             StoredPage { owner: owner | programmed, sectors: self.records.sectors(at) }
         };
         StoredBlock {
-            pages: (0..self.written(index)).map(page).collect(),
+            pages: (0..self.written(id)).map(PageId).map(page).collect(),
             erases: block.erases,
             programs: block.programs,
             tenant: block.tenant,
@@ -79,8 +83,9 @@ impl Serialize for Plane {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let computed = self.blocks.iter().any(|block| block.computed);
         let overwritten = self.valid_bits.iter().filter(|_| computed).map(|valid| !valid);
+        let blocks = (0..self.blocks.len() as u32).map(BlockId);
         StoredPlane {
-            blocks: (0..self.blocks.len() as u32).map(|block| self.stored_block(block)).collect(),
+            blocks: blocks.map(|block| self.stored_block(block)).collect(),
             states: self.states.clone(),
             invalid: self.invalid.clone(),
             blocks_total: self.blocks_total,
@@ -146,11 +151,14 @@ impl<'de> Deserialize<'de> for Plane {
                 }
             }
             for (page, stored) in block.pages.into_iter().enumerate() {
-                let at = plane.records.at(plane.blocks[index].frame, page as u32);
+                let (id, page) = (BlockId(index as u32), PageId(page as u32));
+                let at = plane.records.at(plane.blocks[index].frame, page);
                 let owner = stored.owner & !PROGRAMMED;
-                plane.records.set(at, if owner == INVALID { 0 } else { owner }, stored.sectors);
-                if owner != INVALID {
-                    plane.valid_bits[index * words + page / u64::BITS as usize] |= 1 << (page % 64);
+                let is_valid = owner != INVALID;
+                let known = Owner(if is_valid { owner } else { 0 });
+                plane.records.set(at, known, stored.sectors);
+                if is_valid {
+                    plane.set_valid(Spot { block: id, page });
                 }
                 if stored.owner & PROGRAMMED != 0 {
                     plane.records.set_programmed(at);

@@ -1,7 +1,7 @@
 //! How a mapping cache is stored: its slots with their links, the lists of free slots and of
 //! waiting tokens. The order of the fields is the format, and snapshots have it.
 
-use super::{Chain, InitialMappings, LruList, MappingCache, Nodes, Slot};
+use super::{Chain, InitialMappings, LogicalPage, LruList, MappingCache, Nodes, Slot};
 use crate::lru::LruParts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -44,7 +44,7 @@ impl Serialize for MappingCache {
         let LruParts { slots, free, newest, oldest } = slots.parts();
         let stored = |(slot, newer, older): (&Slot, u32, u32)| {
             let &Slot { page, waiting, dirty, reads, writes } = slot;
-            StoredSlot { page, newer, older, waiting, dirty, reads, writes }
+            StoredSlot { page: page.0, newer, older, waiting, dirty, reads, writes }
         };
         let slots = slots.into_iter().map(stored).collect();
         Borrowed { capacity: *capacity, slots, free, newest, oldest, tokens, initial }.serialize(to)
@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for MappingCache {
             Stored::deserialize(from)?;
         let read = |slot: StoredSlot| {
             let StoredSlot { page, newer, older, waiting, dirty, reads, writes } = slot;
-            (Slot { page, waiting, dirty, reads, writes }, newer, older)
+            (Slot { page: LogicalPage(page), waiting, dirty, reads, writes }, newer, older)
         };
         let slots = slots.into_iter().map(read).collect();
         let slots = LruList::from_parts(LruParts { slots, free, newest, oldest });

@@ -6,10 +6,11 @@
 //! being moved.
 
 use super::{Ftl, Placed};
-use crate::block::{BlockState, FrontierId, IN_FLIGHT, Pick, Plane};
+use crate::block::{BlockState, FrontierId, Pick, Plane};
 use crate::layout::{BlockRef, Phys};
+use crate::number::{LogicalPage, Owner};
 use crate::placement::EXCHANGE_GAP;
-use ssdtune_model::PlaneId;
+use ssdtune_model::{BlockId, PlaneId};
 
 impl Ftl {
     /// The block that a plane should collect now to win free space; `None` if it need not or
@@ -29,7 +30,7 @@ impl Ftl {
         let block = self.rules.choose(record, &mut self.rng)?;
         record.start_collecting(block);
         self.counters.collections += 1;
-        Some(BlockRef { plane: plane.0, block })
+        Some(BlockRef::new(plane, block))
     }
 
     /// The block that a plane should collect now to level wear; `None` if there is none. Static
@@ -48,11 +49,11 @@ impl Ftl {
         let block = self.drifted(plane).or_else(|| self.exchanged(plane))?;
         self.planes[plane.index()].start_collecting(block);
         self.counters.wear_collections += 1;
-        Some(BlockRef { plane: plane.0, block })
+        Some(BlockRef::new(plane, block))
     }
 
     /// The least erased full block, if it lags behind the most erased one by the configured gap.
-    fn drifted(&mut self, plane: PlaneId) -> Option<u32> {
+    fn drifted(&mut self, plane: PlaneId) -> Option<BlockId> {
         let gap = self.config.static_wear?;
         let record = &mut self.planes[plane.index()];
         // Most often no block is that far behind, and that is known without a look at them.
@@ -63,12 +64,12 @@ impl Ftl {
         let block = (0..record.blocks.len())
             .filter(cold)
             .min_by_key(|&block| (record.blocks[block].erases, record.blocks[block].filled_at))?;
-        (most - record.blocks[block].erases >= gap).then_some(block as u32)
+        (most - record.blocks[block].erases >= gap).then_some(BlockId(block as u32))
     }
 
     /// The block whose data a placement policy wants moved: the least erased one that holds cold
     /// data, or the most erased one that holds hot data.
-    fn exchanged(&mut self, plane: PlaneId) -> Option<u32> {
+    fn exchanged(&mut self, plane: PlaneId) -> Option<BlockId> {
         let (frontier, pick) = self.placer.exchange(plane.index())?;
         let record = &self.planes[plane.index()];
         let erases = |&block: &u32| record.blocks[block as usize].erases;
@@ -85,7 +86,7 @@ impl Ftl {
             let block = own.max_by_key(erases)?;
             (block, erases(&block) - all.map(|block| erases(&block)).min()?)
         };
-        (gap >= EXCHANGE_GAP).then_some(block)
+        (gap >= EXCHANGE_GAP).then_some(BlockId(block))
     }
 
     /// Makes the page records of a victim, if it has none: its pages are looked at one by one.
@@ -103,8 +104,9 @@ impl Ftl {
 
     /// The valid pages of a victim in the order of their offsets.
     pub fn victim_pages(&self, victim: BlockRef) -> impl Iterator<Item = Phys> + '_ {
-        let pages = self.planes[victim.plane as usize].valid_pages(victim.block);
-        pages.map(move |page| self.layout.pack(victim, page))
+        let (plane, block) = victim.ids();
+        let pages = self.planes[plane.index()].valid_pages(block);
+        pages.map(move |page| self.layout.pack(victim, page.0))
     }
 
     /// How often a block has been erased.
@@ -119,12 +121,13 @@ impl Ftl {
 
     /// The page-table entry whose data a physical page holds; `None` for translation pages and
     /// invalid pages.
-    pub(crate) fn data_owner(&self, at: Phys) -> Option<u64> {
+    pub(crate) fn data_owner(&self, at: Phys) -> Option<LogicalPage> {
         let place = self.layout.block(at);
         if self.block_frontier(place) == FrontierId::TRANSLATION {
             return None;
         }
-        self.planes[place.plane as usize].owner(place.block, self.layout.page(at))
+        let (plane, spot) = self.layout.spot(at);
+        self.planes[plane.index()].owner(spot).map(Owner::page)
     }
 
     /// Whether [`Ftl::place_move`] must wait for an erased block of its plane. That happens only
@@ -139,14 +142,14 @@ impl Ftl {
 
     /// The owner of a page of a victim, its tenant, and the frontier it moves to; `None` if the
     /// page is invalid.
-    fn move_target(&self, from: Phys) -> Option<(u64, usize, FrontierId)> {
-        let at = self.layout.block(from);
-        let record = &self.planes[at.plane as usize];
-        let block = &record.blocks[at.block as usize];
-        let owner = record.owner(at.block, self.layout.page(from))?;
+    fn move_target(&self, from: Phys) -> Option<(Owner, usize, FrontierId)> {
+        let (plane, at) = self.layout.spot(from);
+        let record = &self.planes[plane.index()];
+        let block = &record.blocks[at.block.index()];
+        let owner = record.owner(at)?;
         let to = match block.frontier {
             FrontierId::TRANSLATION => FrontierId::TRANSLATION,
-            data => self.placer.moved_frontier(owner, data),
+            data => self.placer.moved_frontier(owner.page(), data),
         };
         Some((owner, block.tenant.into(), to))
     }
@@ -164,47 +167,47 @@ impl Ftl {
         };
         if to != FrontierId::TRANSLATION {
             // [`Ftl::commit_move`] will need the entry when the program has ended.
-            self.table.prefetch_entry(owner);
+            self.table.prefetch_entry(owner.page());
         }
-        let at = self.layout.block(from);
-        let sectors = self.planes[at.plane as usize].sectors(at.block, self.layout.page(from));
+        let (plane, at) = self.layout.spot(from);
+        let sectors = self.planes[plane.index()].sectors(at);
         self.counters.moved_pages += 1;
-        Some(self.append(tenant, to, PlaneId(at.plane), IN_FLIGHT, sectors))
+        Some(self.append(tenant, to, plane, Owner::IN_FLIGHT, sectors))
     }
 
     /// Reports that the program of a moved page has ended. The logical page lies at `to` from now
     /// on, unless the host has rewritten or trimmed it meanwhile.
     pub fn commit_move(&mut self, from: Phys, to: Phys) {
-        let (source, target) = (self.layout.block(from), self.layout.block(to));
-        let (from_page, to_page) = (self.layout.page(from), self.layout.page(to));
-        let plane = &mut self.planes[source.plane as usize];
-        let frontier = plane.blocks[source.block as usize].frontier;
-        let tenant = plane.blocks[source.block as usize].tenant.into();
-        let Some(owner) = plane.owner(source.block, from_page) else {
-            plane.programmed(target.block, to_page);
-            plane.invalidate(target.block, to_page);
+        let ((plane, source), (_, target)) = (self.layout.spot(from), self.layout.spot(to));
+        let plane = &mut self.planes[plane.index()];
+        let frontier = plane.blocks[source.block.index()].frontier;
+        let tenant = plane.blocks[source.block.index()].tenant.into();
+        let Some(owner) = plane.owner(source) else {
+            plane.programmed(target);
+            plane.invalidate(target);
             self.counters.moves_dropped += 1;
             return;
         };
-        plane.invalidate(source.block, from_page);
-        plane.set_owner(target.block, to_page, owner);
-        plane.programmed(target.block, to_page);
+        plane.invalidate(source);
+        plane.set_owner(target, owner);
+        plane.programmed(target);
         if frontier == FrontierId::TRANSLATION {
             if !self.caches.is_empty() {
-                self.translation.set_phys(owner, to);
+                self.translation.set_phys(owner.translation_page(), to);
             }
         } else {
-            let entry = self.table.entry(owner);
+            let entry = self.table.entry(owner.page());
             self.table.move_to(entry, to);
-            self.dirty_mapping(tenant, owner, entry);
+            self.dirty_mapping(tenant, owner.page(), entry);
         }
     }
 
     /// Reports that a victim has been erased. Its block is free again.
     pub fn erase_done(&mut self, block: BlockRef) {
         self.placer.collected(block, self.block_frontier(block));
-        let plane = &mut self.planes[block.plane as usize];
-        plane.recycle(block.block, self.config.dynamic_wear);
+        let (plane, block) = block.ids();
+        let plane = &mut self.planes[plane.index()];
+        plane.recycle(block, self.config.dynamic_wear);
         if self.config.eager_frontiers {
             plane.open_missing_frontier();
         }

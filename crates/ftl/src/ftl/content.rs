@@ -5,6 +5,7 @@ use super::Ftl;
 use crate::error::FtlError;
 use crate::initial_content::{ComputedContent, InitialContent, Sought};
 use crate::layout::{BlockRef, Phys};
+use crate::number::{LogicalPage, Owner};
 use crate::page_table::EntryRef;
 use crate::prefetch::prefetch;
 use ssdtune_model::PlaneId;
@@ -64,19 +65,21 @@ impl Ftl {
 
     /// The page-table entries whose data lie in the pages of a computed block, one for each page;
     /// `None` where nothing is valid.
-    pub(crate) fn owners_of(&self, at: BlockRef, owners: &mut Vec<Option<u64>>) {
+    pub(crate) fn owners_of(&self, at: BlockRef, owners: &mut Vec<Option<Owner>>) {
         let content = self.initial_content.as_ref().expect("a computed block has a content");
         owners.clear();
         owners.resize(self.geometry.pages_per_block as usize, None);
         content.owners(at, &self.tenants, owners);
-        self.planes[at.plane as usize].drop_overwritten(at.block, owners);
+        let (plane, block) = at.ids();
+        self.planes[plane.index()].drop_overwritten(block, owners);
     }
 
     /// Makes the page records of a block that has none, because its initial content is computed.
     pub(crate) fn materialise_block(&mut self, at: BlockRef) {
         let mut owners = Vec::new();
         self.owners_of(at, &mut owners);
-        self.planes[at.plane as usize].materialise(at.block, &owners);
+        let (plane, block) = at.ids();
+        self.planes[plane.index()].materialise(block, &owners);
     }
 
     /// Stores everything that is computed otherwise: the same drive, held in memory. For tests.
@@ -115,11 +118,11 @@ impl Ftl {
             return false;
         }
         self.materialise_block(at);
-        let owners: Vec<u64> =
+        let owners: Vec<LogicalPage> =
             self.victim_pages(at).filter_map(|page| self.data_owner(page)).collect();
         for owner in owners {
             let tenant = self.tenant_of_page(owner);
-            self.entry(tenant, owner - self.tenants[tenant].base);
+            self.entry(tenant, owner.0 - self.tenants[tenant].base);
         }
         true
     }
@@ -165,7 +168,7 @@ impl Ftl {
 
     /// Stores the place of a page that was sought, if nobody has asked for it meanwhile.
     pub(crate) fn resolve_sought(&mut self, tenant: usize, lpn: u64, sought: &Sought) {
-        let at = self.table.entry(self.tenants[tenant].base + lpn);
+        let at = self.table.entry(self.tenants[tenant].page(lpn));
         if let Some(content) = self.initial_content.as_ref().filter(|_| self.table.is_untouched(at))
         {
             let (block, page) = content.place(sought);

@@ -4,6 +4,7 @@
 use super::Ftl;
 use crate::initial_content::Start;
 use crate::initial_content::initial_mappings::{Evicted, InitialMappings};
+use crate::number::LogicalPage;
 use crate::page_table::{CacheStatus, EntryRef};
 use ssdtune_model::scramble;
 
@@ -26,7 +27,7 @@ impl Ftl {
         &self,
         cache: usize,
         tenant: usize,
-        page: u64,
+        page: LogicalPage,
         status: CacheStatus,
     ) -> bool {
         match status {
@@ -39,7 +40,7 @@ impl Ftl {
                     return false;
                 };
                 let sharers = content.sharers(cache, self.caches.len());
-                let lpn = page - self.tenants[tenant].base;
+                let lpn = page.0 - self.tenants[tenant].base;
                 content
                     .initial_mapping_rank(sharers, tenant, lpn)
                     .is_some_and(|rank| initial.holds(rank))
@@ -51,7 +52,7 @@ impl Ftl {
     pub(crate) fn adopt_initial_mapping(
         &mut self,
         cache: usize,
-        page: u64,
+        page: LogicalPage,
         at: EntryRef,
         changed: bool,
     ) {
@@ -95,12 +96,12 @@ impl Ftl {
     }
 
     /// The page-table entry of the nth initial mapping of a cache.
-    fn initial_mapping_page(&self, cache: usize, nth: u64) -> u64 {
+    fn initial_mapping_page(&self, cache: usize, nth: u64) -> LogicalPage {
         let content = self.initial_content.as_ref().expect("a cache has seeds from a content");
         let sharers = content.sharers(cache, self.caches.len());
         let (tenant, lpn) =
             content.initial_mapping_page(sharers, self.caches[cache].initial.rank(nth));
-        self.tenants[tenant].base + lpn
+        self.tenants[tenant].page(lpn)
     }
 
     /// Turns all initial mappings into ordinary ones.

@@ -5,6 +5,7 @@
 use super::{Ftl, FtlCounters};
 use crate::block::Plane;
 use crate::cmt::MappingCache;
+use crate::number::TranslationPageId;
 use ssdtune_model::PlaneId;
 use std::collections::BTreeMap;
 
@@ -67,7 +68,9 @@ impl Ftl {
                 let first = self.translation_base(t);
                 first..first + self.translation_pages(t)
             })
-            .filter(|&page| !self.caches.is_empty() && self.translation.phys(page).is_some())
+            .filter(|&page| {
+                !self.caches.is_empty() && self.translation.phys(TranslationPageId(page)).is_some()
+            })
             .count() as u64;
         let in_flight = self.moves_in_flight();
         let frozen = if self.caches.is_empty() && self.config.eager_frontiers {

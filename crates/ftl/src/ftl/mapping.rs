@@ -7,8 +7,8 @@
 use super::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::block::FrontierId;
 use crate::layout::Phys;
+use crate::number::{LogicalPage, TranslationPageId};
 use crate::page_table::{CacheStatus, EntryRef};
-use ssdtune_model::PlaneId;
 
 impl Ftl {
     /// Whether every mapping is in DRAM at no cost (`mapping.ideal`).
@@ -24,14 +24,14 @@ impl Ftl {
     }
 
     /// The tenant that a page-table entry belongs to.
-    pub(crate) fn tenant_of_page(&self, page: u64) -> usize {
-        self.tenants.iter().rposition(|tenant| tenant.base <= page).unwrap_or(0)
+    pub(crate) fn tenant_of_page(&self, page: LogicalPage) -> usize {
+        self.tenants.iter().rposition(|tenant| tenant.base <= page.0).unwrap_or(0)
     }
 
     /// The number of the translation page that holds the mapping of a page-table entry.
-    fn translation_page(&self, tenant: usize, page: u64) -> u64 {
-        let lpn = page - self.tenants[tenant].base;
-        self.translation_base(tenant) + lpn / self.entries_per_page
+    fn translation_page(&self, tenant: usize, page: LogicalPage) -> TranslationPageId {
+        let lpn = page.0 - self.tenants[tenant].base;
+        TranslationPageId(self.translation_base(tenant) + lpn / self.entries_per_page)
     }
 
     /// Looks for the mapping of a logical page. A miss may push another mapping out of the cache;
@@ -44,7 +44,7 @@ impl Ftl {
         is_write: bool,
     ) -> (MappingAccess, Option<WriteBack>) {
         let cache = self.cache_of(tenant);
-        let owner = self.tenants[tenant].base + lpn;
+        let owner = self.tenants[tenant].page(lpn);
         let status = self.table.status(at);
         if self.is_initial_mapping(cache, tenant, owner, status) {
             self.adopt_initial_mapping(cache, owner, at, status == CacheStatus::ChangedInitial);
@@ -84,7 +84,7 @@ impl Ftl {
         let writeback = self.cache_mapping(tenant, owner, at, false);
         self.translation.arrive(page, owner);
         let phys = self.translation.phys(page).unwrap_or(phys);
-        (MappingAccess::Load { page, phys }, writeback)
+        (MappingAccess::Load { page: page.0, phys }, writeback)
     }
 
     /// Makes the access `token` wait for a mapping that is [`MappingAccess::Awaited`] or was asked
@@ -99,7 +99,7 @@ impl Ftl {
     /// Reports that a translation page was read. Adds the tokens that waited for any of its
     /// mappings to `tokens`.
     pub fn mapping_arrived(&mut self, page: u64, tokens: &mut Vec<u32>) {
-        while let Some(owner) = self.translation.next_arrival(page) {
+        while let Some(owner) = self.translation.next_arrival(TranslationPageId(page)) {
             let cache = self.cache_of(self.tenant_of_page(owner));
             let Some(slot) = self.table.find(owner).and_then(|at| self.table.slot(at)) else {
                 continue;
@@ -113,13 +113,13 @@ impl Ftl {
 
     /// Reports that a translation page was programmed at its new place.
     pub fn mapping_written(&mut self, page: u64, phys: Phys) {
-        self.translation.departed(page);
+        self.translation.departed(TranslationPageId(page));
         self.program_done(phys);
     }
 
     /// Notes that the mapping of an entry has changed.
     #[inline]
-    pub(crate) fn dirty_mapping(&mut self, tenant: usize, page: u64, at: EntryRef) {
+    pub(crate) fn dirty_mapping(&mut self, tenant: usize, page: LogicalPage, at: EntryRef) {
         if self.caches.is_empty() {
             return;
         }
@@ -137,7 +137,7 @@ impl Ftl {
     fn cache_mapping(
         &mut self,
         tenant: usize,
-        owner: u64,
+        owner: LogicalPage,
         at: EntryRef,
         ready: bool,
     ) -> Option<WriteBack> {
@@ -181,25 +181,24 @@ impl Ftl {
     }
 
     /// Whether there is room to write the translation page of a page-table entry.
-    pub(crate) fn can_write_back(&self, page: u64) -> bool {
+    pub(crate) fn can_write_back(&self, page: LogicalPage) -> bool {
         let tenant = self.tenant_of_page(page);
-        let index = self.translation_page(tenant, page) - self.translation_base(tenant);
+        let index = self.translation_page(tenant, page).0 - self.translation_base(tenant);
         self.has_room_unheld(tenant, FrontierId::TRANSLATION, self.static_plane(tenant, index))
     }
 
     /// Writes the translation page of a mapping that leaves the cache, with all other changed
     /// mappings it holds.
-    fn write_back(&mut self, evicted: u64) -> WriteBack {
+    fn write_back(&mut self, evicted: LogicalPage) -> WriteBack {
         let tenant = self.tenant_of_page(evicted);
         let cache = self.cache_of(tenant);
         let page = self.translation_page(tenant, evicted);
-        let base = self.tenants[tenant].base;
-        let index = page - self.translation_base(tenant);
+        let index = page.0 - self.translation_base(tenant);
         let first = index * self.entries_per_page;
         let last = (first + self.entries_per_page).min(self.tenant_pages(tenant));
         let mut clean_sectors = 0u64;
         for lpn in first..last {
-            let neighbour = base + lpn;
+            let neighbour = self.tenants[tenant].page(lpn);
             let at = self.table.find(neighbour);
             let status = at.map_or(CacheStatus::Untouched, |at| self.table.status(at));
             if let (Some(at), CacheStatus::ChangedInitial) = (at, status) {
@@ -233,15 +232,15 @@ impl Ftl {
             } else {
                 self.geometry.page_bytes
             };
-            let place = self.layout.block(old);
-            self.planes[place.plane as usize].invalidate(place.block, self.layout.page(old));
+            let (plane, at) = self.layout.spot(old);
+            self.planes[plane.index()].invalidate(at);
             (old, bytes)
         });
         let placed = self.append_translation(tenant, page, index);
         self.translation.set_phys(page, placed.phys);
         self.translation.depart(page);
         self.counters.mapping_writebacks += 1;
-        WriteBack { page, merge, placed }
+        WriteBack { page: page.0, merge, placed }
     }
 
     /// The sector of a translation page that holds its nth mapping, as a bit.
@@ -250,8 +249,13 @@ impl Ftl {
     }
 
     /// Places a translation page. `index` is its number within the tenant.
-    pub(crate) fn append_translation(&mut self, tenant: usize, page: u64, index: u64) -> Placed {
+    pub(crate) fn append_translation(
+        &mut self,
+        tenant: usize,
+        page: TranslationPageId,
+        index: u64,
+    ) -> Placed {
         let plane = self.tenants[tenant].static_plane(index);
-        self.append(tenant, FrontierId::TRANSLATION, PlaneId(plane.0), page, self.config.full_mask)
+        self.append(tenant, FrontierId::TRANSLATION, plane, page.into(), self.config.full_mask)
     }
 }

@@ -9,7 +9,8 @@
 use super::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, WriteBack};
 use crate::block::{FrontierId, SectorMask};
 use crate::error::FtlError;
-use crate::layout::{BlockRef, Phys};
+use crate::layout::{BlockRef, Phys, Spot};
+use crate::number::Owner;
 use crate::page_table::EntryRef;
 use ssdtune_model::PlaneId;
 
@@ -124,11 +125,11 @@ impl Warmup<'_> {
 #[derive(Default)]
 pub(crate) struct Batch {
     /// Whose data each of them holds.
-    owners: Vec<u64>,
+    owners: Vec<Owner>,
     /// The written sectors of each of them; empty if all are whole.
     sectors: Vec<SectorMask>,
     /// What each page of a computed block holds.
-    computed: Vec<Option<u64>>,
+    computed: Vec<Option<Owner>>,
 }
 
 impl Ftl {
@@ -143,7 +144,7 @@ impl Ftl {
         while let Some(&owner) = batch.owners.get(moved) {
             let (to, alike) = match from {
                 FrontierId::TRANSLATION => (from, true),
-                data => (self.placer.moved_frontier(owner, data), self.placer.moves_alike()),
+                data => (self.placer.moved_frontier(owner.page(), data), self.placer.moves_alike()),
             };
             let end = if alike { batch.owners.len() } else { moved + 1 };
             let owners = &batch.owners[moved..end];
@@ -153,7 +154,8 @@ impl Ftl {
             self.land(from, tenant, &owners[..count], first);
             moved += count;
         }
-        self.planes[victim.plane as usize].vacate(victim.block, moved as u32);
+        let (plane, block) = victim.ids();
+        self.planes[plane.index()].vacate(block, moved as u32);
         self.counters.moved_pages += moved as u64;
         self.batch = batch;
         self.erase_done(victim);
@@ -162,19 +164,21 @@ impl Ftl {
     /// Lists the valid pages of a victim in the order of their offsets, and prefetches what moving
     /// them touches.
     fn gather(&mut self, victim: BlockRef, batch: &mut Batch) {
-        let plane = &self.planes[victim.plane as usize];
+        let (plane, block) = victim.ids();
+        let plane = &self.planes[plane.index()];
+        let spot = |page| Spot { block, page };
         batch.owners.clear();
         batch.sectors.clear();
-        if plane.blocks[victim.block as usize].computed {
+        if plane.blocks[block.index()].computed {
             self.owners_of(victim, &mut batch.computed);
             batch.owners.extend(batch.computed.iter().flatten());
         } else {
-            let pages = plane.valid_pages(victim.block);
-            batch.owners.extend(pages.filter_map(|page| plane.owner(victim.block, page)));
+            let pages = plane.valid_pages(block);
+            batch.owners.extend(pages.filter_map(|page| plane.owner(spot(page))));
             // Pages that the drive held at the start are whole.
             if !plane.are_whole() {
-                let pages = plane.valid_pages(victim.block);
-                batch.sectors.extend(pages.map(|page| plane.sectors(victim.block, page)));
+                let pages = plane.valid_pages(block);
+                batch.sectors.extend(pages.map(|page| plane.sectors(spot(page))));
             }
         }
         if self.block_frontier(victim) == FrontierId::TRANSLATION {
@@ -182,24 +186,24 @@ impl Ftl {
         }
         // The entries lie anywhere in memory: first prefetch all their lines, then use them.
         for &owner in &batch.owners {
-            self.table.prefetch_directory(owner);
+            self.table.prefetch_directory(owner.page());
         }
         for &owner in &batch.owners {
-            self.table.prefetch_entry(owner);
-            self.placer.prefetch_page(owner);
+            self.table.prefetch_entry(owner.page());
+            self.placer.prefetch_page(owner.page());
         }
     }
 
     /// Notes where the moved pages of a block of some frontier lie: from `first` on.
-    fn land(&mut self, from: FrontierId, tenant: usize, owners: &[u64], first: Phys) {
+    fn land(&mut self, from: FrontierId, tenant: usize, owners: &[Owner], first: Phys) {
         for (nth, &owner) in (0..).zip(owners) {
             let to = first.plus(nth);
             if from != FrontierId::TRANSLATION {
-                let entry = self.table.entry(owner);
+                let entry = self.table.entry(owner.page());
                 self.table.move_to(entry, to);
-                self.dirty_mapping(tenant, owner, entry);
+                self.dirty_mapping(tenant, owner.page(), entry);
             } else if !self.caches.is_empty() {
-                self.translation.set_phys(owner, to);
+                self.translation.set_phys(owner.translation_page(), to);
             }
         }
     }

@@ -7,6 +7,7 @@
 use super::{Ftl, Load, Placed, WritePlan};
 use crate::block::{FrontierId, Pick, SectorMask};
 use crate::layout::{BlockRef, Phys};
+use crate::number::Owner;
 use crate::page_table::EntryRef;
 use ssdtune_model::PlaneId;
 
@@ -47,7 +48,7 @@ impl Ftl {
             return free < self.config.reserve;
         }
         free <= self.config.reserve && {
-            let frontier = self.placer.host_frontier(self.tenants[tenant].base + lpn);
+            let frontier = self.placer.host_frontier(self.tenants[tenant].page(lpn));
             free < self.config.floor || !plane.has_room(tenant, frontier)
         }
     }
@@ -96,20 +97,19 @@ impl Ftl {
         let mut merge = None;
         let mut all = sectors;
         if let Some(old) = self.table.phys(at) {
-            let place = self.layout.block(old);
-            let page = self.layout.page(old);
+            let (old_plane, spot) = self.layout.spot(old);
             if sectors != self.config.full_mask {
-                let before = self.planes[place.plane as usize].sectors(place.block, page);
+                let before = self.planes[old_plane.index()].sectors(spot);
                 if before & !sectors != 0 {
                     merge = Some((old, before & !sectors));
                 }
                 all |= before;
             }
-            self.planes[place.plane as usize].invalidate(place.block, page);
+            self.planes[old_plane.index()].invalidate(spot);
         }
-        let owner = self.tenants[tenant].base + lpn;
+        let owner = self.tenants[tenant].page(lpn);
         let frontier = self.placer.host_frontier(owner);
-        let placed = self.append(tenant, frontier, plane, owner, all);
+        let placed = self.append(tenant, frontier, plane, owner.into(), all);
         self.placer.observe(owner);
         self.table.set_phys(at, placed.phys);
         self.dirty_mapping(tenant, owner, at);
@@ -127,8 +127,8 @@ impl Ftl {
         sectors: SectorMask,
     ) -> Placed {
         let plane = self.tenants[tenant].static_plane(lpn);
-        let owner = self.tenants[tenant].base + lpn;
-        let placed = self.append(tenant, FrontierId::DATA, plane, owner, sectors);
+        let owner = self.tenants[tenant].page(lpn);
+        let placed = self.append(tenant, FrontierId::DATA, plane, owner.into(), sectors);
         self.table.set_phys(at, placed.phys);
         self.dirty_mapping(tenant, owner, at);
         placed
@@ -142,7 +142,7 @@ impl Ftl {
         tenant: usize,
         frontier: FrontierId,
         plane: PlaneId,
-        owner: u64,
+        owner: Owner,
         sectors: SectorMask,
     ) -> Placed {
         self.wake(plane);
@@ -153,8 +153,8 @@ impl Ftl {
             // If no block is free, the frontier gets one of those erased next.
             opened = record.open_frontier(tenant, frontier, Pick::InOrder).is_some();
         }
-        let at = BlockRef { plane: plane.0, block: slot.block };
-        Placed { phys: self.layout.pack(at, slot.page), opened }
+        let at = BlockRef::new(plane, slot.at.block);
+        Placed { phys: self.layout.pack(at, slot.at.page.0), opened }
     }
 
     /// Opens a block for a frontier that has none. Returns whether it did.
@@ -167,7 +167,7 @@ impl Ftl {
         let pick = self.placer.pick(frontier, &mut self.rng);
         let opened = record.open_frontier(tenant, frontier, pick);
         let block = opened.expect("a plane has no free block: a write was not held");
-        self.placer.opened(BlockRef { plane: plane.0, block }, frontier);
+        self.placer.opened(BlockRef::new(plane, block), frontier);
         true
     }
 
@@ -179,7 +179,7 @@ impl Ftl {
         tenant: usize,
         frontier: FrontierId,
         plane: PlaneId,
-        owners: &[u64],
+        owners: &[Owner],
         sectors: &[SectorMask],
     ) -> (Phys, usize) {
         self.make_room(tenant, frontier, plane);
@@ -188,15 +188,15 @@ impl Ftl {
         if run.filled && self.config.eager_frontiers {
             record.open_frontier(tenant, frontier, Pick::InOrder);
         }
-        let at = BlockRef { plane: plane.0, block: run.block };
-        (self.layout.pack(at, run.first), run.count as usize)
+        let at = BlockRef::new(plane, run.first.block);
+        (self.layout.pack(at, run.first.page.0), run.count as usize)
     }
 
     /// Reports that the program of a physical page has ended, whoever wrote it.
     #[inline]
     pub fn program_done(&mut self, phys: Phys) {
-        let at = self.layout.block(phys);
-        self.planes[at.plane as usize].programmed(at.block, self.layout.page(phys));
+        let (plane, at) = self.layout.spot(phys);
+        self.planes[plane.index()].programmed(at);
     }
 
     /// Discards the content of a logical page. Returns the plane that held it: a block there may be
@@ -204,16 +204,16 @@ impl Ftl {
     pub fn trim(&mut self, tenant: usize, lpn: u64) -> Option<PlaneId> {
         let at = self.find(tenant, lpn)?;
         let old = self.table.phys(at)?;
-        let place = self.layout.block(old);
-        self.planes[place.plane as usize].invalidate(place.block, self.layout.page(old));
+        let (plane, spot) = self.layout.spot(old);
+        self.planes[plane.index()].invalidate(spot);
         self.table.unmap(at);
-        self.dirty_mapping(tenant, self.tenants[tenant].base + lpn, at);
-        Some(PlaneId(place.plane))
+        self.dirty_mapping(tenant, self.tenants[tenant].page(lpn), at);
+        Some(plane)
     }
 
     /// The sectors of a physical page that were written. The page must still be valid.
     pub fn sectors(&self, phys: Phys) -> SectorMask {
-        let at = self.layout.block(phys);
-        self.planes[at.plane as usize].sectors(at.block, self.layout.page(phys))
+        let (plane, at) = self.layout.spot(phys);
+        self.planes[plane.index()].sectors(at)
     }
 }

@@ -6,6 +6,7 @@
 
 use super::permutation::Permutation;
 use super::{ComputedContent, Start};
+use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 
 /// The initial mappings of one cache, numbered in the order in which they leave it.
@@ -31,7 +32,7 @@ enum Order {
 
 /// A mapping that leaves the cache without having been used since the start.
 pub(crate) struct Evicted {
-    pub page: u64,
+    pub page: LogicalPage,
     pub changed: bool,
 }
 

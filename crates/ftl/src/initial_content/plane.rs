@@ -9,7 +9,7 @@ use crate::error::FtlError;
 use crate::gc::VictimRules;
 use crate::switches::Switches;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{Geometry, PlaneId, scramble};
+use ssdtune_model::{BlockId, Geometry, PlaneId, scramble};
 use std::cmp::Reverse;
 
 /// The pages that one tenant has in a plane.
@@ -140,7 +140,7 @@ impl PlaneContent {
         let mut block = self.first + self.full;
         for group in &self.groups {
             for &(frontier, filled) in &group.open {
-                plane.set_frontier(group.tenant, frontier, block, filled);
+                plane.set_frontier(group.tenant, frontier, BlockId(block), filled);
                 block += 1;
             }
         }
@@ -280,7 +280,7 @@ impl PlaneContent {
                     .ages
                     .get(nth)
                     .map(|&age| (self.pages - valid, fills - 1 - u64::from(age)));
-                plane.set_block(block, group.tenant, frontier, full);
+                plane.set_block(BlockId(block), group.tenant, frontier, full);
             }
         }
     }
