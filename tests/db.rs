@@ -100,6 +100,12 @@ fn what_is_wrong_is_said_with_the_right_code() {
     let scratch = Scratch::new();
     let missing = scratch.db("none", &["list"]).assert().code(2);
     missing.stderr(predicate::str::contains("there is no AutoDB at"));
+    let file = scratch.filled("b");
+    for words in [&["list"][..], &["verify"], &["export"], &["import", "-"]] {
+        let refused = scratch.db("filled.jsonl", words).write_stdin("").assert().code(2);
+        refused.stderr(predicate::str::contains("is a file, and an AutoDB is a directory"));
+    }
+    assert!(file.is_file());
     let foreign = scratch.path("papers");
     fs::create_dir(&foreign).expect("a directory");
     fs::write(foreign.join("thesis.tex"), "years").expect("written");

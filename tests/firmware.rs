@@ -71,6 +71,12 @@ fn a_profile_has_a_group_a_line_and_is_gone_on_with() {
         rows[1..].iter().map(|row| (row["id"].clone(), row["counts"].clone())).collect()
     };
     assert_eq!(work(&part), work(whole));
+    // A workload that is named twice is measured once: a group cannot be there twice.
+    let twice = directory.path().join("twice.jsonl");
+    let words = "profile --size small --groups-max 4 --repeats 1 --events none --workloads SR,SR";
+    let mut command = ftl(&words.split(' ').collect::<Vec<_>>());
+    command.arg("--out").arg(&twice).assert().success();
+    assert_eq!(lines(&twice).len(), 1 + 4);
     profile(&part, &["--events", "none", "--seed", "3"])
         .assert()
         .code(2)

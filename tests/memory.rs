@@ -61,7 +61,7 @@ fn what_streams_a_trace_needs_little_memory() {
         (SIMULATED_KIB, &format!("{simulate} {simulated} --start empty --replay closed:8")),
         // Only the first requests of a trace are read where only these are wanted.
         (
-            STREAMED_KIB,
+            SIMULATED_KIB,
             "grade intel-750 --target big.ssdt --others none --no-db --requests 1000 \
              --fit-addresses wrap",
         ),

@@ -348,3 +348,15 @@ fn a_drive_can_be_born_used_and_kept() {
     simulate(&trace, &["--occupancy", "0.5"]).assert().code(2);
     simulate(&trace, &["--start", "steady", "--warm-up", "random"]).assert().code(2);
 }
+
+#[test]
+fn a_factor_of_time_is_judged_by_its_own_flag() {
+    for wrong in ["0", "-1", "nan", "1e7", "x"] {
+        let words = ["simulate", "--device", "haml", "--workload", "ycsb", "--time-scale", wrong];
+        let refused = ssdtune().args(words).assert().code(2);
+        refused.stderr(
+            predicate::str::contains("--time-scale <FACTOR>")
+                .and(predicate::str::contains("between 0.000001 and 1000000")),
+        );
+    }
+}

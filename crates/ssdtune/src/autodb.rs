@@ -39,7 +39,9 @@ impl DbArg {
 /// The failure, and so the exit code, of an error of AutoDB.
 pub(crate) fn failure(error: DbError) -> Failure {
     match error {
-        DbError::Missing { .. } | DbError::Foreign { .. } => Failure::usage(error),
+        DbError::Missing { .. } | DbError::Foreign { .. } | DbError::NoDirectory { .. } => {
+            Failure::usage(error)
+        }
         DbError::Damaged { .. }
         | DbError::Form { .. }
         | DbError::Lost { .. }

@@ -386,7 +386,10 @@ impl ProfileFile {
     /// The file cannot be written.
     pub fn append(&mut self, rows: &[ProfiledGroup]) -> Result<(), ProfileError> {
         let text: String = rows.iter().map(line_of).collect();
-        self.file.add(&text).map_err(|source| ProfileError::Io { path: self.path.clone(), source })
+        let io = |source| ProfileError::Io { path: self.path.clone(), source };
+        self.file.add(&text).map_err(io)?;
+        self.known.extend(rows.first().map(|row| row.workload().to_owned()));
+        Ok(())
     }
 }
 
@@ -474,6 +477,7 @@ pub(super) mod tests {
         let path = folder.path().join("p.jsonl");
         let mut store = ProfileFile::open(&path, &source()).unwrap();
         store.append(&[row("RW/0"), row("RW/1")]).unwrap();
+        assert!(store.knows("RW") && !store.knows("SR"));
         drop(store);
         let mut store = ProfileFile::open(&path, &source()).unwrap();
         assert!(store.knows("RW") && !store.knows("SR"));

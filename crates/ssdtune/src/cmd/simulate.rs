@@ -105,7 +105,7 @@ pub(crate) struct Args {
     replay: Replay,
 
     /// Multiply all times of the requests: 0.5 makes them arrive twice as fast.
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", value_parser = time_factor)]
     time_scale: Option<f64>,
 
     /// Read at most N requests of each trace. Default: all of a trace, 1,000,000 of a workload
@@ -154,6 +154,11 @@ pub(crate) struct Args {
     /// Keep every latency (16 B each), so that percentiles are exact instead of within 0.1 %.
     #[arg(long)]
     exact: bool,
+}
+
+fn time_factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor| (1e-6..=1e6).contains(factor));
+    factor.ok_or_else(|| "write a factor between 0.000001 and 1000000".to_owned())
 }
 
 /// What `--json` prints.

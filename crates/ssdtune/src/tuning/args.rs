@@ -368,7 +368,7 @@ fn read_space(path: &str) -> Outcome<Space> {
 fn workload_failure(error: NamedError) -> Failure {
     match error {
         NamedError::Unknown(error) => Failure::usage(error),
-        NamedError::NoDepth { .. } => Failure::usage(error),
+        NamedError::NoDepth { .. } | NamedError::Nameless { .. } => Failure::usage(error),
         NamedError::File(error) => device::failure(error),
         other => Failure::input(other),
     }

@@ -54,6 +54,12 @@ pub enum NamedError {
         /// The path.
         path: String,
     },
+    /// A name or a path is missing.
+    #[error("{text}: write NAME=FILE, or NAME=FILE+FILE, with a name and nothing but paths")]
+    Nameless {
+        /// What was given.
+        text: String,
+    },
     /// A model file cannot be read.
     #[error("{0}")]
     File(#[from] LoadError),
@@ -134,7 +140,10 @@ impl NamedWorkload {
         };
         let of_model = |model: Model| named(&model.name.clone(), Origin::Model(Box::new(model)));
         if let Some((name, files)) = text.split_once('=') {
-            let files = files.split('+').map(str::to_owned).collect();
+            let files: Vec<String> = files.split('+').map(str::to_owned).collect();
+            if name.is_empty() || files.iter().any(String::is_empty) {
+                return Err(NamedError::Nameless { text: text.to_owned() });
+            }
             return Ok(named(name, Origin::Traces(files)));
         }
         let path = Path::new(text);
@@ -283,6 +292,10 @@ mod tests {
         assert!(matches!(NamedWorkload::parse("no/such.csv"), Err(NamedError::NoFile { .. })));
         assert!(matches!(NamedWorkload::parse("no-model"), Err(NamedError::Unknown(_))));
         assert!(matches!(NamedWorkload::parse("no.toml"), Err(NamedError::File(_))));
+        for text in ["=a.csv", "x=", "x=a.csv+", "="] {
+            let error = NamedWorkload::parse(text).unwrap_err().to_string();
+            assert!(error.contains("write NAME=FILE"), "{error}");
+        }
     }
 
     #[test]

@@ -26,6 +26,12 @@ pub enum DbError {
         /// The directory.
         path: PathBuf,
     },
+    /// The path is that of a file.
+    #[error("{} is a file, and an AutoDB is a directory: name another place", .path.display())]
+    NoDirectory {
+        /// The file.
+        path: PathBuf,
+    },
     /// The directory holds something else than an AutoDB.
     #[error(
         "{} is no AutoDB and not empty: name an AutoDB, or a place for a new one",

@@ -54,11 +54,18 @@ fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+fn unreadable(path: &Path, source: io::Error) -> DbError {
+    match source.kind() {
+        io::ErrorKind::NotADirectory => DbError::NoDirectory { path: path.to_path_buf() },
+        _ => io_error(path, "reading its directory")(source),
+    }
+}
+
 /// Makes the directory of a new AutoDB, unless there is one.
 pub(super) fn create(path: &Path) -> Result<(), DbError> {
     match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(source) => return Err(io_error(path, "reading its directory")(source)),
+        Err(source) => return Err(unreadable(path, source)),
         Ok(mut entries) => {
             if entries.next().is_some() {
                 return Ok(());
@@ -77,7 +84,7 @@ pub(super) fn recognise(path: &Path) -> Result<(), DbError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(DbError::Missing { path: path.to_path_buf() })
         }
-        Err(source) => Err(io_error(path, "reading its directory")(source)),
+        Err(source) => Err(unreadable(path, source)),
         Ok(_) if path.join(lock::FILE).is_file() => Ok(()),
         Ok(mut entries) => match entries.next() {
             None => Err(DbError::Missing { path: path.to_path_buf() }),
