@@ -111,7 +111,8 @@ impl Core {
             Server::Die(die) => self.die_event(die),
             Server::Channel(channel) => self.channel_event(channel),
             Server::LinkDown => {
-                if let Some(arrived) = host.down_event(base) {
+                let ahead = Ahead { cache, ftl: &backend.ftl };
+                if let Some(arrived) = host.down_event(base, &ahead) {
                     self.serve(arrived);
                 }
                 self.host.next_message(&mut self.base);

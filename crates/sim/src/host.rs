@@ -147,7 +147,13 @@ impl Host {
     }
 
     /// Takes a request that meets nobody to the drive. Its steps need no event.
-    fn walk_in(&mut self, base: &mut Base, queue: QueueId, request: RequestId) -> Option<Arrived> {
+    fn walk_in(
+        &mut self,
+        base: &mut Base,
+        ahead: &impl Lookahead,
+        queue: QueueId,
+        request: RequestId,
+    ) -> Option<Arrived> {
         self.queues[queue].pass(request);
         let now = base.now();
         let timing = &self.link.timing;
@@ -157,7 +163,7 @@ impl Host {
         self.link.up.occupy(rung, timing.read_request);
         self.link.down.occupy(asked, timing.submission_entry);
         base.events.move_to(self.way_in(now));
-        self.entry_arrived(base, queue)
+        self.entry_arrived(base, ahead, queue)
     }
 
     /// Sends a request towards the drive, or lets it wait if its queue is full.
@@ -184,7 +190,7 @@ impl Host {
 
     /// A message has reached the drive. Handle what has arrived with it, then call
     /// [`Host::next_message`].
-    pub fn down_event(&mut self, base: &mut Base) -> Option<Arrived> {
+    pub fn down_event(&mut self, base: &mut Base, ahead: &impl Lookahead) -> Option<Arrived> {
         match self.link.down.take()? {
             DownMessage::Doorbell(queue) => {
                 if self.queues[queue].ring_doorbell() {
@@ -192,7 +198,7 @@ impl Host {
                 }
                 None
             }
-            DownMessage::Entry(queue) => self.entry_arrived(base, queue),
+            DownMessage::Entry(queue) => self.entry_arrived(base, ahead, queue),
             DownMessage::Data(request) => Some(self.data_arrived(base, request)),
         }
     }
@@ -208,6 +214,10 @@ impl Host {
         let timing = &self.link.timing;
         match message {
             UpMessage::Fetch(queue) => {
+                if let Some(request) = self.queues[queue].ask() {
+                    let record = &self.requests[request];
+                    ahead.entry(record.tenant, self.spaces.page_of(record.lba.0));
+                }
                 let takes = timing.submission_entry;
                 self.link.down.send(&mut base.events, takes, DownMessage::Entry(queue));
             }
@@ -250,7 +260,12 @@ impl Host {
     }
 
     /// A submission entry arrives in the drive.
-    fn entry_arrived(&mut self, base: &mut Base, queue: QueueId) -> Option<Arrived> {
+    fn entry_arrived(
+        &mut self,
+        base: &mut Base,
+        ahead: &impl Lookahead,
+        queue: QueueId,
+    ) -> Option<Arrived> {
         let Some(request) = self.queues[queue].fetch() else {
             debug_assert!(false, "an entry nobody submitted");
             return None;
@@ -258,7 +273,7 @@ impl Host {
         let record = &mut self.requests[request];
         record.stamp = base.now();
         match record.op {
-            Op::Write if record.sectors > 0 => self.ask_for_data(base, request),
+            Op::Write if record.sectors > 0 => self.ask_for_data(base, ahead, request),
             Op::Read | Op::Write => Some(Arrived::Read(request)),
             Op::Trim => Some(Arrived::Trim(request)),
             Op::Flush => Some(Arrived::Flush(request)),
@@ -267,10 +282,16 @@ impl Host {
 
     /// Asks the host for the data of a write. They are here at once if nothing else can happen
     /// before they come.
-    fn ask_for_data(&mut self, base: &mut Base, request: RequestId) -> Option<Arrived> {
+    fn ask_for_data(
+        &mut self,
+        base: &mut Base,
+        ahead: &impl Lookahead,
+        request: RequestId,
+    ) -> Option<Arrived> {
         let (now, timing) = (base.now(), &self.link.timing);
+        let record = &self.requests[request];
         let asked = now + timing.read_request;
-        let arrived = asked + timing.data(self.requests[request].sectors);
+        let arrived = asked + timing.data(record.sectors);
         let alone_until = base.events.next_at().unwrap_or(Nanos::MAX).min(self.horizon);
         if alone_until > arrived && self.link.is_idle(now) {
             self.link.up.occupy(now, asked - now);
@@ -278,6 +299,7 @@ impl Host {
             base.events.move_to(arrived);
             return Some(self.data_arrived(base, request));
         }
+        ahead.old_page(record.tenant, self.spaces.page_of(record.lba.0));
         self.link.up.send(&mut base.events, timing.read_request, UpMessage::FetchData(request));
         None
     }

@@ -14,11 +14,17 @@ use ssdtune_trace::Op;
 /// The longest latency that a histogram tells apart: 1.2 hours.
 const LATENCY_MAX_NS: u64 = 1 << 42;
 
+/// Latencies that are put into a histogram together. Each touches a line of memory of its own
+/// somewhere in half a megabyte; together they wait for these lines at the same time.
+const BATCH: usize = 128;
+
 /// The latencies of one kind of requests.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Latencies {
     #[serde(with = "crate::stored::histogram")]
     histogram: Histogram<u64>,
+    /// Latencies that are not in the histogram yet, fewer than [`BATCH`].
+    recent: Vec<u64>,
     /// Every latency, if the run asks for exact percentiles. The histogram is then empty.
     exact: Option<Vec<u64>>,
     pub count: u64,
@@ -55,6 +61,7 @@ impl Latencies {
         let histogram = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3);
         Self {
             histogram: histogram.unwrap_or_else(|_| unreachable!("constant bounds are valid")),
+            recent: Vec::with_capacity(BATCH),
             exact: exact.then(Vec::new),
             count: 0,
             sum: 0,
@@ -69,9 +76,20 @@ impl Latencies {
         self.sum += u128::from(latency.0);
         self.min = self.min.min(latency.0);
         self.max = self.max.max(latency.0);
-        match &mut self.exact {
-            Some(all) => all.push(latency.0),
-            None => self.histogram.saturating_record(latency.0),
+        if let Some(all) = &mut self.exact {
+            all.push(latency.0);
+            return;
+        }
+        self.recent.push(latency.0);
+        if self.recent.len() == BATCH {
+            self.sort_in();
+        }
+    }
+
+    /// Puts the recent latencies into the histogram.
+    fn sort_in(&mut self) {
+        for latency in self.recent.drain(..) {
+            self.histogram.saturating_record(latency);
         }
     }
 
@@ -92,6 +110,7 @@ impl Latencies {
             for part in parts {
                 // All histograms have the same bounds, so this cannot fail.
                 let _ = all.add(&part.histogram);
+                part.recent.iter().for_each(|&latency| all.saturating_record(latency));
             }
             Box::new(move |q| all.value_at_quantile(q).clamp(min, max))
         } else {

@@ -157,7 +157,7 @@ impl Host {
             let queue = self.queue_of(tenant);
             if self.link.is_idle(base.now()) && self.queues[queue].is_open() {
                 self.await_arrival(base, stream);
-                return self.walk_in(base, queue, request);
+                return self.walk_in(base, ahead, queue, request);
             }
         }
         self.send_in(base, tenant, request);

@@ -27,6 +27,8 @@ pub(super) struct HostQueue {
     rung: u64,
     /// Fetches that were started.
     fetching: u64,
+    /// Fetches that the host has heard of.
+    asked: u64,
     /// Entries that have arrived in the drive.
     fetched: u64,
     /// Requests that were fetched and are not done.
@@ -57,6 +59,7 @@ impl HostQueue {
             acknowledged: 0,
             rung: 0,
             fetching: 0,
+            asked: 0,
             fetched: 0,
             in_service: 0,
             entries: VecDeque::new(),
@@ -87,6 +90,7 @@ impl HostQueue {
         self.submitted += 1;
         self.rung += 1;
         self.fetching += 1;
+        self.asked += 1;
         self.in_service += 1;
         self.entries.push_back(request);
     }
@@ -112,6 +116,13 @@ impl HostQueue {
         self.in_service += 1;
         self.fetching += 1;
         true
+    }
+
+    /// The host hears of a fetch. Returns the request whose entry it sends.
+    pub fn ask(&mut self) -> Option<RequestId> {
+        let entry = (self.asked - self.fetched) as usize;
+        self.asked += 1;
+        self.entries.get(entry).copied()
     }
 
     /// The oldest entry has arrived in the drive.
@@ -211,8 +222,8 @@ impl HostQueue {
 
     /// Asserts that the counters follow each other in the order of a request's way.
     pub fn check(&self) {
-        assert!(self.acknowledged <= self.fetched && self.fetched <= self.fetching);
-        assert!(self.fetching <= self.rung && self.rung <= self.submitted);
+        let way = [self.fetched, self.asked, self.fetching, self.rung, self.submitted];
+        assert!(self.acknowledged <= self.fetched && way.is_sorted(), "{way:?}");
         assert_eq!(self.entries.len() as u64, self.submitted - self.fetched);
         assert!(self.submitted - self.acknowledged < self.depth, "a queue beyond its depth");
         assert!(self.in_service <= self.fetch_limit);
