@@ -484,6 +484,7 @@ impl Plane {
         if let Some(invalid) = self.invalid.get(at.block.index()) {
             prefetch(invalid);
             prefetch(&self.valid_bits[self.valid_bit(at).0]);
+            self.records.prefetch_sectors(self.blocks[at.block.index()].frame, at.page);
         }
     }
 

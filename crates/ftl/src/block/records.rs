@@ -9,6 +9,7 @@
 
 use super::SectorMask;
 use crate::number::Owner;
+use crate::prefetch::prefetch;
 use ssdtune_model::PageId;
 
 /// The bit of a word that says that the page's program has ended.
@@ -81,6 +82,14 @@ impl Records {
     #[inline]
     pub fn at(&self, frame: Frame, page: PageId) -> usize {
         frame as usize * self.pages_per_block as usize + page.index()
+    }
+
+    /// Prefetches the written sectors of a page, if they are kept and the frame is one.
+    #[inline]
+    pub fn prefetch_sectors(&self, frame: Frame, page: PageId) {
+        if let Some(sectors) = self.sectors.get(self.at(frame, page)) {
+            prefetch(sectors);
+        }
     }
 
     /// Records a page whose program runs.
