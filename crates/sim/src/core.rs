@@ -18,7 +18,7 @@ use crate::accounting::Books;
 use crate::backend::{self, Backend};
 use crate::base::Base;
 use crate::data_cache::DataCache;
-use crate::engine::{EventQueue, Server, Servers};
+use crate::engine::{EventQueue, Server, ServerId, Servers};
 use crate::flash::{Flash, PageOut, Purpose};
 use crate::host::{Arrived, Host, Lookahead, Spaces, queue_count};
 use crate::id::{ChannelId, DieId, TransactionId};
@@ -41,6 +41,17 @@ pub(crate) struct Core {
 
 /// What is stored of a drive.
 pub(crate) type Stored = (Base, Host, DataCache, backend::Stored);
+
+/// Why the loop over events stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// There is no event.
+    Idle,
+    /// All other events come later.
+    Until,
+    /// It took as many events as it was to take.
+    Most,
+}
 
 /// What the data cache and the page table can be asked for ahead of a request.
 struct Ahead<'a> {
@@ -102,10 +113,23 @@ impl Core {
         self.base.now()
     }
 
-    /// Takes the next event and does what follows from it. Returns `false` if there is none.
-    #[inline]
-    pub fn step(&mut self) -> bool {
-        let Some(server) = self.base.events.pop() else { return false };
+    /// Takes one event after the other, `most` at most and none later than `until`.
+    // The one loop: what handles an event is part of it, so that no event costs a call.
+    #[inline(never)]
+    pub fn run(&mut self, most: usize, until: Nanos) -> Stop {
+        for _ in 0..most {
+            match self.base.events.pop(until) {
+                Some(server) => self.handle(server),
+                None if self.base.events.next_at().is_some() => return Stop::Until,
+                None => return Stop::Idle,
+            }
+        }
+        Stop::Most
+    }
+
+    /// Does what follows from an event.
+    #[inline(always)]
+    fn handle(&mut self, server: ServerId) {
         let Self { servers, base, host, cache, backend } = self;
         match servers.which(server) {
             Server::Die(die) => self.die_event(die),
@@ -129,7 +153,6 @@ impl Core {
                 }
             }
         }
-        true
     }
 
     /// Serves a request that has reached the drive.

@@ -490,7 +490,7 @@ mod tests {
             let request = host.requests.insert(request);
             host.done(&mut base, request);
         }
-        while let Some(server) = base.events.pop() {
+        while let Some(server) = base.events.pop(Nanos::MAX) {
             match servers.which(server) {
                 Server::LinkUp => host.up_event(&mut base, &Nothing),
                 Server::Bell(queue) => host.bell_event(&mut base, queue),

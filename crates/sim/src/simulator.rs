@@ -11,7 +11,7 @@ pub use snapshot::SnapshotError;
 pub use warmup::Filling;
 
 use crate::accounting::{Energy, FlashCommands};
-use crate::core::Core;
+use crate::core::{Core, Stop};
 use crate::engine::STREAMS_MAX;
 use crate::id::StreamId;
 use crate::report::{Ending, Report};
@@ -172,10 +172,12 @@ impl Simulator {
                 }
             }
             self.core.host.horizon = interval_end.unwrap_or(Nanos::MAX);
-            let (reached, more) = self.step_batch(interval_end);
-            if !more && !self.core.backend.collect_starved(&mut self.core.base) {
+            let stop = self.core.run(BATCH, interval_end.unwrap_or(Nanos::MAX));
+            let starved = stop == Stop::Idle;
+            if starved && !self.core.backend.collect_starved(&mut self.core.base) {
                 break self.outcome();
             }
+            let reached = stop == Stop::Until;
             let look = match interval_end {
                 Some(end) if reached => Look::IntervalEnd(end),
                 _ => Look::Between,
@@ -191,22 +193,6 @@ impl Simulator {
         self.core.host.sources_known = false;
         self.core.host.horizon = Nanos::MAX;
         outcome
-    }
-
-    /// Takes a batch of events, none later than `end`. Returns whether `end` is reached, and
-    /// whether events are left.
-    fn step_batch(&mut self, end: Option<Nanos>) -> (bool, bool) {
-        let Some(end) = end else { return (false, (0..BATCH).all(|_| self.core.step())) };
-        for _ in 0..BATCH {
-            match self.core.base.events.next_at() {
-                None => return (false, false),
-                Some(at) if at > end => return (true, true),
-                Some(_) => {
-                    self.core.step();
-                }
-            }
-        }
-        (false, true)
     }
 
     /// Makes an inbox for each stream and registers its first arrival.
@@ -253,16 +239,16 @@ impl Simulator {
     /// Lets everything happen up to a time, that time included.
     pub fn run_until(&mut self, time: Nanos) {
         self.core.host.horizon = time;
-        while self.core.base.events.next_at().is_some_and(|at| at <= time) {
-            self.core.step();
-        }
+        while self.core.run(usize::MAX, time) == Stop::Most {}
         self.core.host.horizon = Nanos::MAX;
         self.core.base.events.advance(time);
     }
 
     /// Lets everything happen that follows from the requests handed over.
     pub fn run_to_end(&mut self) -> Outcome {
-        while self.core.step() || self.core.backend.collect_starved(&mut self.core.base) {}
+        while self.core.run(usize::MAX, Nanos::MAX) == Stop::Most
+            || self.core.backend.collect_starved(&mut self.core.base)
+        {}
         self.outcome()
     }
 

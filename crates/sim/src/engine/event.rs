@@ -132,19 +132,22 @@ impl EventQueue {
         (key != NEVER).then_some(Nanos((key >> 64) as u64))
     }
 
-    /// Takes the next event and moves the time to it.
+    /// Takes the next event and moves the time to it, unless it comes later than `until`.
     #[inline]
-    pub fn pop(&mut self) -> Option<ServerId> {
-        let key = match self.keys.last() {
-            Some(&key) if key < self.beside => {
-                self.keys.pop();
-                key
-            }
-            _ if self.beside == NEVER => return None,
-            _ => std::mem::replace(&mut self.beside, NEVER),
-        };
+    pub fn pop(&mut self, until: Nanos) -> Option<ServerId> {
+        let last = self.keys.last().map_or(NEVER, |&key| key);
+        let key = last.min(self.beside);
+        let at = (key >> 64) as u64;
+        if at > until.0 || key == NEVER {
+            return None;
+        }
+        if key == last {
+            self.keys.pop();
+        } else {
+            self.beside = NEVER;
+        }
         self.current = key;
-        self.now = (key >> 64) as u64;
+        self.now = at;
         self.processed += 1;
         Some(ServerId(key as u32 & (ServerId::LIMIT - 1)))
     }
@@ -183,9 +186,9 @@ mod tests {
         queue.push(Nanos(50), ServerId(2));
         queue.push(Nanos(50), ServerId(3));
         queue.push(Nanos(10), ServerId(4));
-        assert_eq!(queue.pop(), Some(ServerId(4)));
+        assert_eq!(queue.pop(Nanos::MAX), Some(ServerId(4)));
         queue.push(Nanos(50), ServerId(5));
-        let order: Vec<u32> = std::iter::from_fn(|| queue.pop()).map(|s| s.0).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| queue.pop(Nanos::MAX)).map(|s| s.0).collect();
         assert_eq!(order, [2, 3, 5, 1]);
         assert_eq!(queue.now(), Nanos(50));
     }
@@ -200,7 +203,7 @@ mod tests {
         }
         let mut last = (Nanos(0), 0);
         while let Some(at) = queue.next_at() {
-            let server = queue.pop().unwrap().0;
+            let server = queue.pop(Nanos::MAX).unwrap().0;
             assert!((at, server) > last || at > last.0 || last == (Nanos(0), 0));
             last = (at, server);
         }
