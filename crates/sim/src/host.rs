@@ -75,6 +75,8 @@ pub(crate) struct Host {
     queues: Table<QueueId, HostQueue>,
     /// One for each stream of requests.
     inboxes: Table<StreamId, Inbox>,
+    /// Some stream is a closed loop.
+    has_closed_loops: bool,
     /// The caller wants to look at the drive at this time: nothing later may happen before.
     pub horizon: Nanos,
     /// The caller runs streams to their ends. Then every inbox that has a request also has the one
@@ -113,6 +115,7 @@ impl Host {
             sata,
             queues,
             inboxes: Table::default(),
+            has_closed_loops: false,
             horizon: Nanos::MAX,
             sources_known: false,
             requests: Slab::default(),

@@ -83,7 +83,7 @@ impl DataCache {
             self.end_epoch(base.now(), tenant);
         }
         let epoch = Mark::Written(self.epochs[tenant]).write();
-        let (mut writebacks, mut evictions) = (Batch::None, backend.take_list());
+        let (mut writebacks, mut evictions) = (Batch::None, Vec::new());
         let (mut evicted, mut written_back, mut taken) = (0, 0, 0);
         let pressure = self.partitions[partition].pressure;
         while rest > 0 && pressure + evicted + written_back < self.rules.pressure_limit {
@@ -93,6 +93,9 @@ impl DataCache {
             let (slot, eviction) = self.enter(base, host, backend, page);
             if let Some(eviction) = eviction {
                 evicted += u32::from(backend.flash.transaction(eviction).sectors);
+                if evictions.is_empty() {
+                    evictions = backend.take_list();
+                }
                 evictions.push(eviction);
             }
             taken += part.sectors;
@@ -116,9 +119,7 @@ impl DataCache {
         record.rest = rest;
         record.waits_dram += taken;
         self.partitions[partition].pressure += evicted + written_back;
-        if evictions.is_empty() {
-            backend.give_list(evictions);
-        } else {
+        if !evictions.is_empty() {
             self.dram_for_evictions(base, tenant, evicted, evictions);
         }
         if taken > 0 {

@@ -90,6 +90,7 @@ impl Host {
         // The number of an inbox is that of a server, and other servers follow.
         let streams = self.inboxes.len();
         assert!(streams < STREAMS_MAX as usize, "a drive takes {streams} streams in its life");
+        self.has_closed_loops |= depth.is_some();
         self.inboxes.push(Inbox::new(tenant, depth))
     }
 
@@ -217,6 +218,9 @@ impl Host {
         ahead: &impl Lookahead,
         tenant: TenantId,
     ) {
+        if !self.has_closed_loops {
+            return;
+        }
         // A stream that has ended leaves an empty inbox behind; another one of the tenant may still
         // have requests.
         let has_more = |inbox: &Inbox| {
