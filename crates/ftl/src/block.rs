@@ -470,11 +470,14 @@ impl Plane {
         self.records.set_programmed(self.records.at(block.frame, at.page));
     }
 
-    /// Names the owner of a page that was written before its owner was sure: a move that is
-    /// committed now.
-    pub fn set_owner(&mut self, at: Spot, owner: Owner) {
-        let at = self.records.at(self.blocks[at.block.index()].frame, at.page);
+    /// Reports that the program of a move has ended, and names the owner of the page.
+    #[inline]
+    pub fn commit(&mut self, at: Spot, owner: Owner) {
+        let block = &mut self.blocks[at.block.index()];
+        block.programs -= 1;
+        let at = self.records.at(block.frame, at.page);
         self.records.set_owner(at, owner);
+        self.records.set_programmed(at);
     }
 
     /// Prefetches the cache lines that overwriting a page touches.

@@ -28,14 +28,22 @@ pub(super) struct Records {
     /// All sectors of a page.
     whole: SectorMask,
     words: Vec<u32>,
-    /// The high bits of owners; empty as long as none has any.
-    high: Vec<u8>,
-    /// Written sectors; empty as long as every page was written whole.
-    sectors: Vec<SectorMask>,
+    /// What does not fit into the words. None as long as everything does, so that the usual write
+    /// asks one question for both.
+    more: Option<Box<More>>,
     /// Frames so far.
     frames: u32,
     /// Frames that no block uses.
     spare: Vec<Frame>,
+}
+
+/// What only some pages have, for all pages of a plane.
+#[derive(Default)]
+struct More {
+    /// The high bits of owners; empty as long as none has any.
+    high: Vec<u8>,
+    /// Written sectors; empty as long as every page was written whole.
+    sectors: Vec<SectorMask>,
 }
 
 impl Records {
@@ -69,12 +77,12 @@ impl Records {
 
     /// The tables that are in use get as long as the words.
     fn grow(&mut self) {
-        let pages = self.words.len();
-        if !self.high.is_empty() {
-            self.high.resize(pages, 0);
+        let Some(more) = &mut self.more else { return };
+        if !more.high.is_empty() {
+            more.high.resize(self.words.len(), 0);
         }
-        if !self.sectors.is_empty() {
-            self.sectors.resize(pages, self.whole);
+        if !more.sectors.is_empty() {
+            more.sectors.resize(self.words.len(), self.whole);
         }
     }
 
@@ -87,7 +95,8 @@ impl Records {
     /// Prefetches the written sectors of a page, if they are kept and the frame is one.
     #[inline]
     pub fn prefetch_sectors(&self, frame: Frame, page: PageId) {
-        if let Some(sectors) = self.sectors.get(self.at(frame, page)) {
+        let more = self.more.as_ref();
+        if let Some(sectors) = more.and_then(|more| more.sectors.get(self.at(frame, page))) {
             prefetch(sectors);
         }
     }
@@ -96,7 +105,7 @@ impl Records {
     #[inline]
     pub fn set(&mut self, at: usize, owner: Owner, sectors: SectorMask) {
         self.set_owner(at, owner);
-        if sectors != self.whole || !self.sectors.is_empty() {
+        if sectors != self.whole || self.more.is_some() {
             self.set_sectors(at, sectors);
         }
     }
@@ -104,38 +113,44 @@ impl Records {
     /// Names the owner of a page whose program runs.
     #[inline]
     pub fn set_owner(&mut self, at: usize, owner: Owner) {
-        self.words[at] = owner.0 as u32;
-        if owner.0 >= u64::from(OWNER) || !self.high.is_empty() {
+        // A move in flight is the largest number, so it becomes `OWNER`.
+        self.words[at] = owner.0.min(OWNER.into()) as u32;
+        let is_wide = owner.0 >= u64::from(OWNER) && owner != Owner::IN_FLIGHT;
+        if is_wide || self.more.is_some() {
             self.set_wide(at, owner);
         }
     }
 
     /// Owners from `OWNER` on are stored one higher, since that number stands for a move.
+    #[inline(never)]
     fn set_wide(&mut self, at: usize, owner: Owner) {
-        if owner == Owner::IN_FLIGHT {
-            self.words[at] = OWNER;
-            if let Some(high) = self.high.get_mut(at) {
-                *high = 0;
-            }
-            return;
-        }
-        let code = owner.0 + u64::from(owner.0 >= u64::from(OWNER));
+        let code = match owner {
+            Owner::IN_FLIGHT => u64::from(OWNER),
+            Owner(owner) => owner + u64::from(owner >= u64::from(OWNER)),
+        };
         let high = u8::try_from(code >> OWNER_BITS).expect("an owner has fewer than 2^39 values");
         self.words[at] = code as u32 & OWNER;
-        if high > 0 && self.high.is_empty() {
-            self.high.resize(self.words.len(), 0);
+        if high > 0 {
+            let more = self.more.get_or_insert_default();
+            if more.high.is_empty() {
+                more.high.resize(self.words.len(), 0);
+            }
         }
-        if let Some(place) = self.high.get_mut(at) {
+        if let Some(place) = self.more.as_mut().and_then(|more| more.high.get_mut(at)) {
             *place = high;
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn set_sectors(&mut self, at: usize, sectors: SectorMask) {
-        if self.sectors.is_empty() {
-            self.sectors.resize(self.words.len(), self.whole);
+        if sectors == self.whole && self.are_whole() {
+            return;
         }
-        self.sectors[at] = sectors;
+        let more = self.more.get_or_insert_default();
+        if more.sectors.is_empty() {
+            more.sectors.resize(self.words.len(), self.whole);
+        }
+        more.sectors[at] = sectors;
     }
 
     /// The entry of the page table, or the translation page, that is stored in a page. What it was
@@ -143,7 +158,7 @@ impl Records {
     #[inline]
     pub fn owner(&self, at: usize) -> Owner {
         let low = u64::from(self.words[at] & OWNER);
-        let high = self.high.get(at).copied().unwrap_or(0);
+        let high = self.more.as_ref().and_then(|more| more.high.get(at)).copied().unwrap_or(0);
         let code = low | u64::from(high) << OWNER_BITS;
         if code < u64::from(OWNER) {
             Owner(code)
@@ -156,12 +171,13 @@ impl Records {
 
     #[inline]
     pub fn sectors(&self, at: usize) -> SectorMask {
-        self.sectors.get(at).copied().unwrap_or(self.whole)
+        let sectors = self.more.as_ref().and_then(|more| more.sectors.get(at));
+        sectors.copied().unwrap_or(self.whole)
     }
 
     /// Whether every page was written whole.
     pub fn are_whole(&self) -> bool {
-        self.sectors.is_empty()
+        self.more.as_ref().is_none_or(|more| more.sectors.is_empty())
     }
 
     /// Reports that the program of a page has ended.
@@ -183,17 +199,22 @@ impl Records {
     /// Says what all sectors of a page are, after the records were read back.
     pub fn set_whole(&mut self, whole: SectorMask) {
         let unknown = std::mem::replace(&mut self.whole, whole);
-        for sectors in self.sectors.iter_mut().filter(|sectors| **sectors == unknown) {
+        let Some(more) = &mut self.more else { return };
+        for sectors in more.sectors.iter_mut().filter(|sectors| **sectors == unknown) {
             *sectors = whole;
         }
-        if self.sectors.iter().all(|&sectors| sectors == whole) {
-            self.sectors = Vec::new();
+        if more.sectors.iter().all(|&sectors| sectors == whole) {
+            more.sectors = Vec::new();
+        }
+        if more.sectors.is_empty() && more.high.is_empty() {
+            self.more = None;
         }
     }
 
     /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.words.capacity() * 4 + self.high.capacity() + self.sectors.capacity() * 8
+        let more = |more: &More| more.high.capacity() + more.sectors.capacity() * 8;
+        self.words.capacity() * 4 + self.more.as_deref().map_or(0, more)
     }
 }
 

@@ -189,8 +189,7 @@ impl Ftl {
             return;
         };
         plane.invalidate(source);
-        plane.set_owner(target, owner);
-        plane.programmed(target);
+        plane.commit(target, owner);
         if frontier == FrontierId::TRANSLATION {
             if !self.caches.is_empty() {
                 self.translation.set_phys(owner.translation_page(), to);
