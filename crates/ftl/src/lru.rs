@@ -5,13 +5,14 @@
 //! and its neighbours' links cost one line each. Every operation takes the same time whatever the
 //! length. A removed slot is the first to be used again, while its line is still near.
 
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
 /// No slot.
 const NIL: u32 = u32::MAX;
 
 /// A list of values in the order of their last use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LruList<T> {
     slots: Vec<Linked<T>>,
     free: Vec<u32>,
@@ -19,7 +20,7 @@ pub struct LruList<T> {
     oldest: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Linked<T> {
     value: T,
     newer: u32,

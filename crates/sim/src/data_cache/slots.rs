@@ -1,9 +1,9 @@
 //! The pages in the data cache, in the order of their last use. A page's slot is found through the
 //! mark in its page-table entry.
 
-use crate::id::{Place, SlotId, Table};
+use crate::id::{Place, SlotId};
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{CacheMark, EntryRef, prefetch};
+use ssdtune_ftl::{CacheMark, EntryRef, LruList, prefetch};
 use ssdtune_model::Nanos;
 use ssdtune_trace::TenantId;
 use std::ops::{Index, IndexMut};
@@ -31,8 +31,6 @@ pub(super) struct Slot {
     pub stamp: Nanos,
     /// The mark that the page's entry gets when the page leaves the cache.
     pub mark: CacheMark,
-    newer: Option<SlotId>,
-    older: Option<SlotId>,
     pub tenant: TenantId,
     pub state: SlotState,
 }
@@ -77,10 +75,7 @@ impl Mark {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Slots {
     capacity: usize,
-    slots: Table<SlotId, Slot>,
-    free: Vec<SlotId>,
-    newest: Option<SlotId>,
-    oldest: Option<SlotId>,
+    pages: LruList<Slot>,
 }
 
 impl Slots {
@@ -88,117 +83,76 @@ impl Slots {
     pub fn new(pages: u64) -> Self {
         // A mark can number this many slots; 2^27 pages of 4 KiB are 512 GiB of DRAM.
         let capacity = pages.clamp(1, u64::from(IS_SLOT) - 1) as usize;
-        Self { capacity, slots: Table::default(), free: Vec::new(), newest: None, oldest: None }
+        Self { capacity, pages: LruList::default() }
     }
 
     /// Whether a page must leave before another one can enter.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len() >= self.capacity
+        self.pages.len() >= self.capacity
     }
 
     /// Pages in the cache.
-    #[inline]
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.pages.len()
     }
 
     /// Asks for the cache line of a slot.
     #[inline]
     pub fn prefetch(&self, slot: SlotId) {
-        prefetch(&self.slots[slot]);
-    }
-
-    fn unlink(&mut self, slot: SlotId) {
-        let (newer, older) = (self.slots[slot].newer, self.slots[slot].older);
-        match newer {
-            None => self.newest = older,
-            Some(newer) => self.slots[newer].older = older,
-        }
-        match older {
-            None => self.oldest = newer,
-            Some(older) => self.slots[older].newer = newer,
-        }
-    }
-
-    fn link(&mut self, slot: SlotId) {
-        let newest = self.newest.replace(slot);
-        self.slots[slot].newer = None;
-        self.slots[slot].older = newest;
-        match newest {
-            None => self.oldest = Some(slot),
-            Some(newest) => self.slots[newest].newer = Some(slot),
-        }
+        prefetch(&self[slot]);
     }
 
     /// Makes a page the one used last.
     #[inline]
     pub fn touch(&mut self, slot: SlotId) {
-        if self.newest != Some(slot) {
-            self.unlink(slot);
-            self.link(slot);
-        }
+        self.pages.touch(slot.index() as u32);
     }
 
     /// Adds a page. There is room.
     pub fn insert(&mut self, page: Slot) -> SlotId {
         debug_assert!(!self.is_full());
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot] = page;
-                slot
-            }
-            None => self.slots.push(page),
-        };
-        self.link(slot);
-        slot
+        slot_id(self.pages.push(page))
     }
 
     /// Removes a page. Its record can be read until the next insertion.
     pub fn remove(&mut self, slot: SlotId) {
-        self.unlink(slot);
-        self.free.push(slot);
+        self.pages.remove(slot.index() as u32);
     }
 
     /// The page used longest ago.
     pub fn oldest(&self) -> Option<SlotId> {
-        self.oldest
+        self.pages.oldest().map(slot_id)
     }
 
     /// All slots in use, the one used longest ago first.
     pub fn iter(&self) -> impl Iterator<Item = SlotId> + '_ {
-        std::iter::successors(self.oldest, |&slot| self.slots[slot].newer)
+        self.pages.iter().map(slot_id)
     }
+}
+
+fn slot_id(number: u32) -> SlotId {
+    SlotId::at(number as usize)
 }
 
 impl Index<SlotId> for Slots {
     type Output = Slot;
     #[inline]
     fn index(&self, slot: SlotId) -> &Slot {
-        &self.slots[slot]
+        &self.pages[slot.index() as u32]
     }
 }
 
 impl IndexMut<SlotId> for Slots {
     #[inline]
     fn index_mut(&mut self, slot: SlotId) -> &mut Slot {
-        &mut self.slots[slot]
+        &mut self.pages[slot.index() as u32]
     }
 }
 
 impl Slot {
     /// A dirty page.
     pub fn new(entry: EntryRef, tenant: TenantId, lpn: u64, mask: u64, stamp: Nanos) -> Self {
-        Self {
-            entry,
-            lpn,
-            mask,
-            stamp,
-            mark: CacheMark(0),
-            newer: None,
-            older: None,
-            tenant,
-            state: SlotState::Dirty,
-        }
+        Self { entry, lpn, mask, stamp, mark: CacheMark(0), tenant, state: SlotState::Dirty }
     }
 }
