@@ -111,16 +111,16 @@ fn every_page_has_a_place_of_its_own() {
 }
 
 /// Binds a tenant of both drives to other channels. Its data stay where they are.
-fn switch(defined: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
-    let geometry = *defined.geometry();
-    let tenant = rng.random_range(0..defined.tenants());
+fn switch(computed: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
+    let geometry = *computed.geometry();
+    let tenant = rng.random_range(0..computed.tenants());
     let first = rng.random_range(0..geometry.channels);
     let channels = (first..geometry.channels).collect();
     let places = Places { channels, ..Places::all(&geometry) };
     let spec = TenantSpec { places, writer: rng.random() };
-    let some = 0..defined.tenant_pages(tenant).min(50);
-    let held: Vec<_> = some.clone().map(|lpn| defined.place_of(tenant, lpn)).collect();
-    for ftl in [defined, stored] {
+    let some = 0..computed.tenant_pages(tenant).min(50);
+    let held: Vec<_> = some.clone().map(|lpn| computed.place_of(tenant, lpn)).collect();
+    for ftl in [computed, stored] {
         ftl.bind(tenant, &spec).expect("there are such channels");
         let after: Vec<_> = some.clone().map(|lpn| ftl.place_of(tenant, lpn)).collect();
         assert_eq!(held, after, "a switch moves nothing");
@@ -136,7 +136,7 @@ fn a_defined_drive_is_its_stored_copy() {
         if operations >= 1_000_000 {
             break;
         }
-        let (Some((mut defined, _)), Some((mut stored, _))) = (born(number), born(number)) else {
+        let (Some((mut computed, _)), Some((mut stored, _))) = (born(number), born(number)) else {
             continue;
         };
         stored.materialise();
@@ -145,14 +145,14 @@ fn a_defined_drive_is_its_stored_copy() {
         for step in 0..8000 {
             // On fewer channels drives soon fill up, so not all of them switch.
             if number.is_multiple_of(2) && step % 2000 == 1000 {
-                switch(&mut defined, &mut stored, rng);
+                switch(&mut computed, &mut stored, rng);
             }
-            let tenant = rng.random_range(0..defined.tenants());
-            let pages = defined.tenant_pages(tenant);
+            let tenant = rng.random_range(0..computed.tenants());
+            let pages = computed.tenant_pages(tenant);
             // Half of the accesses go to a tenth of the pages.
             let hot: bool = rng.random();
             let lpn = rng.random_range(0..if hot { pages.div_ceil(10) } else { pages });
-            let results = [&mut defined, &mut stored].map(|ftl| {
+            let results = [&mut computed, &mut stored].map(|ftl| {
                 let mut warmup = ftl.warm_up();
                 match step * 7 % 10 {
                     0..6 => warmup.write(tenant, lpn, 0b11).is_ok(),
@@ -169,22 +169,22 @@ fn a_defined_drive_is_its_stored_copy() {
             });
             operations += 1;
             assert_eq!(results[0], results[1], "case {number} step {step}");
-            let [left, right] =
-                [&mut defined, &mut stored].map(|ftl| (ftl.place_of(tenant, lpn), *ftl.counters()));
+            let [left, right] = [&mut computed, &mut stored]
+                .map(|ftl| (ftl.place_of(tenant, lpn), *ftl.counters()));
             assert_eq!(left, right, "case {number} step {step}");
             if !results[0] {
                 full = true;
                 break;
             }
         }
-        defined.check();
+        computed.check();
         stored.check();
-        assert!(places(&mut defined) == places(&mut stored), "case {number}: places differ");
-        assert_eq!(defined.erase_histogram(), stored.erase_histogram(), "case {number}");
-        assert_eq!(defined.mapped_pages(), stored.mapped_pages(), "case {number}");
+        assert!(places(&mut computed) == places(&mut stored), "case {number}: places differ");
+        assert_eq!(computed.erase_histogram(), stored.erase_histogram(), "case {number}");
+        assert_eq!(computed.mapped_pages(), stored.mapped_pages(), "case {number}");
         if !full {
-            defined.materialise();
-            defined.check();
+            computed.materialise();
+            computed.check();
         }
     }
 }
