@@ -111,18 +111,25 @@ impl EventQueue {
 
     /// Registers an event by its key.
     pub fn push_key(&mut self, EventKey(key): EventKey) {
-        let mut index = self.keys.len();
-        self.keys.push(key);
-        if index > FAR && self.keys[index - FAR] < key {
-            index = self.keys[..index - FAR].partition_point(|&other| other > key);
-            self.keys[index..].rotate_right(1);
+        if let Some(far) = self.keys.len().checked_sub(FAR)
+            && self.keys[far] < key
+        {
+            let index = self.keys[..far].partition_point(|&other| other > key);
+            self.keys.insert(index, key);
             return;
         }
-        while index > 0 && self.keys[index - 1] < key {
-            self.keys[index] = self.keys[index - 1];
-            index -= 1;
+        self.keys.push(key);
+        // Earlier events move up by one place, until the place of this one is found.
+        let mut later = self.keys.iter_mut().rev();
+        let Some(mut place) = later.next() else { return };
+        for other in later {
+            if *other > key {
+                break;
+            }
+            *place = *other;
+            place = other;
         }
-        self.keys[index] = key;
+        *place = key;
     }
 
     /// The time of the next event.
