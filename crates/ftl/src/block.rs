@@ -14,7 +14,6 @@
 mod computed;
 mod figures;
 mod records;
-mod stored;
 
 pub(crate) use computed::PlaneSummary;
 
@@ -86,7 +85,7 @@ pub(crate) enum BlockState {
 }
 
 /// A block that was opened at least once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Block {
     /// When it became full, counted in blocks of its plane that became full before.
     pub filled_at: u64,
@@ -133,6 +132,7 @@ pub(crate) struct Run {
 }
 
 /// The blocks of one plane.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Plane {
     pub blocks: Vec<Block>,
     pub states: Vec<BlockState>,
@@ -171,7 +171,7 @@ pub(crate) struct Plane {
 
 /// Erase counts between which those of all blocks with records lie. Counts only grow, so the lower
 /// bound stays one when blocks are erased; it is made exact when it matters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct WearBounds {
     least: u32,
     most: u32,
@@ -504,11 +504,6 @@ impl Plane {
     /// Whether every page of the plane that was written was written whole.
     pub fn are_whole(&self) -> bool {
         self.records.are_whole()
-    }
-
-    /// Says what all sectors of a page are, after a state was read back.
-    pub fn set_whole(&mut self, whole: SectorMask) {
-        self.records.set_whole(whole);
     }
 
     /// Whether the program of a page has ended.

@@ -12,8 +12,6 @@ use crate::lru::LruList;
 use crate::number::{LogicalPage, TranslationPageId};
 use serde::{Deserialize, Serialize};
 
-mod stored;
-
 /// No node.
 const NIL: u32 = u32::MAX;
 
@@ -68,7 +66,7 @@ impl Nodes {
 }
 
 /// A cached mapping, or one that is being loaded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Slot {
     page: LogicalPage,
     /// Its translation page is still being read.
@@ -82,6 +80,7 @@ struct Slot {
 }
 
 /// The mapping cache of one tenant, or of all tenants together.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct MappingCache {
     capacity: u32,
     slots: LruList<Slot>,

@@ -80,7 +80,7 @@ pub use ftl::{
 pub use initial_content::{InitialContent, Start};
 pub use layout::{BlockRef, Layout, Phys};
 pub use lookahead::Lookahead;
-pub use lru::{LruList, LruParts};
+pub use lru::LruList;
 pub use page_table::{CacheMark, EntryRef};
 pub use prefetch::prefetch;
 pub use tenant::Places;

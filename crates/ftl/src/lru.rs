@@ -27,20 +27,6 @@ struct Linked<T> {
     older: u32,
 }
 
-/// An [`LruList`] as plain values, for a stored form. The number of no slot is `u32::MAX`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LruParts<T> {
-    /// Every slot's value, its next newer slot and its next older one. Those of free slots mean
-    /// nothing.
-    pub slots: Vec<(T, u32, u32)>,
-    /// Free slots. The last is used first.
-    pub free: Vec<u32>,
-    /// The slot used last.
-    pub newest: u32,
-    /// The slot used longest ago.
-    pub oldest: u32,
-}
-
 impl<T> Default for LruList<T> {
     fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), newest: NIL, oldest: NIL }
@@ -111,28 +97,6 @@ impl<T> LruList<T> {
     /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Linked<T>>() + self.free.capacity() * 4
-    }
-
-    /// The list as plain values.
-    pub fn parts(&self) -> LruParts<&T> {
-        let slots = self.slots.iter();
-        LruParts {
-            slots: slots.map(|linked| (&linked.value, linked.newer, linked.older)).collect(),
-            free: self.free.clone(),
-            newest: self.newest,
-            oldest: self.oldest,
-        }
-    }
-
-    /// The list that [`LruList::parts`] took apart.
-    pub fn from_parts(parts: LruParts<T>) -> Self {
-        let slots = parts.slots.into_iter();
-        Self {
-            slots: slots.map(|(value, newer, older)| Linked { value, newer, older }).collect(),
-            free: parts.free,
-            newest: parts.newest,
-            oldest: parts.oldest,
-        }
     }
 
     fn unlink(&mut self, slot: u32) {
@@ -206,10 +170,5 @@ mod tests {
             assert!(plain.iter().all(|&(slot, value)| list[slot] == value));
             assert_eq!((list.len(), list.is_empty()), (plain.len(), plain.is_empty()));
         }
-        let LruParts { slots, free, newest, oldest } = list.parts();
-        let slots = slots.into_iter().map(|(&value, newer, older)| (value, newer, older)).collect();
-        let mut again = LruList::from_parts(LruParts { slots, free, newest, oldest });
-        assert!(again.iter().eq(list.iter()));
-        assert_eq!(again.push(7), list.push(7));
     }
 }

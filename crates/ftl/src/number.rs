@@ -4,8 +4,10 @@
 //! A tenant's own page numbers (`lpn`) start at 0 for each tenant and stay plain, as the callers
 //! give them; they become a [`LogicalPage`] where the tenant's base is added.
 
+use serde::{Deserialize, Serialize};
+
 /// A logical page, numbered over all tenants: what the page table is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogicalPage(pub u64);
 
 /// A translation page, numbered over all tenants.

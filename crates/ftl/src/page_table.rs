@@ -19,8 +19,6 @@ use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
-mod stored;
-
 /// Entries of a leaf: 8 of 4 B fill half a cache line.
 const LEAF_PAGES: u64 = 8;
 const LEAVES_PER_NODE: usize = 4096;
@@ -34,7 +32,7 @@ type Node = [u32; LEAVES_PER_NODE];
 /// Words of one cache line.
 const LINE: usize = 16;
 /// A cache line of words. Leaves never straddle two of them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[repr(align(64))]
 struct Line([u32; LINE]);
 
@@ -78,9 +76,11 @@ const EVICTED: u32 = u32::MAX - 1;
 const CHANGED_INITIAL: u32 = u32::MAX - 2;
 
 /// The page table of all tenants.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct PageTable {
     /// First level: the node of each 32,768 logical pages, or [`NONE`].
     root: Vec<u32>,
+    #[serde(with = "nodes")]
     nodes: Vec<Node>,
     /// The words of all leaves, one leaf after the other.
     chunks: Vec<Chunk>,
@@ -390,6 +390,24 @@ impl PageTable {
                 CacheStatus::Slot(slot) => slot,
             };
         }
+    }
+}
+
+/// Stores nodes as lists, since serde has no arrays of their size.
+mod nodes {
+    use super::Node;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(nodes: &[Node], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(nodes.iter().map(Node::as_slice))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Node>, D::Error> {
+        let node = |node: Box<[u32]>| -> Result<Node, D::Error> {
+            let node: Result<Box<Node>, _> = node.try_into();
+            node.map(|node| *node).map_err(|_| D::Error::custom("a node of another size"))
+        };
+        Vec::<Box<[u32]>>::deserialize(from)?.into_iter().map(node).collect()
     }
 }
 

@@ -10,6 +10,7 @@
 use super::SectorMask;
 use crate::number::Owner;
 use crate::prefetch::prefetch;
+use serde::{Deserialize, Serialize};
 use ssdtune_model::PageId;
 
 /// The bit of a word that says that the page's program has ended.
@@ -22,7 +23,7 @@ const OWNER_BITS: u32 = 31;
 pub(super) type Frame = u32;
 
 /// The page records of one plane.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Records {
     pages_per_block: u32,
     /// All sectors of a page.
@@ -38,7 +39,7 @@ pub(super) struct Records {
 }
 
 /// What only some pages have, for all pages of a plane.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct More {
     /// The high bits of owners; empty as long as none has any.
     high: Vec<u8>,
@@ -68,11 +69,6 @@ impl Records {
     /// Takes the frame of an erased block back.
     pub fn give(&mut self, frame: Frame) {
         self.spare.push(frame);
-    }
-
-    /// Frames that no block uses.
-    pub fn spare(&self) -> usize {
-        self.spare.len()
     }
 
     /// The tables that are in use get as long as the words.
@@ -194,21 +190,6 @@ impl Records {
     /// All sectors of a page.
     pub fn whole(&self) -> SectorMask {
         self.whole
-    }
-
-    /// Says what all sectors of a page are, after the records were read back.
-    pub fn set_whole(&mut self, whole: SectorMask) {
-        let unknown = std::mem::replace(&mut self.whole, whole);
-        let Some(more) = &mut self.more else { return };
-        for sectors in more.sectors.iter_mut().filter(|sectors| **sectors == unknown) {
-            *sectors = whole;
-        }
-        if more.sectors.iter().all(|&sectors| sectors == whole) {
-            more.sectors = Vec::new();
-        }
-        if more.sectors.is_empty() && more.high.is_empty() {
-            self.more = None;
-        }
     }
 
     /// Heap memory in bytes.

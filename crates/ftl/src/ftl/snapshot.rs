@@ -41,9 +41,6 @@ macro_rules! state {
             pub fn set_state(&mut self, state: FtlState) {
                 let FtlState { $($field),* } = state;
                 $(self.$field = $field;)*
-                for plane in &mut self.planes {
-                    plane.set_whole(self.config.full_mask);
-                }
             }
         }
     };
