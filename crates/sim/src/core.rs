@@ -143,7 +143,7 @@ impl Core {
             }
             Server::LinkUp => host.up_event(base, &Ahead { cache, ftl: &backend.ftl }),
             Server::Dram => cache.dram_event(base, host, backend),
-            Server::SataIn => host.sata_in_event(base),
+            Server::SataIn => host.sata_in_event(base, &Ahead { cache, ftl: &backend.ftl }),
             Server::SataOut => host.sata_out_event(base, &Ahead { cache, ftl: &backend.ftl }),
             Server::Bell(queue) => host.bell_event(base, queue),
             Server::Stream(stream) => {

@@ -170,23 +170,43 @@ impl Host {
     }
 
     /// Sends a request towards the drive, or lets it wait if its queue is full.
-    fn send_in(&mut self, base: &mut Base, tenant: TenantId, request: RequestId) {
+    fn send_in(
+        &mut self,
+        base: &mut Base,
+        ahead: &impl Lookahead,
+        tenant: TenantId,
+        request: RequestId,
+    ) {
         match &mut self.sata {
             Some(sata) => sata.submit.send(&mut base.events, sata.delay, request),
-            None => self.submit(base, self.queue_of(tenant), request),
+            None => self.submit(base, ahead, self.queue_of(tenant), request),
         }
     }
 
     /// Puts a request into its queue, or lets it wait if the queue is full.
-    fn submit(&mut self, base: &mut Base, queue: QueueId, request: RequestId) {
+    fn submit(
+        &mut self,
+        base: &mut Base,
+        ahead: &impl Lookahead,
+        queue: QueueId,
+        request: RequestId,
+    ) {
         if self.queues[queue].submit(request) {
-            self.entered_queue(base, queue, request);
+            self.entered_queue(base, ahead, queue, request);
         }
     }
 
     /// Rings the doorbell for a request that has entered its queue.
-    fn entered_queue(&mut self, base: &mut Base, queue: QueueId, request: RequestId) {
-        self.requests[request].enqueued = base.now();
+    fn entered_queue(
+        &mut self,
+        base: &mut Base,
+        ahead: &impl Lookahead,
+        queue: QueueId,
+        request: RequestId,
+    ) {
+        let record = &mut self.requests[request];
+        record.enqueued = base.now();
+        ahead.directory(record.tenant, self.spaces.page_of(record.lba.0));
         let takes = self.link.timing.doorbell;
         self.link.down.send(&mut base.events, takes, DownMessage::Doorbell(queue));
     }
@@ -237,10 +257,10 @@ impl Host {
     }
 
     /// The SATA adapter has passed a request on.
-    pub fn sata_in_event(&mut self, base: &mut Base) {
+    pub fn sata_in_event(&mut self, base: &mut Base, ahead: &impl Lookahead) {
         let Some(sata) = &mut self.sata else { return };
         let Some(request) = sata.submit.take() else { return };
-        self.submit(base, QueueId(0), request);
+        self.submit(base, ahead, QueueId(0), request);
         if let Some(sata) = &mut self.sata {
             sata.submit.start_next(&mut base.events);
         }
@@ -396,9 +416,9 @@ impl Host {
             // The adapter tells the generator of requests before it looks after its queues.
             self.next_in_closed_loop(base, ahead, tenant);
             self.ring(base, queue);
-            self.admit_waiting(base, queue);
+            self.admit_waiting(base, ahead, queue);
         } else {
-            self.admit_waiting(base, queue);
+            self.admit_waiting(base, ahead, queue);
             self.ring(base, queue);
             self.next_in_closed_loop(base, ahead, tenant);
         }
@@ -414,9 +434,9 @@ impl Host {
     }
 
     /// Puts waiting requests into a queue as long as it has room.
-    fn admit_waiting(&mut self, base: &mut Base, queue: QueueId) {
+    fn admit_waiting(&mut self, base: &mut Base, ahead: &impl Lookahead, queue: QueueId) {
         while let Some(request) = self.queues[queue].admit() {
-            self.entered_queue(base, queue, request);
+            self.entered_queue(base, ahead, queue, request);
         }
     }
 

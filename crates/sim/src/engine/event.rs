@@ -45,8 +45,9 @@ pub(crate) struct EventQueue {
     processed: u64,
 }
 
-/// The key of no event.
+/// The key of no event, and its time, at which nothing ever happens.
 const NEVER: u128 = u128::MAX;
+const NEVER_AT: u64 = u64::MAX;
 
 impl Default for EventQueue {
     fn default() -> Self {
@@ -142,16 +143,18 @@ impl EventQueue {
     /// Takes the next event and moves the time to it, unless it comes later than `until`.
     #[inline]
     pub fn pop(&mut self, until: Nanos) -> Option<ServerId> {
-        let last = self.keys.last().map_or(NEVER, |&key| key);
-        let key = last.min(self.beside);
+        let (key, is_beside) = match self.keys.last() {
+            Some(&key) if key < self.beside => (key, false),
+            _ => (self.beside, true),
+        };
         let at = (key >> 64) as u64;
-        if at > until.0 || key == NEVER {
+        if at > until.0 || at == NEVER_AT {
             return None;
         }
-        if key == last {
-            self.keys.pop();
-        } else {
+        if is_beside {
             self.beside = NEVER;
+        } else {
+            self.keys.pop();
         }
         self.current = key;
         self.now = at;

@@ -152,7 +152,7 @@ impl Host {
             _ => Nanos::ZERO,
         };
         let tenant = self.spaces.tenant(inbox.tenant_of(&request));
-        self.look_ahead(ahead, stream);
+        self.look_ahead(ahead, stream, tenant);
         let request = self.arrive(base, tenant, &request, number);
         if self.sata.is_none() && alone_until > self.way_in(base.now()) {
             let queue = self.queue_of(tenant);
@@ -161,14 +161,18 @@ impl Host {
                 return self.walk_in(base, ahead, queue, request);
             }
         }
-        self.send_in(base, tenant, request);
+        self.send_in(base, ahead, tenant, request);
         self.await_arrival(base, stream);
         None
     }
 
-    /// Asks for what the next requests of a stream will touch.
+    /// Asks for what the next requests of a stream will touch, unless they have to wait for their
+    /// queue: then they are looked ahead for on their way through it.
     #[inline]
-    fn look_ahead(&self, ahead: &impl Lookahead, stream: StreamId) {
+    fn look_ahead(&self, ahead: &impl Lookahead, stream: StreamId, tenant: TenantId) {
+        if !self.queues[self.queue_of(tenant)].is_open() {
+            return;
+        }
         let inbox = &self.inboxes[stream];
         let first_page = |request: &Request| {
             let tenant = self.spaces.tenant(inbox.tenant_of(request));
@@ -228,8 +232,8 @@ impl Host {
         };
         let Some(stream) = self.inboxes.iter().position(has_more).map(StreamId::at) else { return };
         let Some((request, number)) = self.inboxes[stream].next() else { return };
-        self.look_ahead(ahead, stream);
+        self.look_ahead(ahead, stream, tenant);
         let request = self.arrive(base, tenant, &request, number);
-        self.send_in(base, tenant, request);
+        self.send_in(base, ahead, tenant, request);
     }
 }
