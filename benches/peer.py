@@ -96,6 +96,9 @@ def main():
     parser.add_argument("--pairs", type=int, default=3, help="runs of each program")
     parser.add_argument("--case", action="append", help="a case; may be repeated")
     arguments = parser.parse_args()
+    for program in filter(None, [arguments.ssdtune, arguments.mqsim]):
+        if not os.access(program, os.X_OK):
+            sys.exit(f"{program} is no program: name the release build of ssdtune, and of MQSim")
     source = Path(arguments.shared) / "reference" / "mqsim"
     if not (source / "speed" / "speed.json").exists():
         sys.exit(f"no recorded cases in {source}: name the folder with --shared")
