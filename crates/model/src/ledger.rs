@@ -12,8 +12,9 @@ use serde::Serialize;
 const MAPPING_ENTRY_BYTES: u64 = 8;
 /// The simulator's memory for one block, whether written or not.
 const SIM_BLOCK_BYTES: u64 = 32;
-/// The simulator's memory for one written page: a place, a reverse entry and a valid bit.
-const SIM_PAGE_BYTES: u64 = 17;
+/// The simulator's memory for one written page: its place with a mark of the data cache, a record
+/// and a valid bit. Pages of which only a part was written take 8 B more.
+const SIM_PAGE_BYTES: u64 = 13;
 
 /// Where the raw capacity of a drive goes.
 #[derive(Clone, Debug, PartialEq, Serialize)]

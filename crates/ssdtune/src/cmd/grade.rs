@@ -91,6 +91,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     match wrong.as_slice() {
         [] => Ok(()),
         [one] => Err(Failure::input(anyhow!("{one}"))),
+        [first, _] => Err(Failure::input(anyhow!("{first} (and one more line)"))),
         [first, ..] => Err(Failure::input(anyhow!("{first} (and {} more lines)", wrong.len() - 1))),
     }
 }
