@@ -55,3 +55,19 @@ impl Lock {
         Ok(Self { file })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_ends_with_its_holder_even_if_a_child_has_a_copy_of_the_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let lock = Lock::take(directory.path()).expect("nobody has it");
+        assert!(matches!(Lock::take(directory.path()), Err(DbError::InUse { .. })));
+        let copy = lock.file.try_clone().expect("a copy");
+        drop(lock);
+        assert!(Lock::take(directory.path()).is_ok());
+        drop(copy);
+    }
+}
