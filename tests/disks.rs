@@ -141,7 +141,7 @@ fn unshare() -> Option<Command> {
 /// What a disk is like.
 #[derive(Clone, Copy)]
 enum Disk {
-    /// It has room for so many bytes.
+    /// It is empty and has this size, in bytes.
     Room(u64),
     /// It is read only, and holds the files of this directory.
     ReadOnly,

@@ -11,7 +11,7 @@ const REQUESTS: u64 = 4_000_000;
 /// The address space that suffices for streaming it, program, threads and the mapped file included,
 /// in KiB. The file has 29 MiB.
 const STREAMED_KIB: u64 = 150_000;
-/// The same for a simulation, which has a drive in memory too.
+/// The address space that suffices for simulating it on a small drive that was empty, in KiB.
 const SIMULATED_KIB: u64 = 300_000;
 /// An address space in which the requests do not fit with what is made of them.
 const TIGHT_KIB: u64 = 180_000;

@@ -18,7 +18,8 @@ impl Running {
         Self::begin(by_default(), line, input, directory)
     }
 
-    /// The same for a command in which the program's path and words are still missing.
+    /// Starts `command`, which may change how signals are met, with the program's path and the
+    /// words of `line` added.
     fn begin(mut command: Command, line: &str, input: &str, directory: &std::path::Path) -> Self {
         let mut child = command
             .arg(binary())

@@ -133,7 +133,8 @@ pub(crate) struct Sought {
 }
 
 impl TenantContent {
-    /// What a tenant with this number and of so many logical pages holds at the start.
+    /// What the tenant number `tenant`, whose address space has `pages` logical pages, holds at the
+    /// start.
     fn new(tenant: usize, owner: &Tenant, pages: u64, spec: &InitialContent) -> Self {
         let share = spec.occupancy.get(tenant).or(spec.occupancy.last());
         let target = (pages as f64 * share.unwrap_or(&0.0).clamp(0.0, 1.0)) as u64;

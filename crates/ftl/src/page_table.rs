@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 /// Entries of a leaf: 8 of 4 B fill half a cache line.
 const LEAF_PAGES: u64 = 8;
 const LEAVES_PER_NODE: usize = 4096;
-/// Room for so many nodes is asked for at once: 64 MiB, enough for 134 million pages.
+/// Nodes for which room is asked for at once: 64 MiB, enough for 134 million pages.
 const NODES_AT_ONCE: u64 = 4096;
 /// No node, no leaf; as a status: never used.
 const NONE: u32 = u32::MAX;

@@ -55,7 +55,7 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// The numbers of a drive with so many queues and channels.
+    /// The numbering of a drive with `queues` pairs of host queues and `channels` channels.
     pub fn new(queues: usize, channels: u32) -> Self {
         let first_channel = FIRST_BELL + queues as u32;
         Self { first_channel, first_die: first_channel + channels }
