@@ -22,7 +22,7 @@ use crate::number::Owner;
 use crate::prefetch::prefetch;
 use records::{Frame, Records};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{BlockId, PageId};
+use ssdtune_model::{BlockId, PageId, Place};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

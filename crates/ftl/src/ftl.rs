@@ -47,7 +47,7 @@ use crate::tenant::{Tenant, visible_sectors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::{Allocation, PlaneOrder, Sharing};
-use ssdtune_model::{DeviceConfig, Geometry};
+use ssdtune_model::{DeviceConfig, Geometry, Place};
 use warmup::Batch;
 
 /// The flash translation layer of one drive. See the [crate's page](crate) for how to drive it.

@@ -37,7 +37,7 @@ use permutation::Permutation;
 use plane::{Group, PlaneContent};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::GcPolicy;
-use ssdtune_model::{Geometry, PlaneId, scramble};
+use ssdtune_model::{Geometry, Place, PlaneId, scramble};
 use stationary::Stationary;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -9,7 +9,7 @@ use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneAddr;
 use ssdtune_model::config::PlaneOrder;
-use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, PlaneId};
+use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, Place, PlaneId};
 
 /// The part of the drive that a tenant may use: every plane whose channel, chip, die and plane id
 /// are all listed. The order of a list and repeated ids do not matter.

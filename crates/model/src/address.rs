@@ -4,6 +4,7 @@
 //! page, so that neighbouring numbers share a block; the [`Geometry`](crate::Geometry) owns the
 //! arithmetic.
 
+use crate::table::Place;
 use serde::{Deserialize, Serialize};
 
 macro_rules! id {
@@ -17,18 +18,27 @@ macro_rules! id {
         #[repr(transparent)]
         pub struct $name(pub $repr);
 
-        impl $name {
-            /// The number as an index into a table.
+        impl Place for $name {
             #[inline]
-            pub const fn index(self) -> usize {
+            fn index(self) -> usize {
                 self.0 as usize
+            }
+            #[inline]
+            fn at(index: usize) -> Self {
+                Self(index as $repr)
             }
         }
     };
 }
 
 id!(
-    /// The number of a logical page: the host address divided by the page size.
+    /// The number of the tenant (namespace, flow, volume) that a request belongs to; 0 if a trace
+    /// has only one tenant.
+    TenantId(u16)
+);
+id!(
+    /// The number of a logical page in its tenant's address space: the host address divided by the
+    /// page size.
     Lpn(u64)
 );
 id!(

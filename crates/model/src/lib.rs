@@ -6,6 +6,8 @@
 //!
 //! - A quantity has a type of its own ([`Nanos`], [`Bytes`], [`Sectors`], [`Lpn`], [`Ppn`]), so
 //!   that a latency cannot be passed where a size is meant.
+//! - So has whatever is numbered ([`TenantId`], [`PlaneId`], [`BlockId`]), and a [`Table`] can only
+//!   be asked by the kind of number that it is made for.
 //! - A drive is one [`DeviceConfig`]: plain data. [`DeviceConfig::check`] turns it into a
 //!   [`CheckedConfig`] that a simulator may trust, or names every fault at once ([`Faults`]).
 //! - Every tunable of a drive is a row of the [`catalogue`]: its key, unit, legal values, and the
@@ -48,13 +50,14 @@ mod nearest;
 pub mod presets;
 mod shipped;
 pub mod source;
+mod table;
 #[doc(hidden)]
 pub mod testing;
 mod units;
 mod value;
 
 pub use address::{
-    BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn,
+    BlockAddr, BlockId, ChannelId, ChipId, DieId, Lpn, PageAddr, PageId, PlaneId, Ppn, TenantId,
 };
 pub use catalogue::set;
 pub use check::{Advice, CheckedConfig, MAX_PAGES, MAX_PLANES};
@@ -64,4 +67,5 @@ pub use fault::{Fault, Faults, Problem};
 pub use geometry::{Geometry, PlaneAddr};
 pub use mix::{GOLDEN_STEP, scramble, split_mix};
 pub use nearest::closest_name;
+pub use table::{Place, Table};
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

@@ -16,8 +16,7 @@ use collect::Job;
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, FtlState, Layout, Phys};
 use ssdtune_model::config::{Allocation, Priority, Scheduler};
-use ssdtune_model::{DeviceConfig, PlaneId};
-use ssdtune_trace::TenantId;
+use ssdtune_model::{DeviceConfig, PlaneId, TenantId};
 use std::collections::VecDeque;
 
 /// What of the configuration steers translation and collection.

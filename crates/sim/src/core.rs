@@ -27,8 +27,7 @@ use crate::stored::Part;
 use crate::vocabulary::{Observe, SimError, Tenant};
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, TenantSpec};
-use ssdtune_model::{DeviceConfig, Nanos};
-use ssdtune_trace::TenantId;
+use ssdtune_model::{DeviceConfig, Nanos, TenantId};
 
 /// The whole drive.
 pub(crate) struct Core {

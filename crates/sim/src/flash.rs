@@ -32,8 +32,7 @@ use array::{FlashArray, Transactions};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Ftl, Layout, Phys};
 use ssdtune_model::config::{Scheduler, Suspension, SuspensionSupport};
-use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
-use ssdtune_trace::TenantId;
+use ssdtune_model::{DeviceConfig, Nanos, PlaneId, TenantId};
 use timing::FlashTiming;
 use wear::Wear;
 

@@ -1,22 +1,13 @@
-//! Names of things: typed numbers, and the tables and slabs that they index.
+//! Names of things: the numbers that only the simulator has, and slabs of what comes and goes.
 //!
 //! A number of one kind cannot be taken for one of another, and a list can only be asked by the
 //! kind that it is made for. All of this costs what bare integers cost.
 
+pub(crate) use ssdtune_model::{Place, Table};
+
 use serde::{Deserialize, Serialize};
-use ssdtune_model::PlaneId;
-use ssdtune_trace::TenantId;
-use std::marker::PhantomData;
 use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
-
-/// A number that says where something stands in a list.
-pub(crate) trait Place: Copy {
-    /// Its place in the list, from 0.
-    fn index(self) -> usize;
-    /// The number of a place.
-    fn at(index: usize) -> Self;
-}
 
 /// Defines numbers of things that exist as long as the drive.
 macro_rules! lasting {
@@ -83,94 +74,6 @@ passing! {
     JobId;
     /// A place for a page in the data cache.
     SlotId;
-}
-
-impl Place for PlaneId {
-    #[inline]
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-    #[inline]
-    fn at(index: usize) -> Self {
-        Self(index as u32)
-    }
-}
-
-impl Place for TenantId {
-    #[inline]
-    fn index(self) -> usize {
-        self.0.into()
-    }
-    #[inline]
-    fn at(index: usize) -> Self {
-        Self(index as u16)
-    }
-}
-
-/// A list with one item for each thing of a kind.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Table<K, V> {
-    items: Vec<V>,
-    #[serde(skip)]
-    kind: PhantomData<K>,
-}
-
-impl<K, V> Default for Table<K, V> {
-    fn default() -> Self {
-        Self { items: Vec::new(), kind: PhantomData }
-    }
-}
-
-impl<K: Place, V> Table<K, V> {
-    /// Items, in order.
-    #[inline]
-    pub fn iter(&self) -> std::slice::Iter<'_, V> {
-        self.items.iter()
-    }
-
-    /// Items with their names, in order.
-    pub fn named(&self) -> impl Iterator<Item = (K, &V)> {
-        self.items.iter().enumerate().map(|(index, item)| (K::at(index), item))
-    }
-
-    /// The names of all items, in order.
-    pub fn names(&self) -> impl Iterator<Item = K> + use<K, V> {
-        (0..self.items.len()).map(K::at)
-    }
-
-    /// Number of items.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    /// Adds an item behind the last.
-    pub fn push(&mut self, item: V) -> K {
-        self.items.push(item);
-        K::at(self.items.len() - 1)
-    }
-}
-
-impl<K, V> FromIterator<V> for Table<K, V> {
-    fn from_iter<I: IntoIterator<Item = V>>(items: I) -> Self {
-        Self { items: Vec::from_iter(items), kind: PhantomData }
-    }
-}
-
-impl<K: Place, V> Index<K> for Table<K, V> {
-    type Output = V;
-    #[inline]
-    fn index(&self, name: K) -> &V {
-        &self.items[name.index()]
-    }
-}
-
-impl<K: Place, V> IndexMut<K> for Table<K, V> {
-    #[inline]
-    fn index_mut(&mut self, name: K) -> &mut V {
-        &mut self.items[name.index()]
-    }
 }
 
 /// Records of things that come and go. The place of a removed record is used again.

@@ -268,8 +268,9 @@ impl Conversion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Op, Request, TenantId};
+    use crate::request::{Op, Request};
     use crate::source::Requests;
+    use ssdtune_model::TenantId;
 
     /// Requests in memory, handed out in one batch.
     struct Memory(Vec<Request>);

@@ -12,10 +12,10 @@ use crate::error::{Malformed, Position, Problem, TraceError, printable};
 use crate::format::Format;
 use crate::input::{Batch, Input};
 use crate::options::{Devices, ReadOptions};
-use crate::request::{Op, Request, TenantId};
+use crate::request::{Op, Request};
 use crate::source::ReadStats;
 use crate::text::{Fault, Field, Fields};
-use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
+use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors, TenantId};
 use std::path::Path;
 
 use devices::DeviceTable;

@@ -106,5 +106,6 @@ pub use open::{Opened, bytes_to_read, open_path};
 pub use options::{ColumnSpec, Devices, Event, ReadOptions};
 pub use order::JUMP_BACK;
 pub use reader::{TraceReader, open, read_from};
-pub use request::{Op, Request, TenantId};
+pub use request::{Op, Request};
 pub use source::{JumpsBack, ReadStats, Requests, Source};
+pub use ssdtune_model::TenantId;

@@ -216,9 +216,9 @@ impl Jumps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Op, TenantId};
+    use crate::request::Op;
     use proptest::prelude::*;
-    use ssdtune_model::Sectors;
+    use ssdtune_model::{Sectors, TenantId};
 
     fn at(ns: u64, n: u64) -> Request {
         let tenant = TenantId(0);

@@ -1,7 +1,7 @@
 //! One host request: the unit of every reader, generator, transform and simulation.
 
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{Nanos, Sectors};
+use ssdtune_model::{Nanos, Sectors, TenantId};
 
 /// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,15 +31,6 @@ impl std::str::FromStr for Op {
         }
     }
 }
-
-/// The number of the tenant (namespace, flow, volume) that a request belongs to; 0 if a trace has
-/// only one tenant.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-#[repr(transparent)]
-pub struct TenantId(pub u16);
 
 /// One request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

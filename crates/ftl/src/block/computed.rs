@@ -4,7 +4,7 @@
 
 use super::{Block, BlockState, Frontier, FrontierId, NO_FRAME, Owner, Plane, WearBounds};
 use crate::layout::Spot;
-use ssdtune_model::{BlockId, PageId};
+use ssdtune_model::{BlockId, PageId, Place};
 
 /// What is known of a plane's initial content before anything in it is looked at.
 pub(crate) struct PlaneSummary {

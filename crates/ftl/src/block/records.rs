@@ -11,7 +11,7 @@ use super::SectorMask;
 use crate::number::Owner;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::PageId;
+use ssdtune_model::{PageId, Place};
 
 /// The bit of a word that says that the page's program has ended.
 const PROGRAMMED: u32 = 1 << 31;

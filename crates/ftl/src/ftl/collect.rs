@@ -10,7 +10,7 @@ use crate::block::{BlockState, FrontierId, Pick, Plane};
 use crate::layout::{BlockRef, Phys};
 use crate::number::{LogicalPage, Owner};
 use crate::placement::EXCHANGE_GAP;
-use ssdtune_model::{BlockId, PlaneId};
+use ssdtune_model::{BlockId, Place, PlaneId};
 
 impl Ftl {
     /// The block that a plane should collect now to win free space; `None` if it need not or

@@ -8,7 +8,7 @@ use crate::layout::{BlockRef, Phys};
 use crate::number::{LogicalPage, Owner};
 use crate::page_table::EntryRef;
 use crate::prefetch::prefetch;
-use ssdtune_model::PlaneId;
+use ssdtune_model::{Place, PlaneId};
 
 impl Ftl {
     /// Gives an empty drive its initial content. Returns how many pages of each tenant hold data.

@@ -6,7 +6,7 @@ use super::{Ftl, FtlCounters};
 use crate::block::Plane;
 use crate::cmt::MappingCache;
 use crate::number::TranslationPageId;
-use ssdtune_model::PlaneId;
+use ssdtune_model::{Place, PlaneId};
 use std::collections::BTreeMap;
 
 impl Ftl {

@@ -9,6 +9,7 @@ use crate::block::FrontierId;
 use crate::layout::Phys;
 use crate::number::{LogicalPage, TranslationPageId};
 use crate::page_table::{CacheStatus, EntryRef};
+use ssdtune_model::Place;
 
 impl Ftl {
     /// Whether every mapping is in DRAM at no cost (`mapping.ideal`).

@@ -12,7 +12,7 @@ use crate::error::FtlError;
 use crate::layout::{BlockRef, Phys, Spot};
 use crate::number::Owner;
 use crate::page_table::EntryRef;
-use ssdtune_model::PlaneId;
+use ssdtune_model::{Place, PlaneId};
 
 /// Performs accesses without time, one after the other. Made by [`Ftl::warm_up`].
 pub struct Warmup<'a> {

@@ -9,7 +9,7 @@ use crate::block::{FrontierId, Pick, SectorMask};
 use crate::layout::{BlockRef, Phys};
 use crate::number::Owner;
 use crate::page_table::EntryRef;
-use ssdtune_model::PlaneId;
+use ssdtune_model::{Place, PlaneId};
 
 impl Ftl {
     /// The plane that the next write of a logical page goes to. Static placement follows the plane

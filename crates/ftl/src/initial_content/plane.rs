@@ -9,7 +9,7 @@ use crate::error::FtlError;
 use crate::gc::VictimRules;
 use crate::switches::Switches;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{BlockId, Geometry, PlaneId, scramble};
+use ssdtune_model::{BlockId, Geometry, Place, PlaneId, scramble};
 use std::cmp::Reverse;
 
 /// The pages that one tenant has in a plane.

@@ -8,7 +8,7 @@
 
 use ssdtune_ftl::{BlockRef, FrontierId, Layout, Phys};
 use ssdtune_model::config::{GcPolicy, PlacementPolicy};
-use ssdtune_model::{DeviceConfig, PlaneId};
+use ssdtune_model::{DeviceConfig, Place, PlaneId};
 use std::collections::BTreeMap;
 
 /// What a physical page holds.

@@ -16,7 +16,7 @@ use ssdtune_ftl::{
     BlockRef, EntryRef, Ftl, Load, MappingAccess, Phys, Places, TenantSpec, WriteBack,
 };
 use ssdtune_model::config::{Frontiers, PlacementPolicy};
-use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
+use ssdtune_model::{DeviceConfig, Nanos, Place, PlaneId};
 use std::collections::VecDeque;
 
 /// A drive, and how it is driven.

@@ -18,7 +18,7 @@ use ssdtune_ftl::{
     BlockRef, Ftl, FtlError, InitialContent, NoLoad, Phys, Places, Start, TenantSpec,
 };
 use ssdtune_model::config::{Allocation, GcPolicy};
-use ssdtune_model::{DeviceConfig, Geometry, PlaneId};
+use ssdtune_model::{DeviceConfig, Geometry, Place, PlaneId};
 use ssdtune_trace::{Op, Request};
 use std::hint::black_box;
 

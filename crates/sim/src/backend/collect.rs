@@ -13,8 +13,7 @@ use crate::id::{DieId, JobId, TransactionId};
 use crate::operation::{Class, Work};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{BlockRef, Phys, Placed};
-use ssdtune_model::PlaneId;
-use ssdtune_trace::TenantId;
+use ssdtune_model::{PlaneId, TenantId};
 
 /// A victim on its way to the pool of free blocks.
 #[derive(Serialize, Deserialize)]

@@ -8,8 +8,7 @@ use crate::host::Host;
 use crate::id::{Place, TransactionId};
 use crate::operation::Class;
 use ssdtune_ftl::{Load, MappingAccess, Phys, Placed, WriteBack};
-use ssdtune_model::PlaneId;
-use ssdtune_trace::TenantId;
+use ssdtune_model::{PlaneId, TenantId};
 
 /// What became of a transaction that asked for its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

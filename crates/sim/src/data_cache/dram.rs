@@ -9,8 +9,7 @@ use crate::base::Base;
 use crate::engine::ServerId;
 use crate::id::{PartitionId, Place, RequestId, Table, TransactionId};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{DeviceConfig, Nanos};
-use ssdtune_trace::TenantId;
+use ssdtune_model::{DeviceConfig, Nanos, TenantId};
 use std::collections::VecDeque;
 
 /// What an access to the DRAM is for.

@@ -6,7 +6,7 @@ use crate::base::Base;
 use crate::host::Host;
 use crate::id::{RequestId, Table};
 use serde::{Deserialize, Serialize};
-use ssdtune_trace::TenantId;
+use ssdtune_model::TenantId;
 
 /// The flushes that are not complete.
 #[derive(Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use crate::host::{Host, Part};
 use crate::id::{RequestId, TransactionId};
 use crate::operation::Class;
 use ssdtune_ftl::{EntryRef, Ftl};
+use ssdtune_model::TenantId;
 use ssdtune_model::config::CacheMode;
-use ssdtune_trace::TenantId;
 
 impl DataCache {
     /// Serves a read, or a write of no sectors.

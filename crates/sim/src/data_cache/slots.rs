@@ -4,8 +4,7 @@
 use crate::id::{Place, SlotId};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{CacheMark, EntryRef, LruList, prefetch};
-use ssdtune_model::Nanos;
-use ssdtune_trace::TenantId;
+use ssdtune_model::{Nanos, TenantId};
 use std::ops::{Index, IndexMut};
 
 /// How the page in a slot compares with flash.

@@ -10,9 +10,8 @@ use crate::host::{Host, Part};
 use crate::id::{PartitionId, RequestId, SlotId, TransactionId};
 use crate::operation::Class;
 use ssdtune_ftl::EntryRef;
-use ssdtune_model::Nanos;
 use ssdtune_model::config::CacheMode;
-use ssdtune_trace::TenantId;
+use ssdtune_model::{Nanos, TenantId};
 
 /// An epoch of cached writes lasts at least this long.
 const EPOCH: Nanos = Nanos(1_000_000_000);

@@ -4,8 +4,7 @@ use crate::id::{DieId, JobId, RequestId, TransactionId, UnitId};
 use crate::operation::Class;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{EntryRef, Phys};
-use ssdtune_model::Nanos;
-use ssdtune_trace::TenantId;
+use ssdtune_model::{Nanos, TenantId};
 
 /// Why a transaction exists, beyond its class, and what waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -96,7 +96,7 @@ impl Host {
 
     /// The stream that takes single requests.
     pub fn first_stream(&mut self) -> StreamId {
-        if self.inboxes.len() == 0 {
+        if self.inboxes.is_empty() {
             self.add_stream(None, None);
         }
         StreamId(0)

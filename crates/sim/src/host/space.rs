@@ -1,8 +1,7 @@
 //! Address spaces: where the sectors of a tenant lie, and how a request is cut into pages.
 
 use crate::id::Table;
-use ssdtune_model::Sectors;
-use ssdtune_trace::TenantId;
+use ssdtune_model::{Sectors, TenantId};
 
 /// One page of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

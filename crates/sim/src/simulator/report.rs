@@ -11,8 +11,7 @@ use crate::report::{
 use ssdtune_ftl::FtlCounters;
 use ssdtune_model::config::{CacheMode, DeviceConfig, SuspensionSupport};
 use ssdtune_model::ledger::Ledger;
-use ssdtune_model::{Nanos, PlaneId};
-use ssdtune_trace::TenantId;
+use ssdtune_model::{Nanos, PlaneId, TenantId};
 
 /// The report of all that has been measured so far.
 pub(super) fn of(simulator: &Simulator) -> Report {

@@ -20,8 +20,8 @@
 //! Reading a value takes one unaligned load of 8 bytes, a shift and a mask. So that a load never
 //! passes the end, payloads end in 8 spare bytes.
 
-use crate::request::{Op, Request, TenantId};
-use ssdtune_model::{Nanos, Sectors};
+use crate::request::{Op, Request};
+use ssdtune_model::{Nanos, Sectors, TenantId};
 
 /// The largest number of requests in a group.
 pub(crate) const GROUP: usize = 256;

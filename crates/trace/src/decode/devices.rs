@@ -2,8 +2,8 @@
 
 use crate::error::{Problem, printable};
 use crate::options::Devices;
-use crate::request::TenantId;
 use ssdtune_model::GOLDEN_STEP;
+use ssdtune_model::TenantId;
 use std::collections::HashMap;
 
 /// The names of devices, and the tenants that the devices become.

@@ -12,10 +12,10 @@
 
 use super::Transform;
 use crate::error::TraceError;
-use crate::request::{Op, Request, TenantId};
+use crate::request::{Op, Request};
 use crate::source::Source;
 use roaring::RoaringBitmap;
-use ssdtune_model::Sectors;
+use ssdtune_model::{Sectors, TenantId};
 use std::collections::BTreeMap;
 
 /// A group is 65,536 chunks, one container of a roaring bitmap. Its key is the tenant and the

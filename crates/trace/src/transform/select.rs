@@ -2,8 +2,8 @@
 
 use super::Transform;
 use crate::error::TraceError;
-use crate::request::{Op, Request, TenantId};
-use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
+use crate::request::{Op, Request};
+use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors, TenantId};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use super::{Access, Driver, Pending};
 use ssdtune_ftl::{BlockRef, Phys};
-use ssdtune_model::PlaneId;
+use ssdtune_model::{Place, PlaneId};
 
 impl Driver {
     /// Ends an operation.
