@@ -13,7 +13,10 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Ftl, InitialContent, Lookahead, Places, Start, TenantSpec};
 use ssdtune_model::config::CacheMode;
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, Lpn, Nanos, TenantId};
+
+/// The drive's only tenant.
+const TENANT: TenantId = TenantId(0);
 
 /// The default drive with 8 channels, 512 GiB in pages of 8 KiB, 15 % of them spare.
 fn drive(steady: bool) -> Ftl {
@@ -39,14 +42,14 @@ fn drive(steady: bool) -> Ftl {
 }
 
 /// Writes whole pages in this order, looking ahead.
-fn write(ftl: &mut Ftl, pages: &[u64]) {
+fn write(ftl: &mut Ftl, pages: &[Lpn]) {
     let mut ahead = Lookahead::new(4);
     let serve = |ftl: &mut Ftl, page| {
         ftl.set_write_context(Nanos(0), 0);
-        ftl.warm_up().write_whole(0, page).expect("room");
+        ftl.warm_up().write_whole(TENANT, page).expect("room");
     };
     for &page in pages {
-        if let Some(page) = ahead.push(ftl, page, 0, page, true) {
+        if let Some(page) = ahead.push(ftl, page, TENANT, page, true) {
             serve(ftl, page);
         }
     }
@@ -62,16 +65,16 @@ fn main() {
         [("untouched, in order", false, true), ("untouched", false, false), ("steady", true, false)]
     {
         let mut ftl = drive(steady);
-        let visible = ftl.tenant_pages(0);
+        let visible = ftl.tenant_pages(TENANT);
         let mut rng = Pcg64Mcg::seed_from_u64(7);
-        let page = |at| if in_order { at % visible } else { rng.random_range(0..visible) };
-        let pages: Vec<u64> = (0..count).map(page).collect();
+        let page = |at| Lpn(if in_order { at % visible } else { rng.random_range(0..visible) });
+        let pages: Vec<Lpn> = (0..count).map(page).collect();
         let start = CpuTime.start();
         write(&mut ftl, &pages);
         let seconds = CpuTime.end(start).as_secs_f64();
         let rate = count as f64 / seconds / 1e6;
         let amplification = 1.0 + ftl.counters().moved_pages as f64 / count as f64;
-        let places = pages.iter().step_by(97).map(|&page| ftl.place_of(0, page));
+        let places = pages.iter().step_by(97).map(|&page| ftl.place_of(TENANT, page));
         let checksum = places.fold(0u64, |sum, phys| {
             sum.wrapping_mul(31).wrapping_add(phys.map_or(0, |phys| phys.to_bits() + 1))
         });

@@ -25,12 +25,15 @@ use rand_xoshiro::Xoshiro256Plus;
 use ssdtune_ftl::placement::clusters::{Points, lloyd, on_the_diagonal};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::config::PlacementPolicy;
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, Lpn, Nanos, TenantId};
 
 /// Number of pages that are written to: 4 GiB in pages of 8 KiB.
 const PAGES: u64 = 1 << 19;
 /// How many writes ahead the first prefetch of a page's data is made.
 const AHEAD: usize = 16;
+
+/// The drive's only tenant.
+const TENANT: TenantId = TenantId(0);
 
 /// A drive with room for `3 * writes` more pages than are written to.
 fn drive(policy: PlacementPolicy, writes: u64) -> Ftl {
@@ -64,17 +67,18 @@ fn pages(count: u64) -> Vec<u64> {
 fn write(ftl: &mut Ftl, pages: &[u64], start: u64) {
     for (at, &page) in pages.iter().enumerate() {
         if let Some(&soon) = pages.get(at + AHEAD) {
-            ftl.prefetch_directory(0, soon);
+            ftl.prefetch_directory(TENANT, Lpn(soon));
         }
         if let Some(&soon) = pages.get(at + AHEAD / 2) {
-            ftl.prefetch_entry(0, soon);
+            ftl.prefetch_entry(TENANT, Lpn(soon));
         }
-        if let Some(entry) = pages.get(at + AHEAD / 4).and_then(|&soon| ftl.existing_entry(0, soon))
+        if let Some(entry) =
+            pages.get(at + AHEAD / 4).and_then(|&soon| ftl.existing_entry(TENANT, Lpn(soon)))
         {
             ftl.prefetch_old_page(entry);
         }
         ftl.set_write_context(Nanos(start + at as u64), 0);
-        ftl.warm_up().write_whole(0, page).expect("room");
+        ftl.warm_up().write_whole(TENANT, Lpn(page)).expect("room");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{PrepareError, SourceError};
 use crate::extents::Extents;
 use crate::preparation::{Age, Preparation, Share, Shares, Start};
-use ssdtune_model::{CheckedConfig, Sectors};
+use ssdtune_model::{CheckedConfig, Sectors, TenantId};
 use ssdtune_sim::{
     Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator, Tenant,
 };
@@ -108,7 +108,7 @@ impl<'a> Blank<'a> {
             Start::Restored(path) => self.restore(path)?,
             _ => Simulator::new(self.device, self.tenants, self.observe)?,
         };
-        for (tenant, binding) in self.bindings.iter().enumerate() {
+        for (tenant, binding) in (0..).map(TenantId).zip(self.bindings) {
             drive.bind(tenant, &binding.places, binding.writer)?;
         }
         let mut work = Work { drive: &mut drive, tenants: self.tenants.len(), upcoming, stop };

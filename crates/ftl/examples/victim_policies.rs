@@ -5,8 +5,8 @@
 //! alone decides where data go and what must be moved, and that does not depend on time.
 
 use ssdtune_ftl::{Ftl, FtlError, Places, TenantSpec};
-use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::GcPolicy;
+use ssdtune_model::{DeviceConfig, Lpn, TenantId};
 
 /// One plane of 256 blocks of 64 pages, of which the host sees 85 %.
 fn device(policy: GcPolicy) -> DeviceConfig {
@@ -34,19 +34,19 @@ fn main() -> Result<(), FtlError> {
         let config = device(policy);
         let places = Places::all(&config.geometry());
         let mut ftl = Ftl::new(&config, &[TenantSpec { places, writer: false }])?;
-        let pages = ftl.tenant_pages(0);
+        let pages = ftl.tenant_pages(TenantId(0));
 
         // Fill the drive, then overwrite it three times at random until it no longer changes in
         // character.
         let mut drive = ftl.warm_up();
-        (0..pages).try_for_each(|page| drive.write_whole(0, page))?;
+        (0..pages).try_for_each(|page| drive.write_whole(TenantId(0), Lpn(page)))?;
         let mut page = random_pages(pages);
-        (0..3 * pages).try_for_each(|_| drive.write_whole(0, page()))?;
+        (0..3 * pages).try_for_each(|_| drive.write_whole(TenantId(0), Lpn(page())))?;
 
         // Measure during one more overwrite.
         ftl.reset_counters();
         let mut drive = ftl.warm_up();
-        (0..pages).try_for_each(|_| drive.write_whole(0, page()))?;
+        (0..pages).try_for_each(|_| drive.write_whole(TenantId(0), Lpn(page())))?;
 
         let counters = ftl.counters();
         let written = pages + counters.moved_pages;

@@ -22,7 +22,7 @@ use crate::number::Owner;
 use crate::prefetch::prefetch;
 use records::{Frame, Records};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{BlockId, PageId, Place};
+use ssdtune_model::{BlockId, PageId, Place, Table, TenantId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -49,11 +49,17 @@ impl FrontierId {
     pub(crate) const fn further(number: u8) -> Self {
         Self(number.wrapping_add(3))
     }
+}
 
-    /// Its number among a tenant's frontiers in a plane.
+/// Its place among a tenant's frontiers in a plane.
+impl Place for FrontierId {
     #[inline]
-    pub const fn index(self) -> usize {
+    fn index(self) -> usize {
         self.0 as usize
+    }
+    #[inline]
+    fn at(index: usize) -> Self {
+        Self(index as u8)
     }
 }
 
@@ -89,30 +95,28 @@ pub(crate) enum BlockState {
 pub(crate) struct Block {
     /// When it became full, counted in blocks of its plane that became full before.
     pub filled_at: u64,
-    /// Where its page records are; [`NO_FRAME`] if it has none.
+    /// Where its page records are; [`Frame::NONE`] if it has none.
     frame: Frame,
     /// How often it was erased.
     pub erases: u32,
     /// Programs that have not ended. A block with any is no victim.
     pub programs: u32,
-    pub tenant: u16,
+    pub tenant: TenantId,
     pub frontier: FrontierId,
     /// Its pages are those that the drive held at the start, less those overwritten since. They are
     /// computed when needed; the block has no page records.
     pub computed: bool,
 }
 
-const NO_FRAME: Frame = Frame::MAX;
-
 /// A write frontier: the block that it fills, and how far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frontier {
     /// [`NO_BLOCK`] while it has none.
-    block: u32,
+    block: BlockId,
     next: u32,
 }
 
-const NO_BLOCK: u32 = u32::MAX;
+const NO_BLOCK: BlockId = BlockId(u32::MAX);
 
 /// A page that was just given out by a frontier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,11 +138,11 @@ pub(crate) struct Run {
 /// The blocks of one plane.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Plane {
-    pub blocks: Vec<Block>,
-    pub states: Vec<BlockState>,
+    pub blocks: Table<BlockId, Block>,
+    pub states: Table<BlockId, BlockState>,
     /// Number of invalid pages of each block. It stands apart from the records, so that choosing a
     /// victim scans 4 B for each block.
-    pub invalid: Vec<u32>,
+    pub invalid: Table<BlockId, u32>,
     /// One bit for each page of each block: it holds data that were not overwritten since. Of a
     /// computed block: whatever it held at the start was not overwritten.
     valid_bits: Vec<u64>,
@@ -153,7 +157,7 @@ pub(crate) struct Plane {
     /// Number of the first block that was never opened.
     fresh: u32,
     /// The pool of erased blocks, as (wear, order of erasing, block). The smallest is taken first.
-    recycled: BinaryHeap<Reverse<(u32, u64, u32)>>,
+    recycled: BinaryHeap<Reverse<(u32, u64, BlockId)>>,
     recycled_seq: u64,
     frontiers: Vec<Frontier>,
     /// Write frontiers that each tenant has.
@@ -181,7 +185,7 @@ impl WearBounds {
     /// The bounds of no block.
     const NONE: Self = Self { least: u32::MAX, most: 0 };
 
-    fn of(blocks: &[Block]) -> Self {
+    fn of(blocks: &Table<BlockId, Block>) -> Self {
         blocks.iter().fold(Self::NONE, |bounds, block| bounds.with(block.erases))
     }
 
@@ -199,9 +203,9 @@ impl Plane {
         whole: SectorMask,
     ) -> Self {
         Self {
-            blocks: Vec::new(),
-            states: Vec::new(),
-            invalid: Vec::new(),
+            blocks: Table::default(),
+            states: Table::default(),
+            invalid: Table::default(),
             valid_bits: Vec::new(),
             records: Records::new(pages_per_block, whole),
             blocks_total: blocks,
@@ -227,34 +231,38 @@ impl Plane {
         self.blocks_total - self.fresh + self.recycled.len() as u32
     }
 
+    /// The place of a tenant's frontier among those of all tenants.
+    #[inline]
+    fn place_of(&self, tenant: TenantId, frontier: FrontierId) -> usize {
+        tenant.index() * self.frontiers_per_tenant + frontier.index()
+    }
+
     /// Whether the frontier can take a page without opening a new block.
     #[inline]
-    pub fn has_room(&self, tenant: usize, frontier: FrontierId) -> bool {
-        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()].block != NO_BLOCK
+    pub fn has_room(&self, tenant: TenantId, frontier: FrontierId) -> bool {
+        self.frontiers[self.place_of(tenant, frontier)].block != NO_BLOCK
     }
 
     /// Whether the next page fills the frontier's block.
-    pub fn is_nearly_full(&self, tenant: usize, frontier: FrontierId) -> bool {
-        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()].next + 1
-            >= self.pages_per_block
+    pub fn is_nearly_full(&self, tenant: TenantId, frontier: FrontierId) -> bool {
+        self.frontiers[self.place_of(tenant, frontier)].next + 1 >= self.pages_per_block
     }
 
     /// Gives the frontier a block now. Returns the block; `None` if no block is free.
     pub fn open_frontier(
         &mut self,
-        tenant: usize,
+        tenant: TenantId,
         frontier: FrontierId,
         pick: Pick,
     ) -> Option<BlockId> {
         let block = self.take_free(pick)?;
-        let index = block as usize;
-        debug_assert_eq!(self.states[index], BlockState::Free);
-        self.states[index] = BlockState::Open;
-        self.blocks[index].tenant = tenant as u16;
-        self.blocks[index].frontier = frontier;
-        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
-            Frontier { block, next: 0 };
-        Some(BlockId(block))
+        debug_assert_eq!(self.states[block], BlockState::Free);
+        self.states[block] = BlockState::Open;
+        self.blocks[block].tenant = tenant;
+        self.blocks[block].frontier = frontier;
+        let at = self.place_of(tenant, frontier);
+        self.frontiers[at] = Frontier { block, next: 0 };
+        Some(block)
     }
 
     /// Gives a block to a frontier that found none when its last block became full; to one of moved
@@ -266,13 +274,13 @@ impl Plane {
             .filter(|&index| self.frontiers[index].block == NO_BLOCK)
             .max_by_key(|index| index % each);
         if let Some(index) = missing {
-            let frontier = FrontierId((index % each) as u8);
-            self.open_frontier(index / each, frontier, Pick::InOrder);
+            let (tenant, frontier) = (TenantId::at(index / each), FrontierId::at(index % each));
+            self.open_frontier(tenant, frontier, Pick::InOrder);
         }
     }
 
     /// Takes a block out of the pool of free blocks.
-    fn take_free(&mut self, pick: Pick) -> Option<u32> {
+    fn take_free(&mut self, pick: Pick) -> Option<BlockId> {
         if let Some(block) = self.pick_recycled(pick) {
             self.recycled.retain(|Reverse((_, _, other))| *other != block);
             return Some(block);
@@ -281,12 +289,12 @@ impl Plane {
             return self.recycled.pop().map(|Reverse((_, _, block))| block);
         }
         self.fresh += 1;
-        self.blocks.push(Block {
+        let block = self.blocks.push(Block {
             filled_at: 0,
-            frame: NO_FRAME,
+            frame: Frame::NONE,
             erases: self.worn,
             programs: 0,
-            tenant: 0,
+            tenant: TenantId(0),
             frontier: FrontierId::DATA,
             computed: false,
         });
@@ -294,15 +302,15 @@ impl Plane {
         self.states.push(BlockState::Free);
         self.invalid.push(0);
         self.valid_bits.extend(std::iter::repeat_n(0, self.words()));
-        Some(self.fresh - 1)
+        Some(block)
     }
 
     /// The erased block that `pick` asks for; `None` if the order of the pool decides. Walks the
     /// pool, which is about as large as the threshold of collection once a plane collects.
-    fn pick_recycled(&self, pick: Pick) -> Option<u32> {
+    fn pick_recycled(&self, pick: Pick) -> Option<BlockId> {
         let fresh = self.fresh_blocks();
         let recycled = || self.recycled.iter().map(|Reverse((_, order, block))| (*order, *block));
-        let wear = |&(order, block): &(u64, u32)| (self.blocks[block as usize].erases, order);
+        let wear = |&(order, block): &(u64, BlockId)| (self.blocks[block].erases, order);
         let picked = match pick {
             Pick::InOrder => None,
             Pick::Least if fresh > 0 => None,
@@ -313,7 +321,7 @@ impl Plane {
                 let count = u64::from(fresh) + self.recycled.len() as u64;
                 let nth = (u64::from(draw) * count) >> 32;
                 let nth = nth.checked_sub(fresh.into())?;
-                let mut pool: Vec<(u64, u32)> = recycled().collect();
+                let mut pool: Vec<(u64, BlockId)> = recycled().collect();
                 pool.sort_unstable();
                 pool.get(nth as usize).copied()
             }
@@ -368,14 +376,11 @@ impl Plane {
 
     /// The number of pages of a block that have a record.
     fn written(&self, block: BlockId) -> u32 {
-        let record = &self.blocks[block.index()];
-        match self.states[block.index()] {
-            _ if record.frame == NO_FRAME => 0,
+        let record = &self.blocks[block];
+        match self.states[block] {
+            _ if record.frame == Frame::NONE => 0,
             BlockState::Free => 0,
-            BlockState::Open => {
-                let at = usize::from(record.tenant) * self.frontiers_per_tenant;
-                self.frontiers[at + record.frontier.index()].next
-            }
+            BlockState::Open => self.frontiers[self.place_of(record.tenant, record.frontier)].next,
             BlockState::Full | BlockState::Collecting => self.pages_per_block,
         }
     }
@@ -383,14 +388,15 @@ impl Plane {
     /// Gives out the next pages of a frontier, as many as its block has room for and `wanted` at
     /// most. The frontier must have room.
     #[inline]
-    fn give_out(&mut self, tenant: usize, frontier: FrontierId, wanted: u32) -> Run {
-        let frontier = &mut self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()];
+    fn give_out(&mut self, tenant: TenantId, frontier: FrontierId, wanted: u32) -> Run {
+        let at = self.place_of(tenant, frontier);
+        let frontier = &mut self.frontiers[at];
         let (block, first) = (frontier.block, frontier.next);
         let count = wanted.min(self.pages_per_block - first);
         frontier.next += count;
         let filled = frontier.next == self.pages_per_block;
-        let record = &mut self.blocks[block as usize];
-        if record.frame == NO_FRAME {
+        let record = &mut self.blocks[block];
+        if record.frame == Frame::NONE {
             record.frame = self.records.take();
         }
         self.valid += u64::from(count);
@@ -398,9 +404,9 @@ impl Plane {
             frontier.block = NO_BLOCK;
             record.filled_at = self.fills;
             self.fills += 1;
-            self.states[block as usize] = BlockState::Full;
+            self.states[block] = BlockState::Full;
         }
-        let first = Spot { block: BlockId(block), page: PageId(first) };
+        let first = Spot { block, page: PageId(first) };
         Run { first, count, filled }
     }
 
@@ -409,13 +415,13 @@ impl Plane {
     #[inline]
     pub fn append(
         &mut self,
-        tenant: usize,
+        tenant: TenantId,
         frontier: FrontierId,
         owner: Owner,
         sectors: SectorMask,
     ) -> Slot {
         let Run { first: at, filled, .. } = self.give_out(tenant, frontier, 1);
-        let record = &mut self.blocks[at.block.index()];
+        let record = &mut self.blocks[at.block];
         record.programs += 1;
         self.records.set(self.records.at(record.frame, at.page), owner, sectors);
         self.set_valid(at);
@@ -427,14 +433,14 @@ impl Plane {
     /// all pages are whole.
     pub fn append_programmed(
         &mut self,
-        tenant: usize,
+        tenant: TenantId,
         frontier: FrontierId,
         owners: &[Owner],
         sectors: &[SectorMask],
     ) -> Run {
         let run = self.give_out(tenant, frontier, owners.len() as u32);
         let Spot { block, page: PageId(first) } = run.first;
-        let at = self.records.at(self.blocks[block.index()].frame, run.first.page);
+        let at = self.records.at(self.blocks[block].frame, run.first.page);
         for (nth, &owner) in owners[..run.count as usize].iter().enumerate() {
             let sectors = sectors.get(nth).copied().unwrap_or(self.records.whole());
             self.records.set(at + nth, owner, sectors);
@@ -450,7 +456,7 @@ impl Plane {
         let (word, bit) = self.valid_bit(at);
         debug_assert!(self.valid_bits[word] & bit != 0);
         self.valid_bits[word] &= !bit;
-        self.invalid[at.block.index()] += 1;
+        self.invalid[at.block] += 1;
         self.valid -= 1;
     }
 
@@ -458,14 +464,14 @@ impl Plane {
     /// computed block is an ordinary one from now on.
     pub fn vacate(&mut self, block: BlockId, moved: u32) {
         self.clear_valid(block);
-        self.blocks[block.index()].computed = false;
+        self.blocks[block].computed = false;
         self.valid -= u64::from(moved);
     }
 
     /// Reports that the program of a page has ended.
     #[inline]
     pub fn programmed(&mut self, at: Spot) {
-        let block = &mut self.blocks[at.block.index()];
+        let block = &mut self.blocks[at.block];
         block.programs -= 1;
         self.records.set_programmed(self.records.at(block.frame, at.page));
     }
@@ -473,7 +479,7 @@ impl Plane {
     /// Reports that the program of a move has ended, and names the owner of the page.
     #[inline]
     pub fn commit(&mut self, at: Spot, owner: Owner) {
-        let block = &mut self.blocks[at.block.index()];
+        let block = &mut self.blocks[at.block];
         block.programs -= 1;
         let at = self.records.at(block.frame, at.page);
         self.records.set_owner(at, owner);
@@ -484,17 +490,17 @@ impl Plane {
     #[inline]
     pub fn prefetch_page(&self, at: Spot) {
         // A plane that sleeps has no records yet.
-        if let Some(invalid) = self.invalid.get(at.block.index()) {
+        if let Some(invalid) = self.invalid.get(at.block) {
             prefetch(invalid);
             prefetch(&self.valid_bits[self.valid_bit(at).0]);
-            self.records.prefetch_sectors(self.blocks[at.block.index()].frame, at.page);
+            self.records.prefetch_sectors(self.blocks[at.block].frame, at.page);
         }
     }
 
     /// The written sectors of a valid page. Pages that the drive held at the start are whole.
     #[inline]
     pub fn sectors(&self, at: Spot) -> SectorMask {
-        let record = &self.blocks[at.block.index()];
+        let record = &self.blocks[at.block];
         if record.computed || self.records.are_whole() {
             return self.records.whole();
         }
@@ -508,7 +514,7 @@ impl Plane {
 
     /// Whether the program of a page has ended.
     pub fn is_programmed(&self, at: Spot) -> bool {
-        let record = &self.blocks[at.block.index()];
+        let record = &self.blocks[at.block];
         record.computed
             || at.page.0 < self.written(at.block)
                 && self.records.is_programmed(self.records.at(record.frame, at.page))
@@ -518,28 +524,27 @@ impl Plane {
     /// the page is invalid. The block must not be a computed one.
     #[inline]
     pub fn owner(&self, at: Spot) -> Option<Owner> {
-        let frame = self.blocks[at.block.index()].frame;
+        let frame = self.blocks[at.block].frame;
         self.is_valid(at).then(|| self.records.owner(self.records.at(frame, at.page)))
     }
 
     /// Returns an erased block to the pool. With `level`, the pool is ordered by wear; without, the
     /// block erased first is used first.
     pub fn recycle(&mut self, block: BlockId, level: bool) {
-        let index = block.index();
-        debug_assert_eq!(self.states[index], BlockState::Collecting);
-        let record = &mut self.blocks[index];
+        debug_assert_eq!(self.states[block], BlockState::Collecting);
+        let record = &mut self.blocks[block];
         debug_assert_eq!(record.programs, 0);
-        let frame = std::mem::replace(&mut record.frame, NO_FRAME);
-        if frame != NO_FRAME {
+        let frame = std::mem::replace(&mut record.frame, Frame::NONE);
+        if frame != Frame::NONE {
             self.records.give(frame);
         }
         record.erases += 1;
         self.wear = self.wear.with(record.erases);
         let wear = if level { record.erases } else { 0 };
         debug_assert_eq!(self.valid_pages(block).count(), 0);
-        self.invalid[index] = 0;
-        self.states[index] = BlockState::Free;
-        self.recycled.push(Reverse((wear, self.recycled_seq, block.0)));
+        self.invalid[block] = 0;
+        self.states[block] = BlockState::Free;
+        self.recycled.push(Reverse((wear, self.recycled_seq, block)));
         self.recycled_seq += 1;
         self.collecting -= 1;
         self.erases += 1;
@@ -557,8 +562,8 @@ impl Plane {
 
     /// Marks a block as a victim.
     pub fn start_collecting(&mut self, block: BlockId) {
-        debug_assert_eq!(self.states[block.index()], BlockState::Full);
-        self.states[block.index()] = BlockState::Collecting;
+        debug_assert_eq!(self.states[block], BlockState::Full);
+        self.states[block] = BlockState::Collecting;
         self.collecting += 1;
     }
 

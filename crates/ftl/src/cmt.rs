@@ -9,13 +9,14 @@
 use crate::initial_content::initial_mappings::InitialMappings;
 use crate::layout::Phys;
 use crate::lru::LruList;
-use crate::number::{LogicalPage, TranslationPageId};
+use crate::number::{LogicalPage, MappingSlot, Token, TranslationPageId};
 use serde::{Deserialize, Serialize};
+use ssdtune_model::Table;
 
 /// No node.
 const NIL: u32 = u32::MAX;
 
-/// A first-in, first-out list of numbers, linked through [`Nodes`].
+/// A first-in, first-out list, linked through [`Nodes`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Chain {
     head: u32,
@@ -24,15 +25,21 @@ struct Chain {
 
 const EMPTY: Chain = Chain { head: NIL, tail: NIL };
 
-/// The nodes of many [`Chain`]s: (number, next node).
-#[derive(Default, Serialize, Deserialize)]
-struct Nodes {
-    values: Vec<(u64, u32)>,
+/// The nodes of many [`Chain`]s: (value, next node).
+#[derive(Serialize, Deserialize)]
+struct Nodes<T> {
+    values: Vec<(T, u32)>,
     free: Vec<u32>,
 }
 
-impl Nodes {
-    fn push(&mut self, chain: &mut Chain, value: u64) {
+impl<T> Default for Nodes<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Nodes<T> {
+    fn push(&mut self, chain: &mut Chain, value: T) {
         let node = match self.free.pop() {
             Some(node) => {
                 self.values[node as usize] = (value, NIL);
@@ -51,7 +58,7 @@ impl Nodes {
         chain.tail = node;
     }
 
-    fn pop(&mut self, chain: &mut Chain) -> Option<u64> {
+    fn pop(&mut self, chain: &mut Chain) -> Option<T> {
         if chain.head == NIL {
             return None;
         }
@@ -83,9 +90,9 @@ struct Slot {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MappingCache {
     capacity: u32,
-    slots: LruList<Slot>,
+    slots: LruList<MappingSlot, Slot>,
     /// Nodes of the lists of waiting tokens.
-    tokens: Nodes,
+    tokens: Nodes<Token>,
     /// Mappings that it holds since the start and that nobody has used. They are older than all
     /// others.
     pub initial: InitialMappings,
@@ -113,17 +120,17 @@ impl MappingCache {
 
     /// Makes a mapping the one used last.
     #[inline]
-    pub fn touch(&mut self, slot: u32) {
+    pub fn touch(&mut self, slot: MappingSlot) {
         self.slots.touch(slot);
     }
 
     /// Takes a slot for a mapping that is still being loaded. The caller has made room.
-    pub fn reserve(&mut self, page: LogicalPage) -> u32 {
+    pub fn reserve(&mut self, page: LogicalPage) -> MappingSlot {
         self.slots.push(Slot { page, waiting: true, dirty: false, reads: EMPTY, writes: EMPTY })
     }
 
     /// The mapping used longest ago that is not waiting. Given a slot, the next newer one.
-    pub fn evictable(&self, after: Option<u32>) -> Option<u32> {
+    pub fn evictable(&self, after: Option<MappingSlot>) -> Option<MappingSlot> {
         let mut slot = match after {
             Some(slot) => self.slots.newer(slot)?,
             None => self.slots.oldest()?,
@@ -135,47 +142,47 @@ impl MappingCache {
     }
 
     /// The logical page whose mapping a slot holds.
-    pub fn page(&self, slot: u32) -> LogicalPage {
+    pub fn page(&self, slot: MappingSlot) -> LogicalPage {
         self.slots[slot].page
     }
 
     /// Drops a mapping.
-    pub fn remove(&mut self, slot: u32) {
+    pub fn remove(&mut self, slot: MappingSlot) {
         self.slots.remove(slot);
     }
 
-    pub fn is_waiting(&self, slot: u32) -> bool {
+    pub fn is_waiting(&self, slot: MappingSlot) -> bool {
         self.slots[slot].waiting
     }
 
-    pub fn is_dirty(&self, slot: u32) -> bool {
+    pub fn is_dirty(&self, slot: MappingSlot) -> bool {
         self.slots[slot].dirty
     }
 
-    pub fn set_dirty(&mut self, slot: u32, dirty: bool) {
+    pub fn set_dirty(&mut self, slot: MappingSlot, dirty: bool) {
         self.slots[slot].dirty = dirty;
     }
 
     /// Reports that the mapping of a slot has been loaded.
-    pub fn set_ready(&mut self, slot: u32) {
+    pub fn set_ready(&mut self, slot: MappingSlot) {
         self.slots[slot].waiting = false;
     }
 
     /// Makes an access wait until the mapping of a slot is loaded.
-    pub fn wait(&mut self, slot: u32, token: u32, is_write: bool) {
+    pub fn wait(&mut self, slot: MappingSlot, token: Token, is_write: bool) {
         let record = &mut self.slots[slot];
         let chain = if is_write { &mut record.writes } else { &mut record.reads };
-        self.tokens.push(chain, token.into());
+        self.tokens.push(chain, token);
     }
 
     /// Moves all waiting tokens to `out`: reads first, then writes, each in the order of arrival.
-    pub fn take_waiters(&mut self, slot: u32, out: &mut Vec<u32>) {
+    pub fn take_waiters(&mut self, slot: MappingSlot, out: &mut Vec<Token>) {
         let record = &mut self.slots[slot];
         while let Some(token) = self.tokens.pop(&mut record.reads) {
-            out.push(token as u32);
+            out.push(token);
         }
         while let Some(token) = self.tokens.pop(&mut record.writes) {
-            out.push(token as u32);
+            out.push(token);
         }
     }
 
@@ -198,53 +205,53 @@ pub(crate) struct TranslationPage {
 /// All translation pages of the drive.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct TranslationPages {
-    pages: Vec<TranslationPage>,
+    pages: Table<TranslationPageId, TranslationPage>,
     /// Nodes of the lists of wanted entries.
-    arrivals: Nodes,
+    arrivals: Nodes<LogicalPage>,
 }
 
 impl TranslationPages {
     pub fn new(count: u64) -> Self {
         let page = TranslationPage { phys: 0, departing: 0, arriving: EMPTY };
-        Self { pages: vec![page; count as usize], arrivals: Nodes::default() }
+        Self { pages: Table::of(page, count as usize), arrivals: Nodes::default() }
     }
 
     pub fn phys(&self, page: TranslationPageId) -> Option<Phys> {
-        self.pages[page.0 as usize].phys.checked_sub(1).map(Phys)
+        self.pages[page].phys.checked_sub(1).map(Phys)
     }
 
     pub fn set_phys(&mut self, page: TranslationPageId, phys: Phys) {
-        self.pages[page.0 as usize].phys = phys.0 + 1;
+        self.pages[page].phys = phys.0 + 1;
     }
 
     /// Whether a program of the page has not ended.
     pub fn departing(&self, page: TranslationPageId) -> bool {
-        self.pages[page.0 as usize].departing > 0
+        self.pages[page].departing > 0
     }
 
     /// Reports that a program of the page begins.
     pub fn depart(&mut self, page: TranslationPageId) {
-        self.pages[page.0 as usize].departing += 1;
+        self.pages[page].departing += 1;
     }
 
     /// Reports that a program of the page has ended.
     pub fn departed(&mut self, page: TranslationPageId) {
-        self.pages[page.0 as usize].departing -= 1;
+        self.pages[page].departing -= 1;
     }
 
     /// Whether the page is being read.
     pub fn is_arriving(&self, page: TranslationPageId) -> bool {
-        self.pages[page.0 as usize].arriving.head != NIL
+        self.pages[page].arriving.head != NIL
     }
 
     /// Asks for the mapping of `wanted` to be cached when the read of the page ends.
     pub fn arrive(&mut self, page: TranslationPageId, wanted: LogicalPage) {
-        self.arrivals.push(&mut self.pages[page.0 as usize].arriving, wanted.0);
+        self.arrivals.push(&mut self.pages[page].arriving, wanted);
     }
 
     /// Takes the next entry that was asked for, once the page was read.
     pub fn next_arrival(&mut self, page: TranslationPageId) -> Option<LogicalPage> {
-        self.arrivals.pop(&mut self.pages[page.0 as usize].arriving).map(LogicalPage)
+        self.arrivals.pop(&mut self.pages[page].arriving)
     }
 
     pub fn memory_bytes(&self) -> u64 {
@@ -259,7 +266,8 @@ mod tests {
     #[test]
     fn the_mapping_used_longest_ago_leaves_first_unless_somebody_waits_for_it() {
         let mut cache = MappingCache::new(3);
-        let slots: Vec<u32> = (10..13).map(|page| cache.reserve(LogicalPage(page))).collect();
+        let slots: Vec<MappingSlot> =
+            (10..13).map(|page| cache.reserve(LogicalPage(page))).collect();
         assert!(cache.is_full());
         assert_eq!(cache.evictable(None), None);
         cache.set_ready(slots[0]);
@@ -278,11 +286,11 @@ mod tests {
         let mut cache = MappingCache::new(1);
         let slot = cache.reserve(LogicalPage(0));
         for (token, is_write) in [(1, true), (2, false), (3, true), (4, false)] {
-            cache.wait(slot, token, is_write);
+            cache.wait(slot, Token(token), is_write);
         }
         let mut tokens = Vec::new();
         cache.take_waiters(slot, &mut tokens);
-        assert_eq!(tokens, [2, 4, 1, 3]);
+        assert_eq!(tokens, [2, 4, 1, 3].map(Token));
         tokens.clear();
         cache.take_waiters(slot, &mut tokens);
         assert!(tokens.is_empty());

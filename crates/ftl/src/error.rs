@@ -1,5 +1,6 @@
 //! Why a drive cannot be made or filled.
 
+use ssdtune_model::{PlaneId, TenantId};
 use thiserror::Error;
 
 /// A drive that the FTL refuses, or that has run out of space while it was aged.
@@ -20,10 +21,10 @@ pub enum FtlError {
     #[error("a drive needs at least one tenant")]
     NoTenant,
     /// A tenant lists no channels, chips, dies or planes, or one that the drive does not have.
-    #[error("tenant {tenant}: {level} {id} does not exist (the drive has {count})")]
+    #[error("tenant {}: {level} {id} does not exist (the drive has {count})", .tenant.0)]
     NoSuchPlace {
         /// Number of the tenant, from 0.
-        tenant: usize,
+        tenant: TenantId,
         /// `"channel"`, `"chip"`, `"die"` or `"plane"`.
         level: &'static str,
         /// The id that does not exist; 0 if the list is empty.
@@ -59,30 +60,35 @@ pub enum FtlError {
     },
     /// A drive that is aged has no free block left, and no block can be collected.
     #[error(
-        "plane {plane} is full and no block in it can be collected: \
-         write less, or give the drive more over-provisioning"
+        "plane {} is full and no block in it can be collected: \
+         write less, or give the drive more over-provisioning",
+        .plane.0
     )]
     OutOfSpace {
         /// Number of the plane.
-        plane: u32,
+        plane: PlaneId,
     },
     /// The data that the drive is to hold at the start do not fit into a plane.
     #[error(
-        "plane {plane} has {room} blocks for the data it is to hold at the start, which fill \
-         {blocks}: lower the occupancy, or give the drive more over-provisioning"
+        "plane {} has {room} blocks for the data it is to hold at the start, which fill \
+         {blocks}: lower the occupancy, or give the drive more over-provisioning",
+        .plane.0
     )]
     NoRoomForInitialContent {
         /// Number of the plane.
-        plane: u32,
+        plane: PlaneId,
         /// Blocks that the data fill.
         blocks: u64,
         /// Blocks that are available: all but the open ones and the reserve of garbage collection.
         room: u32,
     },
     /// Over-provisioning leaves no address space for a tenant.
-    #[error("tenant {tenant} sees no capacity: lower the over-provisioning or give it more planes")]
+    #[error(
+        "tenant {} sees no capacity: lower the over-provisioning or give it more planes",
+        .tenant.0
+    )]
     NoCapacity {
         /// Number of the tenant, from 0.
-        tenant: usize,
+        tenant: TenantId,
     },
 }

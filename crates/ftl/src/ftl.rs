@@ -39,15 +39,15 @@ use crate::error::FtlError;
 use crate::gc::VictimRules;
 use crate::initial_content::ComputedContent;
 use crate::layout::{Layout, Phys};
-use crate::number::TranslationPageId;
+use crate::number::{CacheId, LogicalPage, TranslationPageId};
 use crate::page_table::{CacheMark, EntryRef, PageTable};
 use crate::placement::{FrontierNeeds, Placer};
 use crate::switches::Switches;
-use crate::tenant::{Tenant, visible_sectors};
+use crate::tenant::{Places, Tenant, visible_sectors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::{Allocation, PlaneOrder, Sharing};
-use ssdtune_model::{DeviceConfig, Geometry, Place};
+use ssdtune_model::{DeviceConfig, Geometry, Lpn, PlaneId, Table, TenantId};
 use warmup::Batch;
 
 /// The flash translation layer of one drive. See the [crate's page](crate) for how to drive it.
@@ -56,11 +56,11 @@ pub struct Ftl {
     pub(crate) layout: Layout,
     /// Logical page to physical page, for all tenants.
     pub(crate) table: PageTable,
-    pub(crate) planes: Vec<Plane>,
-    pub(crate) tenants: Vec<Tenant>,
+    pub(crate) planes: Table<PlaneId, Plane>,
+    pub(crate) tenants: Table<TenantId, Tenant>,
     /// The mapping caches: none if the mapping is ideal, one if tenants share it, else one for each
     /// tenant.
-    pub(crate) caches: Vec<MappingCache>,
+    pub(crate) caches: Table<CacheId, MappingCache>,
     pub(crate) translation: TranslationPages,
     /// Mappings that one translation page holds.
     pub(crate) entries_per_page: u64,
@@ -95,20 +95,22 @@ impl Ftl {
         if specs.is_empty() {
             return Err(FtlError::NoTenant);
         }
-        let places = (specs.iter().enumerate())
+        let specs: Table<TenantId, &TenantSpec> = specs.iter().collect();
+        let places: Table<TenantId, Places> = (specs.named())
             .map(|(tenant, spec)| spec.places.check(tenant, &geometry))
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect::<Result<_, _>>()?;
         let sectors_per_page = u64::from(geometry.sectors_per_page());
         let visible = visible_sectors(&places, &geometry, config.mapping.overprovisioning);
-        let mut tenants = Vec::with_capacity(specs.len());
+        let mut tenants = Table::default();
         let mut base = 0;
-        for (tenant, (spec, sectors)) in specs.iter().zip(visible).enumerate() {
+        for (tenant, spec) in specs.named() {
+            let sectors = visible[tenant];
             if sectors == 0 {
                 return Err(FtlError::NoCapacity { tenant });
             }
             let planes = places[tenant].in_order(config.mapping.plane_order, &geometry);
             let dynamic = spec.is_dynamic(config.mapping.allocation);
-            tenants.push(Tenant::new(base, sectors, planes, dynamic));
+            tenants.push(Tenant::new(LogicalPage(base), sectors, planes, dynamic));
             // Each tenant starts at a leaf of its own, so the pages of a leaf belong to one tenant.
             base += sectors.div_ceil(sectors_per_page).next_multiple_of(8);
         }
@@ -131,7 +133,7 @@ impl Ftl {
                 })
                 .collect(),
             tenants,
-            caches: Vec::new(),
+            caches: Table::default(),
             translation: TranslationPages::default(),
             entries_per_page: 0,
             entry_bytes: 0,
@@ -158,7 +160,7 @@ impl Ftl {
             return;
         }
         for plane in &mut self.planes {
-            for tenant in 0..self.tenants.len() {
+            for tenant in self.tenants.names() {
                 for frontier in [FrontierId::DATA, FrontierId::TRANSLATION, FrontierId::MOVED] {
                     plane.open_frontier(tenant, frontier, Pick::InOrder);
                 }
@@ -183,12 +185,12 @@ impl Ftl {
                 Sharing::Shared => (1, slots),
             };
             self.caches = (0..count).map(|_| MappingCache::new(each)).collect();
-            let pages: u64 = (0..self.tenants.len()).map(|t| self.translation_pages(t)).sum();
+            let pages = self.tenants.names().map(|tenant| self.translation_pages(tenant)).sum();
             self.translation = TranslationPages::new(pages);
         } else if !self.config.eager_frontiers {
             return;
         }
-        for tenant in 0..self.tenants.len() {
+        for tenant in self.tenants.names() {
             let first = self.translation_base(tenant);
             // The last, partly filled translation page is made when it is first needed.
             let full = self.tenant_pages(tenant) / self.entries_per_page;
@@ -196,7 +198,7 @@ impl Ftl {
             // memory.
             let stride = self.tenants[tenant].planes.len();
             for page in (0..stride as u64).flat_map(|at| (at..full).step_by(stride)) {
-                let id = TranslationPageId(first + page);
+                let id = TranslationPageId(first.0 + page);
                 let placed = self.append_translation(tenant, id, page);
                 self.program_done(placed.phys);
                 if !config.mapping.ideal {
@@ -205,7 +207,7 @@ impl Ftl {
                 if self.config.free_mapping_writes {
                     // In MQSim's model such a program never ends, so its block is never collected.
                     let at = self.layout.block(placed.phys);
-                    self.planes[at.plane as usize].blocks[at.block as usize].programs += 1;
+                    self.planes[at.plane].blocks[at.block].programs += 1;
                 }
             }
         }
@@ -221,7 +223,7 @@ impl Ftl {
     ///
     /// # Panics
     /// The drive has no such tenant.
-    pub fn bind(&mut self, tenant: usize, spec: &TenantSpec) -> Result<(), FtlError> {
+    pub fn bind(&mut self, tenant: TenantId, spec: &TenantSpec) -> Result<(), FtlError> {
         let places = spec.places.check(tenant, &self.geometry)?;
         let planes = places.in_order(self.plane_order, &self.geometry);
         let dynamic = spec.is_dynamic(self.allocation);
@@ -235,23 +237,24 @@ impl Ftl {
     }
 
     /// The size of a tenant's address space in logical pages. The last page may be a partial one.
-    pub fn tenant_pages(&self, tenant: usize) -> u64 {
+    pub fn tenant_pages(&self, tenant: TenantId) -> u64 {
         self.tenants[tenant].sectors.div_ceil(self.geometry.sectors_per_page().into())
     }
 
     /// The size of a tenant's address space in sectors.
-    pub fn tenant_sectors(&self, tenant: usize) -> u64 {
+    pub fn tenant_sectors(&self, tenant: TenantId) -> u64 {
         self.tenants[tenant].sectors
     }
 
     /// The number of a tenant's translation pages. The last one is partly filled.
-    pub(crate) fn translation_pages(&self, tenant: usize) -> u64 {
+    pub(crate) fn translation_pages(&self, tenant: TenantId) -> u64 {
         self.tenant_pages(tenant) / self.entries_per_page + 1
     }
 
-    /// Number of a tenant's first translation page.
-    pub(crate) fn translation_base(&self, tenant: usize) -> u64 {
-        (0..tenant).map(|t| self.translation_pages(t)).sum()
+    /// A tenant's first translation page.
+    pub(crate) fn translation_base(&self, tenant: TenantId) -> TranslationPageId {
+        let before = (0..tenant.0).map(TenantId);
+        TranslationPageId(before.map(|other| self.translation_pages(other)).sum())
     }
 
     /// The shape of the flash array.
@@ -266,7 +269,7 @@ impl Ftl {
 
     /// The page-table entry of a tenant's logical page. The entry is created if there is none yet.
     #[inline]
-    pub fn entry(&mut self, tenant: usize, lpn: u64) -> EntryRef {
+    pub fn entry(&mut self, tenant: TenantId, lpn: Lpn) -> EntryRef {
         let at = self.table.entry(self.tenants[tenant].page(lpn));
         self.resolve(tenant, lpn, at);
         at
@@ -275,7 +278,7 @@ impl Ftl {
     /// The page-table entry of a logical page that holds data or has a [`CacheMark`]; `None` for
     /// all others.
     #[inline]
-    pub fn find(&mut self, tenant: usize, lpn: u64) -> Option<EntryRef> {
+    pub fn find(&mut self, tenant: TenantId, lpn: Lpn) -> Option<EntryRef> {
         match self.table.find(self.tenants[tenant].page(lpn)) {
             Some(at) => {
                 self.resolve(tenant, lpn, at);
@@ -289,7 +292,7 @@ impl Ftl {
     /// The page-table entry of a logical page, if it already exists. Unlike [`Ftl::find`], this
     /// does not look at what the drive held at the start, so it works on a shared reference.
     #[inline]
-    pub fn existing_entry(&self, tenant: usize, lpn: u64) -> Option<EntryRef> {
+    pub fn existing_entry(&self, tenant: TenantId, lpn: Lpn) -> Option<EntryRef> {
         self.table.find(self.tenants[tenant].page(lpn))
     }
 
@@ -297,14 +300,14 @@ impl Ftl {
     /// three steps for a page that will be accessed soon; then [`Ftl::prefetch_entry`], then
     /// [`Ftl::prefetch_old_page`].
     #[inline]
-    pub fn prefetch_directory(&self, tenant: usize, lpn: u64) {
+    pub fn prefetch_directory(&self, tenant: TenantId, lpn: Lpn) {
         self.table.prefetch_directory(self.tenants[tenant].page(lpn));
     }
 
     /// Prefetches the cache lines of a page's entry and of what the placement policy remembers of
     /// the page. Second step, after [`Ftl::prefetch_directory`].
     #[inline]
-    pub fn prefetch_entry(&self, tenant: usize, lpn: u64) {
+    pub fn prefetch_entry(&self, tenant: TenantId, lpn: Lpn) {
         let page = self.tenants[tenant].page(lpn);
         self.table.prefetch_entry(page);
         self.placer.prefetch_page(page);
@@ -316,7 +319,7 @@ impl Ftl {
     pub fn prefetch_old_page(&self, at: EntryRef) {
         if let Some(old) = self.table.phys(at) {
             let (plane, at) = self.layout.spot(old);
-            self.planes[plane.index()].prefetch_page(at);
+            self.planes[plane].prefetch_page(at);
         }
     }
 
@@ -341,6 +344,6 @@ impl Ftl {
     /// Whether the program of a physical page has ended, so that flash really holds its data.
     pub fn is_programmed(&self, phys: Phys) -> bool {
         let (plane, at) = self.layout.spot(phys);
-        self.planes[plane.index()].is_programmed(at)
+        self.planes[plane].is_programmed(at)
     }
 }

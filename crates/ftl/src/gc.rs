@@ -12,7 +12,7 @@ use crate::block::{BlockState, Plane};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::GcPolicy;
-use ssdtune_model::{BlockId, DeviceConfig};
+use ssdtune_model::{BlockId, DeviceConfig, Place};
 
 /// The policy and its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +45,6 @@ impl VictimRules {
 
     /// The number of the block to collect; `None` if no block can be a victim.
     pub fn choose(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<BlockId> {
-        self.chosen(plane, rng).map(BlockId)
-    }
-
-    fn chosen(&self, plane: &Plane, rng: &mut Pcg64Mcg) -> Option<u32> {
         match self.policy {
             GcPolicy::Greedy => greedy(plane),
             GcPolicy::Rga => {
@@ -59,8 +55,8 @@ impl VictimRules {
                 draw(plane, rng, 1, is_candidate).first().copied()
             }
             GcPolicy::RandomPlusPlus => {
-                let enough = |plane: &Plane, block: u32| {
-                    is_candidate(plane, block) && plane.invalid[block as usize] >= self.invalid_min
+                let enough = |plane: &Plane, block: BlockId| {
+                    is_candidate(plane, block) && plane.invalid[block] >= self.invalid_min
                 };
                 let found = draw(plane, rng, 1, enough).first().copied();
                 found.or_else(|| greedy(plane))
@@ -73,12 +69,12 @@ impl VictimRules {
 
     /// The block with the largest (1 - u) * age / (1 + u), after Rosenblum and Ousterhout, where u
     /// is the share of valid pages and the age is counted in blocks filled since.
-    fn best_benefit(&self, plane: &Plane) -> Option<u32> {
+    fn best_benefit(&self, plane: &Plane) -> Option<BlockId> {
         let pages = f64::from(self.pages_per_block);
-        let mut best: Option<(f64, u32)> = None;
-        for block in (0..plane.blocks.len() as u32).filter(|&b| is_candidate(plane, b)) {
-            let free = f64::from(plane.invalid[block as usize]) / pages;
-            let age = (plane.fills() - plane.blocks[block as usize].filled_at) as f64;
+        let mut best: Option<(f64, BlockId)> = None;
+        for block in plane.blocks.names().filter(|&b| is_candidate(plane, b)) {
+            let free = f64::from(plane.invalid[block]) / pages;
+            let age = (plane.fills() - plane.blocks[block].filled_at) as f64;
             let benefit = free * age / (2.0 - free);
             if best.is_none_or(|(most, _)| benefit > most) {
                 best = Some((benefit, block));
@@ -89,31 +85,30 @@ impl VictimRules {
 }
 
 /// Whether a block can be a victim.
-fn is_candidate(plane: &Plane, block: u32) -> bool {
-    let index = block as usize;
-    plane.states[index] == BlockState::Full
-        && plane.invalid[index] > 0
-        && plane.blocks[index].programs == 0
+fn is_candidate(plane: &Plane, block: BlockId) -> bool {
+    plane.states[block] == BlockState::Full
+        && plane.invalid[block] > 0
+        && plane.blocks[block].programs == 0
 }
 
 /// The candidate with the most invalid pages; of equals, the one with the lowest number.
-fn greedy(plane: &Plane) -> Option<u32> {
+fn greedy(plane: &Plane) -> Option<BlockId> {
     // The block with the most invalid pages is nearly always a candidate. Whether it is one is
     // asked only once the largest number is known, so that the search for it has no branches.
     let most = plane.invalid.iter().copied().fold(0, u32::max);
-    let first = plane.invalid.iter().position(|&invalid| invalid == most)? as u32;
+    let first = plane.invalid.iter().position(|&invalid| invalid == most).map(BlockId::at)?;
     if is_candidate(plane, first) {
         return Some(first);
     }
-    most_invalid(plane, 0..plane.blocks.len() as u32)
+    most_invalid(plane, plane.blocks.names())
 }
 
 /// The candidate with the most invalid pages; of equals, the one that `blocks` names first.
-fn most_invalid(plane: &Plane, blocks: impl Iterator<Item = u32>) -> Option<u32> {
+fn most_invalid(plane: &Plane, blocks: impl Iterator<Item = BlockId>) -> Option<BlockId> {
     let (mut most, mut victim) = (0, None);
     for block in blocks {
-        if plane.invalid[block as usize] > most && is_candidate(plane, block) {
-            most = plane.invalid[block as usize];
+        if plane.invalid[block] > most && is_candidate(plane, block) {
+            most = plane.invalid[block];
             victim = Some(block);
         }
     }
@@ -127,13 +122,13 @@ fn draw(
     plane: &Plane,
     rng: &mut Pcg64Mcg,
     count: u32,
-    fits: impl Fn(&Plane, u32) -> bool,
-) -> Vec<u32> {
+    fits: impl Fn(&Plane, BlockId) -> bool,
+) -> Vec<BlockId> {
     let blocks = plane.blocks.len() as u32;
-    let mut drawn: Vec<u32> = Vec::with_capacity(count as usize);
+    let mut drawn: Vec<BlockId> = Vec::with_capacity(count as usize);
     let mut misses = 0;
     while (drawn.len() as u32) < count && misses < blocks {
-        let block = rng.random_range(0..blocks);
+        let block = BlockId(rng.random_range(0..blocks));
         if fits(plane, block) && !drawn.contains(&block) {
             drawn.push(block);
         } else {
@@ -142,16 +137,17 @@ fn draw(
     }
     if drawn.is_empty() && blocks > 0 {
         let start = rng.random_range(0..blocks);
-        drawn.extend((0..blocks).map(|i| (start + i) % blocks).find(|&b| fits(plane, b)));
+        let mut in_turn = (0..blocks).map(|i| BlockId((start + i) % blocks));
+        drawn.extend(in_turn.find(|&b| fits(plane, b)));
     }
     drawn
 }
 
 /// The `count` candidates that became full first, oldest first.
-fn oldest(plane: &Plane, count: u32) -> Vec<u32> {
-    let mut blocks: Vec<u32> =
-        (0..plane.blocks.len() as u32).filter(|&b| is_candidate(plane, b)).collect();
-    let age = |&block: &u32| plane.blocks[block as usize].filled_at;
+fn oldest(plane: &Plane, count: u32) -> Vec<BlockId> {
+    let mut blocks: Vec<BlockId> =
+        plane.blocks.names().filter(|&b| is_candidate(plane, b)).collect();
+    let age = |&block: &BlockId| plane.blocks[block].filled_at;
     let count = (count as usize).min(blocks.len());
     if count == 0 {
         return Vec::new();

@@ -28,8 +28,7 @@ pub(crate) mod stationary;
 use crate::block::Plane;
 use crate::error::FtlError;
 use crate::gc::VictimRules;
-use crate::layout::BlockRef;
-use crate::number::Owner;
+use crate::number::{GroupId, Owner};
 use crate::switches::Switches;
 use crate::tenant::Tenant;
 use page_set::PageSet;
@@ -37,7 +36,9 @@ use permutation::Permutation;
 use plane::{Group, PlaneContent};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::GcPolicy;
-use ssdtune_model::{Geometry, Place, PlaneId, scramble};
+use ssdtune_model::{
+    BlockAddr, BlockId, Geometry, Lpn, PageId, Place, PlaneId, Table, TenantId, scramble,
+};
 use stationary::Stationary;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -62,7 +63,7 @@ pub struct InitialContent {
     pub occupancy: Vec<f64>,
     /// The logical pages that each tenant will use, as ascending ranges that do not touch. They
     /// hold data, so that reads of them find some. May be shorter than the list of tenants.
-    pub footprints: Vec<Vec<Range<u64>>>,
+    pub footprints: Vec<Vec<Range<Lpn>>>,
     /// How often each block has been erased.
     pub erases: u32,
     /// Steady drives only: the share of each plane's blocks that are free. The last value also
@@ -86,8 +87,8 @@ struct TenantContent {
 /// The initial content of the whole drive.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ComputedContent {
-    tenants: Vec<TenantContent>,
-    planes: Vec<PlaneContent>,
+    tenants: Table<TenantId, TenantContent>,
+    planes: Table<PlaneId, PlaneContent>,
     seed: u64,
     steady: Distributions,
 }
@@ -126,21 +127,22 @@ const RHO_STEPS: f64 = 2000.0;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sought {
     pub plane: PlaneId,
-    /// The number of its tenant's group in the plane.
-    group: usize,
+    /// The group of its tenant in the plane.
+    group: GroupId,
     /// Its place among the pages of the group.
     place: u32,
 }
 
 impl TenantContent {
-    /// What the tenant number `tenant`, whose address space has `pages` logical pages, holds at the
+    /// What a tenant, whose address space has `pages` logical pages, holds at the
     /// start.
-    fn new(tenant: usize, owner: &Tenant, pages: u64, spec: &InitialContent) -> Self {
-        let share = spec.occupancy.get(tenant).or(spec.occupancy.last());
+    fn new(tenant: TenantId, owner: &Tenant, pages: u64, spec: &InitialContent) -> Self {
+        let share = spec.occupancy.get(tenant.index()).or(spec.occupancy.last());
         let target = (pages as f64 * share.unwrap_or(&0.0).clamp(0.0, 1.0)) as u64;
-        let footprint = spec.footprints.get(tenant).map_or(&[][..], Vec::as_slice);
-        let members = PageSet::covering(footprint, target, pages);
-        let key = scramble(spec.seed ^ (tenant as u64 + 1).rotate_left(40));
+        let footprint = spec.footprints.get(tenant.index()).into_iter().flatten();
+        let footprint: Vec<_> = footprint.map(|range| range.start.0..range.end.0).collect();
+        let members = PageSet::covering(&footprint, target, pages);
+        let key = scramble(spec.seed ^ (u64::from(tenant.0) + 1).rotate_left(40));
         let random = owner.dynamic && spec.start == Start::Steady && members.len() > 0;
         Self {
             scatter: random.then(|| Permutation::new(members.len(), key)),
@@ -157,18 +159,18 @@ impl ComputedContent {
     /// A plane has no room for its part, or too many pages to number them in 32 bits.
     pub fn new(
         spec: &InitialContent,
-        owners: &[Tenant],
-        planes: &mut [Plane],
+        owners: &Table<TenantId, Tenant>,
+        planes: &mut Table<PlaneId, Plane>,
         geometry: &Geometry,
         config: &Switches,
     ) -> Result<Self, FtlError> {
         let sectors = geometry.sectors_per_page().into();
-        let tenants: Vec<TenantContent> = (owners.iter().enumerate())
+        let tenants: Table<TenantId, TenantContent> = (owners.named())
             .map(|(tenant, owner)| TenantContent::new(tenant, owner, owner.pages(sectors), spec))
             .collect();
-        let mut contents: Vec<PlaneContent> =
+        let mut contents: Table<PlaneId, PlaneContent> =
             planes.iter().map(|_| PlaneContent::default()).collect();
-        for (tenant, content) in tenants.iter().enumerate() {
+        for (tenant, content) in tenants.named() {
             let count = content.planes.len() as u64;
             for (position, plane) in content.planes.iter().enumerate() {
                 let position = position as u64;
@@ -179,12 +181,12 @@ impl ComputedContent {
                     }
                 };
                 if members.len() > 0 {
-                    contents[plane.index()].groups.push(Group::new(tenant, position, members));
+                    contents[*plane].groups.push(Group::new(tenant, position, members));
                 }
             }
         }
-        for (index, (content, plane)) in contents.iter_mut().zip(planes).enumerate() {
-            content.settle(PlaneId(index as u32), plane, spec, geometry, config)?;
+        for ((id, content), plane) in contents.named_mut().zip(planes) {
+            content.settle(id, plane, spec, geometry, config)?;
         }
         let steady = Distributions { as_mqsim: config.analytic_start, ..Default::default() };
         Ok(Self { tenants, planes: contents, seed: spec.seed, steady })
@@ -197,8 +199,8 @@ impl ComputedContent {
         plane: &mut Plane,
         fullest_first: bool,
         rules: &VictimRules,
-    ) -> Vec<u32> {
-        let content = &mut self.planes[id.index()];
+    ) -> Vec<BlockId> {
+        let content = &mut self.planes[id];
         content.lay_out(fullest_first, rules, &mut self.steady);
         content.open(plane);
         content.open_blocks().collect()
@@ -206,13 +208,18 @@ impl ComputedContent {
 
     /// The page-table entries of what the pages of a block held at the start, one for each page;
     /// `None` where there was nothing. `tenants` say where the entries of each tenant begin.
-    pub fn owners(&self, at: BlockRef, tenants: &[Tenant], owners: &mut [Option<Owner>]) {
-        let plane = &self.planes[at.plane as usize];
+    pub fn owners(
+        &self,
+        at: BlockAddr,
+        tenants: &Table<TenantId, Tenant>,
+        owners: &mut [Option<Owner>],
+    ) {
+        let plane = &self.planes[at.plane];
         let group = plane.group(at.block);
         let tenant = &tenants[plane.groups[group].tenant];
         for (page, rank) in plane.pages(group, at.block) {
-            let lpn = self.page(at.plane as usize, group, rank);
-            owners[page as usize] = Some(tenant.page(lpn).into());
+            let lpn = self.page(at.plane, group, rank);
+            owners[page.index()] = Some(tenant.page(lpn).into());
         }
     }
 
@@ -222,60 +229,60 @@ impl ComputedContent {
     }
 
     /// Pages of each tenant that held data.
-    pub fn used(&self) -> Vec<u64> {
+    pub fn used(&self) -> Table<TenantId, u64> {
         self.tenants.iter().map(|tenant| tenant.members.len()).collect()
     }
 
     /// The first half of the way to a page's place: what can be computed without looking at the
     /// records of its plane.
     #[inline]
-    pub fn seek(&self, tenant: usize, lpn: u64) -> Option<Sought> {
+    pub fn seek(&self, tenant: TenantId, lpn: Lpn) -> Option<Sought> {
         let (plane, group, rank) = self.locate(tenant, lpn)?;
-        Some(Sought { plane, group, place: self.planes[plane.index()].spread(group, rank) })
+        Some(Sought { plane, group, place: self.planes[plane].spread(group, rank) })
     }
 
     /// The lines that the second half of the way looks at.
     pub fn lines(&self, sought: &Sought) -> [&u32; 3] {
-        self.planes[sought.plane.index()].lines(sought.group, sought.place)
+        self.planes[sought.plane].lines(sought.group, sought.place)
     }
 
     /// The second half: the page's place. The plane is awake.
     #[inline]
-    pub fn place(&self, sought: &Sought) -> (BlockRef, u32) {
-        let plane = &self.planes[sought.plane.index()];
+    pub fn place(&self, sought: &Sought) -> (BlockAddr, PageId) {
+        let plane = &self.planes[sought.plane];
         let (block, page) = plane.place(sought.group, sought.place);
-        (BlockRef { plane: sought.plane.0, block }, page)
+        (BlockAddr { plane: sought.plane, block }, page)
     }
 
-    /// The plane of a page, the number of its tenant's group there, and the page's rank in the
+    /// The plane of a page, the group of its tenant there, and the page's rank in the
     /// group.
-    fn locate(&self, tenant: usize, lpn: u64) -> Option<(PlaneId, usize, u64)> {
+    fn locate(&self, tenant: TenantId, lpn: Lpn) -> Option<(PlaneId, GroupId, u64)> {
         let content = &self.tenants[tenant];
         let count = content.planes.len() as u64;
         let (plane, number) = match &content.scatter {
-            None => (content.planes[(lpn % count) as usize], lpn / count),
+            None => (content.planes[(lpn.0 % count) as usize], lpn.0 / count),
             Some(scatter) => {
-                let place = scatter.forward(content.members.rank(lpn)?);
+                let place = scatter.forward(content.members.rank(lpn.0)?);
                 (content.planes[(place % count) as usize], place / count)
             }
         };
-        let groups = &self.planes[plane.index()].groups;
-        let group = groups.iter().position(|group| group.tenant == tenant)?;
+        let groups = &self.planes[plane].groups;
+        let group = groups.iter().position(|group| group.tenant == tenant).map(GroupId::at)?;
         Some((plane, group, groups[group].members.rank(number)?))
     }
 
     /// The logical page with a rank in a group of a plane.
-    fn page(&self, plane: usize, group: usize, rank: u64) -> u64 {
+    fn page(&self, plane: PlaneId, group: GroupId, rank: u64) -> Lpn {
         let group = &self.planes[plane].groups[group];
         let content = &self.tenants[group.tenant];
         let place = group.members.member(rank) * content.planes.len() as u64 + group.position;
-        match &content.scatter {
+        Lpn(match &content.scatter {
             None => place,
             Some(scatter) => content.members.member(scatter.back(place)),
-        }
+        })
     }
 
-    pub fn members(&self, tenant: usize) -> &PageSet {
+    pub fn members(&self, tenant: TenantId) -> &PageSet {
         &self.tenants[tenant].members
     }
 

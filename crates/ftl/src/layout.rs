@@ -6,7 +6,7 @@
 
 use crate::error::FtlError;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{BlockId, Geometry, PageId, PlaneId};
+use ssdtune_model::{BlockAddr, BlockId, Geometry, PageId, PlaneId};
 
 /// Bits that a page-table entry has for a packed physical page.
 pub(crate) const PHYS_BITS: u32 = 36;
@@ -36,33 +36,11 @@ impl Phys {
     }
 }
 
-/// The address of an erase block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct BlockRef {
-    /// Number of its plane in the drive, from 0.
-    pub plane: u32,
-    /// Its number in the plane, from 0.
-    pub block: u32,
-}
-
 /// A page of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub block: BlockId,
     pub page: PageId,
-}
-
-impl BlockRef {
-    /// A block of a plane.
-    pub(crate) fn new(plane: PlaneId, block: BlockId) -> Self {
-        Self { plane: plane.0, block: block.0 }
-    }
-
-    /// Its plane, and its number there.
-    #[inline]
-    pub(crate) fn ids(self) -> (PlaneId, BlockId) {
-        (PlaneId(self.plane), BlockId(self.block))
-    }
 }
 
 /// How the addresses of one drive are packed: the widths of their fields.
@@ -97,9 +75,9 @@ impl Layout {
 
     /// The address of a page, by its block and its offset in the block.
     #[inline]
-    pub fn pack(&self, at: BlockRef, page: u32) -> Phys {
-        let block = (u64::from(at.plane) << self.block_bits) | u64::from(at.block);
-        Phys((block << self.page_bits) | u64::from(page))
+    pub fn pack(&self, at: BlockAddr, page: PageId) -> Phys {
+        let block = (u64::from(at.plane.0) << self.block_bits) | u64::from(at.block.0);
+        Phys((block << self.page_bits) | u64::from(page.0))
     }
 
     /// The plane that a page lies in.
@@ -110,24 +88,24 @@ impl Layout {
 
     /// The block that a page lies in.
     #[inline]
-    pub fn block(&self, at: Phys) -> BlockRef {
+    pub fn block(&self, at: Phys) -> BlockAddr {
         let block = at.0 >> self.page_bits;
-        BlockRef {
-            plane: (block >> self.block_bits) as u32,
-            block: (block & ((1 << self.block_bits) - 1)) as u32,
+        BlockAddr {
+            plane: PlaneId((block >> self.block_bits) as u32),
+            block: BlockId((block & ((1 << self.block_bits) - 1)) as u32),
         }
     }
 
     /// The plane that a page lies in, and where in it.
     #[inline]
     pub(crate) fn spot(&self, at: Phys) -> (PlaneId, Spot) {
-        let BlockRef { plane, block } = self.block(at);
-        (PlaneId(plane), Spot { block: BlockId(block), page: PageId(self.page(at)) })
+        let BlockAddr { plane, block } = self.block(at);
+        (plane, Spot { block, page: self.page(at) })
     }
 
     /// The offset of a page in its block, from 0.
     #[inline]
-    pub fn page(&self, at: Phys) -> u32 {
-        (at.0 & ((1 << self.page_bits) - 1)) as u32
+    pub fn page(&self, at: Phys) -> PageId {
+        PageId((at.0 & ((1 << self.page_bits) - 1)) as u32)
     }
 }

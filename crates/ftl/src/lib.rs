@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use ssdtune_ftl::{Ftl, Places, TenantSpec};
-//! use ssdtune_model::DeviceConfig;
+//! use ssdtune_model::{DeviceConfig, Lpn, TenantId};
 //!
 //! // 24 blocks of 16 pages, about a third of them spare.
 //! let mut config = DeviceConfig::default();
@@ -27,11 +27,12 @@
 //! let places = Places::all(&config.geometry());
 //! let mut ftl = Ftl::new(&config, &[TenantSpec { places, writer: false }])?;
 //!
-//! let pages = ftl.tenant_pages(0);
+//! let tenant = TenantId(0);
+//! let pages = ftl.tenant_pages(tenant);
 //! let mut drive = ftl.warm_up();
 //! for write in 0..10 * pages {
 //!     // Every page ten times, in an order that mixes them.
-//!     drive.write_whole(0, write * 7 % pages)?;
+//!     drive.write_whole(tenant, Lpn(write * 7 % pages))?;
 //! }
 //! assert_eq!(ftl.mapped_pages(), pages);
 //! assert!(ftl.counters().collections > 0, "blocks had to be collected to make room");
@@ -78,9 +79,10 @@ pub use ftl::{
     WritePlan,
 };
 pub use initial_content::{InitialContent, Start};
-pub use layout::{BlockRef, Layout, Phys};
+pub use layout::{Layout, Phys};
 pub use lookahead::Lookahead;
 pub use lru::LruList;
+pub use number::{Token, TranslationPageId};
 pub use page_table::{CacheMark, EntryRef};
 pub use prefetch::prefetch;
 pub use tenant::Places;

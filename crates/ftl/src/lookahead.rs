@@ -10,6 +10,7 @@
 
 use crate::ftl::Ftl;
 use crate::initial_content::Sought;
+use ssdtune_model::{Lpn, TenantId};
 use std::collections::VecDeque;
 
 /// A queue of accesses that are soon to be served, each with something of the caller's.
@@ -22,8 +23,8 @@ pub struct Lookahead<T> {
 /// An access that is soon to be served.
 struct Ahead<T> {
     access: T,
-    tenant: usize,
-    lpn: u64,
+    tenant: TenantId,
+    lpn: Lpn,
     writes: bool,
     /// Where its page lies at the start, if nobody has asked for it before.
     sought: Option<Sought>,
@@ -46,8 +47,8 @@ impl<T> Lookahead<T> {
         &mut self,
         ftl: &mut Ftl,
         access: T,
-        tenant: usize,
-        lpn: u64,
+        tenant: TenantId,
+        lpn: Lpn,
         writes: bool,
     ) -> Option<T> {
         self.queue.push_back(Ahead { access, tenant, lpn, writes, sought: None });
@@ -79,7 +80,7 @@ impl<T> Lookahead<T> {
 
 impl Ftl {
     /// Prefetches what a write of a page will touch, once its entry is near.
-    fn prefetch_write(&mut self, tenant: usize, lpn: u64, sought: Option<Sought>) {
+    fn prefetch_write(&mut self, tenant: TenantId, lpn: Lpn, sought: Option<Sought>) {
         if let Some(sought) = sought {
             self.resolve_sought(tenant, lpn, &sought);
         }

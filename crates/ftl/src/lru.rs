@@ -6,18 +6,22 @@
 //! length. A removed slot is the first to be used again, while its line is still near.
 
 use serde::{Deserialize, Serialize};
+use ssdtune_model::Place;
+use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// No slot.
 const NIL: u32 = u32::MAX;
 
-/// A list of values in the order of their last use.
+/// A list of values in the order of their last use. `K` numbers its slots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LruList<T> {
+pub struct LruList<K, T> {
     slots: Vec<Linked<T>>,
     free: Vec<u32>,
     newest: u32,
     oldest: u32,
+    #[serde(skip)]
+    kind: PhantomData<K>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,13 +31,13 @@ struct Linked<T> {
     older: u32,
 }
 
-impl<T> Default for LruList<T> {
+impl<K, T> Default for LruList<K, T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), newest: NIL, oldest: NIL }
+        Self { slots: Vec::new(), free: Vec::new(), newest: NIL, oldest: NIL, kind: PhantomData }
     }
 }
 
-impl<T> LruList<T> {
+impl<K: Place, T> LruList<K, T> {
     /// The number of values.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -45,7 +49,7 @@ impl<T> LruList<T> {
     }
 
     /// Adds a value as the one used last. Returns its slot.
-    pub fn push(&mut self, value: T) -> u32 {
+    pub fn push(&mut self, value: T) -> K {
         let linked = Linked { value, newer: NIL, older: NIL };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -58,12 +62,13 @@ impl<T> LruList<T> {
             }
         };
         self.link_newest(slot);
-        slot
+        K::at(slot as usize)
     }
 
     /// Makes a value the one used last.
     #[inline]
-    pub fn touch(&mut self, slot: u32) {
+    pub fn touch(&mut self, slot: K) {
+        let slot = slot.index() as u32;
         if self.newest != slot {
             self.unlink(slot);
             self.link_newest(slot);
@@ -71,26 +76,32 @@ impl<T> LruList<T> {
     }
 
     /// Removes a value. It can be read until the next [`LruList::push`].
-    pub fn remove(&mut self, slot: u32) {
+    pub fn remove(&mut self, slot: K) {
+        let slot = slot.index() as u32;
         self.unlink(slot);
         self.free.push(slot);
     }
 
     /// The slot of the value used longest ago.
     #[inline]
-    pub fn oldest(&self) -> Option<u32> {
-        (self.oldest != NIL).then_some(self.oldest)
+    pub fn oldest(&self) -> Option<K> {
+        Self::name(self.oldest)
     }
 
     /// The slot of the value used next after that of another.
     #[inline]
-    pub fn newer(&self, slot: u32) -> Option<u32> {
-        let newer = self.slots[slot as usize].newer;
-        (newer != NIL).then_some(newer)
+    pub fn newer(&self, slot: K) -> Option<K> {
+        Self::name(self.slots[slot.index()].newer)
+    }
+
+    /// The slot of a link.
+    #[inline]
+    fn name(link: u32) -> Option<K> {
+        (link != NIL).then(|| K::at(link as usize))
     }
 
     /// All slots with a value, the one used longest ago first.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = K> + '_ {
         std::iter::successors(self.oldest(), |&slot| self.newer(slot))
     }
 
@@ -123,31 +134,32 @@ impl<T> LruList<T> {
     }
 }
 
-impl<T> Index<u32> for LruList<T> {
+impl<K: Place, T> Index<K> for LruList<K, T> {
     type Output = T;
 
     #[inline]
-    fn index(&self, slot: u32) -> &T {
-        &self.slots[slot as usize].value
+    fn index(&self, slot: K) -> &T {
+        &self.slots[slot.index()].value
     }
 }
 
-impl<T> IndexMut<u32> for LruList<T> {
+impl<K: Place, T> IndexMut<K> for LruList<K, T> {
     #[inline]
-    fn index_mut(&mut self, slot: u32) -> &mut T {
-        &mut self.slots[slot as usize].value
+    fn index_mut(&mut self, slot: K) -> &mut T {
+        &mut self.slots[slot.index()].value
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::MappingSlot;
 
     #[test]
     fn the_order_is_that_of_a_plain_list() {
         let mut list = LruList::default();
         // (slot, value), the one used longest ago first.
-        let mut plain: Vec<(u32, u32)> = Vec::new();
+        let mut plain: Vec<(MappingSlot, u32)> = Vec::new();
         let mut state = 1_u32;
         for value in 0..4_000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -15,7 +15,7 @@
 //! bits below the page's offset belong into the physical address, which has room for them.
 
 use crate::layout::{PHYS_BITS, Phys};
-use crate::number::LogicalPage;
+use crate::number::{LogicalPage, MappingSlot};
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ pub(crate) enum CacheStatus {
     /// The mapping was in the cache and has left it.
     Evicted,
     /// The mapping is in this slot of the cache.
-    Slot(u32),
+    Slot(MappingSlot),
 }
 
 const EVICTED: u32 = u32::MAX - 1;
@@ -365,13 +365,13 @@ impl PageTable {
             NONE => CacheStatus::Untouched,
             EVICTED => CacheStatus::Evicted,
             CHANGED_INITIAL => CacheStatus::ChangedInitial,
-            slot => CacheStatus::Slot(slot),
+            slot => CacheStatus::Slot(MappingSlot(slot)),
         }
     }
 
     /// The slot of the mapping cache that holds the page's mapping.
     #[inline]
-    pub fn slot(&self, at: EntryRef) -> Option<u32> {
+    pub fn slot(&self, at: EntryRef) -> Option<MappingSlot> {
         match self.status(at) {
             CacheStatus::Slot(slot) => Some(slot),
             CacheStatus::Untouched | CacheStatus::ChangedInitial | CacheStatus::Evicted => None,
@@ -387,7 +387,7 @@ impl PageTable {
                 CacheStatus::Untouched => NONE,
                 CacheStatus::Evicted => EVICTED,
                 CacheStatus::ChangedInitial => CHANGED_INITIAL,
-                CacheStatus::Slot(slot) => slot,
+                CacheStatus::Slot(MappingSlot(slot)) => slot,
             };
         }
     }
@@ -424,11 +424,11 @@ mod tests {
         assert_eq!((table.phys(at), table.mark(at)), (None, CacheMark(0)));
         table.set_phys(at, Phys(far_phys));
         table.set_mark(at, CacheMark(CacheMark::LIMIT - 1));
-        table.set_status(at, CacheStatus::Slot(7));
+        table.set_status(at, CacheStatus::Slot(MappingSlot(7)));
         let again = table.find(LogicalPage(far)).unwrap();
         assert_eq!(table.phys(again), Some(Phys(far_phys)));
         assert_eq!(table.mark(again), CacheMark(CacheMark::LIMIT - 1));
-        assert_eq!(table.slot(again), Some(7));
+        assert_eq!(table.slot(again), Some(MappingSlot(7)));
         assert_eq!(table.mapped(), 1);
         table.unmap(again);
         assert_eq!((table.phys(again), table.mapped()), (None, 0));

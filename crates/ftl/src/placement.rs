@@ -41,7 +41,6 @@ pub use oracle::Foresight;
 
 use crate::block::{FRONTIERS, FrontierId, Pick};
 use crate::error::FtlError;
-use crate::layout::BlockRef;
 use crate::number::LogicalPage;
 use asa_ftl::AsaFtl;
 use auto_stream::AutoStream;
@@ -53,7 +52,7 @@ use rand_pcg::Pcg64Mcg;
 use sepbit::SepBit;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::PlacementPolicy;
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{BlockAddr, DeviceConfig, Nanos, Place, PlaneId};
 
 pub(crate) use haml::EXCHANGE_GAP;
 pub(crate) use reserve::FrontierNeeds;
@@ -70,8 +69,7 @@ pub(crate) enum Cause {
 /// A page that is to be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write {
-    /// Its number among the logical pages of all tenants.
-    pub page: u64,
+    pub page: LogicalPage,
     /// The application that writes it, as far as the caller knows.
     pub application: u16,
     /// The time of the write in nanoseconds.
@@ -88,13 +86,13 @@ pub(crate) trait Policy {
     fn observe(&mut self, _: &Write) {}
 
     /// Prefetches what the policy knows of a page that will be written soon.
-    fn prefetch_page(&self, _page: u64) {}
+    fn prefetch_page(&self, _: LogicalPage) {}
 
     /// Notes that a block was opened for a queue.
-    fn opened(&mut self, _: BlockRef, _queue: u8) {}
+    fn opened(&mut self, _: BlockAddr, _queue: u8) {}
 
     /// Notes that all pages of a block of a queue have been moved.
-    fn collected(&mut self, _: BlockRef, _queue: u8) {}
+    fn collected(&mut self, _: BlockAddr, _queue: u8) {}
 }
 
 /// The policy of a drive. The order of the variants is part of the snapshot format.
@@ -229,7 +227,7 @@ impl Placer {
 
     /// A write at the present time by the present application.
     fn write(&self, page: LogicalPage, cause: Cause) -> Write {
-        Write { page: page.0, application: self.application, at: self.now, cause }
+        Write { page, application: self.application, at: self.now, cause }
     }
 
     /// The frontier that a host write goes to.
@@ -283,7 +281,7 @@ impl Placer {
     /// Prefetches what the policy knows of a page that will be written soon.
     #[inline]
     pub fn prefetch_page(&self, page: LogicalPage) {
-        with_policy!(&self.policy, policy => policy.prefetch_page(page.0), ());
+        with_policy!(&self.policy, policy => policy.prefetch_page(page), ());
     }
 
     /// Which free block a frontier takes.
@@ -297,7 +295,7 @@ impl Placer {
     }
 
     /// Tells the policy that a block was opened for a frontier.
-    pub fn opened(&mut self, at: BlockRef, frontier: FrontierId) {
+    pub fn opened(&mut self, at: BlockAddr, frontier: FrontierId) {
         if frontier != FrontierId::TRANSLATION {
             let queue = self.queue(frontier);
             with_policy!(&mut self.policy, policy => policy.opened(at, queue), ());
@@ -305,7 +303,7 @@ impl Placer {
     }
 
     /// Tells the policy that all pages of a block were moved.
-    pub fn collected(&mut self, at: BlockRef, frontier: FrontierId) {
+    pub fn collected(&mut self, at: BlockAddr, frontier: FrontierId) {
         if frontier != FrontierId::TRANSLATION {
             let queue = self.queue(frontier);
             with_policy!(&mut self.policy, policy => policy.collected(at, queue), ());
@@ -314,7 +312,7 @@ impl Placer {
 
     /// A block that the policy wants moved in a plane for the sake of wear: its frontier, and which
     /// of the frontier's blocks.
-    pub fn exchange(&mut self, plane: usize) -> Option<(FrontierId, Pick)> {
+    pub fn exchange(&mut self, plane: PlaneId) -> Option<(FrontierId, Pick)> {
         let ActivePolicy::Haml(haml) = &mut self.policy else { return None };
         let (queue, pick) = haml.exchange(plane)?;
         Some((self.frontier(queue), pick))

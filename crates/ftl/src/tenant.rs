@@ -7,9 +7,8 @@
 use crate::error::FtlError;
 use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::PlaneAddr;
 use ssdtune_model::config::PlaneOrder;
-use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, Place, PlaneId};
+use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, Lpn, PlaneAddr, PlaneId, Table, TenantId};
 
 /// The part of the drive that a tenant may use: every plane whose channel, chip, die and plane id
 /// are all listed. The order of a list and repeated ids do not matter.
@@ -37,7 +36,7 @@ impl Places {
     }
 
     /// Sorts the lists, removes repetitions, and refuses empty lists and ids that do not exist.
-    pub(crate) fn check(&self, tenant: usize, geometry: &Geometry) -> Result<Self, FtlError> {
+    pub(crate) fn check(&self, tenant: TenantId, geometry: &Geometry) -> Result<Self, FtlError> {
         let list = |ids: &[u32], level: &'static str, count: u32| {
             let mut ids = ids.to_vec();
             ids.sort_unstable();
@@ -93,7 +92,7 @@ impl Places {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tenant {
     /// Its first entry in the page table.
-    pub base: u64,
+    pub base: LogicalPage,
     /// Size of its address space in sectors.
     pub sectors: u64,
     /// Its planes in the static order.
@@ -105,7 +104,7 @@ pub(crate) struct Tenant {
 }
 
 impl Tenant {
-    pub fn new(base: u64, sectors: u64, planes: Vec<PlaneId>, dynamic: bool) -> Self {
+    pub fn new(base: LogicalPage, sectors: u64, planes: Vec<PlaneId>, dynamic: bool) -> Self {
         let count = planes.len() as u32;
         let mask = count.is_power_of_two().then(|| count - 1);
         Self { base, sectors, planes, mask, dynamic }
@@ -123,18 +122,24 @@ impl Tenant {
 
     /// A page of its address space, numbered over all tenants.
     #[inline]
-    pub fn page(&self, lpn: u64) -> LogicalPage {
-        LogicalPage(self.base + lpn)
+    pub fn page(&self, lpn: Lpn) -> LogicalPage {
+        LogicalPage(self.base.0 + lpn.0)
     }
 
-    /// The plane of a logical page by the static order.
+    /// The number of one of its pages in its address space.
     #[inline]
-    pub fn static_plane(&self, lpn: u64) -> PlaneId {
+    pub fn lpn(&self, page: LogicalPage) -> Lpn {
+        Lpn(page.0 - self.base.0)
+    }
+
+    /// The plane of its nth logical page, or translation page, by the static order.
+    #[inline]
+    pub fn static_plane(&self, nth: u64) -> PlaneId {
         let index = match self.mask {
-            Some(mask) => (lpn as u32 & mask) as usize,
-            None => match u32::try_from(lpn) {
-                Ok(lpn) => (lpn % self.planes.len() as u32) as usize,
-                Err(_) => (lpn % self.planes.len() as u64) as usize,
+            Some(mask) => (nth as u32 & mask) as usize,
+            None => match u32::try_from(nth) {
+                Ok(nth) => (nth % self.planes.len() as u32) as usize,
+                Err(_) => (nth % self.planes.len() as u64) as usize,
             },
         };
         self.planes[index]
@@ -144,20 +149,19 @@ impl Tenant {
 /// The size of each tenant's address space in sectors: of every plane it lists, the visible part
 /// divided by the number of tenants that list the plane.
 pub(crate) fn visible_sectors(
-    places: &[Places],
+    places: &Table<TenantId, Places>,
     geometry: &Geometry,
     overprovisioning: f64,
-) -> Vec<u64> {
-    let mut sharers = vec![0u32; geometry.planes() as usize];
+) -> Table<TenantId, u64> {
+    let mut sharers: Table<PlaneId, u32> = Table::of(0, geometry.planes() as usize);
     let planes: Vec<Vec<PlaneId>> =
         places.iter().map(|p| p.in_order(PlaneOrder::Cwdp, geometry)).collect();
     for plane in planes.iter().flatten() {
-        sharers[plane.index()] += 1;
+        sharers[*plane] += 1;
     }
     let sectors = (geometry.pages_per_plane() * u64::from(geometry.sectors_per_page())) as f64;
-    let share = |plane: &PlaneId| {
-        (sectors * (1.0 - overprovisioning) / f64::from(sharers[plane.index()])) as u64
-    };
+    let share =
+        |plane: &PlaneId| (sectors * (1.0 - overprovisioning) / f64::from(sharers[*plane])) as u64;
     planes.iter().map(|list| list.iter().map(share).sum()).collect()
 }
 
@@ -197,15 +201,19 @@ mod tests {
     fn sharers_split_a_plane() {
         let half = Places { channels: vec![0], ..Places::all(&DRIVE) };
         let all = Places::all(&DRIVE);
-        let sectors = visible_sectors(&[half, all], &DRIVE, 0.0);
+        let places = [half, all].into_iter().collect();
+        let sectors = visible_sectors(&places, &DRIVE, 0.0);
         // 24 planes of 32 pages of 8 sectors: channel 0 is shared, channel 1 is not.
-        assert_eq!(sectors, [12 * 128, 12 * 128 + 12 * 256]);
+        assert!(sectors.iter().eq(&[12 * 128, 12 * 128 + 12 * 256]), "{sectors:?}");
     }
 
     #[test]
     fn unknown_places_are_named() {
         let bad = Places { chips: vec![0, 3], ..Places::all(&DRIVE) };
-        let error = bad.check(1, &DRIVE).unwrap_err();
-        assert_eq!(error, FtlError::NoSuchPlace { tenant: 1, level: "chip", id: 3, count: 3 });
+        let error = bad.check(TenantId(1), &DRIVE).unwrap_err();
+        assert_eq!(
+            error,
+            FtlError::NoSuchPlace { tenant: TenantId(1), level: "chip", id: 3, count: 3 }
+        );
     }
 }

@@ -6,7 +6,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Ftl, FtlError, InitialContent, Places, Start, TenantSpec};
 use ssdtune_model::config::{Allocation, GcPolicy, PlaneOrder, Sharing};
-use ssdtune_model::{Bytes, DeviceConfig};
+use ssdtune_model::{Bytes, DeviceConfig, Lpn, Place, Table, TenantId};
 use std::collections::BTreeSet;
 
 /// The small drive with this number. Policies and orders are walked through, the rest is drawn.
@@ -41,8 +41,8 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, InitialContent) {
     let mut from = 0;
     let footprint = (0..rng.random_range(0..6)).map(|_| {
         from += rng.random_range(1..60);
-        let range = from..from + rng.random_range(1..9);
-        from = range.end;
+        let range = Lpn(from)..Lpn(from + rng.random_range(1..9));
+        from = range.end.0;
         range
     });
     let footprint: Vec<_> = footprint.collect();
@@ -60,11 +60,11 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, InitialContent) {
 
 /// The drive of a case with its initial content, and how many pages of each tenant hold data.
 /// `None` if the drive has no room for it.
-fn born(number: u64) -> Option<(Ftl, Vec<u64>)> {
+fn born(number: u64) -> Option<(Ftl, Table<TenantId, u64>)> {
     let (config, tenants, mut content) = case(number);
     let mut ftl = Ftl::new(&config, &tenants).ok()?;
     for range in &mut content.footprints[0] {
-        range.end = range.end.min(ftl.tenant_pages(0));
+        range.end = range.end.min(Lpn(ftl.tenant_pages(TenantId(0))));
     }
     content.footprints[0].retain(|range| range.start < range.end);
     match ftl.set_initial_content(&content) {
@@ -77,8 +77,8 @@ fn born(number: u64) -> Option<(Ftl, Vec<u64>)> {
 /// Where every page of every tenant is.
 fn places(ftl: &mut Ftl) -> Vec<Option<u64>> {
     let mut all = Vec::new();
-    for tenant in 0..ftl.tenants() {
-        for lpn in 0..ftl.tenant_pages(tenant) {
+    for tenant in (0..ftl.tenants()).map(TenantId::at) {
+        for lpn in (0..ftl.tenant_pages(tenant)).map(Lpn) {
             all.push(ftl.place_of(tenant, lpn).map(|phys| phys.to_bits()));
         }
     }
@@ -97,8 +97,9 @@ fn every_page_has_a_place_of_its_own() {
         assert_eq!(held.iter().collect::<BTreeSet<_>>().len(), held.len(), "case {number}");
         let (_, _, content) = case(number);
         for range in &content.footprints[0] {
-            for lpn in range.start..range.end.min(ftl.tenant_pages(0)) {
-                assert!(ftl.place_of(0, lpn).is_some(), "case {number}: {lpn}");
+            let (tenant, end) = (TenantId(0), range.end.0);
+            for lpn in (range.start.0..end.min(ftl.tenant_pages(tenant))).map(Lpn) {
+                assert!(ftl.place_of(tenant, lpn).is_some(), "case {number}: {lpn:?}");
             }
         }
         ftl.check();
@@ -113,12 +114,12 @@ fn every_page_has_a_place_of_its_own() {
 /// Binds a tenant of both drives to other channels. Its data stay where they are.
 fn switch(computed: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
     let geometry = *computed.geometry();
-    let tenant = rng.random_range(0..computed.tenants());
+    let tenant = TenantId::at(rng.random_range(0..computed.tenants()));
     let first = rng.random_range(0..geometry.channels);
     let channels = (first..geometry.channels).collect();
     let places = Places { channels, ..Places::all(&geometry) };
     let spec = TenantSpec { places, writer: rng.random() };
-    let some = 0..computed.tenant_pages(tenant).min(50);
+    let some = (0..computed.tenant_pages(tenant).min(50)).map(Lpn);
     let held: Vec<_> = some.clone().map(|lpn| computed.place_of(tenant, lpn)).collect();
     for ftl in [computed, stored] {
         ftl.bind(tenant, &spec).expect("there are such channels");
@@ -147,11 +148,11 @@ fn a_defined_drive_is_its_stored_copy() {
             if number.is_multiple_of(2) && step % 2000 == 1000 {
                 switch(&mut computed, &mut stored, rng);
             }
-            let tenant = rng.random_range(0..computed.tenants());
+            let tenant = TenantId::at(rng.random_range(0..computed.tenants()));
             let pages = computed.tenant_pages(tenant);
             // Half of the accesses go to a tenth of the pages.
             let hot: bool = rng.random();
-            let lpn = rng.random_range(0..if hot { pages.div_ceil(10) } else { pages });
+            let lpn = Lpn(rng.random_range(0..if hot { pages.div_ceil(10) } else { pages }));
             let results = [&mut computed, &mut stored].map(|ftl| {
                 let mut warmup = ftl.warm_up();
                 match step * 7 % 10 {

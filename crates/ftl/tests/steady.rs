@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Ftl, InitialContent, Places, Start, TenantSpec};
 use ssdtune_model::config::{Allocation, GcPolicy, PlaneOrder};
-use ssdtune_model::{DeviceConfig, PlaneId};
+use ssdtune_model::{DeviceConfig, Lpn, PlaneId, TenantId};
 
 const PLANES: u32 = 2;
 const BLOCKS: u32 = 1024;
@@ -52,7 +52,7 @@ fn overwrite(ftl: &mut Ftl, used: u64, writes: u64, rng: &mut Pcg64Mcg) -> f64 {
     let before = ftl.counters().moved_pages;
     let mut warmup = ftl.warm_up();
     for _ in 0..writes {
-        warmup.write(0, rng.random_range(0..used), 0xff).expect("room");
+        warmup.write(TenantId(0), Lpn(rng.random_range(0..used)), 0xff).expect("room");
     }
     1.0 + (ftl.counters().moved_pages - before) as f64 / writes as f64
 }
@@ -76,11 +76,11 @@ fn compare(setting: Setting) {
     let seed = 11;
     let rng = &mut Pcg64Mcg::seed_from_u64(seed);
     let mut aged = drive(setting, seed);
-    let pages = aged.tenant_pages(0);
+    let pages = aged.tenant_pages(TenantId(0));
     let used = (pages as f64 * setting.occupancy) as u64;
     let mut warmup = aged.warm_up();
     for lpn in 0..used {
-        warmup.write(0, lpn, 0xff).expect("room");
+        warmup.write(TenantId(0), Lpn(lpn), 0xff).expect("room");
     }
     overwrite(&mut aged, used, 4 * pages, rng);
     let expected = overwrite(&mut aged, used, pages, rng);
@@ -99,7 +99,7 @@ fn compare(setting: Setting) {
             free: Vec::new(),
             seed,
         };
-        let used = born.set_initial_content(&content).expect("room")[0];
+        let used = born.set_initial_content(&content).expect("room")[TenantId(0)];
         if seed == 0 {
             seen = valid_pages(&mut born);
         }

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::config::GcPolicy;
-use ssdtune_model::{DeviceConfig, PlaneId};
+use ssdtune_model::{DeviceConfig, Lpn, Place, PlaneId, TenantId};
 
 const BLOCKS: u32 = 1024;
 const PAGES: u32 = 64;
@@ -47,20 +47,21 @@ struct Steady {
 /// Fills the drive, overwrites it five times, and measures during one more overwrite.
 fn steady(policy: GcPolicy, spare: f64, seed: u64) -> Steady {
     let mut ftl = drive(policy, spare);
-    let pages = ftl.tenant_pages(0);
+    let tenant = TenantId(0);
+    let pages = ftl.tenant_pages(tenant);
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let full = u64::MAX >> (64 - 8);
     let mut warmup = ftl.warm_up();
     for lpn in 0..pages {
-        warmup.write(0, lpn, full).expect("room");
+        warmup.write(tenant, Lpn(lpn), full).expect("room");
     }
     for _ in 0..5 * pages {
-        warmup.write(0, rng.random_range(0..pages), full).expect("room");
+        warmup.write(tenant, Lpn(rng.random_range(0..pages)), full).expect("room");
     }
     let before = ftl.counters().moved_pages;
     let mut warmup = ftl.warm_up();
     for _ in 0..pages {
-        warmup.write(0, rng.random_range(0..pages), full).expect("room");
+        warmup.write(tenant, Lpn(rng.random_range(0..pages)), full).expect("room");
     }
     let free = u64::from(ftl.free_blocks(PlaneId(0)));
     ftl.check();
@@ -201,20 +202,22 @@ fn check_apart(policy: GcPolicy, heat: &Heat, theory: fn(&Heat, f64) -> f64) {
     // Each tenant sees half of a drive with almost no spare. The cold data fill their half, or all
     // data fill 85 % of the drive.
     let mut ftl = drive_of(policy, 0.002, 2);
-    let half = ftl.tenant_pages(1) as f64;
+    let half = ftl.tenant_pages(TenantId(1)) as f64;
     let held = (half / (1.0 - heat.pages)).min(2.0 * half * 0.85) as u64;
     let parts = [(held as f64 * heat.pages) as u64, held - (held as f64 * heat.pages) as u64];
     let mut rng = Pcg64Mcg::seed_from_u64(5);
     let full = u64::MAX >> (64 - 8);
     let mut warmup = ftl.warm_up();
     for (tenant, pages) in parts.into_iter().enumerate() {
-        (0..pages).for_each(|lpn| warmup.write(tenant, lpn, full).expect("room"));
+        let mut write = |lpn| warmup.write(TenantId::at(tenant), Lpn(lpn), full).expect("room");
+        (0..pages).for_each(&mut write);
     }
     let mut write = |ftl: &mut Ftl, count: u64| {
         let mut warmup = ftl.warm_up();
         for _ in 0..count {
             let tenant = usize::from(!rng.random_bool(heat.writes));
-            warmup.write(tenant, rng.random_range(0..parts[tenant]), full).expect("room");
+            let lpn = Lpn(rng.random_range(0..parts[tenant]));
+            warmup.write(TenantId::at(tenant), lpn, full).expect("room");
         }
     };
     // Cold data are overwritten slowly: the drive settles only when they have been collected some

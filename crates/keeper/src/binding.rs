@@ -2,7 +2,7 @@
 
 use crate::strategy::Strategy;
 use ssdtune_experiment::Binding;
-use ssdtune_model::Geometry;
+use ssdtune_model::{Geometry, TenantId};
 use ssdtune_sim::{Places, SimError, Simulator};
 
 /// The places of each tenant under a strategy; `writers` says for each tenant whether it mostly
@@ -26,7 +26,8 @@ pub(crate) fn bind(
     writers: &[bool],
 ) -> Result<(), SimError> {
     let geometry = drive.config().geometry();
-    for (tenant, binding) in bindings(strategy, &geometry, writers).iter().enumerate() {
+    let bindings = bindings(strategy, &geometry, writers);
+    for (tenant, binding) in (0..).map(TenantId).zip(&bindings) {
         drive.bind(tenant, &binding.places, binding.writer)?;
     }
     Ok(())

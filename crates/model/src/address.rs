@@ -71,7 +71,7 @@ id!(
 );
 
 /// The address of an erase block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BlockAddr {
     /// The plane that the block lies in.
     pub plane: PlaneId,

@@ -62,6 +62,12 @@ impl<K, V> Table<K, V> {
         self.items.is_empty()
     }
 
+    /// Items for which there is memory.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.items.capacity()
+    }
+
     /// Items, in order.
     #[inline]
     pub fn iter(&self) -> std::slice::Iter<'_, V> {
@@ -101,6 +107,18 @@ impl<K: Place, V> Table<K, V> {
     pub fn push(&mut self, item: V) -> K {
         self.items.push(item);
         K::at(self.items.len() - 1)
+    }
+}
+
+impl<K, V: Clone> Table<K, V> {
+    /// A list of equal items.
+    pub fn of(item: V, count: usize) -> Self {
+        Self { items: vec![item; count], kind: PhantomData }
+    }
+
+    /// Adds copies of an item, or drops the last items, until there are `count`.
+    pub fn resize(&mut self, count: usize, item: V) {
+        self.items.resize(count, item);
     }
 }
 

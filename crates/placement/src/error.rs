@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn causes_are_told_once() {
-        let full = FtlError::OutOfSpace { plane: 3 };
+        let full = FtlError::OutOfSpace { plane: ssdtune_model::PlaneId(3) };
         let said = full.to_string();
         let text = PlacementError::OutOfSpace(full.clone()).with_causes();
         assert_eq!(text, format!("the drive is too small\n  cause: {said}"));

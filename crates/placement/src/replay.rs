@@ -12,10 +12,13 @@ use crate::training::TrainingFigures;
 use serde::Serialize;
 use ssdtune_ftl::placement::{Foresight, Training};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
-use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
+use ssdtune_model::{DeviceConfig, Lpn, Nanos, PlaneId, TenantId};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+/// The drive's only tenant.
+const TENANT: TenantId = TenantId(0);
 
 /// What a policy made of the second half of a load.
 #[derive(Clone, Debug, Serialize)]
@@ -107,7 +110,7 @@ pub fn replay(
     let config = candidate.apply(drive, load).check()?;
     let spec = TenantSpec { places: Places::all(&config.geometry()), writer: false };
     let mut ftl = Ftl::new(&config, &[spec])?;
-    let visible = ftl.tenant_pages(0);
+    let visible = ftl.tenant_pages(TENANT);
     if visible < load.footprint_pages.into() {
         let (name, pages) = (load.name.clone(), load.footprint_pages);
         return Err(PlacementError::TooLarge { name, pages, visible });
@@ -165,7 +168,7 @@ impl Replay<'_> {
     /// Fills the drive, replays both halves and counts anew between them. The erases before the
     /// second half; `None` if stopped.
     fn run(&mut self, load: &Load, oracle: bool) -> Result<Option<u64>, PlacementError> {
-        let pages = self.ftl.tenant_pages(0);
+        let pages = self.ftl.tenant_pages(TENANT);
         let fill = WriteRequest { at_ns: 0, page: 0, count: pages as u32, application: 0 };
         self.ftl.set_learning(false);
         let filled = self.serve(&[fill])?;
@@ -188,7 +191,7 @@ impl Replay<'_> {
     fn serve(&mut self, requests: &[WriteRequest]) -> Result<bool, PlacementError> {
         for request in requests {
             for page in request.page..request.page + request.count {
-                self.ftl.prefetch_directory(0, page.into());
+                self.ftl.prefetch_directory(TENANT, Lpn(page.into()));
                 self.ahead.push_back((page, request.at_ns, request.application));
                 self.prefetch();
                 if self.ahead.len() > AHEAD && !self.write_next()? {
@@ -207,10 +210,10 @@ impl Replay<'_> {
     /// Asks for the memory of pages in the middle of those ahead.
     fn prefetch(&self) {
         if let Some(at) = self.ahead.len().checked_sub(AHEAD / 3 + 1) {
-            self.ftl.prefetch_entry(0, self.ahead[at].0.into());
+            self.ftl.prefetch_entry(TENANT, Lpn(self.ahead[at].0.into()));
         }
         if let Some(at) = self.ahead.len().checked_sub(2 * AHEAD / 3 + 1)
-            && let Some(entry) = self.ftl.existing_entry(0, self.ahead[at].0.into())
+            && let Some(entry) = self.ftl.existing_entry(TENANT, Lpn(self.ahead[at].0.into()))
         {
             self.ftl.prefetch_old_page(entry);
         }
@@ -220,7 +223,7 @@ impl Replay<'_> {
     fn write_next(&mut self) -> Result<bool, PlacementError> {
         let Some((page, at_ns, application)) = self.ahead.pop_front() else { return Ok(true) };
         self.ftl.set_write_context(Nanos(at_ns), application);
-        let written = self.ftl.warm_up().write_whole(0, page.into());
+        let written = self.ftl.warm_up().write_whole(TENANT, Lpn(page.into()));
         written.map_err(PlacementError::OutOfSpace)?;
         self.done += 1;
         if self.done.is_multiple_of(STRIDE) {

@@ -14,9 +14,9 @@ use crate::id::{JobId, Slab, Table, TransactionId};
 use crate::stored::Part;
 use collect::Job;
 use serde::Serialize;
-use ssdtune_ftl::{Ftl, FtlState, Layout, Phys};
+use ssdtune_ftl::{Ftl, FtlState, Layout, Phys, Token};
 use ssdtune_model::config::{Allocation, Priority, Scheduler};
-use ssdtune_model::{DeviceConfig, PlaneId, TenantId};
+use ssdtune_model::{DeviceConfig, PlaneId};
 use std::collections::VecDeque;
 
 /// What of the configuration steers translation and collection.
@@ -63,7 +63,7 @@ pub(crate) struct Backend {
     victim_pages: Vec<Phys>,
     /// Scratch list: transactions whose mapping has come, by the numbers that the FTL knows them
     /// by. Empty between two events.
-    tokens: Vec<u32>,
+    tokens: Vec<Token>,
     /// Empty lists, kept for reuse.
     spare_lists: Vec<Vec<TransactionId>>,
 }
@@ -156,10 +156,4 @@ impl Backend {
             assert!(self.flash.transaction(*id).live, "a plane holds a transaction that is gone");
         }
     }
-}
-
-/// The FTL's tenants are plain numbers.
-#[inline]
-fn number(tenant: TenantId) -> usize {
-    tenant.0.into()
 }

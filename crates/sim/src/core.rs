@@ -27,7 +27,7 @@ use crate::stored::Part;
 use crate::vocabulary::{Observe, SimError, Tenant};
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, TenantSpec};
-use ssdtune_model::{DeviceConfig, Nanos, TenantId};
+use ssdtune_model::{DeviceConfig, Lpn, Nanos, Place, TenantId};
 
 /// The whole drive.
 pub(crate) struct Core {
@@ -60,17 +60,17 @@ struct Ahead<'a> {
 
 impl Lookahead for Ahead<'_> {
     #[inline]
-    fn directory(&self, tenant: TenantId, lpn: u64) {
-        self.ftl.prefetch_directory(tenant.0.into(), lpn);
+    fn directory(&self, tenant: TenantId, lpn: Lpn) {
+        self.ftl.prefetch_directory(tenant, lpn);
     }
 
     #[inline]
-    fn entry(&self, tenant: TenantId, lpn: u64) {
-        self.ftl.prefetch_entry(tenant.0.into(), lpn);
+    fn entry(&self, tenant: TenantId, lpn: Lpn) {
+        self.ftl.prefetch_entry(tenant, lpn);
     }
 
     #[inline]
-    fn old_page(&self, tenant: TenantId, lpn: u64) {
+    fn old_page(&self, tenant: TenantId, lpn: Lpn) {
         self.cache.prefetch(self.ftl, tenant, lpn);
     }
 }
@@ -93,7 +93,7 @@ impl Core {
             .map(|tenant| TenantSpec { places: tenant.places.clone(), writer: tenant.writer })
             .collect();
         let ftl = Ftl::new(config, &specs)?;
-        let sizes = (0..tenants.len()).map(|tenant| ftl.tenant_sectors(tenant));
+        let sizes = (0..tenants.len()).map(|tenant| ftl.tenant_sectors(TenantId::at(tenant)));
         let aligned = !config.compat.unaligned_tenants;
         let spaces = Spaces::new(sizes, geometry.sectors_per_page(), aligned);
         let books = Books::new(config, tenants.len(), observe);
@@ -181,7 +181,6 @@ impl Core {
         let Self { servers: _, base, host, cache, backend } = self;
         let read = page.transaction;
         let record = backend.flash.transaction(read);
-        let address = record.address;
         match record.purpose {
             Purpose::Request(request) => {
                 cache.page_read(base, host, backend, read);
@@ -193,15 +192,17 @@ impl Core {
                 backend.rest_read(base, write);
             }
             Purpose::MappingLoad => {
+                let page = record.translation_page();
                 backend.flash.remove(read);
-                backend.mapping_read(base, host, address);
+                backend.mapping_read(base, host, page);
             }
             Purpose::MappingMerge(write) => {
+                let page = record.translation_page();
                 backend.flash.remove(read);
                 if let Some(write) = write {
                     backend.rest_read(base, write);
                 }
-                backend.mapping_read(base, host, address);
+                backend.mapping_read(base, host, page);
             }
             Purpose::Move(_) => backend.move_read(base, read),
             Purpose::Destage | Purpose::MappingStore | Purpose::Erase(_) => {

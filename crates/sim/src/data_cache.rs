@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use slots::{Mark, Slot, Slots};
 use ssdtune_ftl::Ftl;
 use ssdtune_model::config::{CacheMode, Scheduler, Sharing};
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, Lpn, Nanos};
 use ssdtune_trace::{Op, TenantId};
 use std::collections::VecDeque;
 
@@ -188,8 +188,8 @@ impl DataCache {
 
     /// Asks for the cache lines of what a write overwrites.
     #[inline]
-    pub fn prefetch(&self, ftl: &Ftl, tenant: TenantId, lpn: u64) {
-        if let Some(entry) = ftl.existing_entry(tenant.0.into(), lpn) {
+    pub fn prefetch(&self, ftl: &Ftl, tenant: TenantId, lpn: Lpn) {
+        if let Some(entry) = ftl.existing_entry(tenant, lpn) {
             ftl.prefetch_old_page(entry);
             if let Mark::Slot(slot) = Mark::read(ftl.mark(entry)) {
                 self.partitions[self.partition_of(tenant)].slots.prefetch(slot);
@@ -266,12 +266,12 @@ impl DataCache {
                 continue;
             }
             let ftl = &mut backend.ftl;
-            let Some(entry) = ftl.find(tenant.0.into(), part.lpn) else { continue };
+            let Some(entry) = ftl.find(tenant, part.lpn) else { continue };
             if let Mark::Slot(slot) = Mark::read(ftl.mark(entry)) {
                 self.remove_slot(ftl, tenant, slot);
                 ftl.set_mark(entry, Mark::Nothing.write());
             }
-            if let Some(plane) = ftl.trim(tenant.0.into(), part.lpn) {
+            if let Some(plane) = ftl.trim(tenant, part.lpn) {
                 backend.after_trim(base, plane);
             }
         }

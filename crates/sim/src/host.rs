@@ -485,14 +485,14 @@ mod tests {
     use crate::accounting::Books;
     use crate::engine::EventQueue;
     use crate::vocabulary::Observe;
-    use ssdtune_model::Sectors;
+    use ssdtune_model::{Lpn, Sectors};
 
     struct Nothing;
 
     impl Lookahead for Nothing {
-        fn directory(&self, _: TenantId, _: u64) {}
-        fn entry(&self, _: TenantId, _: u64) {}
-        fn old_page(&self, _: TenantId, _: u64) {}
+        fn directory(&self, _: TenantId, _: Lpn) {}
+        fn entry(&self, _: TenantId, _: Lpn) {}
+        fn old_page(&self, _: TenantId, _: Lpn) {}
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn a_drive_that_switches_all_the_time_loses_nothing() {
                 1 => &[1],
                 _ => &[0, 1],
             };
-            let tenant = (interval / 3 % 3) as usize;
+            let tenant = TenantId((interval / 3 % 3) as u16);
             drive.bind(tenant, &places(&config, channels), interval % 2 == 0).expect("channels");
             drive.check();
         });
@@ -103,7 +103,7 @@ fn binding_to_where_a_tenant_is_changes_nothing() {
         let (left, alone) = run(drive(&config), |_, _| {});
         let (bound, again) = run(drive(&config), |drive, interval| {
             let all = Places::all(&config.geometry());
-            drive.bind(interval as usize % 3, &all, true).expect("channels");
+            drive.bind(TenantId((interval % 3) as u16), &all, true).expect("channels");
         });
         assert_eq!(alone, again, "variant {variant}");
         let json = |drive: &Simulator| serde_json::to_string(&drive.report()).expect("a report");
@@ -123,7 +123,7 @@ fn written_data_stay_readable_where_they_are_and_new_data_go_to_the_new_channels
         seed: 1,
     };
     drive.set_initial_content(&past, &Footprint::default()).expect("room");
-    drive.bind(1, &places(&config, &[1]), false).expect("channels");
+    drive.bind(TenantId(1), &places(&config, &[1]), false).expect("channels");
     let request = |at, page: u64, op| Request {
         at: Nanos(at),
         lba: Sectors(page * 8),

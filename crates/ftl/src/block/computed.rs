@@ -2,9 +2,9 @@
 //! a block becomes a victim it has no page records, and its valid bits say only which pages were
 //! not overwritten since.
 
-use super::{Block, BlockState, Frontier, FrontierId, NO_FRAME, Owner, Plane, WearBounds};
+use super::{Block, BlockState, Frame, Frontier, FrontierId, Owner, Plane, WearBounds};
 use crate::layout::Spot;
-use ssdtune_model::{BlockId, PageId, Place};
+use ssdtune_model::{BlockId, PageId, TenantId};
 
 /// What is known of a plane's initial content before anything in it is looked at.
 pub(crate) struct PlaneSummary {
@@ -25,9 +25,15 @@ impl Plane {
     }
 
     /// Makes a partly written block a frontier. `next` is the number of pages it holds.
-    pub fn set_frontier(&mut self, tenant: usize, frontier: FrontierId, block: BlockId, next: u32) {
-        self.frontiers[tenant * self.frontiers_per_tenant + frontier.index()] =
-            Frontier { block: block.0, next };
+    pub fn set_frontier(
+        &mut self,
+        tenant: TenantId,
+        frontier: FrontierId,
+        block: BlockId,
+        next: u32,
+    ) {
+        let at = self.place_of(tenant, frontier);
+        self.frontiers[at] = Frontier { block, next };
     }
 
     /// Takes over an initial content without making block records.
@@ -48,10 +54,10 @@ impl Plane {
         }
         let record = Block {
             filled_at: 0,
-            frame: NO_FRAME,
+            frame: Frame::NONE,
             erases: self.worn,
             programs: 0,
-            tenant: 0,
+            tenant: TenantId(0),
             frontier: FrontierId::DATA,
             computed: true,
         };
@@ -68,17 +74,16 @@ impl Plane {
     pub fn set_block(
         &mut self,
         block: BlockId,
-        tenant: usize,
+        tenant: TenantId,
         frontier: FrontierId,
         full: Option<(u32, u64)>,
     ) {
-        let index = block.index();
-        self.blocks[index].tenant = tenant as u16;
-        self.blocks[index].frontier = frontier;
+        self.blocks[block].tenant = tenant;
+        self.blocks[block].frontier = frontier;
         if let Some((invalid, filled_at)) = full {
-            self.states[index] = BlockState::Full;
-            self.invalid[index] = invalid;
-            self.blocks[index].filled_at = filled_at;
+            self.states[block] = BlockState::Full;
+            self.invalid[block] = invalid;
+            self.blocks[block].filled_at = filled_at;
         }
     }
 
@@ -93,9 +98,8 @@ impl Plane {
     /// Makes the page records of a computed block. `owners` are the page-table entries that its
     /// pages belong to.
     pub fn materialise(&mut self, block: BlockId, owners: &[Option<Owner>]) {
-        let index = block.index();
-        debug_assert!(self.blocks[index].computed);
-        let open = self.frontiers.iter().find(|frontier| frontier.block == block.0);
+        debug_assert!(self.blocks[block].computed);
+        let open = self.frontiers.iter().find(|frontier| frontier.block == block);
         let written = open.map_or(self.pages_per_block, |frontier| frontier.next);
         let frame = self.records.take();
         self.clear_valid(block);
@@ -107,7 +111,7 @@ impl Plane {
                 self.set_valid(Spot { block, page });
             }
         }
-        self.blocks[index].frame = frame;
-        self.blocks[index].computed = false;
+        self.blocks[block].frame = frame;
+        self.blocks[block].computed = false;
     }
 }

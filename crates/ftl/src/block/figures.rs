@@ -1,7 +1,6 @@
 //! Figures about a plane, and a check of its invariants.
 
 use super::{Block, BlockState, Frontier, NO_BLOCK, Owner, Plane};
-use ssdtune_model::BlockId;
 
 impl Plane {
     /// Blocks that have no record, and how often each of them was erased.
@@ -34,7 +33,7 @@ impl Plane {
 
     /// Pages that were written by moves which have not been committed. Walks every record.
     pub fn moves_in_flight(&self) -> u64 {
-        let stored = (0..).map(BlockId).zip(&self.blocks).filter(|(_, block)| !block.computed);
+        let stored = self.blocks.named().filter(|(_, block)| !block.computed);
         let moves = stored.map(|(index, block)| {
             let owner = |page| self.records.owner(self.records.at(block.frame, page));
             self.valid_pages(index).filter(|&page| owner(page) == Owner::IN_FLIGHT).count() as u64
@@ -57,9 +56,7 @@ impl Plane {
         let all = free + open + count(BlockState::Full) + self.collecting;
         assert_eq!(all, self.blocks_total);
         let mut valid = 0;
-        for (index, (block, &invalid)) in
-            (0..).map(BlockId).zip(self.blocks.iter().zip(&self.invalid))
-        {
+        for ((index, block), &invalid) in self.blocks.named().zip(&self.invalid) {
             if block.computed {
                 valid += u64::from(self.pages_per_block - invalid);
                 continue;

@@ -19,8 +19,15 @@ const PROGRAMMED: u32 = 1 << 31;
 const OWNER: u32 = PROGRAMMED - 1;
 const OWNER_BITS: u32 = 31;
 
-/// The number of a frame of records, which holds those of one block.
-pub(super) type Frame = u32;
+/// A frame of records, which holds those of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Frame(u32);
+
+impl Frame {
+    /// No frame.
+    pub const NONE: Self = Self(u32::MAX);
+}
 
 /// The page records of one plane.
 #[derive(Default, Serialize, Deserialize)]
@@ -56,9 +63,9 @@ impl Records {
     pub fn take(&mut self) -> Frame {
         let frame = self.spare.pop().unwrap_or_else(|| {
             self.frames += 1;
-            self.frames - 1
+            Frame(self.frames - 1)
         });
-        let end = (frame as usize + 1) * self.pages_per_block as usize;
+        let end = (frame.0 as usize + 1) * self.pages_per_block as usize;
         if self.words.len() < end {
             self.words.resize(end, 0);
             self.grow();
@@ -85,7 +92,7 @@ impl Records {
     /// The number of a page's record.
     #[inline]
     pub fn at(&self, frame: Frame, page: PageId) -> usize {
-        frame as usize * self.pages_per_block as usize + page.index()
+        frame.0 as usize * self.pages_per_block as usize + page.index()
     }
 
     /// Prefetches the written sectors of a page, if they are kept and the frame is one.

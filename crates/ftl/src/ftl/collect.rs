@@ -7,21 +7,21 @@
 
 use super::{Ftl, Placed};
 use crate::block::{BlockState, FrontierId, Pick, Plane};
-use crate::layout::{BlockRef, Phys};
+use crate::layout::Phys;
 use crate::number::{LogicalPage, Owner};
 use crate::placement::EXCHANGE_GAP;
-use ssdtune_model::{BlockId, Place, PlaneId};
+use ssdtune_model::{BlockAddr, BlockId, PlaneId, TenantId};
 
 impl Ftl {
     /// The block that a plane should collect now to win free space; `None` if it need not or
     /// cannot. The caller moves the pages of [`Ftl::victim_pages`], then erases the block.
-    pub fn next_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
+    pub fn next_victim(&mut self, plane: PlaneId) -> Option<BlockAddr> {
         self.choose_victim(plane).map(|block| self.with_records(block))
     }
 
     /// As [`Ftl::next_victim`], but the block may be a computed one.
-    pub(crate) fn choose_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
-        let record = &mut self.planes[plane.index()];
+    pub(crate) fn choose_victim(&mut self, plane: PlaneId) -> Option<BlockAddr> {
+        let record = &mut self.planes[plane];
         if record.free_blocks() >= self.config.threshold
             || record.collecting >= self.config.concurrent
         {
@@ -30,68 +30,68 @@ impl Ftl {
         let block = self.rules.choose(record, &mut self.rng)?;
         record.start_collecting(block);
         self.counters.collections += 1;
-        Some(BlockRef::new(plane, block))
+        Some(BlockAddr { plane, block })
     }
 
     /// The block that a plane should collect now to level wear; `None` if there is none. Static
     /// wear levelling takes the least erased full block if it is far behind. A placement policy may
     /// ask for other blocks.
-    pub fn next_wear_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
+    pub fn next_wear_victim(&mut self, plane: PlaneId) -> Option<BlockAddr> {
         self.choose_wear_victim(plane).map(|block| self.with_records(block))
     }
 
     /// As [`Ftl::next_wear_victim`], but the block may be a computed one.
-    pub(crate) fn choose_wear_victim(&mut self, plane: PlaneId) -> Option<BlockRef> {
-        let record = &self.planes[plane.index()];
+    pub(crate) fn choose_wear_victim(&mut self, plane: PlaneId) -> Option<BlockAddr> {
+        let record = &self.planes[plane];
         if record.collecting > 0 || record.free_blocks() <= self.config.reserve {
             return None;
         }
         let block = self.drifted(plane).or_else(|| self.exchanged(plane))?;
-        self.planes[plane.index()].start_collecting(block);
+        self.planes[plane].start_collecting(block);
         self.counters.wear_collections += 1;
-        Some(BlockRef::new(plane, block))
+        Some(BlockAddr { plane, block })
     }
 
     /// The least erased full block, if it lags behind the most erased one by the configured gap.
     fn drifted(&mut self, plane: PlaneId) -> Option<BlockId> {
         let gap = self.config.static_wear?;
-        let record = &mut self.planes[plane.index()];
+        let record = &mut self.planes[plane];
         // Most often no block is that far behind, and that is known without a look at them.
         let most = record.most_erased_if_apart(gap)?;
-        let cold = |&block: &usize| {
+        let cold = |&block: &BlockId| {
             record.states[block] == BlockState::Full && record.blocks[block].programs == 0
         };
-        let block = (0..record.blocks.len())
+        let block = (record.blocks.names())
             .filter(cold)
             .min_by_key(|&block| (record.blocks[block].erases, record.blocks[block].filled_at))?;
-        (most - record.blocks[block].erases >= gap).then_some(BlockId(block as u32))
+        (most - record.blocks[block].erases >= gap).then_some(block)
     }
 
     /// The block whose data a placement policy wants moved: the least erased one that holds cold
     /// data, or the most erased one that holds hot data.
     fn exchanged(&mut self, plane: PlaneId) -> Option<BlockId> {
-        let (frontier, pick) = self.placer.exchange(plane.index())?;
-        let record = &self.planes[plane.index()];
-        let erases = |&block: &u32| record.blocks[block as usize].erases;
-        let all = 0..record.blocks.len() as u32;
-        let own = all.clone().filter(|&block| {
-            let at = &record.blocks[block as usize];
-            let is_full = record.states[block as usize] == BlockState::Full;
+        let (frontier, pick) = self.placer.exchange(plane)?;
+        let record = &self.planes[plane];
+        let erases = |&block: &BlockId| record.blocks[block].erases;
+        let all = record.blocks.iter().map(|block| block.erases);
+        let own = record.blocks.names().filter(|&block| {
+            let at = &record.blocks[block];
+            let is_full = record.states[block] == BlockState::Full;
             is_full && at.programs == 0 && at.frontier == frontier
         });
         let (block, gap) = if pick == Pick::Least {
             let block = own.min_by_key(erases)?;
-            (block, all.map(|block| erases(&block)).max()? - erases(&block))
+            (block, all.max()? - erases(&block))
         } else {
             let block = own.max_by_key(erases)?;
-            (block, erases(&block) - all.map(|block| erases(&block)).min()?)
+            (block, erases(&block) - all.min()?)
         };
-        (gap >= EXCHANGE_GAP).then_some(BlockId(block))
+        (gap >= EXCHANGE_GAP).then_some(block)
     }
 
     /// Makes the page records of a victim, if it has none: its pages are looked at one by one.
-    fn with_records(&mut self, at: BlockRef) -> BlockRef {
-        if self.planes[at.plane as usize].blocks[at.block as usize].computed {
+    fn with_records(&mut self, at: BlockAddr) -> BlockAddr {
+        if self.planes[at.plane].blocks[at.block].computed {
             self.materialise_block(at);
         }
         at
@@ -99,24 +99,24 @@ impl Ftl {
 
     /// Whether collection in a plane has priority over host requests.
     pub fn is_urgent(&self, plane: PlaneId) -> bool {
-        self.planes[plane.index()].free_blocks() < self.config.hard_threshold
+        self.planes[plane].free_blocks() < self.config.hard_threshold
     }
 
     /// The valid pages of a victim in the order of their offsets.
-    pub fn victim_pages(&self, victim: BlockRef) -> impl Iterator<Item = Phys> + '_ {
-        let (plane, block) = victim.ids();
-        let pages = self.planes[plane.index()].valid_pages(block);
-        pages.map(move |page| self.layout.pack(victim, page.0))
+    pub fn victim_pages(&self, victim: BlockAddr) -> impl Iterator<Item = Phys> + '_ {
+        let BlockAddr { plane, block } = victim;
+        let pages = self.planes[plane].valid_pages(block);
+        pages.map(move |page| self.layout.pack(victim, page))
     }
 
     /// How often a block has been erased.
-    pub fn block_erases(&self, block: BlockRef) -> u32 {
-        self.planes[block.plane as usize].blocks[block.block as usize].erases
+    pub fn block_erases(&self, block: BlockAddr) -> u32 {
+        self.planes[block.plane].blocks[block.block].erases
     }
 
     /// The tenant whose data a block holds. No block holds data of two tenants.
-    pub fn block_tenant(&self, block: BlockRef) -> usize {
-        self.planes[block.plane as usize].blocks[block.block as usize].tenant.into()
+    pub fn block_tenant(&self, block: BlockAddr) -> TenantId {
+        self.planes[block.plane].blocks[block.block].tenant
     }
 
     /// The page-table entry whose data a physical page holds; `None` for translation pages and
@@ -127,7 +127,7 @@ impl Ftl {
             return None;
         }
         let (plane, spot) = self.layout.spot(at);
-        self.planes[plane.index()].owner(spot).map(Owner::page)
+        self.planes[plane].owner(spot).map(Owner::page)
     }
 
     /// Whether [`Ftl::place_move`] must wait for an erased block of its plane. That happens only
@@ -135,23 +135,23 @@ impl Ftl {
     /// at a time, and all their pages may need places before the first of them is erased.
     pub fn must_hold_move(&self, from: Phys) -> bool {
         let at = self.layout.block(from);
-        let record = &self.planes[at.plane as usize];
+        let record = &self.planes[at.plane];
         record.free_blocks() == 0
             && self.move_target(from).is_some_and(|(_, tenant, to)| !record.has_room(tenant, to))
     }
 
     /// The owner of a page of a victim, its tenant, and the frontier it moves to; `None` if the
     /// page is invalid.
-    fn move_target(&self, from: Phys) -> Option<(Owner, usize, FrontierId)> {
+    fn move_target(&self, from: Phys) -> Option<(Owner, TenantId, FrontierId)> {
         let (plane, at) = self.layout.spot(from);
-        let record = &self.planes[plane.index()];
-        let block = &record.blocks[at.block.index()];
+        let record = &self.planes[plane];
+        let block = &record.blocks[at.block];
         let owner = record.owner(at)?;
         let to = match block.frontier {
             FrontierId::TRANSLATION => FrontierId::TRANSLATION,
             data => self.placer.moved_frontier(owner.page(), data),
         };
-        Some((owner, block.tenant.into(), to))
+        Some((owner, block.tenant, to))
     }
 
     /// Gives a page that was just read from a victim a new place in the same plane; `None` if the
@@ -170,7 +170,7 @@ impl Ftl {
             self.table.prefetch_entry(owner.page());
         }
         let (plane, at) = self.layout.spot(from);
-        let sectors = self.planes[plane.index()].sectors(at);
+        let sectors = self.planes[plane].sectors(at);
         self.counters.moved_pages += 1;
         Some(self.append(tenant, to, plane, Owner::IN_FLIGHT, sectors))
     }
@@ -179,9 +179,9 @@ impl Ftl {
     /// on, unless the host has rewritten or trimmed it meanwhile.
     pub fn commit_move(&mut self, from: Phys, to: Phys) {
         let ((plane, source), (_, target)) = (self.layout.spot(from), self.layout.spot(to));
-        let plane = &mut self.planes[plane.index()];
-        let frontier = plane.blocks[source.block.index()].frontier;
-        let tenant = plane.blocks[source.block.index()].tenant.into();
+        let plane = &mut self.planes[plane];
+        let frontier = plane.blocks[source.block].frontier;
+        let tenant = plane.blocks[source.block].tenant;
         let Some(owner) = plane.owner(source) else {
             plane.programmed(target);
             plane.invalidate(target);
@@ -202,10 +202,10 @@ impl Ftl {
     }
 
     /// Reports that a victim has been erased. Its block is free again.
-    pub fn erase_done(&mut self, block: BlockRef) {
+    pub fn erase_done(&mut self, block: BlockAddr) {
         self.placer.collected(block, self.block_frontier(block));
-        let (plane, block) = block.ids();
-        let plane = &mut self.planes[plane.index()];
+        let BlockAddr { plane, block } = block;
+        let plane = &mut self.planes[plane];
         plane.recycle(block, self.config.dynamic_wear);
         if self.config.eager_frontiers {
             plane.open_missing_frontier();

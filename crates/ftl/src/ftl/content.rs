@@ -4,11 +4,11 @@
 use super::Ftl;
 use crate::error::FtlError;
 use crate::initial_content::{ComputedContent, InitialContent, Sought};
-use crate::layout::{BlockRef, Phys};
+use crate::layout::Phys;
 use crate::number::{LogicalPage, Owner};
 use crate::page_table::EntryRef;
 use crate::prefetch::prefetch;
-use ssdtune_model::{Place, PlaneId};
+use ssdtune_model::{BlockAddr, Lpn, PlaneId, Table, TenantId};
 
 impl Ftl {
     /// Gives an empty drive its initial content. Returns how many pages of each tenant hold data.
@@ -19,7 +19,10 @@ impl Ftl {
     ///
     /// # Panics
     /// Something was written before.
-    pub fn set_initial_content(&mut self, spec: &InitialContent) -> Result<Vec<u64>, FtlError> {
+    pub fn set_initial_content(
+        &mut self,
+        spec: &InitialContent,
+    ) -> Result<Table<TenantId, u64>, FtlError> {
         assert!(
             self.table.mapped() == 0 && self.initial_content.is_none(),
             "only an empty drive gets a content"
@@ -35,7 +38,7 @@ impl Ftl {
 
     /// Makes the block records of a plane, if it has none yet.
     pub(crate) fn wake(&mut self, plane: PlaneId) {
-        if self.planes[plane.index()].asleep {
+        if self.planes[plane].asleep {
             self.wake_cold(plane);
         }
     }
@@ -43,62 +46,62 @@ impl Ftl {
     #[cold]
     fn wake_cold(&mut self, plane: PlaneId) {
         let content = self.initial_content.as_mut().expect("only planes with a content sleep");
-        let record = &mut self.planes[plane.index()];
+        let record = &mut self.planes[plane];
         let open = content.open(plane, record, self.config.analytic_start, &self.rules);
         for block in open {
-            self.materialise_block(BlockRef { plane: plane.0, block });
+            self.materialise_block(BlockAddr { plane, block });
         }
     }
 
     /// Computes and stores where a page lay at the start, if nobody has asked for it yet.
     #[inline]
-    pub(crate) fn resolve(&mut self, tenant: usize, lpn: u64, at: EntryRef) {
+    pub(crate) fn resolve(&mut self, tenant: TenantId, lpn: Lpn, at: EntryRef) {
         if self.initial_content.is_some() && self.table.is_untouched(at) {
             self.resolve_cold(tenant, lpn, at);
         }
     }
 
-    fn resolve_cold(&mut self, tenant: usize, lpn: u64, at: EntryRef) {
+    fn resolve_cold(&mut self, tenant: TenantId, lpn: Lpn, at: EntryRef) {
         let place = self.initial_place(tenant, lpn);
         self.table.set_initial(at, place);
     }
 
     /// The page-table entries whose data lie in the pages of a computed block, one for each page;
     /// `None` where nothing is valid.
-    pub(crate) fn owners_of(&self, at: BlockRef, owners: &mut Vec<Option<Owner>>) {
+    pub(crate) fn owners_of(&self, at: BlockAddr, owners: &mut Vec<Option<Owner>>) {
         let content = self.initial_content.as_ref().expect("a computed block has a content");
         owners.clear();
         owners.resize(self.geometry.pages_per_block as usize, None);
         content.owners(at, &self.tenants, owners);
-        let (plane, block) = at.ids();
-        self.planes[plane.index()].drop_overwritten(block, owners);
+        let BlockAddr { plane, block } = at;
+        self.planes[plane].drop_overwritten(block, owners);
     }
 
     /// Makes the page records of a block that has none, because its initial content is computed.
-    pub(crate) fn materialise_block(&mut self, at: BlockRef) {
+    pub(crate) fn materialise_block(&mut self, at: BlockAddr) {
         let mut owners = Vec::new();
         self.owners_of(at, &mut owners);
-        let (plane, block) = at.ids();
-        self.planes[plane.index()].materialise(block, &owners);
+        let BlockAddr { plane, block } = at;
+        self.planes[plane].materialise(block, &owners);
     }
 
     /// Stores everything that is computed otherwise: the same drive, held in memory. For tests.
     pub fn materialise(&mut self) {
-        for tenant in 0..self.tenants.len() {
+        for tenant in self.tenants.names() {
             let Some(content) = &self.initial_content else { return };
-            let pages: Vec<u64> = {
+            let pages: Vec<Lpn> = {
                 let members = content.members(tenant);
-                (0..members.len()).map(|rank| members.member(rank)).collect()
+                (0..members.len()).map(|rank| Lpn(members.member(rank))).collect()
             };
             for lpn in pages {
                 self.entry(tenant, lpn);
             }
         }
-        for plane in 0..self.planes.len() as u32 {
-            self.wake(PlaneId(plane));
-            for block in 0..self.planes[plane as usize].blocks.len() as u32 {
-                if self.planes[plane as usize].blocks[block as usize].computed {
-                    self.materialise_block(BlockRef { plane, block });
+        for plane in self.planes.names() {
+            self.wake(plane);
+            for block in self.planes[plane].blocks.names() {
+                if self.planes[plane].blocks[block].computed {
+                    self.materialise_block(BlockAddr { plane, block });
                 }
             }
         }
@@ -108,12 +111,12 @@ impl Ftl {
     /// Stores the content of a block and the page-table entries of its pages, if they are computed
     /// so far. Looking at the block then costs what it costs in a drive that was filled. Returns
     /// whether there was anything to store.
-    pub fn store_block(&mut self, at: BlockRef) -> bool {
+    pub fn store_block(&mut self, at: BlockAddr) -> bool {
         if self.initial_content.is_none() {
             return false;
         }
-        self.wake(PlaneId(at.plane));
-        let block = self.planes[at.plane as usize].blocks.get(at.block as usize);
+        self.wake(at.plane);
+        let block = self.planes[at.plane].blocks.get(at.block);
         if !block.is_some_and(|block| block.computed) {
             return false;
         }
@@ -122,20 +125,21 @@ impl Ftl {
             self.victim_pages(at).filter_map(|page| self.data_owner(page)).collect();
         for owner in owners {
             let tenant = self.tenant_of_page(owner);
-            self.entry(tenant, owner.0 - self.tenants[tenant].base);
+            let lpn = self.tenants[tenant].lpn(owner);
+            self.entry(tenant, lpn);
         }
         true
     }
 
     /// Whether a page held data at the start. It may have been overwritten or trimmed since.
-    pub(crate) fn held_data_at_start(&self, tenant: usize, lpn: u64) -> bool {
+    pub(crate) fn held_data_at_start(&self, tenant: TenantId, lpn: Lpn) -> bool {
         self.initial_content
             .as_ref()
-            .is_some_and(|content| content.members(tenant).rank(lpn).is_some())
+            .is_some_and(|content| content.members(tenant).rank(lpn.0).is_some())
     }
 
     /// The physical page of a logical page, without storing anything that is computed. For checks.
-    pub fn place_of(&mut self, tenant: usize, lpn: u64) -> Option<Phys> {
+    pub fn place_of(&mut self, tenant: TenantId, lpn: Lpn) -> Option<Phys> {
         if let Some(at) = self.existing_entry(tenant, lpn)
             && (self.initial_content.is_none() || !self.table.is_untouched(at))
         {
@@ -145,7 +149,7 @@ impl Ftl {
     }
 
     /// The physical page of a logical page at the start.
-    fn initial_place(&mut self, tenant: usize, lpn: u64) -> Option<Phys> {
+    fn initial_place(&mut self, tenant: TenantId, lpn: Lpn) -> Option<Phys> {
         let sought = self.initial_content.as_ref()?.seek(tenant, lpn)?;
         self.wake(sought.plane);
         let (at, page) = self.initial_content.as_ref()?.place(&sought);
@@ -154,7 +158,7 @@ impl Ftl {
 
     /// The first half of the way to the place of a page that nobody has asked for since the start;
     /// `None` if somebody has, or if it held no data. Wakes the page's plane.
-    pub(crate) fn seek(&mut self, tenant: usize, lpn: u64) -> Option<Sought> {
+    pub(crate) fn seek(&mut self, tenant: TenantId, lpn: Lpn) -> Option<Sought> {
         let content = self.initial_content.as_ref()?;
         let entry = self.existing_entry(tenant, lpn);
         if entry.is_some_and(|at| !self.table.is_untouched(at)) {
@@ -167,7 +171,7 @@ impl Ftl {
     }
 
     /// Stores the place of a page that was sought, if nobody has asked for it meanwhile.
-    pub(crate) fn resolve_sought(&mut self, tenant: usize, lpn: u64, sought: &Sought) {
+    pub(crate) fn resolve_sought(&mut self, tenant: TenantId, lpn: Lpn, sought: &Sought) {
         let at = self.table.entry(self.tenants[tenant].page(lpn));
         if let Some(content) = self.initial_content.as_ref().filter(|_| self.table.is_untouched(at))
         {

@@ -4,9 +4,9 @@
 use super::Ftl;
 use crate::initial_content::Start;
 use crate::initial_content::initial_mappings::{Evicted, InitialMappings};
-use crate::number::LogicalPage;
+use crate::number::{CacheId, LogicalPage};
 use crate::page_table::{CacheStatus, EntryRef};
-use ssdtune_model::scramble;
+use ssdtune_model::{TenantId, scramble};
 
 impl Ftl {
     /// Fills the mapping caches: with random pages of a steady drive, with the pages written last
@@ -14,10 +14,10 @@ impl Ftl {
     pub(super) fn fill_mapping_caches(&mut self, start: Start) {
         let Some(content) = &self.initial_content else { return };
         let caches = self.caches.len();
-        for (index, cache) in self.caches.iter_mut().enumerate() {
+        for (id, cache) in self.caches.named_mut() {
             let pages =
-                content.sharers(index, caches).map(|tenant| content.members(tenant).len()).sum();
-            let key = scramble(content.seed() ^ (index as u64 + 1).rotate_left(52));
+                content.sharers(id, caches).map(|tenant| content.members(tenant).len()).sum();
+            let key = scramble(content.seed() ^ (u64::from(id.0) + 1).rotate_left(52));
             cache.initial = InitialMappings::new(start, pages, cache.capacity(), key);
         }
     }
@@ -25,8 +25,8 @@ impl Ftl {
     /// Whether a mapping is in the cache since the start and was not used so far.
     pub(crate) fn is_initial_mapping(
         &self,
-        cache: usize,
-        tenant: usize,
+        cache: CacheId,
+        tenant: TenantId,
         page: LogicalPage,
         status: CacheStatus,
     ) -> bool {
@@ -40,7 +40,7 @@ impl Ftl {
                     return false;
                 };
                 let sharers = content.sharers(cache, self.caches.len());
-                let lpn = page.0 - self.tenants[tenant].base;
+                let lpn = self.tenants[tenant].lpn(page);
                 content
                     .initial_mapping_rank(sharers, tenant, lpn)
                     .is_some_and(|rank| initial.holds(rank))
@@ -51,7 +51,7 @@ impl Ftl {
     /// Turns an initial mapping into an ordinary one that was used just now.
     pub(crate) fn adopt_initial_mapping(
         &mut self,
-        cache: usize,
+        cache: CacheId,
         page: LogicalPage,
         at: EntryRef,
         changed: bool,
@@ -66,7 +66,7 @@ impl Ftl {
 
     /// Drops the oldest initial mapping that can leave. One that has changed can leave only if its
     /// translation page can be written.
-    pub(crate) fn evict_initial_mapping(&mut self, cache: usize) -> Option<Evicted> {
+    pub(crate) fn evict_initial_mapping(&mut self, cache: CacheId) -> Option<Evicted> {
         let mut nth = self.caches[cache].initial.next;
         while self.caches[cache].initial.left > 0 && nth < self.caches[cache].initial.end {
             let page = self.initial_mapping_page(cache, nth);
@@ -96,7 +96,7 @@ impl Ftl {
     }
 
     /// The page-table entry of the nth initial mapping of a cache.
-    fn initial_mapping_page(&self, cache: usize, nth: u64) -> LogicalPage {
+    fn initial_mapping_page(&self, cache: CacheId, nth: u64) -> LogicalPage {
         let content = self.initial_content.as_ref().expect("a cache has seeds from a content");
         let sharers = content.sharers(cache, self.caches.len());
         let (tenant, lpn) =
@@ -106,7 +106,7 @@ impl Ftl {
 
     /// Turns all initial mappings into ordinary ones.
     pub(super) fn store_initial_mappings(&mut self) {
-        for cache in 0..self.caches.len() {
+        for cache in self.caches.names() {
             for nth in self.caches[cache].initial.next..self.caches[cache].initial.end {
                 let page = self.initial_mapping_page(cache, nth);
                 let at = self.table.entry(page);

@@ -6,7 +6,7 @@ use super::{Ftl, FtlCounters};
 use crate::block::Plane;
 use crate::cmt::MappingCache;
 use crate::number::TranslationPageId;
-use ssdtune_model::{Place, PlaneId};
+use ssdtune_model::PlaneId;
 use std::collections::BTreeMap;
 
 impl Ftl {
@@ -18,13 +18,13 @@ impl Ftl {
     /// The number of free blocks of a plane. Write frontiers are not free.
     #[inline]
     pub fn free_blocks(&self, plane: PlaneId) -> u32 {
-        self.planes[plane.index()].free_blocks()
+        self.planes[plane].free_blocks()
     }
 
     /// The number of valid pages of each full block of a plane, in the order of the blocks.
     pub fn valid_pages(&mut self, plane: PlaneId) -> Vec<u32> {
         self.wake(plane);
-        self.planes[plane.index()].full_blocks()
+        self.planes[plane].full_blocks()
     }
 
     /// The number of logical pages that hold data, of all tenants.
@@ -63,18 +63,18 @@ impl Ftl {
     pub fn check(&self) {
         self.planes.iter().for_each(Plane::check);
         let valid: u64 = self.planes.iter().map(|plane| plane.valid).sum();
-        let translation = (0..self.tenants.len())
-            .flat_map(|t| {
-                let first = self.translation_base(t);
-                first..first + self.translation_pages(t)
+        let tenants = self.tenants.names();
+        let translation = tenants
+            .flat_map(|tenant| {
+                let first = self.translation_base(tenant).0;
+                (first..first + self.translation_pages(tenant)).map(TranslationPageId)
             })
-            .filter(|&page| {
-                !self.caches.is_empty() && self.translation.phys(TranslationPageId(page)).is_some()
-            })
+            .filter(|&page| !self.caches.is_empty() && self.translation.phys(page).is_some())
             .count() as u64;
         let in_flight = self.moves_in_flight();
         let frozen = if self.caches.is_empty() && self.config.eager_frontiers {
-            (0..self.tenants.len()).map(|t| self.tenant_pages(t) / self.entries_per_page).sum()
+            let full = |tenant| self.tenant_pages(tenant) / self.entries_per_page;
+            self.tenants.names().map(full).sum()
         } else {
             0
         };

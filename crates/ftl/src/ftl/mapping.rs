@@ -7,9 +7,9 @@
 use super::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::block::FrontierId;
 use crate::layout::Phys;
-use crate::number::{LogicalPage, TranslationPageId};
+use crate::number::{CacheId, LogicalPage, MappingSlot, Token, TranslationPageId};
 use crate::page_table::{CacheStatus, EntryRef};
-use ssdtune_model::Place;
+use ssdtune_model::{Lpn, Place, TenantId};
 
 impl Ftl {
     /// Whether every mapping is in DRAM at no cost (`mapping.ideal`).
@@ -18,29 +18,30 @@ impl Ftl {
         self.caches.is_empty()
     }
 
-    /// The number of the cache that a tenant uses.
+    /// The cache that a tenant uses.
     #[inline]
-    fn cache_of(&self, tenant: usize) -> usize {
-        if self.caches.len() == 1 { 0 } else { tenant }
+    fn cache_of(&self, tenant: TenantId) -> CacheId {
+        if self.caches.len() == 1 { CacheId(0) } else { CacheId(tenant.0.into()) }
     }
 
     /// The tenant that a page-table entry belongs to.
-    pub(crate) fn tenant_of_page(&self, page: LogicalPage) -> usize {
-        self.tenants.iter().rposition(|tenant| tenant.base <= page.0).unwrap_or(0)
+    pub(crate) fn tenant_of_page(&self, page: LogicalPage) -> TenantId {
+        let last = self.tenants.iter().rposition(|tenant| tenant.base <= page);
+        last.map_or(TenantId(0), TenantId::at)
     }
 
-    /// The number of the translation page that holds the mapping of a page-table entry.
-    fn translation_page(&self, tenant: usize, page: LogicalPage) -> TranslationPageId {
-        let lpn = page.0 - self.tenants[tenant].base;
-        TranslationPageId(self.translation_base(tenant) + lpn / self.entries_per_page)
+    /// The translation page that holds the mapping of a page-table entry.
+    fn translation_page(&self, tenant: TenantId, page: LogicalPage) -> TranslationPageId {
+        let lpn = self.tenants[tenant].lpn(page);
+        TranslationPageId(self.translation_base(tenant).0 + lpn.0 / self.entries_per_page)
     }
 
     /// Looks for the mapping of a logical page. A miss may push another mapping out of the cache;
     /// the write-back this causes, if any, comes before whatever the miss itself needs.
     pub fn access_mapping(
         &mut self,
-        tenant: usize,
-        lpn: u64,
+        tenant: TenantId,
+        lpn: Lpn,
         at: EntryRef,
         is_write: bool,
     ) -> (MappingAccess, Option<WriteBack>) {
@@ -85,12 +86,12 @@ impl Ftl {
         let writeback = self.cache_mapping(tenant, owner, at, false);
         self.translation.arrive(page, owner);
         let phys = self.translation.phys(page).unwrap_or(phys);
-        (MappingAccess::Load { page: page.0, phys }, writeback)
+        (MappingAccess::Load { page, phys }, writeback)
     }
 
     /// Makes the access `token` wait for a mapping that is [`MappingAccess::Awaited`] or was asked
     /// for by [`MappingAccess::Load`].
-    pub fn await_mapping(&mut self, tenant: usize, at: EntryRef, token: u32, is_write: bool) {
+    pub fn await_mapping(&mut self, tenant: TenantId, at: EntryRef, token: Token, is_write: bool) {
         let cache = self.cache_of(tenant);
         if let Some(slot) = self.table.slot(at) {
             self.caches[cache].wait(slot, token, is_write);
@@ -99,8 +100,8 @@ impl Ftl {
 
     /// Reports that a translation page was read. Adds the tokens that waited for any of its
     /// mappings to `tokens`.
-    pub fn mapping_arrived(&mut self, page: u64, tokens: &mut Vec<u32>) {
-        while let Some(owner) = self.translation.next_arrival(TranslationPageId(page)) {
+    pub fn mapping_arrived(&mut self, page: TranslationPageId, tokens: &mut Vec<Token>) {
+        while let Some(owner) = self.translation.next_arrival(page) {
             let cache = self.cache_of(self.tenant_of_page(owner));
             let Some(slot) = self.table.find(owner).and_then(|at| self.table.slot(at)) else {
                 continue;
@@ -113,14 +114,14 @@ impl Ftl {
     }
 
     /// Reports that a translation page was programmed at its new place.
-    pub fn mapping_written(&mut self, page: u64, phys: Phys) {
-        self.translation.departed(TranslationPageId(page));
+    pub fn mapping_written(&mut self, page: TranslationPageId, phys: Phys) {
+        self.translation.departed(page);
         self.program_done(phys);
     }
 
     /// Notes that the mapping of an entry has changed.
     #[inline]
-    pub(crate) fn dirty_mapping(&mut self, tenant: usize, page: LogicalPage, at: EntryRef) {
+    pub(crate) fn dirty_mapping(&mut self, tenant: TenantId, page: LogicalPage, at: EntryRef) {
         if self.caches.is_empty() {
             return;
         }
@@ -137,7 +138,7 @@ impl Ftl {
     /// that the mapping is at hand.
     fn cache_mapping(
         &mut self,
-        tenant: usize,
+        tenant: TenantId,
         owner: LogicalPage,
         at: EntryRef,
         ready: bool,
@@ -167,7 +168,7 @@ impl Ftl {
     /// The mapping used longest ago that can leave. A write-back cannot be held back as a host
     /// write can. So while the plane has no room for its translation page, a changed mapping stays,
     /// and the cache may grow beyond its size.
-    fn next_eviction(&self, cache: usize) -> Option<u32> {
+    fn next_eviction(&self, cache: CacheId) -> Option<MappingSlot> {
         let mut found = None;
         loop {
             let slot = self.caches[cache].evictable(found)?;
@@ -184,8 +185,9 @@ impl Ftl {
     /// Whether there is room to write the translation page of a page-table entry.
     pub(crate) fn can_write_back(&self, page: LogicalPage) -> bool {
         let tenant = self.tenant_of_page(page);
-        let index = self.translation_page(tenant, page).0 - self.translation_base(tenant);
-        self.has_room_unheld(tenant, FrontierId::TRANSLATION, self.static_plane(tenant, index))
+        let index = self.translation_page(tenant, page).0 - self.translation_base(tenant).0;
+        let plane = self.tenants[tenant].static_plane(index);
+        self.has_room_unheld(tenant, FrontierId::TRANSLATION, plane)
     }
 
     /// Writes the translation page of a mapping that leaves the cache, with all other changed
@@ -194,12 +196,12 @@ impl Ftl {
         let tenant = self.tenant_of_page(evicted);
         let cache = self.cache_of(tenant);
         let page = self.translation_page(tenant, evicted);
-        let index = page.0 - self.translation_base(tenant);
+        let index = page.0 - self.translation_base(tenant).0;
         let first = index * self.entries_per_page;
         let last = (first + self.entries_per_page).min(self.tenant_pages(tenant));
         let mut clean_sectors = 0u64;
         for lpn in first..last {
-            let neighbour = self.tenants[tenant].page(lpn);
+            let neighbour = self.tenants[tenant].page(Lpn(lpn));
             let at = self.table.find(neighbour);
             let status = at.map_or(CacheStatus::Untouched, |at| self.table.status(at));
             if let (Some(at), CacheStatus::ChangedInitial) = (at, status) {
@@ -234,14 +236,14 @@ impl Ftl {
                 self.geometry.page_bytes
             };
             let (plane, at) = self.layout.spot(old);
-            self.planes[plane.index()].invalidate(at);
+            self.planes[plane].invalidate(at);
             (old, bytes)
         });
         let placed = self.append_translation(tenant, page, index);
         self.translation.set_phys(page, placed.phys);
         self.translation.depart(page);
         self.counters.mapping_writebacks += 1;
-        WriteBack { page: page.0, merge, placed }
+        WriteBack { page, merge, placed }
     }
 
     /// The sector of a translation page that holds its nth mapping, as a bit.
@@ -252,7 +254,7 @@ impl Ftl {
     /// Places a translation page. `index` is its number within the tenant.
     pub(crate) fn append_translation(
         &mut self,
-        tenant: usize,
+        tenant: TenantId,
         page: TranslationPageId,
         index: u64,
     ) -> Placed {

@@ -2,9 +2,8 @@
 
 use super::Ftl;
 use crate::block::FrontierId;
-use crate::layout::BlockRef;
 use crate::placement::{Foresight, Training};
-use ssdtune_model::Nanos;
+use ssdtune_model::{BlockAddr, Nanos};
 
 impl Ftl {
     /// Says when the writes that follow happen and which application they belong to, for policies
@@ -50,7 +49,7 @@ impl Ftl {
     }
 
     /// The write frontier that a block was opened for.
-    pub fn block_frontier(&self, block: BlockRef) -> FrontierId {
-        self.planes[block.plane as usize].blocks[block.block as usize].frontier
+    pub fn block_frontier(&self, block: BlockAddr) -> FrontierId {
+        self.planes[block.plane].blocks[block.block].frontier
     }
 }

@@ -9,11 +9,13 @@ use super::{Ftl, FtlCounters};
 use crate::block::Plane;
 use crate::cmt::{MappingCache, TranslationPages};
 use crate::initial_content::ComputedContent;
+use crate::number::CacheId;
 use crate::page_table::PageTable;
 use crate::placement::Placer;
 use crate::tenant::Tenant;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
+use ssdtune_model::{PlaneId, Table, TenantId};
 
 /// Declares which fields of [`Ftl`] are stored, in which order, and which are not. A field that is
 /// in neither list does not compile, so nobody can add one without deciding about it.
@@ -49,9 +51,9 @@ macro_rules! state {
 state! {
     stored {
         table: PageTable,
-        planes: Vec<Plane>,
-        tenants: Vec<Tenant>,
-        caches: Vec<MappingCache>,
+        planes: Table<PlaneId, Plane>,
+        tenants: Table<TenantId, Tenant>,
+        caches: Table<CacheId, MappingCache>,
         translation: TranslationPages,
         rng: Pcg64Mcg,
         counters: FtlCounters,

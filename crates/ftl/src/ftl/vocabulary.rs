@@ -2,6 +2,7 @@
 
 use crate::block::SectorMask;
 use crate::layout::Phys;
+use crate::number::TranslationPageId;
 use crate::tenant::Places;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
@@ -66,8 +67,8 @@ pub struct WritePlan {
 /// cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteBack {
-    /// Number of the translation page.
-    pub page: u64,
+    /// The translation page.
+    pub page: TranslationPageId,
     /// The old physical page, and how many bytes of it must be read to complete the new one; `None`
     /// if the translation page was never on flash.
     pub merge: Option<(Phys, u32)>,
@@ -88,8 +89,8 @@ pub enum MappingAccess {
     Awaited,
     /// The translation page must be read from flash, and the access waits for it.
     Load {
-        /// Number of the translation page.
-        page: u64,
+        /// The translation page.
+        page: TranslationPageId,
         /// The physical page that holds it.
         phys: Phys,
     },

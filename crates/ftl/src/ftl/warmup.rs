@@ -9,16 +9,16 @@
 use super::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, WriteBack};
 use crate::block::{FrontierId, SectorMask};
 use crate::error::FtlError;
-use crate::layout::{BlockRef, Phys, Spot};
-use crate::number::Owner;
+use crate::layout::{Phys, Spot};
+use crate::number::{Owner, Token};
 use crate::page_table::EntryRef;
-use ssdtune_model::{Place, PlaneId};
+use ssdtune_model::{BlockAddr, Lpn, PlaneId, TenantId};
 
 /// Performs accesses without time, one after the other. Made by [`Ftl::warm_up`].
 pub struct Warmup<'a> {
     ftl: &'a mut Ftl,
     /// Receives the tokens of waiting accesses. Stays empty, since nobody waits.
-    tokens: Vec<u32>,
+    tokens: Vec<Token>,
 }
 
 impl Ftl {
@@ -39,13 +39,18 @@ impl Warmup<'_> {
     ///
     /// # Errors
     /// [`FtlError::OutOfSpace`] if the page's plane is full and no block in it can be collected.
-    pub fn write(&mut self, tenant: usize, lpn: u64, sectors: SectorMask) -> Result<(), FtlError> {
+    pub fn write(
+        &mut self,
+        tenant: TenantId,
+        lpn: Lpn,
+        sectors: SectorMask,
+    ) -> Result<(), FtlError> {
         let at = self.ftl.entry(tenant, lpn);
         self.access_mapping(tenant, lpn, at, true);
         let plane = self.ftl.plane_for_write(tenant, lpn, &NoLoad);
         while self.ftl.must_hold(tenant, lpn, plane) {
             if !self.collect_one(plane) {
-                return Err(FtlError::OutOfSpace { plane: plane.0 });
+                return Err(FtlError::OutOfSpace { plane });
             }
         }
         let plan = self.ftl.place_write(tenant, lpn, at, plane, sectors);
@@ -58,13 +63,13 @@ impl Warmup<'_> {
     ///
     /// # Errors
     /// [`FtlError::OutOfSpace`] if the page's plane is full and no block in it can be collected.
-    pub fn write_whole(&mut self, tenant: usize, lpn: u64) -> Result<(), FtlError> {
+    pub fn write_whole(&mut self, tenant: TenantId, lpn: Lpn) -> Result<(), FtlError> {
         let sectors = self.ftl.config.full_mask;
         self.write(tenant, lpn, sectors)
     }
 
     /// Reads a logical page. This changes nothing but the content of the mapping cache.
-    pub fn read(&mut self, tenant: usize, lpn: u64) {
+    pub fn read(&mut self, tenant: TenantId, lpn: Lpn) {
         if !self.ftl.is_ideal() {
             let at = self.ftl.entry(tenant, lpn);
             self.access_mapping(tenant, lpn, at, false);
@@ -72,11 +77,11 @@ impl Warmup<'_> {
     }
 
     /// Discards the content of a logical page.
-    pub fn trim(&mut self, tenant: usize, lpn: u64) {
+    pub fn trim(&mut self, tenant: TenantId, lpn: Lpn) {
         self.ftl.trim(tenant, lpn);
     }
 
-    fn access_mapping(&mut self, tenant: usize, lpn: u64, at: EntryRef, is_write: bool) {
+    fn access_mapping(&mut self, tenant: TenantId, lpn: Lpn, at: EntryRef, is_write: bool) {
         if self.ftl.is_ideal() {
             return;
         }
@@ -136,7 +141,7 @@ impl Ftl {
     /// Moves the valid pages of a victim and erases it: what [`Ftl::place_move`],
     /// [`Ftl::commit_move`] and [`Ftl::erase_done`] do, for all pages at once, where nothing can
     /// come in between. Collection in steps would keep the batch and a cursor into it.
-    fn empty(&mut self, victim: BlockRef) {
+    fn empty(&mut self, victim: BlockAddr) {
         let mut batch = std::mem::take(&mut self.batch);
         self.gather(victim, &mut batch);
         let (from, tenant) = (self.block_frontier(victim), self.block_tenant(victim));
@@ -149,13 +154,11 @@ impl Ftl {
             let end = if alike { batch.owners.len() } else { moved + 1 };
             let owners = &batch.owners[moved..end];
             let sectors = batch.sectors.get(moved..end).unwrap_or_default();
-            let plane = PlaneId(victim.plane);
-            let (first, count) = self.append_programmed(tenant, to, plane, owners, sectors);
+            let (first, count) = self.append_programmed(tenant, to, victim.plane, owners, sectors);
             self.land(from, tenant, &owners[..count], first);
             moved += count;
         }
-        let (plane, block) = victim.ids();
-        self.planes[plane.index()].vacate(block, moved as u32);
+        self.planes[victim.plane].vacate(victim.block, moved as u32);
         self.counters.moved_pages += moved as u64;
         self.batch = batch;
         self.erase_done(victim);
@@ -163,13 +166,13 @@ impl Ftl {
 
     /// Lists the valid pages of a victim in the order of their offsets, and prefetches what moving
     /// them touches.
-    fn gather(&mut self, victim: BlockRef, batch: &mut Batch) {
-        let (plane, block) = victim.ids();
-        let plane = &self.planes[plane.index()];
+    fn gather(&mut self, victim: BlockAddr, batch: &mut Batch) {
+        let BlockAddr { plane, block } = victim;
+        let plane = &self.planes[plane];
         let spot = |page| Spot { block, page };
         batch.owners.clear();
         batch.sectors.clear();
-        if plane.blocks[block.index()].computed {
+        if plane.blocks[block].computed {
             self.owners_of(victim, &mut batch.computed);
             batch.owners.extend(batch.computed.iter().flatten());
         } else {
@@ -195,7 +198,7 @@ impl Ftl {
     }
 
     /// Notes where the moved pages of a block of some frontier lie: from `first` on.
-    fn land(&mut self, from: FrontierId, tenant: usize, owners: &[Owner], first: Phys) {
+    fn land(&mut self, from: FrontierId, tenant: TenantId, owners: &[Owner], first: Phys) {
         for (nth, &owner) in (0..).zip(owners) {
             let to = first.plus(nth);
             if from != FrontierId::TRANSLATION {

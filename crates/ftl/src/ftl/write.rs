@@ -6,19 +6,19 @@
 
 use super::{Ftl, Load, Placed, WritePlan};
 use crate::block::{FrontierId, Pick, SectorMask};
-use crate::layout::{BlockRef, Phys};
+use crate::layout::Phys;
 use crate::number::Owner;
 use crate::page_table::EntryRef;
-use ssdtune_model::{Place, PlaneId};
+use ssdtune_model::{BlockAddr, Lpn, PlaneId, TenantId};
 
 impl Ftl {
     /// The plane that the next write of a logical page goes to. Static placement follows the plane
     /// order; dynamic placement takes the plane with the smallest backlog.
     #[inline]
-    pub fn plane_for_write(&mut self, tenant: usize, lpn: u64, load: &impl Load) -> PlaneId {
+    pub fn plane_for_write(&mut self, tenant: TenantId, lpn: Lpn, load: &impl Load) -> PlaneId {
         let owner = &self.tenants[tenant];
         if !owner.dynamic {
-            return owner.static_plane(lpn);
+            return owner.static_plane(lpn.0);
         }
         // Planes without room come last. Among equals the turn decides, so that an idle drive is
         // striped.
@@ -34,15 +34,15 @@ impl Ftl {
     /// The plane of a logical page by the static plane order, whatever the allocation of the
     /// tenant.
     #[inline]
-    pub fn static_plane(&self, tenant: usize, lpn: u64) -> PlaneId {
-        self.tenants[tenant].static_plane(lpn)
+    pub fn static_plane(&self, tenant: TenantId, lpn: Lpn) -> PlaneId {
+        self.tenants[tenant].static_plane(lpn.0)
     }
 
     /// Whether a host write to a plane must be held back until the plane has been collected. Ask
     /// before [`Ftl::place_write`].
     #[inline]
-    pub fn must_hold(&self, tenant: usize, lpn: u64, plane: PlaneId) -> bool {
-        let plane = &self.planes[plane.index()];
+    pub fn must_hold(&self, tenant: TenantId, lpn: Lpn, plane: PlaneId) -> bool {
+        let plane = &self.planes[plane];
         let free = plane.free_blocks();
         if self.config.eager_frontiers {
             return free < self.config.reserve;
@@ -57,11 +57,11 @@ impl Ftl {
     /// rely on.
     pub(crate) fn has_room_unheld(
         &self,
-        tenant: usize,
+        tenant: TenantId,
         frontier: FrontierId,
         plane: PlaneId,
     ) -> bool {
-        let record = &self.planes[plane.index()];
+        let record = &self.planes[plane];
         let opens_none = if self.config.eager_frontiers {
             !record.is_nearly_full(tenant, frontier)
         } else {
@@ -74,7 +74,7 @@ impl Ftl {
     }
 
     /// Whether [`Ftl::place_read`] must be held back until the page's plane has been collected.
-    pub fn must_hold_read(&self, tenant: usize, lpn: u64) -> bool {
+    pub fn must_hold_read(&self, tenant: TenantId, lpn: Lpn) -> bool {
         !self.has_room_unheld(tenant, FrontierId::DATA, self.static_plane(tenant, lpn))
     }
 
@@ -88,8 +88,8 @@ impl Ftl {
     #[inline]
     pub fn place_write(
         &mut self,
-        tenant: usize,
-        lpn: u64,
+        tenant: TenantId,
+        lpn: Lpn,
         at: EntryRef,
         plane: PlaneId,
         sectors: SectorMask,
@@ -99,13 +99,13 @@ impl Ftl {
         if let Some(old) = self.table.phys(at) {
             let (old_plane, spot) = self.layout.spot(old);
             if sectors != self.config.full_mask {
-                let before = self.planes[old_plane.index()].sectors(spot);
+                let before = self.planes[old_plane].sectors(spot);
                 if before & !sectors != 0 {
                     merge = Some((old, before & !sectors));
                 }
                 all |= before;
             }
-            self.planes[old_plane.index()].invalidate(spot);
+            self.planes[old_plane].invalidate(spot);
         }
         let owner = self.tenants[tenant].page(lpn);
         let frontier = self.placer.host_frontier(owner);
@@ -121,12 +121,12 @@ impl Ftl {
     /// wait.
     pub fn place_read(
         &mut self,
-        tenant: usize,
-        lpn: u64,
+        tenant: TenantId,
+        lpn: Lpn,
         at: EntryRef,
         sectors: SectorMask,
     ) -> Placed {
-        let plane = self.tenants[tenant].static_plane(lpn);
+        let plane = self.tenants[tenant].static_plane(lpn.0);
         let owner = self.tenants[tenant].page(lpn);
         let placed = self.append(tenant, FrontierId::DATA, plane, owner.into(), sectors);
         self.table.set_phys(at, placed.phys);
@@ -139,7 +139,7 @@ impl Ftl {
     #[inline]
     pub(crate) fn append(
         &mut self,
-        tenant: usize,
+        tenant: TenantId,
         frontier: FrontierId,
         plane: PlaneId,
         owner: Owner,
@@ -147,27 +147,27 @@ impl Ftl {
     ) -> Placed {
         self.wake(plane);
         let mut opened = self.make_room(tenant, frontier, plane);
-        let record = &mut self.planes[plane.index()];
+        let record = &mut self.planes[plane];
         let slot = record.append(tenant, frontier, owner, sectors);
         if slot.filled && self.config.eager_frontiers {
             // If no block is free, the frontier gets one of those erased next.
             opened = record.open_frontier(tenant, frontier, Pick::InOrder).is_some();
         }
-        let at = BlockRef::new(plane, slot.at.block);
-        Placed { phys: self.layout.pack(at, slot.at.page.0), opened }
+        let at = BlockAddr { plane, block: slot.at.block };
+        Placed { phys: self.layout.pack(at, slot.at.page), opened }
     }
 
     /// Opens a block for a frontier that has none. Returns whether it did.
     #[inline]
-    fn make_room(&mut self, tenant: usize, frontier: FrontierId, plane: PlaneId) -> bool {
-        let record = &mut self.planes[plane.index()];
+    fn make_room(&mut self, tenant: TenantId, frontier: FrontierId, plane: PlaneId) -> bool {
+        let record = &mut self.planes[plane];
         if record.has_room(tenant, frontier) {
             return false;
         }
         let pick = self.placer.pick(frontier, &mut self.rng);
         let opened = record.open_frontier(tenant, frontier, pick);
         let block = opened.expect("a plane has no free block: a write was not held");
-        self.placer.opened(BlockRef::new(plane, block), frontier);
+        self.placer.opened(BlockAddr { plane, block }, frontier);
         true
     }
 
@@ -176,36 +176,36 @@ impl Ftl {
     /// of each page, or nothing if all pages are whole.
     pub(crate) fn append_programmed(
         &mut self,
-        tenant: usize,
+        tenant: TenantId,
         frontier: FrontierId,
         plane: PlaneId,
         owners: &[Owner],
         sectors: &[SectorMask],
     ) -> (Phys, usize) {
         self.make_room(tenant, frontier, plane);
-        let record = &mut self.planes[plane.index()];
+        let record = &mut self.planes[plane];
         let run = record.append_programmed(tenant, frontier, owners, sectors);
         if run.filled && self.config.eager_frontiers {
             record.open_frontier(tenant, frontier, Pick::InOrder);
         }
-        let at = BlockRef::new(plane, run.first.block);
-        (self.layout.pack(at, run.first.page.0), run.count as usize)
+        let at = BlockAddr { plane, block: run.first.block };
+        (self.layout.pack(at, run.first.page), run.count as usize)
     }
 
     /// Reports that the program of a physical page has ended, whoever wrote it.
     #[inline]
     pub fn program_done(&mut self, phys: Phys) {
         let (plane, at) = self.layout.spot(phys);
-        self.planes[plane.index()].programmed(at);
+        self.planes[plane].programmed(at);
     }
 
     /// Discards the content of a logical page. Returns the plane that held it: a block there may be
     /// a victim now. `None` if the page held no data.
-    pub fn trim(&mut self, tenant: usize, lpn: u64) -> Option<PlaneId> {
+    pub fn trim(&mut self, tenant: TenantId, lpn: Lpn) -> Option<PlaneId> {
         let at = self.find(tenant, lpn)?;
         let old = self.table.phys(at)?;
         let (plane, spot) = self.layout.spot(old);
-        self.planes[plane.index()].invalidate(spot);
+        self.planes[plane].invalidate(spot);
         self.table.unmap(at);
         self.dirty_mapping(tenant, self.tenants[tenant].page(lpn), at);
         Some(plane)
@@ -214,6 +214,6 @@ impl Ftl {
     /// The sectors of a physical page that were written. The page must still be valid.
     pub fn sectors(&self, phys: Phys) -> SectorMask {
         let (plane, at) = self.layout.spot(phys);
-        self.planes[plane.index()].sectors(at)
+        self.planes[plane].sectors(at)
     }
 }

@@ -6,8 +6,9 @@
 
 use super::permutation::Permutation;
 use super::{ComputedContent, Start};
-use crate::number::LogicalPage;
+use crate::number::{CacheId, LogicalPage};
 use serde::{Deserialize, Serialize};
+use ssdtune_model::{Lpn, TenantId};
 
 /// The initial mappings of one cache, numbered in the order in which they leave it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -72,35 +73,38 @@ impl InitialMappings {
 }
 
 impl ComputedContent {
-    /// The tenants that use a cache.
-    pub fn sharers(&self, cache: usize, caches: usize) -> std::ops::Range<usize> {
-        if caches == 1 { 0..self.tenants.len() } else { cache..cache + 1 }
+    /// The tenants that use a cache, in their order.
+    pub fn sharers(&self, cache: CacheId, caches: usize) -> impl Iterator<Item = TenantId> + use<> {
+        let own = cache.0 as u16;
+        let numbers = if caches == 1 { 0..self.tenants.len() as u16 } else { own..own + 1 };
+        numbers.map(TenantId)
     }
 
     /// The rank of a page among all pages with data of the tenants that share its cache.
     pub fn initial_mapping_rank(
         &self,
-        sharers: std::ops::Range<usize>,
-        tenant: usize,
-        lpn: u64,
+        sharers: impl Iterator<Item = TenantId>,
+        tenant: TenantId,
+        lpn: Lpn,
     ) -> Option<u64> {
-        let before: u64 = (sharers.start..tenant).map(|other| self.members(other).len()).sum();
-        Some(before + self.members(tenant).rank(lpn)?)
+        let before = sharers.take_while(|&other| other != tenant);
+        let before: u64 = before.map(|other| self.members(other).len()).sum();
+        Some(before + self.members(tenant).rank(lpn.0)?)
     }
 
     /// The tenant and the logical page with a rank among all pages with data of some tenants.
     pub fn initial_mapping_page(
         &self,
-        sharers: std::ops::Range<usize>,
+        sharers: impl Iterator<Item = TenantId>,
         mut rank: u64,
-    ) -> (usize, u64) {
-        for tenant in sharers.clone() {
+    ) -> (TenantId, Lpn) {
+        for tenant in sharers {
             let members = self.members(tenant);
             if rank < members.len() {
-                return (tenant, members.member(rank));
+                return (tenant, Lpn(members.member(rank)));
             }
             rank -= members.len();
         }
-        unreachable!("an initial mapping belongs to a sharer of the cache: {sharers:?}")
+        unreachable!("an initial mapping belongs to a sharer of its cache")
     }
 }

@@ -7,15 +7,16 @@ use super::{Distributions, InitialContent, Start};
 use crate::block::{FrontierId, Plane, PlaneSummary};
 use crate::error::FtlError;
 use crate::gc::VictimRules;
+use crate::number::GroupId;
 use crate::switches::Switches;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{BlockId, Geometry, Place, PlaneId, scramble};
+use ssdtune_model::{BlockId, Geometry, PageId, Place, PlaneId, Table, TenantId, scramble};
 use std::cmp::Reverse;
 
 /// The pages that one tenant has in a plane.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Group {
-    pub tenant: usize,
+    pub tenant: TenantId,
     /// The number of this plane among the tenant's planes.
     pub position: u64,
     /// The tenant's pages in this plane, numbered within the plane.
@@ -26,8 +27,8 @@ pub(crate) struct Group {
     open: Vec<(FrontierId, u32)>,
     /// How the pages are spread over the valid pages of the blocks; `None` if they lie in order.
     shuffle: Option<Permutation>,
-    /// Numbers of the blocks. Empty while the plane sleeps.
-    blocks: Vec<u32>,
+    /// The blocks. Empty while the plane sleeps.
+    blocks: Vec<BlockId>,
     /// For each block, the pages that lie in earlier blocks. Empty while the plane sleeps.
     starts: Vec<u32>,
     /// For each full block, the number of blocks filled since. Empty while the plane sleeps.
@@ -35,7 +36,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub fn new(tenant: usize, position: u64, members: PageSet) -> Self {
+    pub fn new(tenant: TenantId, position: u64, members: PageSet) -> Self {
         Self {
             tenant,
             position,
@@ -63,9 +64,9 @@ impl Group {
 /// The initial content of one plane.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct PlaneContent {
-    pub groups: Vec<Group>,
-    /// Number of the first block of the initial content. Blocks before it hold translation pages.
-    first: u32,
+    pub groups: Table<GroupId, Group>,
+    /// The first block of the initial content. Blocks before it hold translation pages.
+    first: BlockId,
     /// Full blocks of the initial content. They come before the open ones, oldest first.
     full: u32,
     /// Pages of a block.
@@ -73,8 +74,8 @@ pub(crate) struct PlaneContent {
     /// The pages of full blocks lie at random offsets.
     shuffled: bool,
     seed: u64,
-    /// Number of the group of each block, counted from `first`. Empty while the plane sleeps.
-    owners: Vec<u16>,
+    /// The group of each block, counted from `first`. Empty while the plane sleeps.
+    owners: Vec<GroupId>,
 }
 
 /// How many blocks around the expected one are looked at first.
@@ -106,12 +107,12 @@ impl PlaneContent {
         if bits > u32::BITS {
             return Err(FtlError::TooLarge { bits, limit: u32::BITS });
         }
-        self.first = plane.opened_blocks();
+        self.first = BlockId(plane.opened_blocks());
         self.pages = pages as u32;
         self.shuffled = spec.start == Start::Steady;
         self.seed = scramble(spec.seed ^ (u64::from(id.0) << 20));
         for group in &mut self.groups {
-            let key = scramble(self.seed ^ (group.tenant as u64 + 1));
+            let key = scramble(self.seed ^ (u64::from(group.tenant.0) + 1));
             open_frontiers(group, spec.start, pages, key, config.eager_frontiers);
             if self.shuffled {
                 group.shuffle = Some(Permutation::new(group.members.len(), key));
@@ -126,7 +127,7 @@ impl PlaneContent {
         if needed > u64::from(room)
             || is_steady && settled + u64::from(room) > u64::from(room) * pages
         {
-            return Err(FtlError::NoRoomForInitialContent { plane: id.0, blocks: needed, room });
+            return Err(FtlError::NoRoomForInitialContent { plane: id, blocks: needed, room });
         }
         match spec.start {
             Start::Sequential => {
@@ -137,7 +138,7 @@ impl PlaneContent {
             Start::Steady => share(&mut self.groups, room, settled, pages),
         }
         self.full = self.groups.iter().map(|group| group.full).sum();
-        let mut block = self.first + self.full;
+        let mut block = self.first.0 + self.full;
         for group in &self.groups {
             for &(frontier, filled) in &group.open {
                 plane.set_frontier(group.tenant, frontier, BlockId(block), filled);
@@ -194,7 +195,7 @@ fn open_frontiers(group: &mut Group, start: Start, pages: u64, key: u64, eager: 
 }
 
 /// Gives each group its part of the blocks, and at least as many as its data need.
-fn share(groups: &mut [Group], room: u32, settled: u64, pages: u64) {
+fn share(groups: &mut Table<GroupId, Group>, room: u32, settled: u64, pages: u64) {
     let (mut blocks, mut rest) = (u64::from(room), settled);
     for group in groups {
         let own = group.settled();
@@ -220,10 +221,9 @@ impl PlaneContent {
     ) {
         let (pages, seed) = (self.pages, self.seed);
         self.owners = interleave(&self.groups, self.full);
-        let (mut open, oldest) = (self.first + self.full, self.oldest());
-        for (index, group) in self.groups.iter_mut().enumerate() {
-            let own =
-                (0..self.full).filter(|&block| usize::from(self.owners[block as usize]) == index);
+        let (mut open, oldest) = (self.first.0 + self.full, self.oldest());
+        for (id, group) in self.groups.named_mut() {
+            let own = (0..self.full).filter(|&block| self.owners[block as usize] == id);
             let own: Vec<u32> = own.collect();
             let valid = if self.shuffled && group.full > 0 {
                 let rho = group.settled() as f64 / (f64::from(group.full) * f64::from(pages));
@@ -234,7 +234,7 @@ impl PlaneContent {
                 });
                 group.ages.extend(ages);
                 // A golden-section walk spreads the draws evenly over all ages and all counts.
-                let offset = scramble(seed ^ index as u64) as f64 / u64::MAX as f64;
+                let offset = scramble(seed ^ u64::from(id.0)) as f64 / u64::MAX as f64;
                 let draw = |block: &u32| {
                     let chance = f64::from(*block).mul_add(0.618_033_988_749_895, offset).fract();
                     stationary.valid(older(block), chance)
@@ -252,14 +252,14 @@ impl PlaneContent {
             };
             let mut sum = 0;
             for (block, valid) in own.iter().zip(valid) {
-                group.blocks.push(self.first + block);
+                group.blocks.push(BlockId(self.first.0 + block));
                 group.starts.push(sum);
                 sum += valid;
             }
             for &(_, filled) in &group.open {
-                group.blocks.push(open);
+                group.blocks.push(BlockId(open));
                 group.starts.push(sum);
-                self.owners.push(index as u16);
+                self.owners.push(id);
                 sum += filled;
                 open += 1;
             }
@@ -280,63 +280,67 @@ impl PlaneContent {
                     .ages
                     .get(nth)
                     .map(|&age| (self.pages - valid, fills - 1 - u64::from(age)));
-                plane.set_block(BlockId(block), group.tenant, frontier, full);
+                plane.set_block(block, group.tenant, frontier, full);
             }
         }
     }
 
-    /// Numbers of the open blocks.
-    pub fn open_blocks(&self) -> impl Iterator<Item = u32> + '_ {
+    /// The open blocks.
+    pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         let open = self.groups.iter().map(|group| group.open.len() as u32).sum::<u32>();
-        (0..open).map(|nth| self.first + self.full + nth)
+        (0..open).map(|nth| BlockId(self.first.0 + self.full + nth))
     }
 
     /// How the pages of a block are spread over its offsets; `None` if they lie in order.
-    fn offsets(&self, block: u32) -> Option<Permutation> {
-        (self.shuffled && block < self.first + self.full)
-            .then(|| Permutation::new(self.pages.into(), self.seed ^ (u64::from(block) << 40)))
+    fn offsets(&self, block: BlockId) -> Option<Permutation> {
+        (self.shuffled && block.0 < self.first.0 + self.full)
+            .then(|| Permutation::new(self.pages.into(), self.seed ^ (u64::from(block.0) << 40)))
     }
 
     /// The place of the page with a rank in a group, counted over all its blocks.
     #[inline]
-    pub fn spread(&self, group: usize, rank: u64) -> u32 {
+    pub fn spread(&self, group: GroupId, rank: u64) -> u32 {
         self.groups[group].shuffle.map_or(rank, |shuffle| shuffle.forward(rank)) as u32
     }
 
     /// The lines that [`PlaneContent::place`] will most likely look at. The plane is awake.
-    pub fn lines(&self, group: usize, place: u32) -> [&u32; 3] {
+    pub fn lines(&self, group: GroupId, place: u32) -> [&u32; 3] {
         let group = &self.groups[group];
         let near = group.expected_block(place);
         let last = (near + NEAR).min(group.starts.len() - 1);
-        [&group.starts[near.saturating_sub(NEAR)], &group.starts[last], &group.blocks[near]]
+        [&group.starts[near.saturating_sub(NEAR)], &group.starts[last], &group.blocks[near].0]
     }
 
     /// The block and the offset of the page at a place of a group.
     #[inline]
-    pub fn place(&self, group: usize, place: u32) -> (u32, u32) {
+    pub fn place(&self, group: GroupId, place: u32) -> (BlockId, PageId) {
         let group = &self.groups[group];
         let nth = group.block_of(place);
         let (block, slot) = (group.blocks[nth], place - group.starts[nth]);
         let offset = self.offsets(block).map_or(slot, |order| order.forward(slot.into()) as u32);
-        (block, offset)
+        (block, PageId(offset))
     }
 
-    /// The number of the group whose pages a block holds.
-    pub fn group(&self, block: u32) -> usize {
-        usize::from(self.owners[(block - self.first) as usize])
+    /// The group whose pages a block holds.
+    pub fn group(&self, block: BlockId) -> GroupId {
+        self.owners[(block.0 - self.first.0) as usize]
     }
 
     /// The pages of a block that held data at the start, in no order: their offsets, and their
     /// ranks in the block's group. One after the other takes the CPU much less than the first look
     /// at a single page, since the steps of several pages overlap.
-    pub fn pages(&self, group: usize, block: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
+    pub fn pages(
+        &self,
+        group: GroupId,
+        block: BlockId,
+    ) -> impl Iterator<Item = (PageId, u64)> + '_ {
         let group = &self.groups[group];
         let nth = group.blocks.partition_point(|&other| other < block);
         let (order, start) = (self.offsets(block), group.starts[nth]);
         (0..group.valid(nth)).map(move |slot| {
             let page = order.map_or(slot, |order| order.forward(slot.into()) as u32);
             let place = u64::from(start + slot);
-            (page, group.shuffle.map_or(place, |shuffle| shuffle.back(place)))
+            (PageId(page), group.shuffle.map_or(place, |shuffle| shuffle.back(place)))
         })
     }
 
@@ -384,18 +388,18 @@ impl Group {
 
 /// The group of each full block. Groups take turns in proportion to their blocks, so that all of
 /// them age evenly.
-fn interleave(groups: &[Group], full: u32) -> Vec<u16> {
-    let mut given = vec![0u32; groups.len()];
+fn interleave(groups: &Table<GroupId, Group>, full: u32) -> Vec<GroupId> {
+    let mut given: Table<GroupId, u32> = Table::of(0, groups.len());
     let next = |_| {
-        let behind = |&index: &usize| {
-            let group: &Group = &groups[index];
+        let behind = |&id: &GroupId| {
+            let group: &Group = &groups[id];
             // Where its next block would stand if its blocks were spread evenly.
-            (u64::from(given[index]) + 1) * u64::from(full) / u64::from(group.full).max(1)
-                + if given[index] < group.full { 0 } else { 1 << 40 }
+            (u64::from(given[id]) + 1) * u64::from(full) / u64::from(group.full).max(1)
+                + if given[id] < group.full { 0 } else { 1 << 40 }
         };
-        let index = (0..groups.len()).min_by_key(behind).unwrap_or(0);
-        given[index] += 1;
-        index as u16
+        let id = groups.names().min_by_key(behind).unwrap_or(GroupId(0));
+        given[id] += 1;
+        id
     };
     (0..full).map(next).collect()
 }

@@ -9,6 +9,7 @@
 
 use super::heat::{Heat, Warmth};
 use super::{Policy, Write};
+use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 
 /// Windows in the time of as many writes as there are logical pages.
@@ -104,7 +105,7 @@ impl Policy for AsaFtl {
     }
 
     #[inline]
-    fn prefetch_page(&self, page: u64) {
+    fn prefetch_page(&self, page: LogicalPage) {
         self.heat.prefetch_page(page);
     }
 

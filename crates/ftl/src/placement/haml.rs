@@ -30,9 +30,11 @@
 use super::clusters::{Point, Points, lloyd, on_the_diagonal};
 use super::{Policy, Write};
 use crate::block::Pick;
+use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{Placement, TableScale};
+use ssdtune_model::{PlaneId, Table};
 
 /// Difference in erase counts from which blocks of hot and cold data are exchanged.
 pub(crate) const EXCHANGE_GAP: u32 = 2;
@@ -161,8 +163,8 @@ impl SliceIndex {
 
     /// The number of the slice that holds a page.
     #[inline]
-    pub(super) fn of(self, page: u64) -> usize {
-        ((u128::from(page) * u128::from(self.factor)) >> 63).min(self.last.into()) as usize
+    pub(super) fn of(self, page: LogicalPage) -> usize {
+        ((u128::from(page.0) * u128::from(self.factor)) >> 63).min(self.last.into()) as usize
     }
 }
 
@@ -190,7 +192,7 @@ pub(crate) struct Haml {
     wear_rules: bool,
     /// For each plane, how many blocks are still to be exchanged: 2 for the cold and the hot one, 1
     /// for the hot one.
-    due: Vec<u8>,
+    due: Table<PlaneId, u8>,
     last: Option<Box<Training>>,
 }
 
@@ -209,7 +211,7 @@ impl Haml {
             scale: config.scale,
             with_interval: config.interval,
             wear_rules: config.wear_rules,
-            due: vec![0; planes],
+            due: Table::of(0, planes),
             last: None,
         }
     }
@@ -246,7 +248,7 @@ impl Haml {
             }
             self.last = Some(Box::new(training));
             if self.wear_rules {
-                self.due.fill(2);
+                self.due.iter_mut().for_each(|due| *due = 2);
             }
         }
         self.start += (now - self.start) / self.period * self.period;
@@ -272,7 +274,7 @@ impl Haml {
 
     /// The next block that a plane is to move for the sake of wear: its queue, and which of the
     /// queue's blocks.
-    pub fn exchange(&mut self, plane: usize) -> Option<(u8, Pick)> {
+    pub fn exchange(&mut self, plane: PlaneId) -> Option<(u8, Pick)> {
         let due = &mut self.due[plane];
         *due = due.checked_sub(1)?;
         Some(if *due == 1 { (self.clusters - 1, Pick::Least) } else { (0, Pick::Most) })
@@ -292,7 +294,7 @@ impl Policy for Haml {
     }
 
     #[inline]
-    fn prefetch_page(&self, page: u64) {
+    fn prefetch_page(&self, page: LogicalPage) {
         prefetch(&self.slices[self.cut.of(page)]);
     }
 

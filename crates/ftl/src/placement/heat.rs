@@ -5,6 +5,7 @@
 //! updated (8 bits), one bit for each of the eight windows before that (was it updated then?), and
 //! the number of updates in its last window (16 bits).
 
+use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
@@ -55,14 +56,14 @@ impl Heat {
 
     /// Prefetches the cache line of a page's counter.
     #[inline]
-    pub fn prefetch_page(&self, page: u64) {
-        prefetch(&self.cells[(page >> self.shift) as usize]);
+    pub fn prefetch_page(&self, page: LogicalPage) {
+        prefetch(&self.cells[(page.0 >> self.shift) as usize]);
     }
 
     /// What is known of a page's region.
     #[inline]
-    pub fn warmth(&self, page: u64) -> Warmth {
-        self.warmth_of((page >> self.shift) as usize)
+    pub fn warmth(&self, page: LogicalPage) -> Warmth {
+        self.warmth_of((page.0 >> self.shift) as usize)
     }
 
     /// What is known of a region.
@@ -82,8 +83,8 @@ impl Heat {
     /// Counts an update. `kept` says how many updates of earlier windows a cell starts its new
     /// window with.
     #[inline]
-    pub fn touch(&mut self, page: u64, kept: impl Fn(Warmth) -> u32) {
-        let region = (page >> self.shift) as usize;
+    pub fn touch(&mut self, page: LogicalPage, kept: impl Fn(Warmth) -> u32) {
+        let region = (page.0 >> self.shift) as usize;
         let warmth = self.warmth_of(region);
         let kept = kept(warmth);
         let before = if warmth.age == 0 { warmth.updates } else { kept };

@@ -9,6 +9,7 @@
 
 use super::heat::Heat;
 use super::{Policy, Write};
+use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 
 /// Windows in the time of as many writes as there are logical pages.
@@ -52,7 +53,7 @@ impl Policy for Hotis {
     }
 
     #[inline]
-    fn prefetch_page(&self, page: u64) {
+    fn prefetch_page(&self, page: LogicalPage) {
         self.heat.prefetch_page(page);
     }
 

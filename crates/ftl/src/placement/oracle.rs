@@ -6,7 +6,9 @@
 //! their lives, and share queues with host data.
 
 use super::{Cause, Policy, Write};
+use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
+use ssdtune_model::Table;
 
 /// The number of a write that does not come.
 const NEVER: u32 = u32::MAX;
@@ -17,7 +19,7 @@ pub struct Foresight {
     /// For each write, the number of the write that overwrites it.
     deaths: Vec<u32>,
     /// For each logical page, the number of its next write.
-    next: Vec<u32>,
+    next: Table<LogicalPage, u32>,
 }
 
 impl Foresight {
@@ -28,10 +30,10 @@ impl Foresight {
     /// # Panics
     /// A write names a page that is not below `pages`.
     pub fn new(pages: u64, writes: &[u32]) -> Self {
-        let mut next = vec![NEVER; pages as usize];
+        let mut next = Table::of(NEVER, pages as usize);
         let mut deaths = vec![NEVER; writes.len().min(NEVER as usize)];
         for number in (0..deaths.len()).rev() {
-            let page = &mut next[writes[number] as usize];
+            let page = &mut next[LogicalPage(writes[number].into())];
             deaths[number] = *page;
             *page = number as u32;
         }
@@ -66,7 +68,7 @@ impl Policy for Oracle {
     fn queue(&self, write: &Write) -> u8 {
         let death = match write.cause {
             Cause::Host => self.foresight.deaths.get(self.now).copied().unwrap_or(NEVER),
-            Cause::Move(_) => self.foresight.next[write.page as usize],
+            Cause::Move(_) => self.foresight.next[write.page],
         };
         let left = u64::from(death).saturating_sub(self.now as u64) / self.unit.max(1);
         let order = (u64::BITS - left.leading_zeros()) as u8;
@@ -75,7 +77,7 @@ impl Policy for Oracle {
 
     fn observe(&mut self, write: &Write) {
         if let Some(&death) = self.foresight.deaths.get(self.now) {
-            self.foresight.next[write.page as usize] = death;
+            self.foresight.next[write.page] = death;
         }
         self.now += 1;
     }

@@ -11,9 +11,10 @@
 //! logical page. The count wraps after 4 G writes, which makes one page in a long life look young.
 
 use super::{Cause, Policy, Write};
-use crate::layout::BlockRef;
+use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
+use ssdtune_model::{BlockAddr, BlockId, Place, PlaneId, Table};
 
 /// Collected blocks of the first queue over whose lives l is averaged.
 const SEGMENTS: u32 = 16;
@@ -25,11 +26,11 @@ const FIRST_MOVED: u8 = 2;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SepBit {
     /// When each logical page was last written; 0 for never.
-    written: Vec<u32>,
+    written: Table<LogicalPage, u32>,
     /// Host writes so far, from 1.
     now: u32,
     /// When each block was opened, plane by plane. As long as the highest block opened.
-    opened: Vec<Vec<u32>>,
+    opened: Table<PlaneId, Table<BlockId, u32>>,
     /// The mean life l; the largest number until it is known.
     life: u32,
     /// Sum of the lives of the blocks collected since l was set.
@@ -41,9 +42,9 @@ pub(crate) struct SepBit {
 impl SepBit {
     pub fn new(pages: u64, planes: usize) -> Self {
         Self {
-            written: vec![0; pages as usize],
+            written: Table::of(0, pages as usize),
             now: 1,
-            opened: vec![Vec::new(); planes],
+            opened: Table::of(Table::default(), planes),
             life: u32::MAX,
             lives: 0,
             collected: 0,
@@ -52,8 +53,8 @@ impl SepBit {
 
     /// Host writes since the page was last written; the largest number for a page that never was.
     #[inline]
-    fn age(&self, page: u64) -> u32 {
-        match self.written[page as usize] {
+    fn age(&self, page: LogicalPage) -> u32 {
+        match self.written[page] {
             0 => u32::MAX,
             at => self.now.wrapping_sub(at),
         }
@@ -61,7 +62,7 @@ impl SepBit {
 
     /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        let opened: usize = self.opened.iter().map(Vec::capacity).sum();
+        let opened: usize = self.opened.iter().map(Table::capacity).sum();
         4 * (self.written.len() + opened) as u64
     }
 }
@@ -82,26 +83,26 @@ impl Policy for SepBit {
     }
 
     #[inline]
-    fn prefetch_page(&self, page: u64) {
-        prefetch(&self.written[page as usize]);
+    fn prefetch_page(&self, page: LogicalPage) {
+        prefetch(&self.written[page]);
     }
 
     #[inline]
     fn observe(&mut self, write: &Write) {
-        self.written[write.page as usize] = self.now;
+        self.written[write.page] = self.now;
         self.now = self.now.wrapping_add(1).max(1);
     }
 
-    fn opened(&mut self, at: BlockRef, _: u8) {
-        let blocks = &mut self.opened[at.plane as usize];
-        if blocks.len() <= at.block as usize {
-            blocks.resize(at.block as usize + 1, 0);
+    fn opened(&mut self, at: BlockAddr, _: u8) {
+        let blocks = &mut self.opened[at.plane];
+        if blocks.len() <= at.block.index() {
+            blocks.resize(at.block.index() + 1, 0);
         }
-        blocks[at.block as usize] = self.now;
+        blocks[at.block] = self.now;
     }
 
-    fn collected(&mut self, at: BlockRef, queue: u8) {
-        let opened = self.opened[at.plane as usize].get(at.block as usize);
+    fn collected(&mut self, at: BlockAddr, queue: u8) {
+        let opened = self.opened[at.plane].get(at.block);
         // A block that holds data since the start was opened at no known time.
         let opened = opened.copied().filter(|&at| at > 0);
         let (SHORT, Some(opened)) = (queue, opened) else { return };

@@ -3,6 +3,7 @@
 use super::clusters::{Points, lloyd, on_the_diagonal};
 use super::*;
 use crate::placement::asa_ftl::thresholds;
+use ssdtune_model::BlockId;
 use ssdtune_model::config::{MovedPages, Placement, TableScale};
 
 fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
@@ -21,7 +22,7 @@ fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
 }
 
 fn write(page: u64, at: u64) -> Write {
-    Write { page, application: 0, at, cause: Cause::Host }
+    Write { page: LogicalPage(page), application: 0, at, cause: Cause::Host }
 }
 
 fn moved(page: u64, from: u8) -> Write {
@@ -135,11 +136,11 @@ fn wear_rules_are_the_papers() {
     let mut haml = haml(40, 4, 4, 100);
     let picks: Vec<Pick> = (0..4).map(|queue| haml.pick(queue, || 7)).collect();
     assert_eq!(picks, [Pick::Least, Pick::Any(7), Pick::Any(7), Pick::Most]);
-    assert_eq!(haml.exchange(0), None);
+    assert_eq!(haml.exchange(PlaneId(0)), None);
     observe(&mut haml, [(0, 10), (0, 110)]);
-    assert_eq!(haml.exchange(0), Some((3, Pick::Least)), "cold data leave a fresh block");
-    assert_eq!(haml.exchange(0), Some((0, Pick::Most)), "hot data leave a worn one");
-    assert_eq!(haml.exchange(0), None);
+    assert_eq!(haml.exchange(PlaneId(0)), Some((3, Pick::Least)), "cold data leave a fresh block");
+    assert_eq!(haml.exchange(PlaneId(0)), Some((0, Pick::Most)), "hot data leave a worn one");
+    assert_eq!(haml.exchange(PlaneId(0)), None);
 }
 
 #[test]
@@ -150,7 +151,11 @@ fn slices_divide_all_pages_evenly() {
         assert!(haml.cut.last < slices.into());
         for page in [0, 1, size - 1, size, 2 * size - 1, 2 * size, pages / 2, pages - 1] {
             let page = page.min(pages - 1);
-            assert_eq!(haml.cut.of(page) as u64, page / size, "page {page} of {pages}");
+            assert_eq!(
+                haml.cut.of(LogicalPage(page)) as u64,
+                page / size,
+                "page {page} of {pages}"
+            );
         }
     }
 }
@@ -212,7 +217,7 @@ fn asa_ftl_clusters_frequencies_by_hand() {
 #[test]
 fn sepbit_follows_its_rules() {
     let mut sepbit = SepBit::new(1_000_000, 1);
-    let block = BlockRef { plane: 0, block: 3 };
+    let block = BlockAddr { plane: PlaneId(0), block: BlockId(3) };
     assert_eq!(sepbit.queue(&write(5, 0)), 1, "a page never written lived for ever");
     observe(&mut sepbit, [(5, 0)]);
     assert_eq!(sepbit.queue(&write(5, 0)), 0, "until l is known every life is short");

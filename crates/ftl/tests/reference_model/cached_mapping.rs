@@ -1,13 +1,14 @@
 //! The cached mapping table as a plain list, in which the mapping used longest ago is first.
 
 use super::drive::Owner;
-use ssdtune_model::DeviceConfig;
+use ssdtune_ftl::TranslationPageId;
 use ssdtune_model::config::Sharing;
+use ssdtune_model::{DeviceConfig, Lpn, Place, Table, TenantId};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug)]
 struct Cached {
-    owner: (usize, u64),
+    owner: (TenantId, Lpn),
     ready: bool,
     dirty: bool,
 }
@@ -18,7 +19,7 @@ pub enum Cost {
     Hit,
     Resident,
     Awaited,
-    Load(u64),
+    Load(TranslationPageId),
 }
 
 /// All mapping caches, and what is known of translation pages.
@@ -26,16 +27,16 @@ pub struct CachedMapping {
     lists: Vec<Vec<Cached>>,
     capacity: usize,
     pub entries_per_page: u64,
-    tenant_pages: Vec<u64>,
-    arriving: BTreeMap<u64, Vec<(usize, u64)>>,
-    departing: BTreeMap<u64, u32>,
+    tenant_pages: Table<TenantId, u64>,
+    arriving: BTreeMap<TranslationPageId, Vec<(TenantId, Lpn)>>,
+    departing: BTreeMap<TranslationPageId, u32>,
     pub hits: u64,
     pub misses: [u64; 2],
     pub writebacks: u64,
 }
 
 impl CachedMapping {
-    pub fn new(config: &DeviceConfig, tenant_pages: Vec<u64>) -> Self {
+    pub fn new(config: &DeviceConfig, tenant_pages: Table<TenantId, u64>) -> Self {
         let geometry = config.geometry();
         let page_bits = (geometry.pages() as f64).log2();
         let sectors = f64::from(geometry.sectors_per_page());
@@ -61,19 +62,21 @@ impl CachedMapping {
         }
     }
 
-    /// Number of a tenant's first translation page.
-    pub fn first_page(&self, tenant: usize) -> u64 {
-        self.tenant_pages[..tenant].iter().map(|pages| pages / self.entries_per_page + 1).sum()
+    /// A tenant's nth translation page.
+    pub fn nth_page(&self, tenant: TenantId, nth: u64) -> TranslationPageId {
+        let before = self.tenant_pages.iter().take(tenant.index());
+        let before: u64 = before.map(|pages| pages / self.entries_per_page + 1).sum();
+        TranslationPageId(before + nth)
     }
 
     /// The translation page that holds a mapping.
-    pub fn page_of(&self, (tenant, lpn): (usize, u64)) -> u64 {
-        self.first_page(tenant) + lpn / self.entries_per_page
+    pub fn page_of(&self, (tenant, lpn): (TenantId, Lpn)) -> TranslationPageId {
+        self.nth_page(tenant, lpn.0 / self.entries_per_page)
     }
 
     /// The cache that a tenant uses.
-    fn list(&mut self, tenant: usize) -> &mut Vec<Cached> {
-        let index = if self.lists.len() == 1 { 0 } else { tenant };
+    fn list(&mut self, tenant: TenantId) -> &mut Vec<Cached> {
+        let index = if self.lists.len() == 1 { 0 } else { tenant.index() };
         &mut self.lists[index]
     }
 
@@ -82,11 +85,11 @@ impl CachedMapping {
     /// a tenant's nth translation page could be written now.
     pub fn access(
         &mut self,
-        owner: (usize, u64),
+        owner: (TenantId, Lpn),
         is_write: bool,
-        is_stored: impl Fn(u64) -> bool,
-        has_room: impl Fn(usize, u64) -> bool,
-    ) -> (Cost, Option<(usize, u64)>) {
+        is_stored: impl Fn(TranslationPageId) -> bool,
+        has_room: impl Fn(TenantId, u64) -> bool,
+    ) -> (Cost, Option<(TenantId, Lpn)>) {
         let list = self.list(owner.0);
         if let Some(index) = list.iter().position(|cached| cached.owner == owner) {
             if !list[index].ready {
@@ -125,23 +128,27 @@ impl CachedMapping {
     /// room.
     fn make_room(
         &mut self,
-        tenant: usize,
-        has_room: impl Fn(usize, u64) -> bool,
-    ) -> Option<(usize, u64)> {
+        tenant: TenantId,
+        has_room: impl Fn(TenantId, u64) -> bool,
+    ) -> Option<(TenantId, Lpn)> {
         if self.list(tenant).len() < self.capacity {
             return None;
         }
         let list = self.list(tenant).clone();
         let index = list.iter().position(|cached| {
-            let page = self.page_of(cached.owner) - self.first_page(cached.owner.0);
-            cached.ready && (!cached.dirty || has_room(cached.owner.0, page))
+            let (tenant, lpn) = cached.owner;
+            cached.ready && (!cached.dirty || has_room(tenant, lpn.0 / self.entries_per_page))
         })?;
         let evicted = self.list(tenant).remove(index);
         evicted.dirty.then_some(evicted.owner)
     }
 
     /// A translation page leaves with every changed mapping that it holds.
-    fn write_back(&mut self, evicted: (usize, u64), is_stored: impl Fn(u64) -> bool) {
+    fn write_back(
+        &mut self,
+        evicted: (TenantId, Lpn),
+        is_stored: impl Fn(TranslationPageId) -> bool,
+    ) {
         let page = self.page_of(evicted);
         let covered = |cached: &Cached, mapping: &Self| {
             cached.owner.0 == evicted.0 && mapping.page_of(cached.owner) == page
@@ -177,7 +184,7 @@ impl CachedMapping {
 
     /// Ends the read of a translation page. Returns the mappings that arrive, in the order in which
     /// they were wanted.
-    pub fn arrived(&mut self, page: u64) -> Vec<(usize, u64)> {
+    pub fn arrived(&mut self, page: TranslationPageId) -> Vec<(TenantId, Lpn)> {
         let wanted = self.arriving.remove(&page).unwrap_or_default();
         let mut ready = Vec::new();
         for owner in wanted {
@@ -191,7 +198,7 @@ impl CachedMapping {
     }
 
     /// Ends the program of a translation page.
-    pub fn departed(&mut self, page: u64) {
+    pub fn departed(&mut self, page: TranslationPageId) {
         *self.departing.get_mut(&page).expect("a page departed that never left") -= 1;
     }
 }

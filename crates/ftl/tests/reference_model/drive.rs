@@ -6,18 +6,20 @@
 //! invalid pages and have no program under way. It also checks what follows from the decision:
 //! where each logical page is, what of a block is still valid, how many blocks are free.
 
-use ssdtune_ftl::{BlockRef, FrontierId, Layout, Phys};
+use ssdtune_ftl::{FrontierId, Layout, Phys, TranslationPageId};
 use ssdtune_model::config::{GcPolicy, PlacementPolicy};
-use ssdtune_model::{DeviceConfig, Place, PlaneId};
+use ssdtune_model::{
+    BlockAddr, BlockId, DeviceConfig, Lpn, PageId, Place, PlaneId, Table, TenantId,
+};
 use std::collections::BTreeMap;
 
 /// What a physical page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// A logical page of a tenant.
-    Data(usize, u64),
+    Data(TenantId, Lpn),
     /// A translation page.
-    Translation(u64),
+    Translation(TranslationPageId),
 }
 
 /// A page that was written.
@@ -40,7 +42,7 @@ pub enum State {
 #[derive(Clone, Debug)]
 pub struct Block {
     pub state: State,
-    pub purpose: Option<(usize, Purpose)>,
+    pub purpose: Option<(TenantId, Purpose)>,
     pub pages: Vec<Page>,
     pub programs: u32,
     pub erases: u32,
@@ -92,8 +94,8 @@ pub struct Reference {
     /// takes the most worn.
     wear_rules: Option<[Purpose; 2]>,
     frontiers_per_plane: u32,
-    pub planes: Vec<Vec<Block>>,
-    frontiers: BTreeMap<(u32, usize, Purpose), u32>,
+    pub planes: Table<PlaneId, Table<BlockId, Block>>,
+    frontiers: BTreeMap<(PlaneId, TenantId, Purpose), BlockId>,
     /// Free blocks that must be left by writes which cannot be held back.
     keep: u32,
     fills: u64,
@@ -130,7 +132,7 @@ impl Reference {
                 && config.placement.wear_rules)
                 .then(|| [Purpose::Data(0), Purpose::Data(config.placement.clusters as usize + 1)]),
             frontiers_per_plane: 3 * tenants as u32,
-            planes: vec![vec![block; blocks as usize]; geometry.planes() as usize],
+            planes: Table::of(Table::of(block, blocks as usize), geometry.planes() as usize),
             frontiers: BTreeMap::new(),
             keep: super::cases::reserve(config, tenants as u32),
             fills: 0,
@@ -140,32 +142,32 @@ impl Reference {
         }
     }
 
-    fn block(&self, at: BlockRef) -> &Block {
-        &self.planes[at.plane as usize][at.block as usize]
+    fn block(&self, at: BlockAddr) -> &Block {
+        &self.planes[at.plane][at.block]
     }
 
-    fn block_mut(&mut self, at: BlockRef) -> &mut Block {
-        &mut self.planes[at.plane as usize][at.block as usize]
+    fn block_mut(&mut self, at: BlockAddr) -> &mut Block {
+        &mut self.planes[at.plane][at.block]
     }
 
     pub fn page(&self, phys: Phys) -> &Page {
-        &self.block(self.layout.block(phys)).pages[self.layout.page(phys) as usize]
+        &self.block(self.layout.block(phys)).pages[self.layout.page(phys).index()]
     }
 
     /// Whether a physical page is where its owner's data are.
     pub fn is_valid(&self, phys: Phys) -> bool {
         let pages = &self.block(self.layout.block(phys)).pages;
-        let page = pages.get(self.layout.page(phys) as usize);
+        let page = pages.get(self.layout.page(phys).index());
         page.is_some_and(|page| self.place.get(&page.owner) == Some(&phys))
     }
 
     /// The valid pages of a block, in order.
-    pub fn valid_pages(&self, at: BlockRef) -> Vec<Phys> {
+    pub fn valid_pages(&self, at: BlockAddr) -> Vec<Phys> {
         let count = self.block(at).pages.len() as u32;
-        (0..count).map(|p| self.layout.pack(at, p)).filter(|&p| self.is_valid(p)).collect()
+        (0..count).map(|p| self.layout.pack(at, PageId(p))).filter(|&p| self.is_valid(p)).collect()
     }
 
-    fn invalid(&self, at: BlockRef) -> usize {
+    fn invalid(&self, at: BlockAddr) -> usize {
         self.block(at).pages.len() - self.valid_pages(at).len()
     }
 
@@ -174,14 +176,14 @@ impl Reference {
         &mut self,
         phys: Phys,
         opened: bool,
-        tenant: usize,
+        tenant: TenantId,
         purpose: Purpose,
         page: Page,
     ) {
         let at = self.layout.block(phys);
         let some_free = self.free_blocks(at.plane) > 0;
         let key = (at.plane, tenant, purpose);
-        let offset = self.layout.page(phys) as usize;
+        let offset = self.layout.page(phys).index();
         match self.frontiers.get(&key) {
             Some(&block) => assert_eq!(block, at.block, "{key:?} left its frontier"),
             None => {
@@ -215,11 +217,11 @@ impl Reference {
     /// Free blocks are taken in this order: those never used first, then, with wear levelling, the
     /// least erased. With HAML-SSD's rules, hot data take the least erased, cold data the most
     /// erased, the others any.
-    fn check_choice_of_free_block(&self, at: BlockRef, purpose: Purpose) {
+    fn check_choice_of_free_block(&self, at: BlockAddr, purpose: Purpose) {
         if self.eager {
             return;
         }
-        let free = || self.planes[at.plane as usize].iter().filter(|b| b.state == State::Free);
+        let free = || self.planes[at.plane].iter().filter(|b| b.state == State::Free);
         if self.wear_rules.is_some() && purpose == Purpose::Moved {
             // Moved pages may be hot or anything else.
         } else if let (Some([hot, cold]), Purpose::Data(_)) = (self.wear_rules, purpose) {
@@ -251,23 +253,21 @@ impl Reference {
     }
 
     /// Free blocks. A frontier that owns a block without a page counts as open.
-    pub fn free_blocks(&self, plane: u32) -> u32 {
-        let free =
-            self.planes[plane as usize].iter().filter(|b| b.state == State::Free).count() as u32;
+    pub fn free_blocks(&self, plane: PlaneId) -> u32 {
+        let free = self.planes[plane].iter().filter(|b| b.state == State::Free).count() as u32;
         if !self.eager {
             return free;
         }
-        let visible =
-            self.frontiers.range((plane, 0, Purpose::Data(0))..(plane + 1, 0, Purpose::Data(0)));
+        let visible = self.frontiers.keys().filter(|(at, ..)| *at == plane);
         // A frontier that found no free block waits for the next one that is erased.
         free.saturating_sub(self.frontiers_per_plane - visible.count() as u32)
     }
 
     /// Whether a page may be written although nobody can hold it back: enough blocks must be left
     /// for moves.
-    pub fn has_room(&self, plane: u32, tenant: usize, purpose: Purpose) -> bool {
+    pub fn has_room(&self, plane: PlaneId, tenant: TenantId, purpose: Purpose) -> bool {
         let frontier = self.frontiers.get(&(plane, tenant, purpose));
-        let written = |&block: &u32| self.planes[plane as usize][block as usize].pages.len();
+        let written = |&block: &BlockId| self.planes[plane][block].pages.len();
         let opens_none = match self.eager {
             true => frontier.map_or(0, written) + 1 < self.pages_per_block,
             false => frontier.is_some(),
@@ -277,9 +277,9 @@ impl Reference {
     }
 
     /// Blocks that may be collected.
-    pub fn candidates(&self, plane: u32) -> Vec<BlockRef> {
-        (0..self.planes[plane as usize].len() as u32)
-            .map(|block| BlockRef { plane, block })
+    pub fn candidates(&self, plane: PlaneId) -> Vec<BlockAddr> {
+        (self.planes[plane].names())
+            .map(|block| BlockAddr { plane, block })
             .filter(|&at| {
                 let block = self.block(at);
                 block.state == State::Full && block.programs == 0 && self.invalid(at) > 0
@@ -289,14 +289,14 @@ impl Reference {
 
     /// The number of blocks of a plane that are being collected.
     pub fn collecting(&self, plane: PlaneId) -> usize {
-        self.planes[plane.index()].iter().filter(|b| b.state == State::Collecting).count()
+        self.planes[plane].iter().filter(|b| b.state == State::Collecting).count()
     }
 
     /// The FTL names a victim: it must be legal, and the one that the policy asks for.
-    pub fn check_victim(&self, at: BlockRef) {
+    pub fn check_victim(&self, at: BlockAddr) {
         let candidates = self.candidates(at.plane);
         assert!(candidates.contains(&at), "{at:?} is no candidate: {:?}", self.block(at));
-        let most = |of: &[BlockRef]| of.iter().map(|&b| self.invalid(b)).max().unwrap_or(0);
+        let most = |of: &[BlockAddr]| of.iter().map(|&b| self.invalid(b)).max().unwrap_or(0);
         let mut by_age = candidates.clone();
         by_age.sort_by_key(|&b| self.block(b).filled_at);
         match self.policy {
@@ -317,7 +317,7 @@ impl Reference {
     }
 
     /// A block that is older and emptier than the victim would have been a better one.
-    fn check_benefit(&self, at: BlockRef, candidates: &[BlockRef]) {
+    fn check_benefit(&self, at: BlockAddr, candidates: &[BlockAddr]) {
         for &other in candidates {
             let older = self.block(other).filled_at < self.block(at).filled_at;
             let better = older && self.invalid(other) > self.invalid(at);
@@ -326,11 +326,11 @@ impl Reference {
     }
 
     /// The FTL names a block to move for the sake of wear, or to exchange.
-    pub fn check_wear_victim(&self, at: BlockRef) {
+    pub fn check_wear_victim(&self, at: BlockAddr) {
         if let Some([hot, cold]) = self.wear_rules {
             return self.check_exchange(at, hot, cold);
         }
-        let blocks = &self.planes[at.plane as usize];
+        let blocks = &self.planes[at.plane];
         let cold = |block: &&Block| block.state == State::Full && block.programs == 0;
         let least = blocks.iter().filter(cold).map(|block| block.erases).min();
         let most = blocks.iter().map(|block| block.erases).max().unwrap_or(0);
@@ -343,11 +343,11 @@ impl Reference {
     }
 
     /// It must be the least worn block of the cold queue, or the most worn of the hot queue.
-    fn check_exchange(&self, at: BlockRef, hot: Purpose, cold: Purpose) {
+    fn check_exchange(&self, at: BlockAddr, hot: Purpose, cold: Purpose) {
         let block = self.block(at);
         assert_eq!((block.state, block.programs), (State::Full, 0));
         let (_, purpose) = block.purpose.expect("a full block has a purpose");
-        let same_purpose = self.planes[at.plane as usize].iter().filter(|other| {
+        let same_purpose = self.planes[at.plane].iter().filter(|other| {
             other.state == State::Full
                 && other.programs == 0
                 && other.purpose.is_some_and(|(_, of)| of == purpose)
@@ -359,11 +359,11 @@ impl Reference {
         assert_eq!(Some(block.erases), expected);
     }
 
-    pub fn start_collecting(&mut self, at: BlockRef) {
+    pub fn start_collecting(&mut self, at: BlockAddr) {
         self.block_mut(at).state = State::Collecting;
     }
 
-    pub fn erase(&mut self, at: BlockRef) {
+    pub fn erase(&mut self, at: BlockAddr) {
         assert!(self.valid_pages(at).is_empty(), "{at:?} holds valid pages");
         let block = self.block_mut(at);
         assert_eq!(block.state, State::Collecting);

@@ -13,10 +13,13 @@ use super::drive::{Owner, Page, Purpose, Reference, State};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use ssdtune_ftl::{
-    BlockRef, EntryRef, Ftl, Load, MappingAccess, Phys, Places, TenantSpec, WriteBack,
+    EntryRef, Ftl, Load, MappingAccess, Phys, Places, TenantSpec, Token, TranslationPageId,
+    WriteBack,
 };
 use ssdtune_model::config::{Frontiers, PlacementPolicy};
-use ssdtune_model::{DeviceConfig, Nanos, Place, PlaneId};
+use ssdtune_model::{
+    BlockAddr, BlockId, DeviceConfig, Lpn, Nanos, PageId, Place, PlaneId, Table, TenantId,
+};
 use std::collections::VecDeque;
 
 /// A drive, and how it is driven.
@@ -37,22 +40,22 @@ enum Pending {
     MoveRead { from: Phys, job: usize },
     MoveProgram { from: Phys, to: Phys, job: usize },
     Erase { job: usize },
-    MappingRead { page: u64, store: Option<Phys> },
-    MappingStore { page: u64, phys: Phys },
+    MappingRead { page: TranslationPageId, store: Option<Phys> },
+    MappingStore { page: TranslationPageId, phys: Phys },
 }
 
 /// A host access.
 #[derive(Clone, Copy, Debug)]
 struct Access {
-    tenant: usize,
-    lpn: u64,
+    tenant: TenantId,
+    lpn: Lpn,
     /// Sectors to write; 0 for a read.
     mask: u64,
 }
 
 /// A victim, and the pages of it that have not been moved yet.
 struct Job {
-    victim: BlockRef,
+    victim: BlockAddr,
     left: usize,
 }
 
@@ -79,9 +82,9 @@ pub struct Driver {
     full_mask: u64,
     pending: Vec<Pending>,
     jobs: Vec<Job>,
-    held: Vec<VecDeque<Access>>,
+    held: Table<PlaneId, VecDeque<Access>>,
     /// Moves that wait for a free block of a plane, and their jobs.
-    held_moves: Vec<Vec<(Phys, usize)>>,
+    held_moves: Table<PlaneId, Vec<(Phys, usize)>>,
     waiting: Vec<Option<Access>>,
     next_version: u64,
     clock: u64,
@@ -95,7 +98,8 @@ impl Driver {
         let config = &case.config;
         let ftl = Ftl::new(config, &case.tenants).expect("a drive the FTL takes");
         let tenants = case.tenants.len();
-        let pages: Vec<u64> = (0..tenants).map(|t| ftl.tenant_pages(t)).collect();
+        let pages = (0..tenants).map(|tenant| ftl.tenant_pages(TenantId::at(tenant))).collect();
+        let planes = config.geometry().planes() as usize;
         let sectors = config.geometry().sectors_per_page();
         let mut driver = Self {
             reference: Reference::new(config, ftl.layout(), tenants),
@@ -104,8 +108,8 @@ impl Driver {
             full_mask: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
             pending: Vec::new(),
             jobs: Vec::new(),
-            held: vec![VecDeque::new(); config.geometry().planes() as usize],
-            held_moves: vec![Vec::new(); config.geometry().planes() as usize],
+            held: Table::of(VecDeque::new(), planes),
+            held_moves: Table::of(Vec::new(), planes),
             waiting: Vec::new(),
             next_version: 0,
             clock: 0,
@@ -128,24 +132,26 @@ impl Driver {
         }
         let layout = self.ftl.layout();
         let mapping = self.mapping.take().expect("made above");
-        let mut at: std::collections::BTreeMap<(u32, usize), (u32, u32)> = Default::default();
-        let mut opened = vec![0; self.held.len()];
-        for tenant in 0..self.case.tenants.len() {
+        let mut at: std::collections::BTreeMap<(PlaneId, TenantId), (u32, u32)> =
+            Default::default();
+        let mut opened = Table::of(0, self.held.len());
+        for tenant in (0..self.case.tenants.len()).map(TenantId::at) {
             for index in 0..self.ftl.tenant_pages(tenant) / mapping.entries_per_page {
-                let plane = self.ftl.static_plane(tenant, index);
+                let plane = self.ftl.static_plane(tenant, Lpn(index));
                 let pages = config.flash.pages_per_block;
-                let place = at.entry((plane.0, tenant)).or_insert((u32::MAX, pages));
+                let place = at.entry((plane, tenant)).or_insert((u32::MAX, pages));
                 let eager = config.compat.eager_frontiers;
                 assert!(!eager || place.0 == u32::MAX || place.1 < pages, "geometry of this test");
                 if place.1 == pages {
-                    *place = (if eager { 3 * tenant as u32 + 1 } else { opened[plane.index()] }, 0);
-                    opened[plane.index()] += 1;
+                    let first = 3 * u32::from(tenant.0) + 1;
+                    *place = (if eager { first } else { opened[plane] }, 0);
+                    opened[plane] += 1;
                 }
-                let block = BlockRef { plane: plane.0, block: place.0 };
-                let phys = layout.pack(block, place.1);
+                let block = BlockAddr { plane, block: BlockId(place.0) };
+                let phys = layout.pack(block, PageId(place.1));
                 let starts_block = place.1 == 0 && !eager || eager && place.1 + 1 == pages;
                 place.1 += 1;
-                let page = mapping.first_page(tenant) + index;
+                let page = mapping.nth_page(tenant, index);
                 let content = self.content(Owner::Translation(page), self.full_mask);
                 self.reference.append(phys, starts_block, tenant, Purpose::Translation, content);
                 self.reference.map(content.owner, phys);
@@ -177,11 +183,11 @@ impl Driver {
         if busy || choice >= 45 {
             self.end_one(&mut rng);
         } else {
-            let tenant = rng.random_range(0..self.case.tenants.len());
+            let tenant = TenantId::at(rng.random_range(0..self.case.tenants.len()));
             let pages = self.ftl.tenant_pages(tenant);
             // Most accesses go to an eighth of the pages.
             let hot = rng.random_range(0..4) > 0;
-            let lpn = rng.random_range(0..if hot { pages.div_ceil(8) } else { pages });
+            let lpn = Lpn(rng.random_range(0..if hot { pages.div_ceil(8) } else { pages }));
             let mask = match rng.random_range(0..3) {
                 0 => rng.random_range(1..=self.full_mask),
                 _ => self.full_mask,
@@ -202,7 +208,7 @@ impl Driver {
         let last = rng.random_range(first..channels);
         let all = Places::all(&self.case.config.geometry());
         let places = Places { channels: (first..=last).collect(), ..all };
-        let tenant = rng.random_range(0..self.case.tenants.len());
+        let tenant = TenantId::at(rng.random_range(0..self.case.tenants.len()));
         let spec = TenantSpec { places, writer: rng.random() };
         self.ftl.bind(tenant, &spec).expect("there are such channels");
         self.switched += 1;
@@ -234,16 +240,16 @@ impl Driver {
     /// Nothing is under way, so what is held back will wait for ever: only a lack of victims
     /// excuses that.
     fn check_starvation(&mut self) {
-        for plane in 0..self.held.len() as u32 {
-            let stuck = std::mem::take(&mut self.held_moves[plane as usize]);
-            assert!(stuck.is_empty() || !self.case.never_starves, "plane {plane} starves");
-            if self.held[plane as usize].is_empty() {
+        for plane in self.held.names() {
+            let stuck = std::mem::take(&mut self.held_moves[plane]);
+            assert!(stuck.is_empty() || !self.case.never_starves, "{plane:?} starves");
+            if self.held[plane].is_empty() {
                 continue;
             }
             let candidates = self.reference.candidates(plane);
-            assert!(candidates.is_empty(), "plane {plane} starves though {candidates:?} could go");
-            assert!(!self.case.never_starves, "plane {plane} starves");
-            self.held[plane as usize].clear();
+            assert!(candidates.is_empty(), "{plane:?} starves though {candidates:?} could go");
+            assert!(!self.case.never_starves, "{plane:?} starves");
+            self.held[plane].clear();
         }
     }
 
@@ -257,7 +263,7 @@ impl Driver {
         let (ftl, reference) = (&self.ftl, &self.reference);
         let is_stored = |page| reference.place.contains_key(&Owner::Translation(page));
         let has_room = |tenant, index| {
-            let plane = ftl.static_plane(tenant, index).0;
+            let plane = ftl.static_plane(tenant, Lpn(index));
             reference.has_room(plane, tenant, Purpose::Translation)
         };
         let mapping = self.mapping.as_mut().expect("checked above");
@@ -265,7 +271,7 @@ impl Driver {
         let (seen, writeback) = self.ftl.access_mapping(tenant, lpn, entry, mask != 0);
         assert_eq!(writeback.map(|w| w.page), evicted.map(|owner| mapping.page_of(owner)));
         if let Some(writeback) = writeback {
-            self.write_back(writeback, evicted.map_or(0, |(tenant, _)| tenant));
+            self.write_back(writeback, evicted.map_or(TenantId(0), |(tenant, _)| tenant));
         }
         match seen {
             MappingAccess::Hit | MappingAccess::Resident => {
@@ -285,11 +291,11 @@ impl Driver {
             self.waiting.len() - 1
         });
         self.waiting[token] = Some(access);
-        self.ftl.await_mapping(tenant, entry, token as u32, mask != 0);
+        self.ftl.await_mapping(tenant, entry, Token(token as u32), mask != 0);
     }
 
     /// Writes a translation page back.
-    fn write_back(&mut self, writeback: WriteBack, tenant: usize) {
+    fn write_back(&mut self, writeback: WriteBack, tenant: TenantId) {
         let owner = Owner::Translation(writeback.page);
         let old = self.reference.place.get(&owner).copied();
         assert_eq!(writeback.merge.map(|(phys, _)| phys), old);
@@ -325,7 +331,7 @@ impl Driver {
             self.ftl.plane_for_write(tenant, lpn, &RandomLoad(word))
         };
         if self.must_hold(access, plane) {
-            self.held[plane.index()].push_back(access);
+            self.held[plane].push_back(access);
             self.collect(plane);
         } else {
             self.place_now(access, plane);
@@ -378,9 +384,9 @@ impl Driver {
     }
 
     /// Lets time go on. Applications are spread over the pages.
-    fn tell(&mut self, lpn: u64) {
-        self.clock += 1 + lpn % 7;
-        self.ftl.set_write_context(Nanos(self.clock), (lpn % 19) as u16);
+    fn tell(&mut self, lpn: Lpn) {
+        self.clock += 1 + lpn.0 % 7;
+        self.ftl.set_write_context(Nanos(self.clock), (lpn.0 % 19) as u16);
     }
 
     /// The frontier that a host page went to. Which of its frontiers a policy takes is its own
@@ -426,7 +432,7 @@ impl Driver {
         }
     }
 
-    fn trim(&mut self, tenant: usize, lpn: u64) {
+    fn trim(&mut self, tenant: TenantId, lpn: Lpn) {
         let owner = Owner::Data(tenant, lpn);
         let was = self.reference.place.remove(&owner);
         self.reference.versions.remove(&owner);
@@ -439,33 +445,33 @@ impl Driver {
     }
 
     fn collect_for_held(&mut self, plane: PlaneId) {
-        if !self.held[plane.index()].is_empty() {
+        if !self.held[plane].is_empty() {
             self.collect(plane);
         }
     }
 
     /// Collects a plane if the FTL asks for it.
     fn collect(&mut self, plane: PlaneId) {
-        let free = self.reference.free_blocks(plane.0);
+        let free = self.reference.free_blocks(plane);
         assert_eq!(self.ftl.free_blocks(plane), free);
         match self.ftl.next_victim(plane) {
             Some(victim) => {
-                assert_eq!(victim.plane, plane.0);
+                assert_eq!(victim.plane, plane);
                 self.reference.check_victim(victim);
                 self.collections[0] += 1;
                 self.start_job(victim);
             }
             None => {
                 let idle = self.reference.collecting(plane) == 0;
-                let candidates = self.reference.candidates(plane.0);
+                let candidates = self.reference.candidates(plane);
                 let least = reserve(&self.case.config, self.case.tenants.len() as u32);
-                assert!(!idle || free > least || candidates.is_empty(), "plane {} idles", plane.0);
+                assert!(!idle || free > least || candidates.is_empty(), "{plane:?} idles");
             }
         }
     }
 
     /// Begins to move the pages of a victim.
-    fn start_job(&mut self, victim: BlockRef) {
+    fn start_job(&mut self, victim: BlockAddr) {
         let pages: Vec<Phys> = self.ftl.victim_pages(victim).collect();
         assert_eq!(pages, self.reference.valid_pages(victim));
         self.reference.start_collecting(victim);

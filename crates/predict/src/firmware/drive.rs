@@ -14,11 +14,9 @@
 //! when the next request comes.
 
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{
-    BlockRef, Ftl, FtlError, InitialContent, NoLoad, Phys, Places, Start, TenantSpec,
-};
+use ssdtune_ftl::{Ftl, FtlError, InitialContent, NoLoad, Phys, Places, Start, TenantSpec};
 use ssdtune_model::config::{Allocation, GcPolicy};
-use ssdtune_model::{DeviceConfig, Geometry, Place, PlaneId};
+use ssdtune_model::{BlockAddr, DeviceConfig, Geometry, Lpn, PlaneId, Table, TenantId};
 use ssdtune_trace::{Op, Request};
 use std::hint::black_box;
 
@@ -31,6 +29,9 @@ const TURN_SHARE: u32 = 16;
 /// Share of a plane's cycle in which it collects, 0 to 1. A victim frees about 46 of its 256 pages
 /// in steady state and the host writes 16 meanwhile, so the plane gains 30 pages for each victim.
 const COLLECTING_SHARE: f64 = 0.35;
+
+/// The drive's only tenant.
+const TENANT: TenantId = TenantId(0);
 
 /// How much work the firmware did. All but the merges are numbers that a simulator also knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,9 +132,9 @@ impl DriveSize {
 pub struct FirmwareDrive {
     ftl: Ftl,
     /// Whether each plane collects.
-    collecting: Vec<bool>,
+    collecting: Table<PlaneId, bool>,
     /// Pages that the host has written to each collecting plane since its last victim.
-    written: Vec<u32>,
+    written: Table<PlaneId, u32>,
     begin_below: u32,
     turn_pages: u32,
     page_sectors: u64,
@@ -142,7 +143,7 @@ pub struct FirmwareDrive {
     counts: WorkCounts,
     victim_pages: Vec<Phys>,
     /// The victims so far, in their order, while a rehearsal asks for them.
-    victims: Option<Vec<BlockRef>>,
+    victims: Option<Vec<BlockAddr>>,
 }
 
 impl FirmwareDrive {
@@ -167,12 +168,12 @@ impl FirmwareDrive {
         })?;
         let page_sectors = u64::from(geometry.sectors_per_page());
         Ok(Self {
-            collecting,
-            written: vec![0; planes],
+            collecting: collecting.into_iter().collect(),
+            written: Table::of(0, planes),
             begin_below: (COLLECT_BELOW * f64::from(geometry.blocks_per_plane)) as u32,
             turn_pages: (geometry.pages_per_block / TURN_SHARE).max(1),
             page_sectors,
-            pages: ftl.tenant_pages(0),
+            pages: ftl.tenant_pages(TENANT),
             full_mask: (1 << page_sectors) - 1,
             counts: WorkCounts::default(),
             victim_pages: Vec::with_capacity(geometry.pages_per_block as usize),
@@ -192,21 +193,21 @@ impl FirmwareDrive {
     }
 
     /// The victims since they are kept, in their order; from now on they are not kept.
-    pub fn take_victims(&mut self) -> Vec<BlockRef> {
+    pub fn take_victims(&mut self) -> Vec<BlockAddr> {
         self.victims.take().unwrap_or_default()
     }
 
     /// Puts the given blocks, and the page-table entries of the pages that requests name, into
     /// memory, as if the drive had been filled by writing. Otherwise they are computed when they
     /// are first looked at, a cost that no firmware has.
-    pub fn store(&mut self, blocks: &[BlockRef], requests: &[Request]) {
+    pub fn store(&mut self, blocks: &[BlockAddr], requests: &[Request]) {
         for &block in blocks {
             self.ftl.store_block(block);
         }
         for request in requests {
             let (first, last) = self.span(request);
-            for lpn in first..=last {
-                self.ftl.entry(0, lpn);
+            for lpn in (first..=last).map(Lpn) {
+                self.ftl.entry(TENANT, lpn);
             }
         }
     }
@@ -224,8 +225,8 @@ impl FirmwareDrive {
             Op::Read => self.read(first, last),
             Op::Write => return self.write(request, first, last),
             Op::Trim => {
-                for lpn in first..=last {
-                    self.ftl.trim(0, lpn);
+                for lpn in (first..=last).map(Lpn) {
+                    self.ftl.trim(TENANT, lpn);
                 }
                 self.counts.pages_trimmed += last - first + 1;
             }
@@ -242,8 +243,8 @@ impl FirmwareDrive {
     }
 
     fn read(&mut self, first: u64, last: u64) {
-        for lpn in first..=last {
-            let at = self.ftl.find(0, lpn);
+        for lpn in (first..=last).map(Lpn) {
+            let at = self.ftl.find(TENANT, lpn);
             black_box(at.and_then(|at| self.ftl.phys(at)));
         }
         self.counts.pages_read += last - first + 1;
@@ -251,19 +252,19 @@ impl FirmwareDrive {
 
     fn write(&mut self, request: &Request, first: u64, last: u64) -> bool {
         let end = request.lba.0 + u64::from(request.sectors);
-        for lpn in first..=last {
-            let base = lpn * self.page_sectors;
+        for lpn in (first..=last).map(Lpn) {
+            let base = lpn.0 * self.page_sectors;
             let from = request.lba.0.saturating_sub(base).min(self.page_sectors - 1);
             let to = (end - base.min(end)).clamp(from + 1, self.page_sectors);
             let mask = self.full_mask >> (self.page_sectors - (to - from)) << from;
-            let at = self.ftl.entry(0, lpn);
-            let plane = self.ftl.plane_for_write(0, lpn, &NoLoad);
-            while self.ftl.must_hold(0, lpn, plane) {
+            let at = self.ftl.entry(TENANT, lpn);
+            let plane = self.ftl.plane_for_write(TENANT, lpn, &NoLoad);
+            while self.ftl.must_hold(TENANT, lpn, plane) {
                 if !self.collect_one(plane) {
                     return false;
                 }
             }
-            let plan = self.ftl.place_write(0, lpn, at, plane, mask);
+            let plan = self.ftl.place_write(TENANT, lpn, at, plane, mask);
             self.counts.merges += u64::from(plan.merge.is_some());
             self.ftl.program_done(black_box(plan.placed.phys));
             self.after_write(plane, plan.placed.opened);
@@ -274,17 +275,16 @@ impl FirmwareDrive {
 
     /// Begins collection in a plane that ran low, and gives a collecting plane its turn.
     fn after_write(&mut self, plane: PlaneId, opened: bool) {
-        let index = plane.index();
         if opened && self.ftl.free_blocks(plane) < self.begin_below {
-            self.collecting[index] = true;
+            self.collecting[plane] = true;
         }
-        if !self.collecting[index] {
+        if !self.collecting[plane] {
             return;
         }
-        self.written[index] += 1;
-        if self.written[index] >= self.turn_pages {
-            self.written[index] = 0;
-            self.collecting[index] = self.collect_one(plane);
+        self.written[plane] += 1;
+        if self.written[plane] >= self.turn_pages {
+            self.written[plane] = 0;
+            self.collecting[plane] = self.collect_one(plane);
         }
     }
 
@@ -321,9 +321,7 @@ impl FirmwareDrive {
     /// Free blocks of each plane, for tests.
     #[cfg(test)]
     fn free_blocks(&self) -> Vec<u32> {
-        (0..self.collecting.len() as u32)
-            .map(|plane| self.ftl.free_blocks(PlaneId(plane)))
-            .collect()
+        self.collecting.names().map(|plane| self.ftl.free_blocks(plane)).collect()
     }
 }
 
@@ -345,7 +343,6 @@ mod tests {
     use super::*;
     use crate::firmware::workloads::Workload;
     use ssdtune_model::{Nanos, Sectors};
-    use ssdtune_trace::TenantId;
 
     fn request(op: Op, lba: u64, sectors: u32) -> Request {
         Request { at: Nanos(0), lba: Sectors(lba), sectors, tenant: TenantId(0), op }

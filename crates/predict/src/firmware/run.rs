@@ -14,8 +14,9 @@ use super::drive::{DriveSize, FirmwareDrive, WorkCounts};
 use super::workloads::{GROUP_REQUESTS, Workload};
 use cpu_time::ThreadTime;
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{BlockRef, FtlError};
+use ssdtune_ftl::FtlError;
 use ssdtune_model::Sectors;
+use ssdtune_model::{BlockAddr, BlockId, PlaneId};
 use ssdtune_trace::Request;
 use ssdtune_trace::workload::ModelError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +42,7 @@ pub struct WorkloadRun {
 #[serde(deny_unknown_fields)]
 pub struct RehearsalPlan {
     /// Plane and number of each block, in ascending order.
-    pub blocks: Vec<(u32, u32)>,
+    pub blocks: Vec<(PlaneId, BlockId)>,
 }
 
 /// What one pass over the workload measured of a group.
@@ -108,7 +109,7 @@ impl RehearsedRun {
                 for (number, group) in requests.chunks(GROUP_REQUESTS).enumerate() {
                     serve(&mut drive, group, &task, number)?;
                 }
-                let blocks: BTreeSet<BlockRef> = drive.take_victims().into_iter().collect();
+                let blocks: BTreeSet<BlockAddr> = drive.take_victims().into_iter().collect();
                 RehearsalPlan { blocks: blocks.iter().map(|at| (at.plane, at.block)).collect() }
             }
         };
@@ -126,8 +127,8 @@ impl RehearsedRun {
     /// The FTL refuses the drive.
     pub fn drive(&self) -> Result<FirmwareDrive, RunError> {
         let mut drive = FirmwareDrive::new(self.task.size, self.task.seed)?;
-        let block = |&(plane, block): &(u32, u32)| BlockRef { plane, block };
-        let blocks: Vec<BlockRef> = self.plan.blocks.iter().map(block).collect();
+        let block = |&(plane, block): &(PlaneId, BlockId)| BlockAddr { plane, block };
+        let blocks: Vec<BlockAddr> = self.plan.blocks.iter().map(block).collect();
         drive.store(&blocks, &self.requests);
         Ok(drive)
     }

@@ -5,20 +5,20 @@
 //! Collection in steps, paced with the host's writes, would start the reads of a job from a cursor
 //! in its [`Job`] instead of all at once.
 
-use super::{Backend, number};
+use super::Backend;
 use crate::base::Base;
 use crate::flash::{Purpose, Transaction};
 use crate::host::Host;
 use crate::id::{DieId, JobId, TransactionId};
 use crate::operation::{Class, Work};
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{BlockRef, Phys, Placed};
-use ssdtune_model::{PlaneId, TenantId};
+use ssdtune_ftl::Placed;
+use ssdtune_model::{BlockAddr, Lpn, PageId, PlaneId, TenantId};
 
 /// A victim on its way to the pool of free blocks.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Job {
-    victim: BlockRef,
+    victim: BlockAddr,
     /// Pages that have not been moved yet.
     left: u32,
     /// The transaction that erases it.
@@ -36,17 +36,17 @@ impl Backend {
     }
 
     /// Starts to move the pages of a victim.
-    fn start_job(&mut self, base: &mut Base, victim: BlockRef, for_wear: bool) {
-        let entry = self.ftl.entry(0, 0);
+    fn start_job(&mut self, base: &mut Base, victim: BlockAddr, for_wear: bool) {
+        let entry = self.ftl.entry(TenantId(0), Lpn(0));
         let mut pages = std::mem::take(&mut self.victim_pages);
         pages.extend(self.ftl.victim_pages(victim));
-        let tenant = TenantId(self.ftl.block_tenant(victim) as u16);
+        let tenant = self.ftl.block_tenant(victim);
         base.books.victim_chosen(tenant, for_wear);
         // The job and its erase name each other.
         let job = self.jobs.next();
         let mut erase = Transaction::new(Class::Erase, Purpose::Erase(job), entry, tenant);
         erase.blocked = !pages.is_empty();
-        let erase = self.insert(erase, self.layout.pack(victim, 0));
+        let erase = self.insert(erase, self.layout.pack(victim, PageId(0)));
         self.jobs.insert(Job { victim, left: pages.len() as u32, erase, for_wear });
         for &page in &pages {
             let mut read = Transaction::new(Class::GcRead, Purpose::Move(job), entry, tenant);
@@ -103,7 +103,7 @@ impl Backend {
         if let Some(placed) = placed {
             let record = self.flash.transaction_mut(id);
             record.class = Class::GcWrite;
-            record.address = from.to_bits();
+            record.set_left(from);
             self.flash.set_place(&self.layout, id, placed.phys);
         }
         (placed, job)
@@ -120,7 +120,7 @@ impl Backend {
     /// A moved page has been programmed.
     pub fn move_written(&mut self, base: &mut Base, id: TransactionId) {
         let record = self.flash.transaction(id);
-        let (from, to, tenant) = (Phys::from_bits(record.address), record.phys, record.tenant);
+        let (from, to, tenant) = (record.left(), record.phys, record.tenant);
         let job = self.job_of(id);
         let dropped = self.ftl.counters().moves_dropped;
         self.ftl.commit_move(from, to);
@@ -146,12 +146,12 @@ impl Backend {
         self.jobs.remove(job);
         self.flash.remove(id);
         self.ftl.erase_done(victim);
-        let plane = PlaneId(victim.plane);
+        let plane = victim.plane;
         if let Some(cold) = self.ftl.next_wear_victim(plane) {
             self.start_job(base, cold, true);
         }
         self.release_held(base, host, plane);
-        if !self.rules.collect_when_full_only || self.ftl.must_hold(number(TenantId(0)), 0, plane) {
+        if !self.rules.collect_when_full_only || self.ftl.must_hold(TenantId(0), Lpn(0), plane) {
             self.collect(base, plane);
         }
     }

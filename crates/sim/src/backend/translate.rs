@@ -1,14 +1,14 @@
 //! From logical to physical pages: a transaction gets its mapping and its place, or waits for one
 //! of them.
 
-use super::{Backend, number};
+use super::Backend;
 use crate::base::Base;
 use crate::flash::{Flash, Purpose, Transaction};
 use crate::host::Host;
 use crate::id::{Place, TransactionId};
 use crate::operation::Class;
-use ssdtune_ftl::{Load, MappingAccess, Phys, Placed, WriteBack};
-use ssdtune_model::{PlaneId, TenantId};
+use ssdtune_ftl::{Load, MappingAccess, Phys, Placed, Token, TranslationPageId, WriteBack};
+use ssdtune_model::{Lpn, PlaneId, TenantId};
 
 /// What became of a transaction that asked for its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +98,9 @@ impl Backend {
             return self.place(base, id);
         }
         let record = self.flash.transaction(id);
-        let (tenant, lpn, entry) = (record.tenant, record.address, record.entry);
+        let (tenant, lpn, entry) = (record.tenant, record.lpn(), record.entry);
         let is_write = record.class == Class::UserWrite;
-        let (access, writeback) = self.ftl.access_mapping(number(tenant), lpn, entry, is_write);
+        let (access, writeback) = self.ftl.access_mapping(tenant, lpn, entry, is_write);
         base.books.mapping_looked_up(tenant, access, is_write);
         if let Some(writeback) = writeback {
             self.write_back_mapping(base, writeback);
@@ -111,7 +111,7 @@ impl Backend {
             MappingAccess::Load { page, phys } => {
                 let mut load =
                     Transaction::new(Class::MappingRead, Purpose::MappingLoad, entry, tenant);
-                load.address = page;
+                load.set_translation_page(page);
                 load.sectors = 1;
                 let load = self.insert(load, phys);
                 base.books.count_flash(tenant, |flash| flash.mapping_reads += 1);
@@ -119,7 +119,7 @@ impl Backend {
                 self.flash.schedule(base, &self.ftl);
             }
         }
-        self.ftl.await_mapping(number(tenant), entry, id.index() as u32, is_write);
+        self.ftl.await_mapping(tenant, entry, Token(id.index() as u32), is_write);
         Translated::Waits
     }
 
@@ -135,13 +135,13 @@ impl Backend {
     #[inline]
     fn place(&mut self, base: &mut Base, id: TransactionId) -> Translated {
         let record = self.flash.transaction(id);
-        let (tenant, lpn) = (record.tenant, record.address);
+        let (tenant, lpn) = (record.tenant, record.lpn());
         if record.class == Class::UserRead {
             return self.place_read(base, id);
         }
         self.ftl.set_write_context(base.now(), tenant.0);
         let plane = self.plane_for_write(tenant, lpn);
-        if self.ftl.must_hold(number(tenant), lpn, plane) {
+        if self.ftl.must_hold(tenant, lpn, plane) {
             base.books.count(tenant, |counts| counts.held_writes += 1);
             return self.hold(base, id, plane);
         }
@@ -160,18 +160,18 @@ impl Backend {
     #[inline]
     fn place_read(&mut self, base: &mut Base, id: TransactionId) -> Translated {
         let record = self.flash.transaction(id);
-        let (tenant, lpn) = (record.tenant, record.address);
+        let (tenant, lpn) = (record.tenant, record.lpn());
         let (entry, mask) = (record.entry, record.mask);
         let phys = match self.ftl.phys(entry) {
             Some(phys) => phys,
             None if !self.rules.read_allocates => return Translated::Unwritten,
-            None if self.ftl.must_hold_read(number(tenant), lpn) => {
-                let plane = self.ftl.static_plane(number(tenant), lpn);
+            None if self.ftl.must_hold_read(tenant, lpn) => {
+                let plane = self.ftl.static_plane(tenant, lpn);
                 return self.hold(base, id, plane);
             }
             None => {
                 base.books.count(tenant, |counts| counts.unwritten_reads += 1);
-                let placed = self.ftl.place_read(number(tenant), lpn, entry, mask);
+                let placed = self.ftl.place_read(tenant, lpn, entry, mask);
                 self.after_placing(base, placed);
                 placed.phys
             }
@@ -182,27 +182,27 @@ impl Backend {
 
     /// The plane that a write goes to.
     #[inline]
-    fn plane_for_write(&mut self, tenant: TenantId, lpn: u64) -> PlaneId {
+    fn plane_for_write(&mut self, tenant: TenantId, lpn: Lpn) -> PlaneId {
         if !self.rules.any_dynamic {
-            return self.ftl.static_plane(number(tenant), lpn);
+            return self.ftl.static_plane(tenant, lpn);
         }
-        self.ftl.plane_for_write(number(tenant), lpn, &Backlog(&self.flash))
+        self.ftl.plane_for_write(tenant, lpn, &Backlog(&self.flash))
     }
 
     /// Places a write. If it covers only a part of its page, it waits for a read of the rest.
     fn place_write(&mut self, base: &mut Base, id: TransactionId, plane: PlaneId) {
         let record = self.flash.transaction(id);
-        let (tenant, lpn) = (record.tenant, record.address);
+        let (tenant, lpn) = (record.tenant, record.lpn());
         let (entry, mask) = (record.entry, record.mask);
         let old = match self.rules.any_dynamic {
             true => self.ftl.phys(entry),
             false => None,
         };
-        let plan = self.ftl.place_write(number(tenant), lpn, entry, plane, mask);
+        let plan = self.ftl.place_write(tenant, lpn, entry, plane, mask);
         self.flash.set_place(&self.layout, id, plan.placed.phys);
         if let Some((old, missing)) = plan.merge {
             let mut merge = Transaction::new(Class::UserRead, Purpose::Merge(id), entry, tenant);
-            merge.address = lpn;
+            merge.set_lpn(lpn);
             merge.sectors = missing.count_ones() as u16;
             merge.mask = missing;
             merge.priority = self.rules.internal_priority;
@@ -248,15 +248,15 @@ impl Backend {
 
     /// Reads the rest of a translation page and writes the page back.
     fn write_back_mapping(&mut self, base: &mut Base, writeback: WriteBack) {
-        let entry = self.ftl.entry(0, 0);
+        let entry = self.ftl.entry(TenantId(0), Lpn(0));
         let phys = writeback.placed.phys;
         // All pages of a block belong to one tenant.
-        let tenant = TenantId(self.ftl.block_tenant(self.layout.block(phys)) as u16);
+        let tenant = self.ftl.block_tenant(self.layout.block(phys));
         base.books.mapping_written_back(tenant);
         let store = (!self.rules.free_mapping_writes).then(|| {
             let purpose = Purpose::MappingStore;
             let mut store = Transaction::new(Class::MappingWrite, purpose, entry, tenant);
-            store.address = writeback.page;
+            store.set_translation_page(writeback.page);
             store.sectors = self.rules.page_sectors;
             store.blocked = writeback.merge.is_some();
             self.insert(store, phys)
@@ -265,7 +265,7 @@ impl Backend {
         if let Some((old, bytes)) = writeback.merge {
             let purpose = Purpose::MappingMerge(store);
             let mut merge = Transaction::new(Class::MappingRead, purpose, entry, tenant);
-            merge.address = writeback.page;
+            merge.set_translation_page(writeback.page);
             merge.sectors = (bytes / 512) as u16;
             let merge = self.insert(merge, old);
             base.books.count_flash(tenant, |flash| flash.mapping_reads += 1);
@@ -278,12 +278,12 @@ impl Backend {
     }
 
     /// A translation page was read: all transactions that waited for one of its mappings go on.
-    pub fn mapping_read(&mut self, base: &mut Base, host: &mut Host, page: u64) {
+    pub fn mapping_read(&mut self, base: &mut Base, host: &mut Host, page: TranslationPageId) {
         let mut tokens = std::mem::take(&mut self.tokens);
         self.ftl.mapping_arrived(page, &mut tokens);
         self.flash.defer();
         for token in tokens.drain(..) {
-            let id = TransactionId::at(token as usize);
+            let id = TransactionId::at(token.0 as usize);
             let translated = self.place(base, id);
             self.go_on(base, host, id, translated);
         }
@@ -294,7 +294,7 @@ impl Backend {
     /// A translation page was programmed.
     pub fn mapping_written(&mut self, base: &mut Base, id: TransactionId) {
         let record = self.flash.transaction(id);
-        let (page, phys) = (record.address, record.phys);
+        let (page, phys) = (record.translation_page(), record.phys);
         self.flash.remove(id);
         self.ftl.mapping_written(page, phys);
         self.after_program(base, phys);
@@ -327,10 +327,10 @@ impl Backend {
                 self.move_page(base, id);
                 continue;
             }
-            let (tenant, lpn) = (record.tenant, record.address);
+            let (tenant, lpn) = (record.tenant, record.lpn());
             let is_read = record.class == Class::UserRead;
             self.ftl.set_write_context(base.now(), tenant.0);
-            if is_read && self.ftl.static_plane(number(tenant), lpn) != plane {
+            if is_read && self.ftl.static_plane(tenant, lpn) != plane {
                 // The tenant got other channels while this read was held: its data now belong to
                 // another plane, where it may have to wait again.
                 self.held[plane].pop_front();
@@ -339,8 +339,8 @@ impl Backend {
                 continue;
             }
             let must_hold = match is_read {
-                true => self.ftl.must_hold_read(number(tenant), lpn),
-                false => self.ftl.must_hold(number(tenant), lpn, plane),
+                true => self.ftl.must_hold_read(tenant, lpn),
+                false => self.ftl.must_hold(tenant, lpn, plane),
             };
             if must_hold {
                 break;

@@ -33,13 +33,13 @@ impl DataCache {
             let mut part = host.spaces.cut(tenant, &mut cursor, &mut rest);
             base.books.count(tenant, |counts| counts.page_reads += 1);
             let entry = if finds {
-                let Some(entry) = backend.ftl.find(tenant.0.into(), part.lpn) else {
+                let Some(entry) = backend.ftl.find(tenant, part.lpn) else {
                     base.books.count(tenant, |counts| counts.unwritten_reads += 1);
                     continue;
                 };
                 entry
             } else {
-                backend.ftl.entry(tenant.0.into(), part.lpn)
+                backend.ftl.entry(tenant, part.lpn)
             };
             if is_cached {
                 hits += self.take_hits(base, &backend.ftl, entry, tenant, &mut part);
@@ -49,7 +49,7 @@ impl DataCache {
             }
             let purpose = Purpose::Request(request);
             let mut read = Transaction::new(Class::UserRead, purpose, entry, tenant);
-            read.address = part.lpn;
+            read.set_lpn(part.lpn);
             read.stamp = stamp;
             read.sectors = part.sectors as u16;
             read.mask = part.mask;
@@ -124,7 +124,7 @@ impl DataCache {
     ) {
         let record = backend.flash.transaction(read);
         let (tenant, entry, mask) = (record.tenant, record.entry, record.mask);
-        let (stamp, lpn, phys) = (record.stamp, record.address, record.phys);
+        let (stamp, lpn, phys) = (record.stamp, record.lpn(), record.phys);
         let sectors = u32::from(record.sectors);
         let partition = self.partition_of(tenant);
         self.dram.access(base, tenant, partition, sectors, true, Access::Fill);

@@ -4,7 +4,7 @@
 use crate::id::{Place, SlotId};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{CacheMark, EntryRef, LruList, prefetch};
-use ssdtune_model::{Nanos, TenantId};
+use ssdtune_model::{Lpn, Nanos, TenantId};
 use std::ops::{Index, IndexMut};
 
 /// How the page in a slot compares with flash.
@@ -23,7 +23,7 @@ pub(super) enum SlotState {
 pub(super) struct Slot {
     pub entry: EntryRef,
     /// The logical page, in its tenant's address space.
-    pub lpn: u64,
+    pub lpn: Lpn,
     /// Sectors that the cache holds.
     pub mask: u64,
     /// When its newest data were in the drive.
@@ -74,7 +74,7 @@ impl Mark {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Slots {
     capacity: usize,
-    pages: LruList<Slot>,
+    pages: LruList<SlotId, Slot>,
 }
 
 impl Slots {
@@ -105,53 +105,49 @@ impl Slots {
     /// Makes a page the one used last.
     #[inline]
     pub fn touch(&mut self, slot: SlotId) {
-        self.pages.touch(slot.index() as u32);
+        self.pages.touch(slot);
     }
 
     /// Adds a page. There is room.
     pub fn insert(&mut self, page: Slot) -> SlotId {
         debug_assert!(!self.is_full());
-        slot_id(self.pages.push(page))
+        self.pages.push(page)
     }
 
     /// Removes a page. Its record can be read until the next insertion.
     pub fn remove(&mut self, slot: SlotId) {
-        self.pages.remove(slot.index() as u32);
+        self.pages.remove(slot);
     }
 
     /// The page used longest ago.
     pub fn oldest(&self) -> Option<SlotId> {
-        self.pages.oldest().map(slot_id)
+        self.pages.oldest()
     }
 
     /// All slots in use, the one used longest ago first.
     pub fn iter(&self) -> impl Iterator<Item = SlotId> + '_ {
-        self.pages.iter().map(slot_id)
+        self.pages.iter()
     }
-}
-
-fn slot_id(number: u32) -> SlotId {
-    SlotId::at(number as usize)
 }
 
 impl Index<SlotId> for Slots {
     type Output = Slot;
     #[inline]
     fn index(&self, slot: SlotId) -> &Slot {
-        &self.pages[slot.index() as u32]
+        &self.pages[slot]
     }
 }
 
 impl IndexMut<SlotId> for Slots {
     #[inline]
     fn index_mut(&mut self, slot: SlotId) -> &mut Slot {
-        &mut self.pages[slot.index() as u32]
+        &mut self.pages[slot]
     }
 }
 
 impl Slot {
     /// A dirty page.
-    pub fn new(entry: EntryRef, tenant: TenantId, lpn: u64, mask: u64, stamp: Nanos) -> Self {
+    pub fn new(entry: EntryRef, tenant: TenantId, lpn: Lpn, mask: u64, stamp: Nanos) -> Self {
         Self { entry, lpn, mask, stamp, mark: CacheMark(0), tenant, state: SlotState::Dirty }
     }
 }

@@ -53,7 +53,7 @@ impl DataCache {
         let mut batch = Batch::None;
         while rest > 0 {
             let part = host.spaces.cut(tenant, &mut cursor, &mut rest);
-            let entry = backend.ftl.entry(tenant.0.into(), part.lpn);
+            let entry = backend.ftl.entry(tenant, part.lpn);
             let purpose = Purpose::Request(request);
             let write = write(purpose, entry, tenant, part, stamp, priority);
             let write = backend.flash.insert(write);
@@ -87,7 +87,7 @@ impl DataCache {
         let pressure = self.partitions[partition].pressure;
         while rest > 0 && pressure + evicted + written_back < self.rules.pressure_limit {
             let part = host.spaces.cut(tenant, &mut cursor, &mut rest);
-            let entry = backend.ftl.entry(tenant.0.into(), part.lpn);
+            let entry = backend.ftl.entry(tenant, part.lpn);
             let page = Slot::new(entry, tenant, part.lpn, part.mask, stamp);
             let (slot, eviction) = self.enter(base, host, backend, page);
             if let Some(eviction) = eviction {
@@ -214,7 +214,7 @@ impl DataCache {
     ) -> (TenantId, EntryRef) {
         let last = host.spaces.page_of(host.spaces.size(evictor).0 - 1);
         if self.rules.evict_to_evictor && page.tenant != evictor && page.lpn <= last {
-            (evictor, backend.ftl.entry(evictor.0.into(), page.lpn))
+            (evictor, backend.ftl.entry(evictor, page.lpn))
         } else {
             (page.tenant, page.entry)
         }
@@ -311,7 +311,7 @@ fn write(
     priority: u8,
 ) -> Transaction {
     let mut write = Transaction::new(Class::UserWrite, purpose, entry, tenant);
-    write.address = part.lpn;
+    write.set_lpn(part.lpn);
     write.stamp = stamp;
     write.sectors = part.sectors as u16;
     write.mask = part.mask;

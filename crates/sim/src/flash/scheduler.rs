@@ -12,8 +12,8 @@ use crate::base::Base;
 use crate::id::{ChannelId, DieId, TransactionId, UnitId};
 use crate::operation::{Class, Work};
 use ssdtune_ftl::Ftl;
-use ssdtune_model::PlaneId;
 use ssdtune_model::config::Scheduler;
+use ssdtune_model::{PageId, PlaneId};
 
 /// Commands of each priority that are served in one round. Priority 0 is served before all rounds.
 const WEIGHTS: [u8; PRIORITIES] = [0, 4, 2, 1];
@@ -311,7 +311,7 @@ impl Flash {
     }
 
     /// Takes what fits into a command out of one queue of a die.
-    fn gather(&mut self, ftl: &Ftl, die: DieId, source: Source, page: u32, batch: &mut Batch) {
+    fn gather(&mut self, ftl: &Ftl, die: DieId, source: Source, page: PageId, batch: &mut Batch) {
         let mut at = self.array.first(die, source);
         let limit = match source.0 {
             Class::Erase if self.rules.single_plane_erases => 1,

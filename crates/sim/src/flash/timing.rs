@@ -6,7 +6,7 @@
 
 use crate::operation::Work;
 use ssdtune_model::config::FlashTechnology;
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, Nanos, PageId, Table};
 
 /// Times of the array operations on one page.
 struct ArrayTimes {
@@ -30,7 +30,7 @@ pub(super) struct FlashTiming {
     /// Time of a transfer, by the number of sectors.
     transfer: Vec<Nanos>,
     /// Times of array operations, by the offset of the page in its block.
-    arrays: Vec<ArrayTimes>,
+    arrays: Table<PageId, ArrayTimes>,
     /// Time of an erase in the array.
     pub erase: Nanos,
     /// Time to move a page from one register of a die to the other.
@@ -79,8 +79,8 @@ impl FlashTiming {
 
     /// The time of an array operation, and the type of the page (see [`page_type`]).
     #[inline]
-    pub fn array(&self, work: Work, page: u32) -> (Nanos, usize) {
-        let times = &self.arrays[page as usize];
+    pub fn array(&self, work: Work, page: PageId) -> (Nanos, usize) {
+        let times = &self.arrays[page];
         let takes = match work {
             Work::Read => times.read,
             Work::Program => times.program,
@@ -90,8 +90,8 @@ impl FlashTiming {
     }
 
     /// The type of a page.
-    pub fn page_type(&self, page: u32) -> usize {
-        self.arrays[page as usize].kind
+    pub fn page_type(&self, page: PageId) -> usize {
+        self.arrays[page].kind
     }
 }
 

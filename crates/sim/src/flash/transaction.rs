@@ -3,8 +3,8 @@
 use crate::id::{DieId, JobId, RequestId, TransactionId, UnitId};
 use crate::operation::Class;
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{EntryRef, Phys};
-use ssdtune_model::{Nanos, TenantId};
+use ssdtune_ftl::{EntryRef, Phys, TranslationPageId};
+use ssdtune_model::{Lpn, Nanos, PageId, TenantId};
 
 /// Why a transaction exists, beyond its class, and what waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,9 +33,10 @@ pub(crate) enum Purpose {
 pub(crate) struct Transaction {
     /// The physical page.
     pub phys: Phys,
-    /// The logical page. For an access to a translation page, its number; for the program of a
-    /// moved page, the physical page it leaves.
-    pub address: u64,
+    /// What it reads, writes or moves, as a number. The purpose says of which kind it is: a logical
+    /// page, a translation page, or the physical page that a moved page leaves. An enum of the
+    /// three would take 8 B more.
+    subject: u64,
     /// When the data were in the drive.
     pub stamp: Nanos,
     /// The page-table entry of the logical page.
@@ -56,7 +57,7 @@ pub(crate) struct Transaction {
     /// Its die.
     pub die: DieId,
     /// The offset of the page in its block.
-    pub page: u32,
+    pub page: PageId,
     /// When it was queued, counted in queued transactions.
     pub seq: u32,
     pub tenant: TenantId,
@@ -80,7 +81,7 @@ impl Transaction {
     pub fn new(class: Class, purpose: Purpose, entry: EntryRef, tenant: TenantId) -> Self {
         Self {
             phys: Phys::NONE,
-            address: 0,
+            subject: 0,
             stamp: Nanos::ZERO,
             entry,
             mask: 0,
@@ -91,7 +92,7 @@ impl Transaction {
             flush: None,
             unit: UnitId(0),
             die: DieId(0),
-            page: 0,
+            page: PageId(0),
             seq: 0,
             tenant,
             sectors: 0,
@@ -102,5 +103,56 @@ impl Transaction {
             suspensions: 0,
             live: true,
         }
+    }
+
+    /// The logical page of what serves the host.
+    #[inline]
+    pub fn lpn(&self) -> Lpn {
+        debug_assert!(self.is_of_host());
+        Lpn(self.subject)
+    }
+
+    /// Names the logical page.
+    #[inline]
+    pub fn set_lpn(&mut self, page: Lpn) {
+        debug_assert!(self.is_of_host());
+        self.subject = page.0;
+    }
+
+    /// The translation page that is read or written.
+    #[inline]
+    pub fn translation_page(&self) -> TranslationPageId {
+        debug_assert!(self.is_of_mapping());
+        TranslationPageId(self.subject)
+    }
+
+    /// Names the translation page.
+    #[inline]
+    pub fn set_translation_page(&mut self, page: TranslationPageId) {
+        debug_assert!(self.is_of_mapping());
+        self.subject = page.0;
+    }
+
+    /// The physical page that a moved page leaves.
+    #[inline]
+    pub fn left(&self) -> Phys {
+        debug_assert!(matches!(self.purpose, Purpose::Move(_)));
+        Phys::from_bits(self.subject)
+    }
+
+    /// Says which physical page a moved page leaves.
+    #[inline]
+    pub fn set_left(&mut self, page: Phys) {
+        debug_assert!(matches!(self.purpose, Purpose::Move(_)));
+        self.subject = page.to_bits();
+    }
+
+    fn is_of_host(&self) -> bool {
+        matches!(self.purpose, Purpose::Request(_) | Purpose::Destage | Purpose::Merge(_))
+    }
+
+    fn is_of_mapping(&self) -> bool {
+        use Purpose::{MappingLoad, MappingMerge, MappingStore};
+        matches!(self.purpose, MappingLoad | MappingMerge(_) | MappingStore)
     }
 }

@@ -12,7 +12,7 @@ use crate::base::Base;
 use crate::engine::{STREAMS_MAX, ServerId};
 use crate::id::{Place, StreamId};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::Nanos;
+use ssdtune_model::{Lpn, Nanos};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::collections::VecDeque;
 
@@ -28,11 +28,11 @@ const OLD_PAGES_AHEAD: usize = 2;
 /// lines of the one before.
 pub(crate) trait Lookahead {
     /// The directory of the page table.
-    fn directory(&self, tenant: TenantId, lpn: u64);
+    fn directory(&self, tenant: TenantId, lpn: Lpn);
     /// The page-table entry.
-    fn entry(&self, tenant: TenantId, lpn: u64);
+    fn entry(&self, tenant: TenantId, lpn: Lpn);
     /// What a write overwrites.
-    fn old_page(&self, tenant: TenantId, lpn: u64);
+    fn old_page(&self, tenant: TenantId, lpn: Lpn);
 }
 
 /// A stream of requests as the drive sees it.

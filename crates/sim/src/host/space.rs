@@ -1,13 +1,13 @@
 //! Address spaces: where the sectors of a tenant lie, and how a request is cut into pages.
 
 use crate::id::Table;
-use ssdtune_model::{Sectors, TenantId};
+use ssdtune_model::{Lpn, Sectors, TenantId};
 
 /// One page of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// The logical page, in the tenant's address space.
-    pub lpn: u64,
+    pub lpn: Lpn,
     /// Sectors of the page that the request covers, one bit each.
     pub mask: u64,
     /// Number of these sectors.
@@ -16,7 +16,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// The sectors of a mask.
-    pub fn of(lpn: u64, mask: u64) -> Self {
+    pub fn of(lpn: Lpn, mask: u64) -> Self {
         Self { lpn, mask, sectors: mask.count_ones() }
     }
 }
@@ -109,22 +109,22 @@ impl Spaces {
         let ones = if sectors >= 64 { u64::MAX } else { (1 << sectors) - 1 };
         *cursor += u64::from(sectors);
         *rest -= sectors;
-        Part { lpn, mask: ones << offset, sectors }
+        Part { lpn: Lpn(lpn), mask: ones << offset, sectors }
     }
 
     /// The logical page of a sector.
     #[inline]
-    pub fn page_of(&self, sector: u64) -> u64 {
-        match self.page_shift {
+    pub fn page_of(&self, sector: u64) -> Lpn {
+        Lpn(match self.page_shift {
             Some(shift) => sector >> shift,
             None => sector / u64::from(self.page_sectors),
-        }
+        })
     }
 
     /// Flash pages that a range of sectors touches.
     #[inline]
     pub fn pages_touched(&self, lba: Sectors, sectors: u32) -> u64 {
         let end = lba.0 + u64::from(sectors.max(1));
-        self.page_of(end - 1) - self.page_of(lba.0) + 1
+        self.page_of(end - 1).0 - self.page_of(lba.0).0 + 1
     }
 }

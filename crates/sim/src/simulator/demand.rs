@@ -9,6 +9,7 @@ use super::Simulator;
 use crate::accounting::Demand;
 use crate::vocabulary::SimError;
 use ssdtune_ftl::{Places, TenantSpec};
+use ssdtune_model::TenantId;
 
 impl Simulator {
     /// What each tenant has asked for since the start. Empty on a drive with one tenant, which
@@ -26,7 +27,12 @@ impl Simulator {
     ///
     /// # Panics
     /// The drive has no such tenant.
-    pub fn bind(&mut self, tenant: usize, places: &Places, writer: bool) -> Result<(), SimError> {
+    pub fn bind(
+        &mut self,
+        tenant: TenantId,
+        places: &Places,
+        writer: bool,
+    ) -> Result<(), SimError> {
         Ok(self.core.backend.ftl.bind(tenant, &TenantSpec { places: places.clone(), writer })?)
     }
 }

@@ -6,6 +6,7 @@ use super::Simulator;
 use crate::vocabulary::{InitialState, SimError};
 use roaring::RoaringTreemap;
 use ssdtune_ftl::Start;
+use ssdtune_model::{Lpn, Place, Table, TenantId};
 use ssdtune_trace::{Op, Request};
 use std::ops::Range;
 
@@ -26,18 +27,18 @@ pub struct InitialContent {
 /// The logical pages that requests touch, tenant by tenant. Filled by [`Simulator::cover`].
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
-    tenants: Vec<RoaringTreemap>,
+    tenants: Table<TenantId, RoaringTreemap>,
 }
 
 impl Footprint {
     /// The pages of a tenant as ascending ranges that do not touch.
-    fn ranges(&self, tenant: usize) -> Vec<Range<u64>> {
+    fn ranges(&self, tenant: TenantId) -> Vec<Range<Lpn>> {
         let Some(pages) = self.tenants.get(tenant) else { return Vec::new() };
-        let mut ranges: Vec<Range<u64>> = Vec::new();
+        let mut ranges: Vec<Range<Lpn>> = Vec::new();
         for page in pages {
             match ranges.last_mut() {
-                Some(range) if range.end == page => range.end += 1,
-                _ => ranges.push(page..page + 1),
+                Some(range) if range.end == Lpn(page) => range.end = Lpn(page + 1),
+                _ => ranges.push(Lpn(page)..Lpn(page + 1)),
             }
         }
         ranges
@@ -48,18 +49,17 @@ impl Simulator {
     /// Adds the pages that a request reads or writes to a footprint.
     pub fn cover(&self, footprint: &mut Footprint, request: &Request) {
         let spaces = &self.core.host.spaces;
-        let named = spaces.tenant(request.tenant);
-        let tenant = usize::from(named.0);
+        let tenant = spaces.tenant(request.tenant);
         if request.sectors == 0 || !matches!(request.op, Op::Read | Op::Write) {
             return;
         }
-        if footprint.tenants.len() <= tenant {
-            footprint.tenants.resize_with(tenant + 1, RoaringTreemap::new);
+        while footprint.tenants.len() <= tenant.index() {
+            footprint.tenants.push(RoaringTreemap::new());
         }
-        let (mut cursor, mut rest) = (spaces.inside(named, request.lba).0, request.sectors);
+        let (mut cursor, mut rest) = (spaces.inside(tenant, request.lba).0, request.sectors);
         while rest > 0 {
-            let part = spaces.cut(named, &mut cursor, &mut rest);
-            footprint.tenants[tenant].insert(part.lpn);
+            let part = spaces.cut(tenant, &mut cursor, &mut rest);
+            footprint.tenants[tenant].insert(part.lpn.0);
         }
     }
 
@@ -85,7 +85,7 @@ impl Simulator {
         let definition = ssdtune_ftl::InitialContent {
             start,
             occupancy: content.occupancy.clone(),
-            footprints: (0..tenants).map(|tenant| footprint.ranges(tenant)).collect(),
+            footprints: (0..tenants).map(|tenant| footprint.ranges(TenantId::at(tenant))).collect(),
             erases: content.erases,
             free: Vec::new(),
             seed: content.seed,

@@ -64,7 +64,7 @@ impl Simulator {
             let tenant = spaces.tenant(request.tenant);
             let lpn = spaces.page_of(spaces.inside(tenant, request.lba).0);
             let writes = request.op == Op::Write;
-            if let Some(request) = ahead.push(ftl, request, tenant.0.into(), lpn, writes) {
+            if let Some(request) = ahead.push(ftl, request, tenant, lpn, writes) {
                 self.warm_up_by(&request)?;
             }
         }
@@ -81,18 +81,17 @@ impl Simulator {
         let tenant = spaces.tenant(request.tenant);
         ftl.set_write_context(request.at, request.tenant.0);
         let (mut cursor, mut rest) = (spaces.inside(tenant, request.lba).0, request.sectors);
-        let tenant_number = usize::from(tenant.0);
         while rest > 0 {
             let part = spaces.cut(tenant, &mut cursor, &mut rest);
             let mut warmup = ftl.warm_up();
             match request.op {
                 Op::Write => {
-                    warmup.write(tenant_number, part.lpn, part.mask)?;
+                    warmup.write(tenant, part.lpn, part.mask)?;
                     self.core.base.books.stats.warm_up_pages += 1;
                 }
-                Op::Read => warmup.read(tenant_number, part.lpn),
+                Op::Read => warmup.read(tenant, part.lpn),
                 Op::Trim if part.sectors == spaces.page_sectors() => {
-                    warmup.trim(tenant_number, part.lpn);
+                    warmup.trim(tenant, part.lpn);
                 }
                 Op::Trim | Op::Flush => {}
             }

@@ -1,15 +1,15 @@
 //! Compares the real FTL of a [`Driver`] with the reference drive.
 
 use super::{Driver, Owner, State};
-use ssdtune_model::PlaneId;
+use ssdtune_model::{Lpn, Place, TenantId};
 
 impl Driver {
     /// Compares one logical page.
-    pub(super) fn compare(&self, tenant: usize, lpn: u64) {
+    pub(super) fn compare(&self, tenant: TenantId, lpn: Lpn) {
         let owner = Owner::Data(tenant, lpn);
         let phys = self.ftl.existing_entry(tenant, lpn).and_then(|entry| self.ftl.phys(entry));
         let expected = self.reference.place.get(&owner).copied();
-        assert_eq!(phys, expected, "tenant {tenant} page {lpn}");
+        assert_eq!(phys, expected, "{tenant:?} {lpn:?}");
         if let Some(phys) = phys {
             let page = self.reference.page(phys);
             assert_eq!(page.owner, owner);
@@ -22,15 +22,15 @@ impl Driver {
     pub fn check(&self) {
         self.ftl.check();
         let mut mapped = 0;
-        for tenant in 0..self.case.tenants.len() {
-            for lpn in 0..self.ftl.tenant_pages(tenant) {
+        for tenant in (0..self.case.tenants.len()).map(TenantId::at) {
+            for lpn in (0..self.ftl.tenant_pages(tenant)).map(Lpn) {
                 self.compare(tenant, lpn);
                 mapped += u64::from(self.reference.place.contains_key(&Owner::Data(tenant, lpn)));
             }
         }
         assert_eq!(self.ftl.mapped_pages(), mapped);
-        for plane in 0..self.held.len() as u32 {
-            assert_eq!(self.ftl.free_blocks(PlaneId(plane)), self.reference.free_blocks(plane));
+        for plane in self.held.names() {
+            assert_eq!(self.ftl.free_blocks(plane), self.reference.free_blocks(plane));
         }
         assert_eq!(self.ftl.erase_histogram(), self.reference.erase_histogram());
         let counters = self.ftl.counters();

@@ -1,8 +1,8 @@
 //! What follows when a flash operation of the [`Driver`] ends.
 
 use super::{Access, Driver, Pending};
-use ssdtune_ftl::{BlockRef, Phys};
-use ssdtune_model::{Place, PlaneId};
+use ssdtune_ftl::{Phys, TranslationPageId};
+use ssdtune_model::BlockAddr;
 
 impl Driver {
     /// Ends an operation.
@@ -38,7 +38,7 @@ impl Driver {
             assert!(self.reference.is_valid(from));
             let plane = self.jobs[job].victim.plane;
             assert!(self.reference.eager && self.reference.free_blocks(plane) == 0);
-            self.held_moves[plane as usize].push((from, job));
+            self.held_moves[plane].push((from, job));
             return;
         }
         let placed = self.ftl.place_move(from);
@@ -49,12 +49,10 @@ impl Driver {
         };
         self.moves[0] += 1;
         let (source, layout) = (self.jobs[job].victim, self.ftl.layout());
-        assert_eq!(layout.plane(placed.phys).0, source.plane);
+        assert_eq!(layout.plane(placed.phys), source.plane);
         let page = *self.reference.page(from);
-        let (tenant, from_purpose) = self.reference.planes[source.plane as usize]
-            [source.block as usize]
-            .purpose
-            .expect("an open block has a purpose");
+        let block = &self.reference.planes[source.plane][source.block];
+        let (tenant, from_purpose) = block.purpose.expect("an open block has a purpose");
         let purpose = self.moved_purpose(placed.phys, from_purpose);
         self.reference.append(placed.phys, placed.opened, tenant, purpose, page);
         self.pending.push(Pending::MoveProgram { from, to: placed.phys, job });
@@ -74,11 +72,11 @@ impl Driver {
         self.moved(job);
     }
 
-    fn erased(&mut self, victim: BlockRef) {
+    fn erased(&mut self, victim: BlockAddr) {
         self.reference.erase(victim);
         self.ftl.erase_done(victim);
-        let plane = PlaneId(victim.plane);
-        for (from, job) in std::mem::take(&mut self.held_moves[plane.index()]) {
+        let plane = victim.plane;
+        for (from, job) in std::mem::take(&mut self.held_moves[plane]) {
             self.move_read(from, job);
         }
         if let Some(cold) = self.ftl.next_wear_victim(plane) {
@@ -86,12 +84,12 @@ impl Driver {
             self.collections[1] += 1;
             self.start_job(cold);
         }
-        while let Some(&access) = self.held[plane.index()].front() {
+        while let Some(&access) = self.held[plane].front() {
             self.tell(access.lpn);
             let Access { tenant, lpn, mask } = access;
             if mask == 0 && self.ftl.static_plane(tenant, lpn) != plane {
                 // The tenant got other channels while this read was held, and waits there again.
-                self.held[plane.index()].pop_front();
+                self.held[plane].pop_front();
                 let entry = self.ftl.entry(tenant, lpn);
                 self.place(access, entry, 0);
                 continue;
@@ -99,25 +97,25 @@ impl Driver {
             if self.must_hold(access, plane) {
                 break;
             }
-            self.held[plane.index()].pop_front();
+            self.held[plane].pop_front();
             self.place_now(access, plane);
         }
         self.collect(plane);
     }
 
-    fn mapping_arrived(&mut self, page: u64) {
+    fn mapping_arrived(&mut self, page: TranslationPageId) {
         let mut tokens = Vec::new();
         self.ftl.mapping_arrived(page, &mut tokens);
         let mapping = self.mapping.as_mut().expect("a mapping");
         let ready = mapping.arrived(page);
         for &token in &tokens {
-            let access = self.waiting[token as usize].expect("a token came back twice");
+            let access = self.waiting[token.0 as usize].expect("a token came back twice");
             assert!(ready.contains(&(access.tenant, access.lpn)), "{access:?} was not ready");
         }
         for token in tokens {
-            let access = self.waiting[token as usize].take().expect("checked above");
+            let access = self.waiting[token.0 as usize].take().expect("checked above");
             let entry = self.ftl.entry(access.tenant, access.lpn);
-            self.place(access, entry, u64::from(token));
+            self.place(access, entry, token.0.into());
         }
         let left = self.waiting.iter().flatten().find(|a| ready.contains(&(a.tenant, a.lpn)));
         assert!(left.is_none(), "{left:?} was forgotten");
