@@ -182,6 +182,10 @@ impl Simulator {
                 Some(end) if reached => Look::IntervalEnd(end),
                 _ => Look::Between,
             };
+            if cfg!(debug_assertions) {
+                // In release builds only the end of a run is checked: this walks the data cache.
+                self.core.check();
+            }
             if !watch(self, look) {
                 self.ending = Ending::Interrupted;
                 break Outcome::Interrupted;
