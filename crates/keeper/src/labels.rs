@@ -77,8 +77,7 @@ impl LabelSource {
 
 /// Digest of a drive's configuration without its name, as 64 hexadecimal digits.
 pub fn device_digest(device: &DeviceConfig) -> String {
-    let nameless = DeviceConfig { name: String::new(), ..device.clone() };
-    blake3::hash(document::write(&nameless).as_bytes()).to_hex().to_string()
+    blake3::hash(document::identity(device).as_bytes()).to_hex().to_string()
 }
 
 /// Whether a digest is of this drive with static allocation, as drives are labelled, and its own

@@ -60,6 +60,17 @@ pub enum Effect {
     Unless(fn(&DeviceConfig) -> Option<&'static str>),
 }
 
+/// When a row of the catalogue came in, beside what had been stored by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Since {
+    /// Before anything was stored.
+    Start,
+    /// With placement policies, after measurements of drives had been stored.
+    Placement,
+    /// With the mechanisms of real drives, after labels and results of predictors had been stored.
+    RealDrives,
+}
+
 /// A parameter: one row of the catalogue.
 #[derive(Clone, Copy)]
 pub struct Parameter {
@@ -81,10 +92,9 @@ pub struct Parameter {
     pub effect: Effect,
     /// How MQSim's XML writes it; `None` if it does not.
     pub mqsim: Option<Mqsim>,
-    /// Whether the row was added after results had been stored. The canonical text of a
-    /// configuration leaves such a row out while it has its default, so that earlier keys stay what
-    /// they were.
-    pub is_later: bool,
+    /// When the row came in. Texts from which keys are made leave later rows out while they have
+    /// their default, so that earlier keys stay what they were.
+    pub since: Since,
     get: fn(&DeviceConfig) -> Value,
     set: fn(&mut DeviceConfig, Value) -> bool,
 }
@@ -105,6 +115,7 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     host::RUN,
     host::HOST,
+    host::CONTROLLER,
     host::CACHE,
     ftl::MAPPING,
     ftl::PLACEMENT,
@@ -238,7 +249,7 @@ impl Parameter {
             what_if: Candidates::Fixed,
             effect: Effect::Yes,
             mqsim: None,
-            is_later: false,
+            since: Since::Start,
             get,
             set,
         }
@@ -328,8 +339,8 @@ impl Parameter {
         self
     }
 
-    const fn later(mut self) -> Self {
-        self.is_later = true;
+    const fn since(mut self, since: Since) -> Self {
+        self.since = since;
         self
     }
 

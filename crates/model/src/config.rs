@@ -12,8 +12,9 @@ mod defaults;
 mod placement;
 
 pub use choices::{
-    Allocation, CacheMode, FlashTechnology, GcPolicy, HostInterface, MovedPages, PlacementPolicy,
-    PlaneOrder, Priority, Scheduler, Sharing, SuspensionSupport, TableScale,
+    Allocation, BusOrder, CacheMode, CommandTimes, FlashTechnology, GcPolicy, HostInterface,
+    MovedPages, PlacementPolicy, PlaneOrder, Priority, Scheduler, Sharing, SuspensionSupport,
+    TableScale,
 };
 pub use compat::Compat;
 pub use constants::{Ageing, Energy};
@@ -23,9 +24,6 @@ use crate::geometry::Geometry;
 use crate::units::{Bytes, Nanos};
 
 /// A drive.
-///
-/// The text of its `Debug` form stands for the drive in some stored keys: neither names nor the
-/// order of fields may change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceConfig {
     /// What reports call the drive. Not a parameter: it changes no result.
@@ -35,6 +33,8 @@ pub struct DeviceConfig {
     pub run: Run,
     /// The link to the host and its queues.
     pub host: Host,
+    /// What the controller takes for a command, besides link, DRAM and flash.
+    pub controller: Controller,
     /// The DRAM data cache and the DRAM behind it.
     pub cache: Cache,
     /// The mapping table, and the plane that a written page goes to.
@@ -87,6 +87,36 @@ pub struct Host {
     pub queue_fetch_size: u32,
     /// Time that the SATA host adapter takes for a command in each direction.
     pub sata_processing_delay: Nanos,
+    /// Time that the host's software takes for a request before the drive hears of it. Requests do
+    /// not wait for each other.
+    pub request_time: Nanos,
+    /// Processors of the host that send requests.
+    pub cores: u32,
+    /// Requests that each of them sends in a second; 0 if that has no limit.
+    pub core_rate: u64,
+}
+
+/// What the controller takes for a command, besides link, DRAM and flash. All of it is off in the
+/// default drive, as MQSim has nothing of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Controller {
+    /// Time for a read command. Commands do not wait for each other.
+    pub read_time: Nanos,
+    /// Time for a write command, whose data are then in the data cache. Commands do not wait for
+    /// each other.
+    pub write_time: Nanos,
+    /// Processors that take commands, each one after the other.
+    pub cores: u32,
+    /// Commands that each of them takes in a second; 0 if that has no limit.
+    pub core_rate: u64,
+    /// How the time of a processor for one command varies.
+    pub core_times: CommandTimes,
+    /// Time from the end of a page's transfer out of its die until the host can have it, for each
+    /// 4 KiB: error correction and copying.
+    pub pipeline_time: Nanos,
+    /// Bytes that can move between the host's side and the flash's in a second, both directions
+    /// together, in MB/s; 0 if that has no limit.
+    pub bandwidth_mbs: u32,
 }
 
 /// The DRAM data cache and the DRAM behind it.
@@ -194,6 +224,8 @@ pub struct Bus {
     pub chips_per_channel: u32,
     /// In what order waiting flash transactions are served.
     pub scheduler: Scheduler,
+    /// What a free channel carries first.
+    pub order: BusOrder,
 }
 
 /// The flash chips; all are equal.

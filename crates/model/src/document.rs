@@ -15,7 +15,7 @@
 //! once. A [`Document`] keeps the text, so that setting a value leaves comments and order as they
 //! are. Files are untrusted: size, faults and hints are bounded.
 
-use crate::catalogue::{self, Legal, Parameter, SECTIONS, Value};
+use crate::catalogue::{self, Legal, Parameter, SECTIONS, Since, Value};
 use crate::config::DeviceConfig;
 use crate::fault::{Fault, Faults, Problem};
 use crate::nearest::closest_name;
@@ -147,7 +147,6 @@ impl Part {
 /// A configuration as the text of a new file. Every key is stated, except those with one legal
 /// value.
 ///
-/// Digests of stored results are made of this text: it may not change.
 pub fn write(config: &DeviceConfig) -> String {
     write_name(&config.name) + &write_rows(config, |row| !row.is_constant())
 }
@@ -162,8 +161,20 @@ pub fn write_part(config: &DeviceConfig, is_stated: impl Fn(&Parameter) -> bool)
 /// It is the text of [`write()`] without those rows that later versions of the catalogue have added
 /// and that have their default. So a new row leaves the keys of earlier results as they are.
 pub fn canonical(config: &DeviceConfig) -> String {
+    without_later_defaults(config, Since::Start)
+}
+
+/// A configuration without its name as text, for the digests in labels and in results of
+/// predictors, which were first stored when rows up to [`Since::Placement`] were known.
+pub fn identity(config: &DeviceConfig) -> String {
+    without_later_defaults(config, Since::Placement)
+}
+
+/// A configuration without its name and without those rows that came in after `known` and have
+/// their default.
+fn without_later_defaults(config: &DeviceConfig, known: Since) -> String {
     let stated = write_rows(config, |row| {
-        !row.is_constant() && (!row.is_later || row.get(config) != row.default_value())
+        !row.is_constant() && (row.since <= known || row.get(config) != row.default_value())
     });
     write_name("") + &stated
 }

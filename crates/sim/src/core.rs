@@ -5,18 +5,20 @@
 //! |---|---|
 //! | [`Base`] | the events and the books |
 //! | [`Host`] | streams, queues, the link, the requests |
+//! | [`Controller`] | commands that it takes its time for |
 //! | [`DataCache`] | cached pages, the DRAM, flushes |
 //! | [`Backend`] | the FTL, what waits for it, collection, the flash |
 //!
-//! A request goes down: host, data cache, back end. What has ended on flash comes up as the answer
-//! of an event and is handed on here, so no part knows one above it, but for the host, which is
-//! told of every end ([`Host::part_done`]).
+//! A request goes down: host, controller, data cache, back end. What has ended on flash comes up as
+//! the answer of an event and is handed on here, so no part knows one above it, but for the host,
+//! which is told of every end ([`Host::part_done`]).
 //!
 //! Time is in nanoseconds. Left out: power states, bad blocks, thermal throttling.
 
 use crate::accounting::Books;
 use crate::backend::{self, Backend};
 use crate::base::Base;
+use crate::controller::Controller;
 use crate::data_cache::DataCache;
 use crate::engine::{EventQueue, Server, ServerId, Servers};
 use crate::flash::{Flash, PageOut, Purpose};
@@ -34,12 +36,14 @@ pub(crate) struct Core {
     servers: Servers,
     pub base: Base,
     pub host: Host,
+    /// `None` if it takes no time for anything.
+    controller: Option<Controller>,
     pub cache: DataCache,
     pub backend: Backend,
 }
 
 /// What is stored of a drive.
-pub(crate) type Stored = (Base, Host, DataCache, backend::Stored);
+pub(crate) type Stored = (Base, Host, Option<Controller>, DataCache, backend::Stored);
 
 /// Why the loop over events stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +104,7 @@ impl Core {
         Ok(Self {
             base: Base { events: EventQueue::default(), books },
             host: Host::new(config, spaces, &servers),
+            controller: Controller::new(config, &servers),
             cache: DataCache::new(config, tenants, &servers),
             backend: Backend::new(config, ftl, Flash::new(config, &servers)),
             servers,
@@ -129,7 +134,7 @@ impl Core {
     /// Does what follows from an event.
     #[inline(always)]
     fn handle(&mut self, server: ServerId) {
-        let Self { servers, base, host, cache, backend } = self;
+        let Self { servers, base, host, controller, cache, backend } = self;
         match servers.which(server) {
             Server::Die(die) => self.die_event(die),
             Server::Channel(channel) => self.channel_event(channel),
@@ -144,6 +149,14 @@ impl Core {
             Server::Dram => cache.dram_event(base, host, backend),
             Server::SataIn => host.sata_in_event(base, &Ahead { cache, ftl: &backend.ftl }),
             Server::SataOut => host.sata_out_event(base, &Ahead { cache, ftl: &backend.ftl }),
+            Server::HostCpu => host.cpu_event(base, &Ahead { cache, ftl: &backend.ftl }),
+            Server::Controller => {
+                let arrived = controller.as_mut().and_then(|controller| controller.event(base));
+                if let Some(arrived) = arrived {
+                    self.begin(arrived);
+                }
+            }
+            Server::Pipeline => host.pipeline_event(base),
             Server::Bell(queue) => host.bell_event(base, queue),
             Server::Stream(stream) => {
                 let ahead = Ahead { cache, ftl: &backend.ftl };
@@ -157,7 +170,19 @@ impl Core {
     /// Serves a request that has reached the drive.
     #[inline]
     fn serve(&mut self, arrived: Arrived) {
-        let Self { servers: _, base, host, cache, backend } = self;
+        match &mut self.controller {
+            Some(controller) => {
+                let request = &self.host.requests[arrived.request()];
+                controller.take(&mut self.base, arrived, request);
+            }
+            None => self.begin(arrived),
+        }
+    }
+
+    /// Begins to work on a request.
+    #[inline]
+    fn begin(&mut self, arrived: Arrived) {
+        let Self { servers: _, base, host, controller: _, cache, backend } = self;
         match arrived {
             Arrived::Read(request) => cache.serve_read(base, host, backend, request),
             Arrived::Write(request) => cache.serve_write(base, host, backend, request),
@@ -178,11 +203,15 @@ impl Core {
     /// The data of a page that was read have left their die.
     #[inline]
     fn page_read(&mut self, page: PageOut) {
-        let Self { servers: _, base, host, cache, backend } = self;
+        let Self { servers: _, base, host, controller, cache, backend } = self;
         let read = page.transaction;
         let record = backend.flash.transaction(read);
         match record.purpose {
             Purpose::Request(request) => {
+                if let Some(controller) = controller {
+                    let ready = controller.data_out(base.now(), record.sectors.into());
+                    host.data_ready_at(request, ready);
+                }
                 cache.page_read(base, host, backend, read);
                 backend.flash.remove(read);
                 host.part_done(base, request);
@@ -229,7 +258,7 @@ impl Core {
     /// A die has ended the program or the erase of a transaction.
     #[inline]
     fn written_or_erased(&mut self, id: TransactionId) {
-        let Self { servers: _, base, host, cache, backend } = self;
+        let Self { servers: _, base, host, controller: _, cache, backend } = self;
         match backend.flash.transaction(id).class {
             Class::Erase => backend.erased(base, host, id),
             Class::GcWrite => backend.move_written(base, id),
@@ -253,26 +282,31 @@ impl Core {
 
     /// Asserts what each part promises of itself, and that nothing is lost between them.
     pub fn check(&self) {
-        let Self { servers: _, base, host, cache, backend } = self;
+        let Self { servers: _, base, host, controller, cache, backend } = self;
         base.books.check();
         host.check(base);
+        if let Some(controller) = controller {
+            controller.check();
+        }
         cache.check();
         backend.check(cache.transactions());
     }
 
     /// Its state, to be stored.
     pub fn state(&self) -> impl Serialize + '_ {
-        let Self { servers: _, base, host, cache, backend } = self;
-        (base, host, cache, backend.state())
+        let Self { servers: _, base, host, controller, cache, backend } = self;
+        (base, host, controller, cache, backend.state())
     }
 
     /// Takes over a stored state.
-    pub fn set_state(&mut self, (mut base, mut host, mut cache, backend): Stored) {
+    pub fn set_state(&mut self, (mut base, mut host, mut controller, mut cache, backend): Stored) {
         std::mem::swap(&mut self.base, &mut base);
         std::mem::swap(&mut self.host, &mut host);
+        std::mem::swap(&mut self.controller, &mut controller);
         std::mem::swap(&mut self.cache, &mut cache);
         self.base.adopt(base);
         self.host.adopt(host);
+        self.controller.adopt(controller);
         self.cache.adopt(cache);
         self.backend.set_state(backend);
     }

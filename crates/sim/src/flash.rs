@@ -31,7 +31,7 @@ use crate::stored::Part;
 use array::{FlashArray, Transactions};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Ftl, Layout, Phys};
-use ssdtune_model::config::{Scheduler, Suspension, SuspensionSupport};
+use ssdtune_model::config::{BusOrder, Scheduler, Suspension, SuspensionSupport};
 use ssdtune_model::{DeviceConfig, Nanos, PlaneId, TenantId};
 use timing::FlashTiming;
 use wear::Wear;
@@ -39,6 +39,8 @@ use wear::Wear;
 /// What of the configuration steers the flash.
 struct Rules {
     scheduler: Scheduler,
+    /// What a free channel carries first.
+    order: BusOrder,
     /// Which operations a die can interrupt.
     suspension: SuspensionSupport,
     /// When an operation is interrupted, and what that costs.
@@ -72,6 +74,7 @@ impl Rules {
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
         Self {
             scheduler: config.bus.scheduler,
+            order: config.bus.order,
             suspension,
             suspend_rules: config.suspension.clone(),
             times_vary: wears || cache_read,

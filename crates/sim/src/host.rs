@@ -7,6 +7,9 @@
 //! A step on the way in needs an event only if it can meet another message. If the link is idle for
 //! as long as a request needs, its steps are arithmetic.
 //!
+//! If the host's software takes its time, that comes before all this (`software`). A read whose
+//! last data are still in the controller's pipeline is held back until they are through.
+//!
 //! Requests go into the drive as [`Arrived`], which the caller hands on; the drive says
 //! [`Host::part_done`] until nothing is left of a request, or [`Host::done`].
 
@@ -14,6 +17,7 @@ mod arrivals;
 mod link;
 mod queue;
 mod request;
+mod software;
 mod space;
 
 pub(crate) use arrivals::Lookahead;
@@ -21,19 +25,20 @@ pub(crate) use request::HostRequest;
 pub(crate) use space::{Part, Spaces};
 
 use crate::base::Base;
-use crate::engine::{Pipe, Server, ServerId, Servers};
+use crate::engine::{DelayLine, Pipe, Server, ServerId, Servers};
 use crate::id::{QueueId, RequestId, Slab, StreamId, Table};
 use crate::stored;
 use arrivals::Inbox;
 use link::{DownMessage, Link, UpMessage};
 use queue::HostQueue;
 use serde::{Deserialize, Serialize};
+use software::HostCpu;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Nanos};
 use ssdtune_trace::{Op, Request, TenantId};
 
 /// A request that the drive can work on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Arrived {
     /// A read, or a write of no sectors.
     Read(RequestId),
@@ -41,6 +46,18 @@ pub(crate) enum Arrived {
     Write(RequestId),
     Trim(RequestId),
     Flush(RequestId),
+}
+
+impl Arrived {
+    /// The request.
+    pub fn request(self) -> RequestId {
+        match self {
+            Self::Read(request)
+            | Self::Write(request)
+            | Self::Trim(request)
+            | Self::Flush(request) => request,
+        }
+    }
 }
 
 /// The SATA adapter: one server in each direction.
@@ -71,6 +88,10 @@ pub(crate) struct Host {
     pub spaces: Spaces,
     link: Link,
     sata: Option<SataAdapter>,
+    /// The host's software; `None` if it takes no time.
+    cpu: Option<HostCpu>,
+    /// Reads that wait for nothing but the controller's pipeline.
+    held_back: DelayLine<RequestId>,
     /// Submission and completion queues: one for each tenant with NVMe, one in all with SATA.
     queues: Table<QueueId, HostQueue>,
     /// One for each stream of requests.
@@ -113,6 +134,8 @@ impl Host {
             spaces,
             link: Link::new(config, servers),
             sata,
+            cpu: HostCpu::new(config, servers),
+            held_back: DelayLine::new(servers.number(Server::Pipeline)),
             queues,
             inboxes: Table::default(),
             has_closed_loops: false,
@@ -170,7 +193,7 @@ impl Host {
     }
 
     /// Sends a request towards the drive, or lets it wait if its queue is full.
-    fn send_in(
+    fn send(
         &mut self,
         base: &mut Base,
         ahead: &impl Lookahead,
@@ -353,7 +376,27 @@ impl Host {
     /// Completes a request if it waits for nothing any more.
     #[inline]
     fn finish(&mut self, base: &mut Base, request: RequestId) {
-        if self.requests[request].is_done() {
+        let record = &self.requests[request];
+        if !record.is_done() {
+            return;
+        }
+        let ready = record.data_ready;
+        if ready > base.now() {
+            self.held_back.push(&mut base.events, ready, request);
+        } else {
+            self.done(base, request);
+        }
+    }
+
+    /// Holds a read back until the controller will have some of its data ready for the host.
+    pub fn data_ready_at(&mut self, request: RequestId, ready: Nanos) {
+        let record = &mut self.requests[request];
+        record.data_ready = record.data_ready.max(ready);
+    }
+
+    /// The last data of a read are ready for the host.
+    pub fn pipeline_event(&mut self, base: &mut Base) {
+        if let Some(request) = self.held_back.take(&mut base.events) {
             self.done(base, request);
         }
     }
@@ -456,6 +499,10 @@ impl Host {
         let stats = &base.books.stats;
         assert_eq!(stats.arrived, stats.completed + self.requests.len() as u64);
         self.queues.iter().for_each(HostQueue::check);
+        self.held_back.check();
+        if let Some(cpu) = &self.cpu {
+            cpu.check();
+        }
         let outside: usize = self.queues.iter().map(HostQueue::before_the_drive).sum();
         assert!(outside <= self.requests.len(), "a queue holds requests that are gone");
     }

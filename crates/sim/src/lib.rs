@@ -51,6 +51,7 @@
 mod accounting;
 mod backend;
 mod base;
+mod controller;
 mod core;
 mod data_cache;
 mod engine;

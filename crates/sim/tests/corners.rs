@@ -32,6 +32,7 @@ pub fn case(number: u64) -> Case {
     draw_device(&mut config, rng);
     draw_policies(&mut config, rng);
     draw_dies(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0xd1e5));
+    draw_controller(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0xc04e));
     let tenants = draw_tenants(&config, rng);
     draw_compat(&mut config, number, rng);
     draw_size(&mut config, tenants.len() as u32, rng);
@@ -110,6 +111,24 @@ fn draw_dies(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
     config.ageing.retry_probability = pick(rng, &[0.0, 0.0, 0.3]);
     config.ageing.read_growth_per_1000_cycles = pick(rng, &[0.0, 50.0]);
     config.ageing.program_growth_per_1000_cycles = pick(rng, &[0.0, 50.0]);
+}
+
+/// Half the controllers take no time at all.
+fn draw_controller(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
+    config.bus.order = pick(rng, BusOrder::ALL);
+    config.host.request_time = Nanos(pick(rng, &[0, 0, 5_000]));
+    config.host.cores = rng.random_range(1..=3);
+    config.host.core_rate = pick(rng, &[0, 0, 300_000]);
+    if rng.random() {
+        return;
+    }
+    config.controller.read_time = Nanos(pick(rng, &[0, 5_000]));
+    config.controller.write_time = Nanos(pick(rng, &[0, 8_000]));
+    config.controller.cores = rng.random_range(1..=3);
+    config.controller.core_rate = pick(rng, &[0, 100_000]);
+    config.controller.core_times = pick(rng, CommandTimes::ALL);
+    config.controller.pipeline_time = Nanos(pick(rng, &[0, 6_000]));
+    config.controller.bandwidth_mbs = pick(rng, &[0, 100]);
 }
 
 /// Three in four drives are ssdtune's own, some with single switches on. The others behave as

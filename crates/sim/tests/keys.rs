@@ -98,6 +98,7 @@ fn scenes() -> Vec<Scene> {
     scenes.extend(die_scenes());
     scenes.extend(wear_scenes());
     scenes.extend(load_scenes());
+    scenes.push(controller_scene());
     scenes.push(mqsim_scene());
     scenes
 }
@@ -346,6 +347,27 @@ fn load_scenes() -> [Scene; 4] {
         Scene { streams: vec![slow.requests(0)], ..forgetful },
         tenants_scene(&busy),
     ]
+}
+
+/// Host and controller are slower than the flash.
+fn controller_scene() -> Scene {
+    let slow = |c: &mut DeviceConfig| {
+        c.controller.read_time = Nanos(5_000);
+        c.controller.write_time = Nanos(8_000);
+        c.controller.core_rate = 200_000;
+        c.controller.pipeline_time = Nanos(6_000);
+        c.controller.bandwidth_mbs = 200;
+        c.host.request_time = Nanos(4_000);
+        c.host.core_rate = 300_000;
+    };
+    let busy = Mix { gap_ns: 15_000.0, sectors: 24_000, ..WRITES };
+    let controller = scene("controller", slow, |shown| {
+        let latency = shown.ran.report.total.read.total_latency_ns.expect("reads");
+        let without = shown.when(|c| c.controller = Controller::default());
+        let mean = without.total.read.total_latency_ns.expect("reads").mean;
+        vec![("commands take their time", latency.mean > mean + 5_000.0)]
+    });
+    Scene { streams: vec![busy.requests(0)], ..controller }
 }
 
 fn tenants_scene(busy: &Mix) -> Scene {

@@ -2,6 +2,7 @@
 
 mod cache_commands;
 mod closed_forms;
+mod controller;
 mod corners;
 mod demand;
 mod determinism;

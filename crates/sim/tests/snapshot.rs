@@ -2,7 +2,9 @@
 //! moment on.
 
 use crate::drives::{self, Mix, small};
-use ssdtune_model::config::{Allocation, CacheMode, Compat, GcPolicy, HostInterface};
+use ssdtune_model::config::{
+    Allocation, BusOrder, CacheMode, CommandTimes, Compat, GcPolicy, HostInterface,
+};
 use ssdtune_model::{DeviceConfig, Nanos};
 use ssdtune_sim::{
     Completion, Footprint, InitialContent, InitialState, Places, Simulator, SnapshotError, Tenant,
@@ -21,6 +23,16 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
         config.compat = Compat::MQSIM;
         config.flash.blocks_per_plane = 64;
         config.mapping.ideal = true;
+    }
+    if number % 3 == 1 {
+        config.controller.read_time = Nanos(5_000);
+        config.controller.write_time = Nanos(8_000);
+        config.controller.core_rate = 100_000;
+        config.controller.core_times = CommandTimes::Exponential;
+        config.controller.pipeline_time = Nanos(6_000);
+        config.controller.bandwidth_mbs = 100;
+        config.host.request_time = Nanos(4_000);
+        config.bus.order = BusOrder::ALL[number as usize % BusOrder::ALL.len()];
     }
     let mut tenants = vec![Tenant::sole(&config)];
     if number % 6 == 5 {
@@ -130,7 +142,7 @@ fn damaged_and_foreign_snapshots_are_told_apart() {
     let mut newer = bytes.clone();
     newer[8] += 1;
     let error = restore(&config, &tenants, &newer);
-    assert!(matches!(error, Some(SnapshotError::Version { found: 6 })), "{error:?}");
+    assert!(matches!(error, Some(SnapshotError::Version { found: 7 })), "{error:?}");
     let mut other = config.clone();
     other.gc.threshold = 0.3;
     let error = restore(&other, &tenants, &bytes);

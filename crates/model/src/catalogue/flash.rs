@@ -1,8 +1,8 @@
 //! Rows of the channels, the flash chips and suspension.
 
 use super::Candidates::{Fixed, Ints, Steps};
-use super::{Group, Section, Unit, Value, only, row};
-use crate::config::{DeviceConfig, FlashTechnology, Scheduler, SuspensionSupport};
+use super::{Group, Section, Since, Unit, Value, only, row};
+use crate::config::{BusOrder, DeviceConfig, FlashTechnology, Scheduler, SuspensionSupport};
 
 fn needs_erase_suspension(config: &DeviceConfig) -> Option<&'static str> {
     use SuspensionSupport::{Erase, ProgramErase};
@@ -120,6 +120,10 @@ pub(super) const BUS: Section = Section {
             .names(Scheduler::NAMES)
             .mqsim(Group::Device, &["Transaction_Scheduling_Policy"])
             .says("In what order waiting flash transactions are served."),
+        row!("bus.order", bus.order)
+            .names(BusOrder::NAMES)
+            .since(Since::RealDrives)
+            .says("What a free channel carries first, if commands and data wait for it."),
     ],
 };
 

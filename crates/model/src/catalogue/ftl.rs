@@ -1,7 +1,7 @@
 //! Rows of mapping, placement, garbage collection and wear levelling.
 
 use super::Candidates::{Fixed, Ints, Reals, Steps};
-use super::{Group, Section, Unit, Value, only, row};
+use super::{Group, Section, Since, Unit, Value, only, row};
 use crate::config::{
     Allocation, DeviceConfig, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
     TableScale,
@@ -82,48 +82,51 @@ pub(super) const PLACEMENT: Section = Section {
     rows: &[
         row!("placement.policy", placement.policy)
             .names(PlacementPolicy::NAMES)
-            .later()
+            .since(Since::Placement)
             .says("What pages of a block have in common."),
         row!("placement.moved", placement.moved)
             .names(MovedPages::NAMES)
             .unless(has_own_moves)
-            .later()
+            .since(Since::Placement)
             .says("Which write frontiers take the pages that collection moves."),
         row!("placement.clusters", placement.clusters)
             .ints(2, 16)
             .unless(needs_haml)
-            .later()
+            .since(Since::Placement)
             .says("Hotness queues of HAML-SSD: clusters, and write frontiers of each plane."),
         row!("placement.slices", placement.slices)
             .ints(1, 1 << 24)
             .unless(needs_haml)
-            .later()
+            .since(Since::Placement)
             .says("Equal parts of the logical pages that HAML-SSD counts updates of."),
         row!("placement.period_ns", placement.period)
             .ints(1_000, 10_000_000_000_000_000)
             .continuous()
             .unit(Unit::Nanos)
             .unless(needs_haml)
-            .later()
+            .since(Since::Placement)
             .says("Time between two trainings of HAML-SSD."),
         row!("placement.iterations", placement.iterations)
             .ints(1, 1_000)
             .unless(needs_haml)
-            .later()
+            .since(Since::Placement)
             .says("Iterations of k-means in a training."),
         row!("placement.scale", placement.scale)
             .names(TableScale::NAMES)
             .unless(needs_haml)
-            .later()
+            .since(Since::Placement)
             .says("How HAML-SSD scales updates and intervals before it clusters them."),
         row!("placement.interval", placement.interval)
             .unless(needs_haml)
-            .later()
+            .since(Since::Placement)
             .says("Cluster by update interval as well as by update frequency."),
-        row!("placement.wear_rules", placement.wear_rules).unless(needs_haml).later().says(
-            "Hot data take the least erased free block, cold data the most erased, and both \
+        row!("placement.wear_rules", placement.wear_rules)
+            .unless(needs_haml)
+            .since(Since::Placement)
+            .says(
+                "Hot data take the least erased free block, cold data the most erased, and both \
                  are exchanged after each training.",
-        ),
+            ),
     ],
 };
 

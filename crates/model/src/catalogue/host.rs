@@ -2,8 +2,8 @@
 //! ranges its Table 7 where the paper gives them.
 
 use super::Candidates::{Fixed, Ints, Reals, Steps};
-use super::{Group, Section, Unit, Value, only, row};
-use crate::config::{CacheMode, DeviceConfig, HostInterface, Sharing};
+use super::{Group, Section, Since, Unit, Value, only, row};
+use crate::config::{CacheMode, CommandTimes, DeviceConfig, HostInterface, Sharing};
 
 const MIB: u64 = 1 << 20;
 
@@ -94,6 +94,78 @@ pub(super) const HOST: Section = Section {
             .absent(Value::Int(0))
             .unless(needs_sata)
             .says("Time of the SATA host adapter per command and direction."),
+        row!("host.request_time_ns", host.request_time).nanos().since(Since::RealDrives).says(
+            "Time of the host's software for a request before the drive hears of it; requests do \
+             not wait for each other.",
+        ),
+        row!("host.cores", host.cores)
+            .ints(1, 1_024)
+            .unless(needs_host_rate)
+            .since(Since::RealDrives)
+            .says("Processors of the host that send requests."),
+        row!("host.core_rate", host.core_rate)
+            .ints(0, 1_000_000_000)
+            .unit(Unit::Other("requests/s"))
+            .since(Since::RealDrives)
+            .says("Requests that each processor of the host sends in a second; 0: no limit."),
+    ],
+};
+
+fn needs_host_rate(config: &DeviceConfig) -> Option<&'static str> {
+    (config.host.core_rate == 0).then_some("host.core_rate is 0: no limit")
+}
+
+fn needs_command_rate(config: &DeviceConfig) -> Option<&'static str> {
+    (config.controller.core_rate == 0).then_some("controller.core_rate is 0: no limit")
+}
+
+/// What the controller takes for a command. No other drive's figures are known, so a search keeps
+/// those of the base.
+pub(super) const CONTROLLER: Section = Section {
+    name: "controller",
+    title: "What the controller takes for a command, besides link, DRAM and flash",
+    rows: &[
+        row!("controller.read_time_ns", controller.read_time)
+            .nanos()
+            .since(Since::RealDrives)
+            .says("Time for a read command; commands do not wait for each other."),
+        row!("controller.write_time_ns", controller.write_time)
+            .nanos()
+            .since(Since::RealDrives)
+            .says(
+                "Time for a write command, from its data in the drive until they are in the data \
+                 cache; commands do not wait for each other.",
+            ),
+        row!("controller.cores", controller.cores)
+            .ints(1, 1_024)
+            .unless(needs_command_rate)
+            .since(Since::RealDrives)
+            .says("Processors that take commands, each one after the other."),
+        row!("controller.core_rate", controller.core_rate)
+            .ints(0, 1_000_000_000)
+            .unit(Unit::Other("commands/s"))
+            .since(Since::RealDrives)
+            .says("Commands that each of these processors takes in a second; 0: no limit."),
+        row!("controller.core_times", controller.core_times)
+            .names(CommandTimes::NAMES)
+            .unless(needs_command_rate)
+            .since(Since::RealDrives)
+            .says("How the time of such a processor for one command varies."),
+        row!("controller.pipeline_time_ns", controller.pipeline_time)
+            .nanos()
+            .since(Since::RealDrives)
+            .says(
+                "Time from the end of a page's transfer out of its die until the host can have \
+                 it, for each 4 KiB: error correction and copying.",
+            ),
+        row!("controller.bandwidth_mbs", controller.bandwidth_mbs)
+            .ints(0, 1_000_000)
+            .unit(Unit::Other("MB/s"))
+            .since(Since::RealDrives)
+            .says(
+                "Data that can move between the host's side and the flash in a second, both \
+                 directions together; 0: no limit.",
+            ),
     ],
 };
 

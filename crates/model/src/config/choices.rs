@@ -114,6 +114,28 @@ choice!(
 );
 
 choice!(
+    /// What a free channel carries first, if both commands and data that were read wait for it.
+    BusOrder {
+        /// Data, as in MQSim: pages leave their dies as early as they can.
+        DataFirst = "data-first" | "",
+        /// Commands: dies are kept busy, and data wait in them.
+        CommandsFirst = "commands-first" | "",
+        /// What belongs to the transaction that has waited longest.
+        OldestFirst = "oldest-first" | "",
+    }
+);
+
+choice!(
+    /// How the time of a processor for one command varies.
+    CommandTimes {
+        /// It is the same for every command.
+        Fixed = "fixed" | "",
+        /// It is exponentially distributed, decided by `run.seed`.
+        Exponential = "exponential" | "",
+    }
+);
+
+choice!(
     /// Through which levels of the flash consecutive logical pages are spread first. The letters
     /// stand for channel (C), chip or way (W), die (D) and plane (P); the first varies fastest.
     PlaneOrder {

@@ -1,9 +1,9 @@
 //! The default drive: the example that MQSim ships, a 512 GiB NVMe drive of MLC flash.
 
 use super::{
-    Ageing, Allocation, Bus, Cache, CacheMode, Compat, DeviceConfig, Energy, Flash,
-    FlashTechnology, Gc, GcPolicy, Host, HostInterface, Mapping, Placement, PlaneOrder, Run,
-    Scheduler, Sharing, Suspension, SuspensionSupport, Wear,
+    Ageing, Allocation, Bus, BusOrder, Cache, CacheMode, CommandTimes, Compat, Controller,
+    DeviceConfig, Energy, Flash, FlashTechnology, Gc, GcPolicy, Host, HostInterface, Mapping,
+    Placement, PlaneOrder, Run, Scheduler, Sharing, Suspension, SuspensionSupport, Wear,
 };
 use crate::units::{Bytes, Nanos};
 
@@ -13,6 +13,7 @@ impl Default for DeviceConfig {
             name: "default".to_owned(),
             run: Run::default(),
             host: Host::default(),
+            controller: Controller::default(),
             cache: Cache::default(),
             mapping: Mapping::default(),
             placement: Placement::default(),
@@ -48,6 +49,23 @@ impl Default for Host {
             queue_depth: 1024,
             queue_fetch_size: 512,
             sata_processing_delay: Nanos::from_us(400),
+            request_time: Nanos::ZERO,
+            cores: 1,
+            core_rate: 0,
+        }
+    }
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Self {
+            read_time: Nanos::ZERO,
+            write_time: Nanos::ZERO,
+            cores: 1,
+            core_rate: 0,
+            core_times: CommandTimes::Fixed,
+            pipeline_time: Nanos::ZERO,
+            bandwidth_mbs: 0,
         }
     }
 }
@@ -123,6 +141,7 @@ impl Default for Bus {
             rate_mts: 333,
             chips_per_channel: 4,
             scheduler: Scheduler::OutOfOrder,
+            order: BusOrder::DataFirst,
         }
     }
 }

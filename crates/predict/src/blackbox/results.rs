@@ -131,11 +131,10 @@ impl ResultsSource {
         points: &[Point],
     ) -> Self {
         let names: Vec<String> = points.iter().map(Point::to_string).collect();
-        let nameless = DeviceConfig { name: String::new(), ..config.clone() };
         Self::Simulated {
             version: Version,
             device: config.name.clone(),
-            device_digest: digest(&[&document::write(&nameless)]),
+            device_digest: digest(&[&document::identity(config)]),
             simulator,
             settings,
             grid_digest: digest(&names.iter().map(String::as_str).collect::<Vec<_>>()),

@@ -22,7 +22,10 @@ const SATA_OUT: u32 = STREAMS_MAX + 1;
 const LINK_DOWN: u32 = STREAMS_MAX + 2;
 const LINK_UP: u32 = STREAMS_MAX + 3;
 const DRAM: u32 = STREAMS_MAX + 4;
-const FIRST_BELL: u32 = STREAMS_MAX + 5;
+const HOST_CPU: u32 = STREAMS_MAX + 5;
+const CONTROLLER: u32 = STREAMS_MAX + 6;
+const PIPELINE: u32 = STREAMS_MAX + 7;
+const FIRST_BELL: u32 = STREAMS_MAX + 8;
 
 /// What a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,12 @@ pub(crate) enum Server {
     LinkUp,
     /// The DRAM channel.
     Dram,
+    /// The host's software: a request leaves it.
+    HostCpu,
+    /// The controller: a command leaves it.
+    Controller,
+    /// The controller: the last data of a read leave it.
+    Pipeline,
     /// Hears the host give back places of a completion queue.
     Bell(QueueId),
     /// A flash channel.
@@ -75,6 +84,9 @@ impl Servers {
             Server::LinkDown => LINK_DOWN,
             Server::LinkUp => LINK_UP,
             Server::Dram => DRAM,
+            Server::HostCpu => HOST_CPU,
+            Server::Controller => CONTROLLER,
+            Server::Pipeline => PIPELINE,
             Server::Bell(queue) => FIRST_BELL + queue.0,
             Server::Channel(channel) => self.first_channel + channel.0,
             Server::Die(die) => self.first_die + die.0,
@@ -94,6 +106,9 @@ impl Servers {
             DRAM => Server::Dram,
             SATA_IN => Server::SataIn,
             SATA_OUT => Server::SataOut,
+            HOST_CPU => Server::HostCpu,
+            CONTROLLER => Server::Controller,
+            PIPELINE => Server::Pipeline,
             bell if bell >= FIRST_BELL => Server::Bell(QueueId(bell - FIRST_BELL)),
             stream => Server::Stream(StreamId(stream)),
         }
@@ -115,6 +130,9 @@ mod tests {
             Server::LinkDown,
             Server::LinkUp,
             Server::Dram,
+            Server::HostCpu,
+            Server::Controller,
+            Server::Pipeline,
             Server::Bell(QueueId(0)),
             Server::Bell(QueueId(2)),
             Server::Channel(ChannelId(0)),

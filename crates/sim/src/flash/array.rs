@@ -394,6 +394,24 @@ impl FlashArray {
         self.dies[die].queues[queue_index(source)].planes & !planes != 0
     }
 
+    /// For how many queued transactions a transaction has been waiting, or has been on its way
+    /// since it waited.
+    pub fn age(&self, transaction: &Transaction) -> u32 {
+        // Sequence numbers wrap.
+        self.seq.wrapping_sub(transaction.seq)
+    }
+
+    /// The age of the oldest transaction that waits for a unit that may take a command.
+    pub fn oldest_ready(&self, transactions: &Transactions, channel: ChannelId) -> Option<u32> {
+        let record = &self.channels[channel];
+        let ready =
+            std::iter::successors(record.ready.next(0), |&unit| record.ready.next(unit + 1));
+        let dies = ready.flat_map(|unit| self.units[UnitId(record.first_unit.0 + unit)].all_dies());
+        let heads =
+            dies.flat_map(|die| self.dies[die].queues.iter().filter_map(|queue| queue.head));
+        heads.map(|id| self.age(&transactions[id])).max()
+    }
+
     /// The oldest transaction of a class and priority in a unit.
     #[inline]
     pub fn oldest(

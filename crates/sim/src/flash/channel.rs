@@ -9,6 +9,7 @@ use crate::id::{ChannelId, DieId, TransactionId};
 use crate::operation::{Class, Work};
 use ssdtune_ftl::Ftl;
 use ssdtune_model::Nanos;
+use ssdtune_model::config::BusOrder;
 
 /// A page whose data have left their die.
 #[derive(Clone, Copy)]
@@ -177,7 +178,8 @@ impl Flash {
     }
 
     /// Gives a free channel its next work: programs of kept pages first, then data that were read
-    /// (translation pages, host reads, collection), then commands.
+    /// (translation pages, host reads, collection), then commands. `bus.order` may let commands go
+    /// before data.
     fn next_transfer(&mut self, base: &mut Base, ftl: &Ftl, channel: ChannelId) {
         if let Some(die) = self.array.channels[channel].copybacks.pop_front() {
             self.start_command(base, ftl, channel, die);
@@ -187,12 +189,42 @@ impl Flash {
         if self.rules.cache_read && self.serve_next_reads(base, ftl, channel) {
             return;
         }
+        if self.rules.order != BusOrder::DataFirst && self.commands_went_first(base, ftl, channel) {
+            return;
+        }
         let waiting = &mut self.array.channels[channel].data_out;
         if let Some(id) = waiting.iter_mut().find_map(|queue| queue.pop_front()) {
             self.start_data(base, channel, id);
             return;
         }
         self.try_channel(base, ftl, channel);
+    }
+
+    /// Gives a free channel commands if they go before the data that wait for it. Returns whether
+    /// it did.
+    fn commands_went_first(&mut self, base: &mut Base, ftl: &Ftl, channel: ChannelId) -> bool {
+        if self.rules.order == BusOrder::OldestFirst && !self.oldest_is_command(channel) {
+            return false;
+        }
+        self.try_channel(base, ftl, channel);
+        let record = &self.array.channels[channel];
+        if record.current.is_none() {
+            return false;
+        }
+        if record.data_out.iter().any(|queue| !queue.is_empty()) {
+            self.hear_end(base, channel);
+        }
+        true
+    }
+
+    /// Whether the transaction that has waited longest for a channel, of those that may go now,
+    /// waits for a command, not for its data to leave.
+    fn oldest_is_command(&self, channel: ChannelId) -> bool {
+        let waiting =
+            self.array.channels[channel].data_out.iter().filter_map(|queue| queue.front());
+        let ages = waiting.map(|&id| self.array.age(&self.transactions[id]));
+        let Some(oldest_data) = ages.max() else { return true };
+        self.array.oldest_ready(&self.transactions, channel).is_some_and(|age| age > oldest_data)
     }
 
     /// A die's array operation has ended. Returns its list of programs or erases, if it is one: do

@@ -12,7 +12,7 @@ use crate::base::Base;
 use crate::id::{ChannelId, DieId, TransactionId, UnitId};
 use crate::operation::{Class, Work};
 use ssdtune_ftl::Ftl;
-use ssdtune_model::config::Scheduler;
+use ssdtune_model::config::{BusOrder, Scheduler};
 use ssdtune_model::{PageId, PlaneId};
 
 /// Commands of each priority that are served in one round. Priority 0 is served before all rounds.
@@ -112,6 +112,8 @@ impl Flash {
         !record.blocked
             && unit.busy_dies == 0
             && unit.queued == 0
+            // Ages are given by the queues.
+            && self.rules.order != BusOrder::OldestFirst
             // Turns among priorities are kept by the queues.
             && (record.priority == 0 || self.rules.scheduler == Scheduler::OutOfOrder)
             && self.array.channels[channel].ready.is_empty()

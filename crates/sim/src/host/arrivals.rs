@@ -154,7 +154,7 @@ impl Host {
         let tenant = self.spaces.tenant(inbox.tenant_of(&request));
         self.look_ahead(ahead, stream, tenant);
         let request = self.arrive(base, tenant, &request, number);
-        if self.sata.is_none() && alone_until > self.way_in(base.now()) {
+        if self.sata.is_none() && self.cpu.is_none() && alone_until > self.way_in(base.now()) {
             let queue = self.queue_of(tenant);
             if self.link.is_idle(base.now()) && self.queues[queue].is_open() {
                 self.await_arrival(base, stream);

@@ -17,6 +17,9 @@ pub(crate) struct HostRequest {
     pub enqueued: Nanos,
     /// When the drive could begin to work on it: a write when its data were in the drive.
     pub stamp: Nanos,
+    /// When the controller will have its last data ready for the host, if it is held back for
+    /// that.
+    pub data_ready: Nanos,
     /// Its number in its stream.
     pub number: u64,
     pub sectors: u32,
@@ -49,6 +52,7 @@ impl HostRequest {
             arrived: now,
             enqueued: now,
             stamp: now,
+            data_ready: Nanos::ZERO,
             number,
             sectors,
             rest: 0,
