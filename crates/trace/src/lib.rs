@@ -82,6 +82,7 @@ mod decode;
 pub mod describe;
 mod detect;
 pub mod error;
+pub mod fio_output;
 mod format;
 mod formats;
 mod held;

@@ -1,6 +1,7 @@
 //! Readers of what the command writes for itself: models, labels, results, profiles, and what fio
 //! writes. What was read answers without a panic.
 
+use ssdtune_calibrate::Figures;
 use ssdtune_keeper::{Labels, Policy};
 use ssdtune_model::DeviceConfig;
 use ssdtune_predict::blackbox::{Results, fio};
@@ -61,6 +62,23 @@ pub(crate) fn fio_json(bytes: &[u8]) {
     let Ok((_, points)) = fio::import("drive".to_owned(), &files) else { return };
     assert!(!points.is_empty());
     assert!(points.iter().all(|(_, measured)| measured.latency_ns > 0.0 && measured.iops > 0.0));
+}
+
+/// Points of real drives, in any of their formats: what was measured is positive.
+pub(crate) fn points(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(points) = ssdtune_calibrate::parse(Path::new("fuzz"), "fuzz", text) else { return };
+    assert!(!points.is_empty());
+    for point in points {
+        assert!(point.block_bytes.is_multiple_of(512) && point.block_bytes > 0, "{point}");
+        assert!(point.outstanding() != Some(0) && point.numjobs > 0, "{point}");
+        assert!((0.0..=100.0).contains(&point.read_percent), "{point}");
+        let Figures { iops, bandwidth, mean, p50, p99, p999 } = point.figures;
+        let rates = [iops.map(|rate| rate.0), bandwidth.map(|rate| rate.0)];
+        let latencies = [mean, p50, p99, p999].map(|latency| latency.map(|latency| latency.0));
+        let all = rates.into_iter().chain(latencies).flatten();
+        all.for_each(|figure| assert!(figure.is_finite() && figure > 0.0, "{point}: {figure}"));
+    }
 }
 
 /// A model of firmware time.

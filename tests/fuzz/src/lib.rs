@@ -52,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "black_box", demand: learned::black_box },
     Target { name: "results", demand: learned::results },
     Target { name: "fio_json", demand: learned::fio_json },
+    Target { name: "points", demand: learned::points },
     Target { name: "firmware_model", demand: learned::firmware_model },
     Target { name: "profile", demand: learned::profile },
     Target { name: "autodb_import", demand: memory::import },

@@ -17,10 +17,10 @@ use super::point::{Access, Load, Pattern, Point};
 use super::requests::PointRequests;
 use super::results::ResultsSource;
 use super::simulated_drive::Performance;
-use serde::Deserialize;
 use ssdtune_learn::Version;
 use ssdtune_model::{Bytes, SECTOR_BYTES};
 use ssdtune_trace::Op;
+use ssdtune_trace::fio_output::{FioJob, FioOutput};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -190,42 +190,6 @@ fn log(point: &Point, options: &JobOptions) -> String {
     text + &format!("{name} close\n")
 }
 
-/// What is read of fio's output.
-#[derive(Deserialize)]
-struct Document {
-    #[serde(rename = "fio version")]
-    version: String,
-    jobs: Vec<Job>,
-}
-
-/// The result of one job.
-#[derive(Deserialize)]
-struct Job {
-    jobname: String,
-    #[serde(default)]
-    error: i64,
-    #[serde(default)]
-    read: JobDirection,
-    #[serde(default)]
-    write: JobDirection,
-}
-
-/// The reads or the writes of a job.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct JobDirection {
-    total_ios: u64,
-    iops: f64,
-    bw_bytes: f64,
-    lat_ns: Option<Latency>,
-}
-
-/// Latencies of a job's reads or writes, in nanoseconds.
-#[derive(Default, Deserialize)]
-struct Latency {
-    mean: f64,
-}
-
 /// What fio measured, from the names and texts of the files that it has written.
 ///
 /// # Errors
@@ -256,28 +220,16 @@ pub fn import(
 /// Reads one file: the version of fio, and what each job measured.
 fn read(file: &str, text: &str) -> Result<(String, Vec<(Point, Performance)>), FioError> {
     let wrong = |problem: String| FioError::Document { file: file.to_owned(), problem };
-    let begin = match text.starts_with('{') {
-        true => 0,
-        false => text.find("\n{").ok_or_else(|| wrong("it has no line with a {".to_owned()))? + 1,
-    };
-    // Only the first document is read: notes may follow it.
-    let mut documents = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Document>();
-    let document = documents
-        .next()
-        .ok_or_else(|| wrong("it is empty".to_owned()))?
-        .map_err(|error| wrong(format!("{error}, counted from its first {{")))?;
-    if document.jobs.is_empty() {
-        return Err(wrong("its list of jobs is empty".to_owned()));
-    }
+    let document = FioOutput::parse(text).map_err(|error| wrong(error.to_string()))?;
     let mut found: BTreeMap<Point, Performance> = BTreeMap::new();
     let mut order = Vec::new();
     for job in &document.jobs {
         let wrong = |problem: String| FioError::Job {
             file: file.to_owned(),
-            job: job.jobname.clone(),
+            job: job.name.clone(),
             problem,
         };
-        let point: Point = job.jobname.parse().map_err(|error| wrong(format!("{error}")))?;
+        let point: Point = job.name.parse().map_err(|error| wrong(format!("{error}")))?;
         if found.insert(point, performance(job).map_err(&wrong)?).is_some() {
             return Err(wrong("a second job of this name: run each point once".to_owned()));
         }
@@ -287,23 +239,22 @@ fn read(file: &str, text: &str) -> Result<(String, Vec<(Point, Performance)>), F
 }
 
 /// What one job measured; the error says what is wrong with it.
-fn performance(job: &Job) -> Result<Performance, String> {
+fn performance(job: &FioJob) -> Result<Performance, String> {
     if job.error != 0 {
         return Err(format!("fio ended it with error {}: run it again", job.error));
     }
     let (mut requests, mut latency) = (0, 0.0);
     for (name, side) in [("read", &job.read), ("write", &job.write)] {
-        if side.total_ios > 0 {
-            let mean = side.lat_ns.as_ref().map(|found| found.mean);
-            let mean = mean.filter(|mean| *mean > 0.0 && mean.is_finite()).ok_or_else(|| {
+        if side.requests > 0 {
+            let mean = side.mean_ns().ok_or_else(|| {
                 format!("its part {name} has no mean in lat_ns: use fio 3.0 or later")
             })?;
-            requests += side.total_ios;
-            latency += mean * side.total_ios as f64;
+            requests += side.requests;
+            latency += mean * side.requests as f64;
         }
     }
     let (iops, bandwidth_bps) =
-        (job.read.iops + job.write.iops, job.read.bw_bytes + job.write.bw_bytes);
+        (job.read.iops + job.write.iops, job.read.bytes_per_second + job.write.bytes_per_second);
     if requests == 0 || !(iops > 0.0 && bandwidth_bps > 0.0) {
         return Err("it moved nothing: give it more time".to_owned());
     }

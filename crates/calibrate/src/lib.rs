@@ -1,0 +1,31 @@
+//! Calibrates a simulated drive to measurements of a real one.
+//!
+//! The way from measurements to a drive that can be trusted as far as it was tested:
+//!
+//! 1. [`read()`] reads [`Point`]s: what the drive did under fio or SPDK's `perf`.
+//! 2. [`screen()`] refuses those that were not measured soundly, and says how repeats differ.
+//! 3. [`Split`] divides the others into those that are fitted and those that test the fit.
+//! 4. [`replay()`] says what a simulated drive does at a point.
+//!
+//! ```
+//! use ssdtune_calibrate::{Micros, Operation, parse};
+//! use std::path::Path;
+//!
+//! let text = "op,bs,iodepth,numjobs,iops,lat_mean_us\nrandread,4096,8,1,100000,79.9\n";
+//! let points = parse(Path::new("mine.csv"), "mine", text)?;
+//! assert_eq!(points[0].operation, Operation::RandomRead);
+//! assert_eq!(points[0].figures.mean, Some(Micros(79.9)));
+//! # Ok::<(), ssdtune_calibrate::ReadError>(())
+//! ```
+
+mod point;
+mod read;
+mod replay;
+mod screen;
+mod split;
+
+pub use point::{Direction, Family, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
+pub use read::{Found, ReadError, parse, read};
+pub use replay::{ReplayError, ReplayOptions, replay};
+pub use screen::{Noise, Reason, Refused, ScreenOptions, Screened, screen};
+pub use split::{Expression, ExpressionError, Split};
