@@ -7,9 +7,10 @@
 //! space.
 //!
 //! The drive holds data everywhere: written in the order of addresses for points that only read, in
-//! the steady state of random overwrites for those that write. For points that only read it may have
-//! fewer blocks in each plane than the real one, so that it is made in milliseconds, as long as
-//! nothing that is sized by the capacity (a mapping table that does not fit, a cache) would notice.
+//! the steady state of random overwrites for those that write. For points that only read it may
+//! have fewer blocks in each plane than the real one, so that it is made in milliseconds, as long
+//! as nothing that is sized by the capacity (a mapping table that does not fit, a cache) would
+//! notice.
 //!
 //! Left out: several submission queues, files, and the states that earlier runs leave.
 
