@@ -83,7 +83,7 @@ fn ageing(_: &mut Criterion<CpuTime>) {
                 Simulator::new(&config, &tenants, Observe::default()).expect("a drive")
             }
         };
-        let pages = make().address_space(0).0 / 8192;
+        let pages = make().address_space(TenantId(0)).0 / 8192;
         let requests: Vec<Request> = writes(count, pages, in_order).collect();
         let (mut without, mut with) = (f64::INFINITY, f64::INFINITY);
         let mut amplification = 1.0;

@@ -39,7 +39,7 @@ impl Case {
     /// Runs the requests on a drive that [`Self::drive`] made.
     pub fn run_on(&self, mut drive: Simulator) -> Report {
         let requests = Box::new(self.requests.iter().copied());
-        let stream = Stream { requests, tenant: Some(0), replay: self.replay };
+        let stream = Stream { requests, tenant: Some(TenantId(0)), replay: self.replay };
         assert_eq!(drive.run(vec![stream], |_| true), Outcome::Completed, "{}", self.name);
         drive.report()
     }

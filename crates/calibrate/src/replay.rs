@@ -92,7 +92,7 @@ pub fn replay(
     if stop.load(Ordering::Relaxed) {
         return Err(ReplayError::Interrupted);
     }
-    let space = simulator.address_space(0).sectors_floor();
+    let space = simulator.address_space(TenantId(0)).sectors_floor();
     let load = Load::of(point).ok_or_else(|| ReplayError::NoLoad(point.to_string()))?;
     let counted = u64::from(options.requests.max(1));
     let before = load.before(counted);

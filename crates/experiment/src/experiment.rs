@@ -9,9 +9,9 @@ use crate::serve::{Observer, serve};
 use crate::source::{Position, RequestSource, page_sectors};
 use rayon::prelude::*;
 use ssdtune_model::config::HostInterface;
-use ssdtune_model::{CheckedConfig, DeviceConfig, Sectors};
+use ssdtune_model::{CheckedConfig, DeviceConfig, Place, Sectors, TenantId};
 use ssdtune_sim::{Observe, Replay, Report, Simulator, Stream, Tenant};
-use ssdtune_trace::{Request, TenantId};
+use ssdtune_trace::Request;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ pub struct Flow {
     /// When they are submitted.
     pub replay: Replay,
     /// Whose they are; `None` lets each request say.
-    pub tenant: Option<u16>,
+    pub tenant: Option<TenantId>,
 }
 
 /// A simulation that has not run yet.
@@ -39,7 +39,7 @@ pub struct Experiment {
     /// What the drive holds and has been through before.
     pub preparation: Preparation,
     /// Serves only this tenant in the run; the preparation still looks at the requests of all.
-    pub only: Option<u16>,
+    pub only: Option<TenantId>,
     /// Where the prepared drive is kept before the run, if anywhere.
     pub save: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ impl Experiment {
         Self {
             device: device.clone(),
             tenants: vec![Tenant::sole(device)],
-            flows: vec![Flow { source, replay, tenant: Some(0) }],
+            flows: vec![Flow { source, replay, tenant: Some(TenantId(0)) }],
             preparation: Preparation { seed: device.run.seed, ..Preparation::default() },
             only: None,
             save: None,
@@ -127,7 +127,7 @@ impl Experiment {
             let experiment = Self { only: Some(tenant), ..self.clone() };
             experiment.run(&RunOptions { progress: &|_, _| {}, ..*options }, &mut [])
         };
-        (0..self.tenants.len() as u16).into_par_iter().map(alone).collect()
+        (0..self.tenants.len() as u16).into_par_iter().map(TenantId).map(alone).collect()
     }
 
     /// Writes the prepared drive to its file. A drive whose ageing was cut short is not the one
@@ -193,7 +193,7 @@ impl Experiment {
         match flow.tenant {
             Some(tenant) => (tenant == only).then(|| flow.clone()),
             None => {
-                let source = RequestSource { only: Some(TenantId(only)), ..flow.source.clone() };
+                let source = RequestSource { only: Some(only), ..flow.source.clone() };
                 Some(Flow { source, tenant: Some(only), ..flow.clone() })
             }
         }
@@ -211,7 +211,7 @@ impl Experiment {
     ) -> Result<impl Iterator<Item = Result<Request, SourceError>> + use<>, SourceError> {
         let page = page_sectors(self.device.flash.page_bytes);
         let spaces = match flow.tenant {
-            Some(tenant) => std::slice::from_ref(&spaces[usize::from(tenant)]),
+            Some(tenant) => std::slice::from_ref(&spaces[tenant.index()]),
             None => spaces,
         };
         flow.source.open(spaces, page, position)
@@ -226,7 +226,7 @@ impl Upcoming for Experiment {
         for flow in &self.flows {
             let requests = self.open(flow, &spaces, &Position::default())?;
             let owned = move |request: Request| Request {
-                tenant: flow.tenant.map_or(request.tenant, TenantId),
+                tenant: flow.tenant.unwrap_or(request.tenant),
                 ..request
             };
             flows.push(requests.map(move |request| request.map(owned)));

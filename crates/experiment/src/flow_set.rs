@@ -111,7 +111,7 @@ enum Tenants {
 impl FlowSet {
     /// One tenant on the whole drive.
     pub fn single(source: RequestSource, replay: Replay) -> Self {
-        Self::on_whole_drive(1, vec![Flow { source, replay, tenant: Some(0) }])
+        Self::on_whole_drive(1, vec![Flow { source, replay, tenant: Some(TenantId(0)) }])
     }
 
     /// One tenant for each source, all on one drive. `channels` is empty, or has the channels of
@@ -138,7 +138,7 @@ impl FlowSet {
             return Err(FlowError::NoChannel { channel, count });
         }
         let flow = |(tenant, source)| Flow { source, replay, tenant: Some(tenant) };
-        let flows = (0..).zip(sources).map(flow).collect();
+        let flows = (0..).map(TenantId).zip(sources).map(flow).collect();
         let places = (0..tenants).map(|tenant| channels.get(tenant).cloned()).collect();
         Ok(Self { flows, tenants: Tenants::OnChannels(places), preparation: None })
     }
@@ -161,14 +161,16 @@ impl FlowSet {
         }
         let flows = match replay {
             Replay::Open => vec![Flow { source, replay, tenant: None }],
-            Replay::Closed(_) if tenants == 1 => vec![Flow { source, replay, tenant: Some(0) }],
+            Replay::Closed(_) if tenants == 1 => {
+                vec![Flow { source, replay, tenant: Some(TenantId(0)) }]
+            }
             Replay::Closed(_) => {
                 let own = |tenant| Flow {
-                    source: RequestSource { only: Some(TenantId(tenant)), ..source.clone() },
+                    source: RequestSource { only: Some(tenant), ..source.clone() },
                     replay,
                     tenant: Some(tenant),
                 };
-                (0..tenants as u16).map(own).collect()
+                (0..tenants as u16).map(TenantId).map(own).collect()
             }
         };
         if flows.len() > Simulator::STREAMS_MAX {
@@ -287,7 +289,7 @@ mod tests {
         let experiment = set.experiment(&drive, &Preparation::default());
         let places = experiment.tenants.iter().map(|tenant| tenant.places.channels.clone());
         assert_eq!(places.collect::<Vec<_>>(), [vec![0, 1], vec![2]]);
-        assert_eq!(experiment.flows[1].tenant, Some(1));
+        assert_eq!(experiment.flows[1].tenant, Some(TenantId(1)));
         assert_eq!(experiment.preparation.seed, drive.run.seed);
 
         let wrong = |lists: &[ChannelList]| FlowSet::shared(two(), Replay::Open, lists, &drive);
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!((open.flows.len(), open.tenant_count()), (1, 2));
         let closed = FlowSet::of_model(source.clone(), Replay::Closed(4)).unwrap();
         let owners = closed.flows.iter().map(|flow| (flow.tenant, flow.source.only));
-        let own = |tenant| (Some(tenant), Some(TenantId(tenant)));
+        let own = |tenant| (Some(TenantId(tenant)), Some(TenantId(tenant)));
         assert_eq!(owners.collect::<Vec<_>>(), [own(0), own(1)]);
         let compact = RequestSource { fit: Some(AddressFit::Compact), ..source };
         assert!(FlowSet::of_model(compact, Replay::Open).is_err());

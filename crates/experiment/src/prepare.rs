@@ -3,7 +3,7 @@
 use crate::error::{PrepareError, SourceError};
 use crate::extents::Extents;
 use crate::preparation::{Age, Preparation, Share, Shares, Start};
-use ssdtune_model::{CheckedConfig, Sectors, TenantId};
+use ssdtune_model::{CheckedConfig, Place, Sectors, TenantId};
 use ssdtune_sim::{
     Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator, Tenant,
 };
@@ -131,7 +131,8 @@ impl<'a> Blank<'a> {
 
 /// Sectors that each of a drive's tenants can address.
 pub(crate) fn address_spaces(drive: &Simulator, tenants: usize) -> Vec<Sectors> {
-    (0..tenants).map(|tenant| drive.address_space(tenant).sectors_floor()).collect()
+    let space = |tenant| drive.address_space(tenant).sectors_floor();
+    (0..tenants).map(TenantId::at).map(space).collect()
 }
 
 /// A preparation under way.
@@ -176,7 +177,8 @@ impl<U: Upcoming + ?Sized> Work<'_, U> {
             }
             self.drive.cover(&mut footprint, &request?);
         }
-        let occupancy = (0..self.tenants).map(|tenant| self.occupancy(shares, tenant)).collect();
+        let tenants = (0..self.tenants).map(TenantId::at);
+        let occupancy = tenants.map(|tenant| self.occupancy(shares, tenant)).collect();
         let content =
             InitialContent { state, occupancy, erases: preparation.erases, seed: preparation.seed };
         Ok(self.drive.set_initial_content(&content, &footprint)?)
@@ -184,9 +186,9 @@ impl<U: Upcoming + ?Sized> Work<'_, U> {
 
     /// Writes the data in order and then overwrites them at random, tenant by tenant.
     fn fill(&mut self, shares: &Shares, overwrites: u32, seed: u64) -> Result<(), PrepareError> {
-        for tenant in 0..self.tenants {
+        for tenant in (0..self.tenants).map(TenantId::at) {
             let filling = Filling { occupancy: self.occupancy(shares, tenant), overwrites, seed };
-            let writes = self.drive.filling(tenant as u16, filling);
+            let writes = self.drive.filling(tenant, filling);
             self.write(writes)?;
         }
         Ok(())
@@ -213,8 +215,8 @@ impl<U: Upcoming + ?Sized> Work<'_, U> {
     }
 
     /// The part of a tenant's pages that hold data, 0 to 1.
-    fn occupancy(&self, shares: &Shares, tenant: usize) -> f64 {
-        let Some(share) = shares.0.get(tenant).or(shares.0.last()) else { return 1.0 };
+    fn occupancy(&self, shares: &Shares, tenant: TenantId) -> f64 {
+        let Some(share) = shares.0.get(tenant.index()).or(shares.0.last()) else { return 1.0 };
         match *share {
             Share::Fraction(fraction) => fraction,
             Share::Pages(pages) => {
@@ -232,7 +234,7 @@ mod tests {
     use crate::serve::{Served, serve};
     use ssdtune_model::{Nanos, presets};
     use ssdtune_sim::Stream;
-    use ssdtune_trace::{Op, TenantId};
+    use ssdtune_trace::Op;
 
     fn small() -> CheckedConfig {
         let mut config = presets::load("samsung-850-pro").unwrap();

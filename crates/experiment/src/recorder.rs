@@ -247,7 +247,7 @@ fn log_row(log: &mut CsvFile, one: &Completion) -> Result<(), RecordError> {
     };
     log.row(format_args!(
         "{},{},{op},{},{},{},{},{},{},{}",
-        one.tenant,
+        one.tenant.0,
         one.number,
         one.lba.0,
         one.sectors,

@@ -4,7 +4,7 @@
 //! a report of the simulator also has the drive's own part. Cost: three additions for each
 //! completion, 32 bytes for each tenant and kind of request.
 
-use ssdtune_model::{Nanos, SECTOR_BYTES};
+use ssdtune_model::{Nanos, Place, SECTOR_BYTES, Table, TenantId};
 use ssdtune_sim::Completion;
 use ssdtune_trace::Op;
 use std::ops::AddAssign;
@@ -73,18 +73,17 @@ impl AddAssign for ByOp {
 /// Sums over completed requests, and when the last of them was completed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    tenants: Vec<ByOp>,
+    tenants: Table<TenantId, ByOp>,
     last_completion: Nanos,
 }
 
 impl Tally {
     /// Counts one completed request.
     pub fn add(&mut self, completion: &Completion) {
-        let tenant = usize::from(completion.tenant);
-        if self.tenants.len() <= tenant {
-            self.tenants.resize_with(tenant + 1, ByOp::default);
+        while self.tenants.len() <= completion.tenant.index() {
+            self.tenants.push(ByOp::default());
         }
-        let tenant = &mut self.tenants[tenant];
+        let tenant = &mut self.tenants[completion.tenant];
         let sums = match completion.op {
             Op::Read => &mut tenant.read,
             Op::Write => &mut tenant.write,
@@ -99,11 +98,10 @@ impl Tally {
         self.of_tenants(|_| true)
     }
 
-    /// Sums over the tenants that the condition chooses by their numbers.
-    pub fn of_tenants(&self, mut is_chosen: impl FnMut(usize) -> bool) -> ByOp {
+    /// Sums over the tenants that the condition chooses.
+    pub fn of_tenants(&self, mut is_chosen: impl FnMut(TenantId) -> bool) -> ByOp {
         let mut total = ByOp::default();
-        for (_, tenant) in self.tenants.iter().enumerate().filter(|(number, _)| is_chosen(*number))
-        {
+        for (_, tenant) in self.tenants.named().filter(|(tenant, _)| is_chosen(*tenant)) {
             total += *tenant;
         }
         total
@@ -123,7 +121,7 @@ mod tests {
     fn completion(tenant: u16, op: Op, arrived: u64, completed: u64) -> Completion {
         Completion {
             number: 0,
-            tenant,
+            tenant: TenantId(tenant),
             op,
             lba: Sectors(0),
             sectors: 8,
@@ -145,6 +143,6 @@ mod tests {
         assert_eq!((total.read.requests, total.read.latency_ns_mean()), (2, 20.0));
         assert_eq!((total.write.bytes, total.other.latency_ns), (4096, 7));
         assert_eq!((total.all().requests, tally.last_completion()), (4, Nanos(30)));
-        assert_eq!(tally.of_tenants(|tenant| tenant == 2).all().requests, 1);
+        assert_eq!(tally.of_tenants(|tenant| tenant == TenantId(2)).all().requests, 1);
     }
 }

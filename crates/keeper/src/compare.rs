@@ -22,7 +22,7 @@ use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
 use ssdtune_experiment::{Blank, Preparation, PrepareError, Served, Start, Tally, serve};
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{CheckedConfig, Nanos};
+use ssdtune_model::{CheckedConfig, Nanos, TenantId};
 use ssdtune_sim::{Look, Observe, Report, SimError, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::AtomicBool;
@@ -152,7 +152,7 @@ impl<'a> PlanRunner<'a> {
         &self,
         plan: Plan,
         hybrid: bool,
-        only: Option<u16>,
+        only: Option<TenantId>,
     ) -> Result<PlanOutcome, CompareError> {
         let mut drive = self.drive(plan, hybrid)?;
         let mut allocator = match plan {
@@ -162,7 +162,7 @@ impl<'a> PlanRunner<'a> {
             }
         };
         let interval = allocator.as_ref().map(Allocator::slot);
-        let is_mine = |request: &Request| only.is_none_or(|only| request.tenant.0 == only);
+        let is_mine = |request: &Request| only.is_none_or(|only| request.tenant == only);
         let requests = self.requests.iter().copied().filter(is_mine);
         let streams = vec![Stream { tenant: None, ..Stream::open(requests) }];
         let (mut tally, mut fault) = (Tally::default(), None);

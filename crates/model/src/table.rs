@@ -103,6 +103,12 @@ impl<K: Place, V> Table<K, V> {
         self.items.get(name.index())
     }
 
+    /// An item that can be changed; `None` if the list is too short.
+    #[inline]
+    pub fn get_mut(&mut self, name: K) -> Option<&mut V> {
+        self.items.get_mut(name.index())
+    }
+
     /// Adds an item behind the last.
     pub fn push(&mut self, item: V) -> K {
         self.items.push(item);

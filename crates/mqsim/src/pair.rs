@@ -19,7 +19,7 @@ use ssdtune_experiment::{
     Start, read_first,
 };
 use ssdtune_model::source::{LoadError, read_text};
-use ssdtune_model::{CheckedConfig, Fault, Faults, Geometry, Nanos, Problem};
+use ssdtune_model::{CheckedConfig, Fault, Faults, Geometry, Nanos, Place, Problem, TenantId};
 use ssdtune_sim::{Places, Replay, Tenant};
 use ssdtune_trace::Devices;
 use ssdtune_trace::{Format, ReadOptions, Request, TraceError};
@@ -136,7 +136,7 @@ pub fn experiment(
                 (trace_file(path), replay)
             }
         };
-        flows.push(RequestFlow { source, replay, tenant: Some(index as u16) });
+        flows.push(RequestFlow { source, replay, tenant: Some(TenantId::at(index)) });
     }
     Ok(experiment_of(scenario, device, flows))
 }

@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{:>5} {:>10} {:>10} {:>10} {:>6}", "depth", "IOPS", "mean us", "p99 us", "dies");
     for depth in [1, 4, 16, 64, 256] {
         let mut drive = used_drive(&config)?;
-        let space = drive.address_space(0).sectors_floor();
+        let space = drive.address_space(TenantId(0)).sectors_floor();
         let stream = Stream::closed(reads(20_000, space), depth);
         let outcome = drive.run(vec![stream], |_| true);
         assert_eq!(outcome, Outcome::Completed);

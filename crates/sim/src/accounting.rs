@@ -69,7 +69,7 @@ impl Books {
     /// Counts something for a tenant, if there are several.
     #[inline]
     fn share(&mut self, tenant: TenantId, add: impl FnOnce(&mut TenantShare)) {
-        if let Some(share) = self.stats.shares.get_mut(usize::from(tenant.0)) {
+        if let Some(share) = self.stats.shares.get_mut(tenant) {
             add(share);
         }
     }
@@ -105,7 +105,7 @@ impl Books {
     /// Counts what a request has met.
     #[inline]
     pub fn count(&mut self, tenant: TenantId, add: impl Fn(&mut Counts)) {
-        self.stats.count(tenant.0.into(), add);
+        self.stats.count(tenant, add);
     }
 
     /// An access to the DRAM takes its time, opens rows, and reads or writes sectors.
@@ -248,7 +248,7 @@ impl Books {
 
     /// What the work of a tenant has cost, and what the work of all tenants has cost, in joule.
     pub fn work_j(&self, tenant: TenantId) -> [f64; 2] {
-        let share = self.stats.shares.get(usize::from(tenant.0));
+        let share = self.stats.shares.get(tenant);
         self.energy.work_j(share.map(|share| &share.energy))
     }
 

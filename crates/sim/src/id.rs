@@ -3,7 +3,7 @@
 //! A number of one kind cannot be taken for one of another, and a list can only be asked by the
 //! kind that it is made for. All of this costs what bare integers cost.
 
-pub(crate) use ssdtune_model::{Place, Table};
+pub(crate) use ssdtune_model::{ChannelId, Place, Table};
 
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -57,8 +57,6 @@ lasting! {
     QueueId;
     /// A part of the data cache: the whole if the tenants share it, else that of one tenant.
     PartitionId;
-    /// A flash channel.
-    ChannelId;
     /// A scheduling unit: see [`crate::flash`].
     UnitId;
     /// A die.

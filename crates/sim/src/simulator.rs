@@ -49,7 +49,7 @@ pub struct Stream<'a> {
     pub requests: Box<dyn Iterator<Item = Request> + 'a>,
     /// The tenant that they belong to. `None` lets each request name its own, which works with open
     /// replay only.
-    pub tenant: Option<u16>,
+    pub tenant: Option<TenantId>,
     /// When they are submitted.
     pub replay: Replay,
 }
@@ -57,12 +57,16 @@ pub struct Stream<'a> {
 impl<'a> Stream<'a> {
     /// Requests of tenant 0 at their own arrival times.
     pub fn open(requests: impl Iterator<Item = Request> + 'a) -> Self {
-        Self { requests: Box::new(requests), tenant: Some(0), replay: Replay::Open }
+        Self { requests: Box::new(requests), tenant: Some(TenantId(0)), replay: Replay::Open }
     }
 
     /// Requests of tenant 0, with `depth` outstanding at once.
     pub fn closed(requests: impl Iterator<Item = Request> + 'a, depth: u32) -> Self {
-        Self { requests: Box::new(requests), tenant: Some(0), replay: Replay::Closed(depth) }
+        Self {
+            requests: Box::new(requests),
+            tenant: Some(TenantId(0)),
+            replay: Replay::Closed(depth),
+        }
     }
 }
 
@@ -208,8 +212,7 @@ impl Simulator {
                     Replay::Open => None,
                     Replay::Closed(depth) => Some(depth.max(1)),
                 };
-                let tenant = stream.tenant.map(TenantId);
-                (self.core.host.add_stream(tenant, depth), stream.requests, false)
+                (self.core.host.add_stream(stream.tenant, depth), stream.requests, false)
             })
             .collect();
         // The last stream starts first, as in MQSim. This decides the order at equal times.
@@ -314,8 +317,8 @@ impl Simulator {
     ///
     /// # Panics
     /// The drive has no such tenant.
-    pub fn address_space(&self, tenant: usize) -> Bytes {
-        self.core.host.spaces.size(TenantId(tenant as u16)).bytes()
+    pub fn address_space(&self, tenant: TenantId) -> Bytes {
+        self.core.host.spaces.size(tenant).bytes()
     }
 
     /// Everything measured so far.

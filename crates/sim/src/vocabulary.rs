@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{FtlError, Places};
 use ssdtune_model::config::{CacheMode, Priority};
-use ssdtune_model::{DeviceConfig, Nanos, Sectors};
+use ssdtune_model::{DeviceConfig, Nanos, Sectors, TenantId};
 use ssdtune_trace::Op;
 
 /// A tenant of the drive: a user with an address space of its own.
@@ -40,8 +40,8 @@ impl Tenant {
 pub struct Completion {
     /// Number of the request in its stream, from 0.
     pub number: u64,
-    /// Number of the tenant, from 0.
-    pub tenant: u16,
+    /// The tenant, counted from 0.
+    pub tenant: TenantId,
     /// What the request asked for.
     pub op: Op,
     /// The first sector, in the tenant's address space.

@@ -9,7 +9,7 @@ use crate::drives::{self, Mix, WATCH, pick};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::*;
-use ssdtune_model::{Bytes, DeviceConfig, Nanos};
+use ssdtune_model::{Bytes, DeviceConfig, Nanos, Place, TenantId};
 use ssdtune_sim::{Completion, Outcome, Places, Replay, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::collections::BTreeMap;
@@ -207,7 +207,7 @@ fn least_latency(case: &Case, done: &Completion) -> Nanos {
         Op::Read | Op::Write => Nanos((f64::from(sectors) * 512.0 / link) as u64),
         Op::Trim | Op::Flush => Nanos::ZERO,
     };
-    let mode = case.tenants[usize::from(done.tenant)].cache;
+    let mode = case.tenants[done.tenant.index()].cache;
     let through = matches!(mode, CacheMode::Off | CacheMode::Read);
     let program = match done.op {
         Op::Write if through && sectors > 0 => case.config.flash.program_latency[0],
@@ -227,7 +227,7 @@ fn check(case: &Case) -> Outcome {
     let streams = (case.streams.iter().enumerate())
         .map(|(tenant, (requests, replay))| Stream {
             requests: Box::new(requests.iter().copied()),
-            tenant: Some(tenant as u16),
+            tenant: Some(TenantId::at(tenant)),
             replay: *replay,
         })
         .collect();
@@ -271,8 +271,8 @@ fn check_completions(case: &Case, completions: &[Completion]) {
         last = done.completed;
         assert!(done.arrived <= done.enqueued && done.enqueued <= done.completed);
         let before = seen.insert((done.tenant, done.number), done.op);
-        assert!(before.is_none(), "request {} of {} came back twice", done.number, done.tenant);
-        let asked = &case.streams[usize::from(done.tenant)].0[done.number as usize];
+        assert!(before.is_none(), "request {} of {} came back twice", done.number, done.tenant.0);
+        let asked = &case.streams[done.tenant.index()].0[done.number as usize];
         assert_eq!((done.op, done.sectors), (asked.op, asked.sectors));
         let least = least_latency(case, done);
         let took = done.completed - done.arrived;

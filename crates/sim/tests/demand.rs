@@ -39,7 +39,10 @@ fn streams() -> Vec<Stream<'static>> {
     (0..3)
         .map(|tenant| {
             let mix = Mix { reads: 10 + 40 * u32::from(tenant), ..MIX };
-            Stream { tenant: Some(tenant), ..Stream::open(mix.requests(tenant).into_iter()) }
+            Stream {
+                tenant: Some(TenantId(tenant)),
+                ..Stream::open(mix.requests(tenant).into_iter())
+            }
         })
         .collect()
 }
@@ -87,8 +90,11 @@ fn a_drive_that_switches_all_the_time_loses_nothing() {
         assert!(report.collection.moved_pages > 0, "variant {variant}: collection met a switch");
         // The sequence of each tenant's requests is complete.
         for tenant in 0..3 {
-            let mut numbers: Vec<u64> =
-                completions.iter().filter(|c| c.tenant == tenant).map(|c| c.number).collect();
+            let mut numbers: Vec<u64> = completions
+                .iter()
+                .filter(|c| c.tenant == TenantId(tenant))
+                .map(|c| c.number)
+                .collect();
             numbers.sort_unstable();
             assert_eq!(numbers, (0..MIX.requests as u64).collect::<Vec<_>>());
         }

@@ -3,7 +3,7 @@
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use ssdtune_model::{DeviceConfig, Nanos, Sectors};
+use ssdtune_model::{DeviceConfig, Nanos, Place, Sectors};
 use ssdtune_sim::{Completion, Observe, Outcome, Report, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
@@ -117,7 +117,7 @@ pub fn new(config: &DeviceConfig, tenants: &[Tenant]) -> Simulator {
 pub fn run_on(mut simulator: Simulator, streams: &[Vec<Request>]) -> Ran {
     let streams = (streams.iter().enumerate())
         .map(|(tenant, requests)| Stream {
-            tenant: Some(tenant as u16),
+            tenant: Some(TenantId::at(tenant)),
             ..Stream::open(requests.iter().copied())
         })
         .collect();

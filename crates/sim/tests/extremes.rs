@@ -3,8 +3,8 @@
 //! No page is lost: what the drive maps is what was written and not trimmed since.
 
 use crate::drives::{self, Mix};
-use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::{CacheMode, GcPolicy};
+use ssdtune_model::{DeviceConfig, TenantId};
 use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ fn mix(config: &DeviceConfig, reads: u32, trims: u32, seed: u64) -> Mix {
 
 fn visible(config: &DeviceConfig) -> u64 {
     let drive = drives::new(config, &[Tenant::sole(config)]);
-    drive.address_space(0).0 / 512 / PAGE_SECTORS * PAGE_SECTORS
+    drive.address_space(TenantId(0)).0 / 512 / PAGE_SECTORS * PAGE_SECTORS
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_defined_drive_runs_as_its_stored_copy() {
         let ran = [false, true].map(|stored| {
             let mut drive = drives::new(&config, &tenants);
             let streams: Vec<Vec<Request>> = (0..tenants.len() as u16)
-                .map(|tenant| requests(seed, tenant, drive.address_space(tenant.into()).0 / 512))
+                .map(|tenant| requests(seed, tenant, drive.address_space(TenantId(tenant)).0 / 512))
                 .collect();
             let mut footprint = Footprint::default();
             for request in streams.iter().flatten().take(50) {

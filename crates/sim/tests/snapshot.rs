@@ -5,7 +5,7 @@ use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{
     Allocation, BusOrder, CacheMode, CommandTimes, Compat, GcPolicy, HostInterface,
 };
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, Nanos, Place, TenantId};
 use ssdtune_sim::{
     Completion, Footprint, InitialContent, InitialState, Places, Simulator, SnapshotError, Tenant,
 };
@@ -83,7 +83,8 @@ fn half_way(number: u64, share: f64) -> (DeviceConfig, Vec<Tenant>, Simulator, V
         };
         drive.set_initial_content(&past, &Footprint::default()).expect("room");
     }
-    let space = (0..tenants.len()).map(|tenant| drive.address_space(tenant).0 / 512).min();
+    let size = |tenant| drive.address_space(TenantId::at(tenant)).0 / 512;
+    let space = (0..tenants.len()).map(size).min();
     let mut all = requests(number, tenants.len(), space.expect("a tenant") - 200);
     let rest = all.split_off((all.len() as f64 * share) as usize);
     let now = all.last().map_or(Nanos::ZERO, |request| request.at);

@@ -3,7 +3,7 @@
 
 use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{CacheMode, GcPolicy};
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, Nanos, TenantId};
 use ssdtune_sim::{Completion, Filling, Report, Simulator, Tenant};
 use ssdtune_trace::Request;
 
@@ -94,9 +94,9 @@ fn a_filled_drive_has_no_unwritten_page_and_collects_at_once() {
     config.cache.mode = CacheMode::Off;
     let mut drive = drive(&config);
     let filling = Filling { occupancy: 1.0, overwrites: 5, seed: 1 };
-    let requests = drive.filling(0, filling);
+    let requests = drive.filling(TenantId(0), filling);
     drive.warm_up(requests).expect("room");
-    let sectors = drive.address_space(0).sectors_floor().0 / 8 * 8;
+    let sectors = drive.address_space(TenantId(0)).sectors_floor().0 / 8 * 8;
     let mix = Mix {
         requests: 2_000,
         seed: 9,

@@ -39,7 +39,7 @@ pub(crate) fn operations(bytes: &[u8]) {
     let case = corners::case(u32::from_le_bytes(*number).into());
     let (requests, marks) = requests(&case, rest);
     let (report, completions) = serve(&case, &requests, &vec![false; requests.len()]);
-    let mut numbers: Vec<(u16, u64)> =
+    let mut numbers: Vec<(TenantId, u64)> =
         completions.iter().map(|done| (done.tenant, done.number)).collect();
     numbers.sort_unstable();
     numbers.dedup();

@@ -8,7 +8,7 @@ use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
 use rayon::prelude::*;
 use serde::Serialize;
-use ssdtune_model::Nanos;
+use ssdtune_model::{Nanos, Place, TenantId};
 use ssdtune_sim::{Report, Slowdown};
 use ssdtune_trace::{Op, Request};
 
@@ -123,7 +123,7 @@ impl PlanRunner<'_> {
     fn each_alone(&self, writers: &[bool]) -> Result<Vec<Report>, CompareError> {
         let alone = |tenant: usize| {
             let plan = Plan::Fixed { strategy: &Strategy::Shared, writers };
-            self.run(plan, false, Some(tenant as u16)).map(|outcome| outcome.report)
+            self.run(plan, false, Some(TenantId::at(tenant))).map(|outcome| outcome.report)
         };
         (0..self.tenants).into_par_iter().map(alone).collect()
     }

@@ -6,6 +6,7 @@ use crate::mix::Mix;
 use crate::strategy::{Part, Strategy};
 use serde::{Deserialize, Serialize};
 use ssdtune_experiment::Tally;
+use ssdtune_model::Place;
 use ssdtune_trace::Request;
 
 /// What a strategy did to a mix.
@@ -120,7 +121,7 @@ impl MixSimulator<'_> {
         behind: Option<f64>,
     ) -> StrategyOutcome {
         let of_part = |part: Part| {
-            MeanLatencies::of(&tally.of_tenants(|tenant| part.tenants.contains(tenant)))
+            MeanLatencies::of(&tally.of_tenants(|tenant| part.tenants.contains(tenant.index())))
         };
         let channels = self.device.geometry().channels;
         StrategyOutcome {

@@ -11,8 +11,8 @@ use super::summary::{CaseResult, Cost, Status};
 use crate::device;
 use crate::pair::{self, experiment_of, trace_file};
 use ssdtune_experiment::{Experiment, Flow, KeepCompletions, Observer, RunOptions, unsupported};
-use ssdtune_model::Faults;
 use ssdtune_model::source::LoadError;
+use ssdtune_model::{Faults, Place, TenantId};
 use ssdtune_sim::{Completion, Ending, LatencySummary, OpMetrics, Report, TenantMetrics};
 use ssdtune_trace::Op;
 use std::any::Any;
@@ -143,7 +143,7 @@ fn experiment(battery: &Battery, case: &Case) -> Result<Experiment, FileError> {
     let replay = case.replay().ok_or_else(|| FileError::Replay(case.replay.clone()))?;
     let flow = |(index, trace): (usize, &String)| {
         let path = battery.trace(trace).ok_or_else(|| FileError::TraceAbsent(trace.clone()))?;
-        Ok(Flow { source: trace_file(path), replay, tenant: Some(index as u16) })
+        Ok(Flow { source: trace_file(path), replay, tenant: Some(TenantId::at(index)) })
     };
     let flows: Result<Vec<Flow>, FileError> = case.traces.iter().enumerate().map(flow).collect();
     Ok(experiment_of(scenario, &device, flows?))

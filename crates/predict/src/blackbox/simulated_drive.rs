@@ -24,7 +24,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use ssdtune_experiment::{
     Age, Blank, Nothing, Preparation, PreparationError, PrepareError, Served, Start, Tally, serve,
 };
-use ssdtune_model::{CheckedConfig, Nanos, Sectors};
+use ssdtune_model::{CheckedConfig, Nanos, Sectors, TenantId};
 use ssdtune_sim::{Completion, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::Request;
 use std::fmt;
@@ -242,7 +242,8 @@ impl SimulatedDrive<'_> {
     pub fn family(&self, points: &[Point]) -> Result<Vec<Performance>, MeasureError> {
         let Some(first) = points.first() else { return Ok(Vec::new()) };
         let drive = self.drive()?;
-        let requests = PointRequests::new(first, drive.address_space(0), self.settings.seed);
+        let requests =
+            PointRequests::new(first, drive.address_space(TenantId(0)), self.settings.seed);
         let sample = self.settings.sample;
         let mut family = FamilyRun { drive, requests, sample, stop: self.stop };
         let mut capacity_iops = None;
@@ -275,7 +276,7 @@ impl SimulatedDrive<'_> {
         requests: impl FnOnce(Sectors) -> Vec<Request>,
     ) -> Result<Performance, MeasureError> {
         let mut drive = self.drive()?;
-        let requests = requests(drive.address_space(0).sectors_floor()).into_iter();
+        let requests = requests(drive.address_space(TenantId(0)).sectors_floor()).into_iter();
         let stream = match depth {
             Some(depth) => Stream::closed(requests, depth),
             None => Stream::open(requests),

@@ -8,7 +8,7 @@ use super::tenant_share::TenantShare;
 use crate::vocabulary::{Completion, InitialState};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::Nanos;
+use ssdtune_model::{Nanos, Table, TenantId};
 use ssdtune_trace::Op;
 
 /// The longest latency that a histogram tells apart: 1.2 hours.
@@ -169,11 +169,11 @@ pub(crate) struct TenantStats {
 /// Everything that is counted.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Stats {
-    pub tenants: Vec<TenantStats>,
+    pub tenants: Table<TenantId, TenantStats>,
     pub counts: Counts,
     /// What each of several tenants has caused. Empty if there is one tenant, who has caused
     /// everything.
-    pub shares: Vec<TenantShare>,
+    pub shares: Table<TenantId, TenantShare>,
     pub flash: FlashCommands,
     pub arrived: u64,
     pub completed: u64,
@@ -190,7 +190,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub fn new(tenants: usize, exact: bool) -> Self {
-        let shares = vec![TenantShare::default(); if tenants > 1 { tenants } else { 0 }];
+        let shares = Table::of(TenantShare::default(), if tenants > 1 { tenants } else { 0 });
         let tenants = (0..tenants)
             .map(|_| TenantStats {
                 read: OpStats::new(exact),
@@ -223,7 +223,7 @@ impl Stats {
 
     /// Counts something for the drive and for the tenant it belongs to.
     #[inline]
-    pub fn count(&mut self, tenant: usize, add: impl Fn(&mut Counts)) {
+    pub fn count(&mut self, tenant: TenantId, add: impl Fn(&mut Counts)) {
         add(&mut self.counts);
         if let Some(share) = self.shares.get_mut(tenant) {
             add(&mut share.counts);
@@ -235,7 +235,7 @@ impl Stats {
     pub fn complete(&mut self, done: &Completion) {
         self.completed += 1;
         self.last_completion = done.completed;
-        let tenant = &mut self.tenants[usize::from(done.tenant)];
+        let tenant = &mut self.tenants[done.tenant];
         let op = match done.op {
             Op::Read => &mut tenant.read,
             Op::Write => &mut tenant.write,

@@ -76,7 +76,7 @@ impl HostRequest {
     pub fn completion(&self, now: Nanos) -> Completion {
         Completion {
             number: self.number,
-            tenant: self.tenant.0,
+            tenant: self.tenant,
             op: self.op,
             lba: self.lba,
             sectors: self.sectors,

@@ -11,7 +11,7 @@ use crate::report::{
 use ssdtune_ftl::FtlCounters;
 use ssdtune_model::config::{CacheMode, DeviceConfig, SuspensionSupport};
 use ssdtune_model::ledger::Ledger;
-use ssdtune_model::{Nanos, PlaneId, TenantId};
+use ssdtune_model::{Nanos, PlaneId, Table, TenantId};
 
 /// The report of all that has been measured so far.
 pub(super) fn of(simulator: &Simulator) -> Report {
@@ -21,9 +21,8 @@ pub(super) fn of(simulator: &Simulator) -> Report {
     let ending = simulator.ending;
     let first = stats.first_arrival;
     let seconds = stats.last_completion.saturating_sub(first.unwrap_or_default()).as_secs_f64();
-    let spaces: Vec<u64> = (0..stats.tenants.len())
-        .map(|tenant| core.host.spaces.size(TenantId(tenant as u16)).bytes().0)
-        .collect();
+    let size = |tenant| core.host.spaces.size(tenant).bytes().0;
+    let spaces: Table<TenantId, u64> = stats.tenants.names().map(size).collect();
     let mut report = Report {
         schema: SCHEMA,
         device: config.name.clone(),
@@ -39,8 +38,8 @@ pub(super) fn of(simulator: &Simulator) -> Report {
             last_completion_ns: stats.last_completion.0,
             seconds,
         },
-        total: tenant(&stats.tenants, spaces.iter().sum(), seconds),
-        tenants: (spaces.iter().enumerate())
+        total: tenant(stats.tenants.iter(), spaces.iter().sum(), seconds),
+        tenants: (spaces.named())
             .map(|(tenant, &space)| tenant_report(core, config, tenant, space, seconds))
             .collect(),
         flash: stats.flash,
@@ -80,14 +79,18 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// What some tenants got from the drive, together.
-fn tenant(parts: &[TenantStats], address_space_bytes: u64, seconds: f64) -> TenantMetrics {
+fn tenant<'a>(
+    parts: impl Iterator<Item = &'a TenantStats> + Clone,
+    address_space_bytes: u64,
+    seconds: f64,
+) -> TenantMetrics {
     TenantMetrics {
         address_space_bytes,
-        all: op(parts.iter().flat_map(|t| [&t.read, &t.write]), seconds),
-        read: op(parts.iter().map(|t| &t.read), seconds),
-        write: op(parts.iter().map(|t| &t.write), seconds),
-        trims: parts.iter().map(|t| t.trims).sum(),
-        flushes: parts.iter().map(|t| t.flushes).sum(),
+        all: op(parts.clone().flat_map(|t| [&t.read, &t.write]), seconds),
+        read: op(parts.clone().map(|t| &t.read), seconds),
+        write: op(parts.clone().map(|t| &t.write), seconds),
+        trims: parts.clone().map(|t| t.trims).sum(),
+        flushes: parts.map(|t| t.flushes).sum(),
     }
 }
 
@@ -111,21 +114,21 @@ fn op<'a>(parts: impl Iterator<Item = &'a OpStats> + Clone, seconds: f64) -> OpM
 fn tenant_report(
     core: &Core,
     config: &DeviceConfig,
-    index: usize,
+    owner: TenantId,
     address_space_bytes: u64,
     seconds: f64,
 ) -> TenantReport {
     let stats = &core.base.books.stats;
-    let share = stats.shares.get(index);
+    let share = stats.shares.get(owner);
     let counts = share.map_or(&stats.counts, |share| &share.counts);
     let arrived = share.map_or(stats.arrived, |share| share.arrived);
     // The only tenant has caused everything.
     let flash = share.map_or(&stats.flash, |share| &share.flash);
     let ftl = share.map_or(core.backend.ftl.counters(), |share| &share.ftl);
-    let seen = &stats.tenants[index];
-    let metrics = tenant(std::slice::from_ref(seen), address_space_bytes, seconds);
+    let seen = &stats.tenants[owner];
+    let metrics = tenant(std::iter::once(seen), address_space_bytes, seconds);
     let completed = metrics.all.requests + metrics.trims + metrics.flushes;
-    let [work_j, all_work_j] = core.base.books.work_j(TenantId(index as u16));
+    let [work_j, all_work_j] = core.base.books.work_j(owner);
     TenantReport {
         metrics,
         requests: RequestCounts { arrived, completed, unserved: arrived - completed },

@@ -29,20 +29,24 @@ pub struct Filling {
 
 impl Simulator {
     /// The requests that fill a tenant's address space. All have the time 0.
-    pub fn filling(&self, tenant: u16, filling: Filling) -> impl Iterator<Item = Request> + use<> {
+    pub fn filling(
+        &self,
+        tenant: TenantId,
+        filling: Filling,
+    ) -> impl Iterator<Item = Request> + use<> {
         let page = u64::from(self.core.host.spaces.page_sectors());
-        let pages = self.core.host.spaces.size(TenantId(tenant)).0 / page;
+        let pages = self.core.host.spaces.size(tenant).0 / page;
         let used = (pages as f64 * filling.occupancy.clamp(0.0, 1.0)) as u64;
         let write = move |lpn: u64| Request {
             at: ssdtune_model::Nanos::ZERO,
             lba: Sectors(lpn * page),
             sectors: page as u32,
-            tenant: TenantId(tenant),
+            tenant,
             op: Op::Write,
         };
         // Random numbers of its own for each tenant, so that one more tenant changes nothing for
         // the others.
-        let mut rng = Pcg64Mcg::seed_from_u64(filling.seed ^ ((u64::from(tenant) + 1) << 48));
+        let mut rng = Pcg64Mcg::seed_from_u64(filling.seed ^ ((u64::from(tenant.0) + 1) << 48));
         let again = used * u64::from(filling.overwrites);
         let drawn = (0..again).map(move |_| rng.random_range(0..used));
         (0..used).chain(drawn).map(write)

@@ -62,7 +62,7 @@ fn simulate(config: &DeviceConfig, replay: Replay, digester: &mut Digester) {
     let mut drive =
         Simulator::new(&config, &[Tenant::sole(&config)], observe).expect("a legal drive");
     let filling = Filling { occupancy: 0.8, overwrites: 1, seed: 3 };
-    let fill: Vec<Request> = drive.filling(0, filling).collect();
+    let fill: Vec<Request> = drive.filling(TenantId(0), filling).collect();
     drive.warm_up(fill.into_iter()).expect("room");
     let stream = requests(3_000, 12_000).into_iter();
     drive.run(vec![Stream { replay, ..Stream::open(stream) }], |_| true);
