@@ -57,13 +57,18 @@ use ssdtune_model::{BlockAddr, DeviceConfig, Nanos, Place, PlaneId};
 pub(crate) use haml::EXCHANGE_GAP;
 pub(crate) use reserve::FrontierNeeds;
 
+/// A queue of a policy: first those of host data, then those of moved pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Queue(pub u8);
+
 /// Why a page is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// A host write.
     Host,
     /// The page's block is collected. The queue is the one that the block was opened for.
-    Move(u8),
+    Move(Queue),
 }
 
 /// A page that is to be written.
@@ -80,7 +85,7 @@ pub(crate) struct Write {
 /// A placement policy.
 pub(crate) trait Policy {
     /// The queue that a page goes to. May be asked any number of times for one write.
-    fn queue(&self, write: &Write) -> u8;
+    fn queue(&self, write: &Write) -> Queue;
 
     /// Learns from a host write that was placed.
     fn observe(&mut self, _: &Write) {}
@@ -89,10 +94,10 @@ pub(crate) trait Policy {
     fn prefetch_page(&self, _: LogicalPage) {}
 
     /// Notes that a block was opened for a queue.
-    fn opened(&mut self, _: BlockAddr, _queue: u8) {}
+    fn opened(&mut self, _: BlockAddr, _: Queue) {}
 
     /// Notes that all pages of a block of a queue have been moved.
-    fn collected(&mut self, _: BlockAddr, _queue: u8) {}
+    fn collected(&mut self, _: BlockAddr, _: Queue) {}
 }
 
 /// The policy of a drive. The order of the variants is part of the snapshot format.
@@ -205,16 +210,16 @@ impl Placer {
     ///
     /// Without branches, since queues come in no order that the CPU could predict.
     #[inline]
-    fn frontier(&self, queue: u8) -> FrontierId {
+    fn frontier(&self, Queue(queue): Queue) -> FrontierId {
         let further = FrontierId::further((queue + u8::from(queue < self.host)).wrapping_sub(2));
         let frontier = if queue == self.host { FrontierId::MOVED } else { further };
         if queue == 0 { FrontierId::DATA } else { frontier }
     }
 
     /// The queue of a frontier: the inverse of [`Placer::frontier`].
-    fn queue(&self, frontier: FrontierId) -> u8 {
+    fn queue(&self, frontier: FrontierId) -> Queue {
         let further = frontier.index() as u8 - if frontier == FrontierId::DATA { 0 } else { 2 };
-        match frontier {
+        Queue(match frontier {
             FrontierId::DATA => 0,
             // If moved pages have no queue of their own, only blocks that the drive held at the
             // start have this frontier.
@@ -222,7 +227,7 @@ impl Placer {
             FrontierId::MOVED => self.host,
             _ if further < self.host => further,
             _ => further + 1,
-        }
+        })
     }
 
     /// A write at the present time by the present application.
@@ -258,15 +263,16 @@ impl Placer {
     #[inline]
     fn frontier_for(&self, page: LogicalPage, cause: Cause) -> FrontierId {
         let write = self.write(page, cause);
-        let queue = with_policy!(&self.policy, policy => policy.queue(&write), 0);
+        let queue = with_policy!(&self.policy, policy => policy.queue(&write), Queue(0));
         // If the policy ignores the cause, it names the queue that a host write would go to.
-        let is_apart = cause != Cause::Host && self.moved == self.host && queue < self.host;
-        self.frontier(if is_apart { self.host + queue } else { queue })
+        let is_apart = cause != Cause::Host && self.moved == self.host && queue.0 < self.host;
+        self.frontier(if is_apart { Queue(self.host + queue.0) } else { queue })
     }
 
     /// The host queue that belongs to a queue of moved pages, if each host queue has one.
-    fn class(&self, queue: u8) -> u8 {
-        if self.moved == self.host && queue >= self.host { queue - self.host } else { queue }
+    fn class(&self, queue: Queue) -> Queue {
+        let is_apart = self.moved == self.host && queue.0 >= self.host;
+        if is_apart { Queue(queue.0 - self.host) } else { queue }
     }
 
     /// Lets the policy learn from a host write that was placed.

@@ -8,7 +8,7 @@
 //! three centroids are the thresholds of the next window. A training takes about 0.1 ms.
 
 use super::heat::{Heat, Warmth};
-use super::{Policy, Write};
+use super::{Policy, Queue, Write};
 use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 
@@ -98,10 +98,10 @@ pub(super) fn thresholds(sorted: &[f32]) -> [f32; 2] {
 
 impl Policy for AsaFtl {
     #[inline]
-    fn queue(&self, write: &Write) -> u8 {
+    fn queue(&self, write: &Write) -> Queue {
         let updates = faded(self.heat.warmth(write.page)) as f32;
         let [hot, warm] = self.thresholds;
-        u8::from(updates < hot) + u8::from(updates < warm)
+        Queue(u8::from(updates < hot) + u8::from(updates < warm))
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! If nobody names any, all pages go to one frontier, as without a policy. There are 16 frontiers;
 //! the 17th application shares one with the first.
 
-use super::{Cause, Policy, Write};
+use super::{Cause, Policy, Queue, Write};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::MAX_FRONTIERS;
 
@@ -18,10 +18,10 @@ const QUEUES: u8 = MAX_FRONTIERS as u8;
 pub(crate) struct AutoStream;
 
 impl Policy for AutoStream {
-    fn queue(&self, write: &Write) -> u8 {
-        match write.cause {
+    fn queue(&self, write: &Write) -> Queue {
+        Queue(match write.cause {
             Cause::Host => (write.application % u16::from(QUEUES)) as u8,
-            Cause::Move(queue) => queue % QUEUES,
-        }
+            Cause::Move(queue) => queue.0 % QUEUES,
+        })
     }
 }

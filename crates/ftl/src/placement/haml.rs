@@ -28,7 +28,7 @@
 //! [`lloyd`].
 
 use super::clusters::{Point, Points, lloyd, on_the_diagonal};
-use super::{Policy, Write};
+use super::{Policy, Queue, Write};
 use crate::block::Pick;
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
@@ -50,7 +50,7 @@ struct Slice {
     /// Sum of the intervals between its updates, in nanoseconds.
     intervals: u64,
     updates: u32,
-    queue: u8,
+    queue: Queue,
 }
 
 /// The two tables at the end of a period. Both have one value for each slice.
@@ -200,7 +200,7 @@ impl Haml {
     pub fn new(config: &Placement, pages: u64, planes: usize) -> Self {
         let cut = SliceIndex::new(pages, config.slices);
         let clusters = config.clusters as u8;
-        let slice = Slice { queue: clusters - 1, ..Slice::default() };
+        let slice = Slice { queue: Queue(clusters - 1), ..Slice::default() };
         Self {
             slices: vec![slice; cut.last as usize + 1],
             cut,
@@ -244,7 +244,7 @@ impl Haml {
             let mut training = Training::of(tables, options);
             training.number = self.last.as_ref().map_or(0, |last| last.number) + 1;
             for (slice, &cluster) in self.slices.iter_mut().zip(&training.clusters) {
-                slice.queue = cluster;
+                slice.queue = Queue(cluster);
             }
             self.last = Some(Box::new(training));
             if self.wear_rules {
@@ -263,7 +263,7 @@ impl Haml {
     }
 
     /// Which free block a queue takes. `draw` gives a random number.
-    pub fn pick(&self, queue: u8, draw: impl FnOnce() -> u32) -> Pick {
+    pub fn pick(&self, Queue(queue): Queue, draw: impl FnOnce() -> u32) -> Pick {
         match queue {
             _ if !self.wear_rules => Pick::InOrder,
             0 => Pick::Least,
@@ -274,10 +274,11 @@ impl Haml {
 
     /// The next block that a plane is to move for the sake of wear: its queue, and which of the
     /// queue's blocks.
-    pub fn exchange(&mut self, plane: PlaneId) -> Option<(u8, Pick)> {
+    pub fn exchange(&mut self, plane: PlaneId) -> Option<(Queue, Pick)> {
         let due = &mut self.due[plane];
         *due = due.checked_sub(1)?;
-        Some(if *due == 1 { (self.clusters - 1, Pick::Least) } else { (0, Pick::Most) })
+        let cold = Queue(self.clusters - 1);
+        Some(if *due == 1 { (cold, Pick::Least) } else { (Queue(0), Pick::Most) })
     }
 
     /// Heap memory in bytes.
@@ -289,7 +290,7 @@ impl Haml {
 
 impl Policy for Haml {
     #[inline]
-    fn queue(&self, write: &Write) -> u8 {
+    fn queue(&self, write: &Write) -> Queue {
         self.slices[self.cut.of(write.page)].queue
     }
 

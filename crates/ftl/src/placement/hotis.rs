@@ -8,7 +8,7 @@
 //! cache is at least as exact.
 
 use super::heat::Heat;
-use super::{Policy, Write};
+use super::{Policy, Queue, Write};
 use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,8 @@ const RECENT: u32 = 1;
 /// Windows with an update, of the last eight, that make a page hot.
 const LONG_INTERVAL: u32 = 2;
 
-const HOT: u8 = 0;
-const COLD: u8 = 1;
+const HOT: Queue = Queue(0);
+const COLD: Queue = Queue(1);
 
 /// The policy and its counters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl Hotis {
 
 impl Policy for Hotis {
     #[inline]
-    fn queue(&self, write: &Write) -> u8 {
+    fn queue(&self, write: &Write) -> Queue {
         let warmth = self.heat.warmth(write.page);
         let recent = warmth.updates >= RECENT * self.heat.region_pages();
         let is_hot = recent || warmth.history.count_ones() >= LONG_INTERVAL;

@@ -5,7 +5,7 @@
 //! block in each plane holds; the last queue takes all others. Moved pages go by what is left of
 //! their lives, and share queues with host data.
 
-use super::{Cause, Policy, Write};
+use super::{Cause, Policy, Queue, Write};
 use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Table;
@@ -65,14 +65,15 @@ impl Oracle {
 }
 
 impl Policy for Oracle {
-    fn queue(&self, write: &Write) -> u8 {
+    fn queue(&self, write: &Write) -> Queue {
         let death = match write.cause {
             Cause::Host => self.foresight.deaths.get(self.now).copied().unwrap_or(NEVER),
             Cause::Move(_) => self.foresight.next[write.page],
         };
         let left = u64::from(death).saturating_sub(self.now as u64) / self.unit.max(1);
         let order = (u64::BITS - left.leading_zeros()) as u8;
-        if death == NEVER { self.queues - 1 } else { order.min(self.queues - 1) }
+        let last = self.queues - 1;
+        Queue(if death == NEVER { last } else { order.min(last) })
     }
 
     fn observe(&mut self, write: &Write) {

@@ -10,7 +10,7 @@
 //! The paper stores a page's last write time in its spare area. Here it is a table of 4 B for each
 //! logical page. The count wraps after 4 G writes, which makes one page in a long life look young.
 
-use super::{Cause, Policy, Write};
+use super::{Cause, Policy, Queue, Write};
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,9 @@ use ssdtune_model::{BlockAddr, BlockId, Place, PlaneId, Table};
 
 /// Collected blocks of the first queue over whose lives l is averaged.
 const SEGMENTS: u32 = 16;
-const SHORT: u8 = 0;
-const LONG: u8 = 1;
-const FIRST_MOVED: u8 = 2;
+const SHORT: Queue = Queue(0);
+const LONG: Queue = Queue(1);
+const FIRST_MOVED: Queue = Queue(2);
 
 /// The policy and the times it compares.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl SepBit {
 
 impl Policy for SepBit {
     #[inline]
-    fn queue(&self, write: &Write) -> u8 {
+    fn queue(&self, write: &Write) -> Queue {
         let age = self.age(write.page);
         match write.cause {
             Cause::Host if age < self.life => SHORT,
@@ -77,7 +77,7 @@ impl Policy for SepBit {
             Cause::Move(SHORT) => FIRST_MOVED,
             Cause::Move(_) => {
                 let within = |times: u32| age < self.life.saturating_mul(times);
-                FIRST_MOVED + 3 - u8::from(within(16)) - u8::from(within(4))
+                Queue(FIRST_MOVED.0 + 3 - u8::from(within(16)) - u8::from(within(4)))
             }
         }
     }
@@ -93,7 +93,7 @@ impl Policy for SepBit {
         self.now = self.now.wrapping_add(1).max(1);
     }
 
-    fn opened(&mut self, at: BlockAddr, _: u8) {
+    fn opened(&mut self, at: BlockAddr, _: Queue) {
         let blocks = &mut self.opened[at.plane];
         if blocks.len() <= at.block.index() {
             blocks.resize(at.block.index() + 1, 0);
@@ -101,7 +101,7 @@ impl Policy for SepBit {
         blocks[at.block] = self.now;
     }
 
-    fn collected(&mut self, at: BlockAddr, queue: u8) {
+    fn collected(&mut self, at: BlockAddr, queue: Queue) {
         let opened = self.opened[at.plane].get(at.block);
         // A block that holds data since the start was opened at no known time.
         let opened = opened.copied().filter(|&at| at > 0);

@@ -26,7 +26,12 @@ fn write(page: u64, at: u64) -> Write {
 }
 
 fn moved(page: u64, from: u8) -> Write {
-    Write { cause: Cause::Move(from), ..write(page, 0) }
+    Write { cause: Cause::Move(Queue(from)), ..write(page, 0) }
+}
+
+/// The number of the queue that a page goes to.
+fn queue(policy: &impl Policy, write: Write) -> u8 {
+    policy.queue(&write).0
 }
 
 fn observe(policy: &mut impl Policy, writes: impl IntoIterator<Item = (u64, u64)>) {
@@ -43,7 +48,7 @@ fn algorithm_1_on_a_table_made_by_hand() {
     let writes = [(0, 100), (9, 200), (3, 300), (0, 400), (10, 500), (25, 800), (19, 900)];
     observe(&mut haml, writes);
     assert!(haml.last_training().is_none());
-    let before = [0, 10, 20, 30].map(|page| haml.queue(&write(page, 0)));
+    let before = [0, 10, 20, 30].map(|page| queue(&haml, write(page, 0)));
     assert_eq!(before, [1; 4], "cold until the first training");
     observe(&mut haml, [(35, 1_000)]);
     let training = haml.last_training().expect("the period is over").clone();
@@ -56,8 +61,8 @@ fn algorithm_1_on_a_table_made_by_hand() {
     // and 3 to the second, and this stays so.
     assert_eq!(training.clusters, [0, 0, 1, 1]);
     assert_eq!(training.centroids, [[384.0, 140.5], [64.0, 460.5]]);
-    assert_eq!([0, 19, 20, 39].map(|page| haml.queue(&write(page, 0))), [0, 0, 1, 1]);
-    assert_eq!(haml.queue(&moved(5, 1)), 0, "moved pages go where host writes go");
+    assert_eq!([0, 19, 20, 39].map(|page| queue(&haml, write(page, 0))), [0, 0, 1, 1]);
+    assert_eq!(queue(&haml, moved(5, 1)), 0, "moved pages go where host writes go");
     // The write at 1,000 belongs to the next period.
     observe(&mut haml, [(35, 1_400), (5, 2_000)]);
     let training = haml.last_training().expect("trained again");
@@ -134,12 +139,20 @@ fn an_idle_time_of_many_periods_trains_once() {
 #[test]
 fn wear_rules_are_the_papers() {
     let mut haml = haml(40, 4, 4, 100);
-    let picks: Vec<Pick> = (0..4).map(|queue| haml.pick(queue, || 7)).collect();
+    let picks: Vec<Pick> = (0..4).map(|queue| haml.pick(Queue(queue), || 7)).collect();
     assert_eq!(picks, [Pick::Least, Pick::Any(7), Pick::Any(7), Pick::Most]);
     assert_eq!(haml.exchange(PlaneId(0)), None);
     observe(&mut haml, [(0, 10), (0, 110)]);
-    assert_eq!(haml.exchange(PlaneId(0)), Some((3, Pick::Least)), "cold data leave a fresh block");
-    assert_eq!(haml.exchange(PlaneId(0)), Some((0, Pick::Most)), "hot data leave a worn one");
+    assert_eq!(
+        haml.exchange(PlaneId(0)),
+        Some((Queue(3), Pick::Least)),
+        "cold data leave a fresh block"
+    );
+    assert_eq!(
+        haml.exchange(PlaneId(0)),
+        Some((Queue(0), Pick::Most)),
+        "hot data leave a worn one"
+    );
     assert_eq!(haml.exchange(PlaneId(0)), None);
 }
 
@@ -176,20 +189,20 @@ fn k_means_by_hand() {
 fn hotis_knows_recent_and_long_interval_updates() {
     // 1,600 pages: a window has 100 writes.
     let mut hotis = Hotis::new(1_600);
-    assert_eq!(hotis.queue(&write(7, 0)), 1);
+    assert_eq!(queue(&hotis, write(7, 0)), 1);
     observe(&mut hotis, [(7, 0)]);
-    assert_eq!(hotis.queue(&write(7, 0)), 0, "updated again in the same window");
+    assert_eq!(queue(&hotis, write(7, 0)), 0, "updated again in the same window");
     observe(&mut hotis, (0..99).map(|n| (1_000 + n, 0)));
-    assert_eq!(hotis.queue(&write(7, 0)), 1, "one update a window before is cold");
+    assert_eq!(queue(&hotis, write(7, 0)), 1, "one update a window before is cold");
     // Updated once in every third window: hot by its history.
     for _ in 0..2 {
         observe(&mut hotis, (0..299).map(|n| (100 + n, 0)));
         observe(&mut hotis, [(7, 0)]);
     }
     observe(&mut hotis, (0..299).map(|n| (100 + n, 0)));
-    assert_eq!(hotis.queue(&write(7, 0)), 0, "updated at long intervals, again and again");
+    assert_eq!(queue(&hotis, write(7, 0)), 0, "updated at long intervals, again and again");
     observe(&mut hotis, (0..1_000).map(|n| (400 + n, 0)));
-    assert_eq!(hotis.queue(&moved(7, 0)), 1, "forgotten after eight windows");
+    assert_eq!(queue(&hotis, moved(7, 0)), 1, "forgotten after eight windows");
 }
 
 #[test]
@@ -203,14 +216,14 @@ fn asa_ftl_clusters_frequencies_by_hand() {
     // 1,000 pages: a window has 250 writes. Page 0 takes 100 of them, pages 1 to 3 ten each, the
     // others one or none.
     let mut asa = AsaFtl::new(1_000);
-    assert_eq!(asa.queue(&write(0, 0)), 2);
+    assert_eq!(queue(&asa, write(0, 0)), 2);
     let hot = std::iter::repeat_n(0, 100);
     let warm = (0..30).map(|n| 1 + n % 3);
     let cold = 100..219;
     observe(&mut asa, hot.chain(warm).chain(cold).map(|page| (page, 0)));
-    assert_eq!(asa.queue(&write(0, 0)), 2, "old thresholds hold until the next training");
+    assert_eq!(queue(&asa, write(0, 0)), 2, "old thresholds hold until the next training");
     observe(&mut asa, [(219, 0)]);
-    let queues = [0, 1, 100, 999].map(|page| asa.queue(&write(page, 0)));
+    let queues = [0, 1, 100, 999].map(|page| queue(&asa, write(page, 0)));
     assert_eq!(queues, [0, 1, 2, 2]);
 }
 
@@ -218,34 +231,34 @@ fn asa_ftl_clusters_frequencies_by_hand() {
 fn sepbit_follows_its_rules() {
     let mut sepbit = SepBit::new(1_000_000, 1);
     let block = BlockAddr { plane: PlaneId(0), block: BlockId(3) };
-    assert_eq!(sepbit.queue(&write(5, 0)), 1, "a page never written lived for ever");
+    assert_eq!(queue(&sepbit, write(5, 0)), 1, "a page never written lived for ever");
     observe(&mut sepbit, [(5, 0)]);
-    assert_eq!(sepbit.queue(&write(5, 0)), 0, "until l is known every life is short");
+    assert_eq!(queue(&sepbit, write(5, 0)), 0, "until l is known every life is short");
     // Sixteen blocks of the first queue that lived for 100 writes each: l = 100.
     for _ in 0..16 {
-        sepbit.opened(block, 0);
+        sepbit.opened(block, Queue(0));
         observe(&mut sepbit, (0..100).map(|n| (500_000 + n, 0)));
-        sepbit.collected(block, 1);
-        sepbit.collected(block, 0);
+        sepbit.collected(block, Queue(1));
+        sepbit.collected(block, Queue(0));
     }
     observe(&mut sepbit, [(5, 0)]);
     observe(&mut sepbit, (0..98).map(|n| (600_000 + n, 0)));
-    assert_eq!(sepbit.queue(&write(5, 0)), 0, "it lived for 99 writes");
+    assert_eq!(queue(&sepbit, write(5, 0)), 0, "it lived for 99 writes");
     observe(&mut sepbit, [(700_000, 0)]);
-    assert_eq!(sepbit.queue(&write(5, 0)), 1, "and for 100");
-    assert_eq!(sepbit.queue(&moved(5, 0)), 2, "moved from the first queue");
-    assert_eq!(sepbit.queue(&moved(5, 1)), 3, "younger than 4 l");
+    assert_eq!(queue(&sepbit, write(5, 0)), 1, "and for 100");
+    assert_eq!(queue(&sepbit, moved(5, 0)), 2, "moved from the first queue");
+    assert_eq!(queue(&sepbit, moved(5, 1)), 3, "younger than 4 l");
     observe(&mut sepbit, (0..300).map(|n| (700_001 + n, 0)));
-    assert_eq!(sepbit.queue(&moved(5, 1)), 4);
+    assert_eq!(queue(&sepbit, moved(5, 1)), 4);
     observe(&mut sepbit, (0..1_200).map(|n| (800_001 + n, 0)));
-    assert_eq!(sepbit.queue(&moved(5, 4)), 5, "16 l and older");
+    assert_eq!(queue(&sepbit, moved(5, 4)), 5, "16 l and older");
 }
 
 #[test]
 fn auto_stream_goes_by_application() {
-    let of = |application| AutoStream.queue(&Write { application, ..write(1, 0) });
+    let of = |application| queue(&AutoStream, Write { application, ..write(1, 0) });
     assert_eq!([0, 1, 15, 16].map(of), [0, 1, 15, 0]);
-    assert_eq!(AutoStream.queue(&moved(1, 3)), 3);
+    assert_eq!(queue(&AutoStream, moved(1, 3)), 3);
 }
 
 #[test]
@@ -253,20 +266,19 @@ fn the_oracle_knows_when_pages_die() {
     // Writes 0 to 5. One page fills a block in each plane, so the queues span 1, 1, 2 and all other
     // writes.
     let mut oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
-    let queue = |oracle: &Oracle, write: &Write| oracle.queue(write);
     // Write 0 (page 0) is overwritten by write 2, write 1 (page 1) by 4, write 2 by 5, the others
     // never.
     let mut queues = Vec::new();
     for page in [0, 1, 0, 2, 1, 0] {
-        queues.push(queue(&oracle, &write(page, 0)));
+        queues.push(queue(&oracle, write(page, 0)));
         observe(&mut oracle, [(page, 0)]);
     }
     assert_eq!(queues, [2, 2, 2, 3, 3, 3]);
     let oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
-    assert_eq!(queue(&oracle, &moved(0, 0)), 0, "about to be overwritten");
-    assert_eq!(queue(&oracle, &moved(1, 0)), 1);
-    assert_eq!(queue(&oracle, &moved(2, 0)), 2);
-    assert_eq!(queue(&oracle, &moved(3, 0)), 3, "never");
+    assert_eq!(queue(&oracle, moved(0, 0)), 0, "about to be overwritten");
+    assert_eq!(queue(&oracle, moved(1, 0)), 1);
+    assert_eq!(queue(&oracle, moved(2, 0)), 2);
+    assert_eq!(queue(&oracle, moved(3, 0)), 3, "never");
 }
 
 #[test]
@@ -278,9 +290,9 @@ fn queues_and_frontiers_name_each_other() {
         config.placement.moved = *moved;
         let placer = Placer::new(&config, 1_000);
         let mut streams: Vec<FrontierId> =
-            (0..placer.host + placer.moved).map(|queue| placer.frontier(queue)).collect();
+            (0..placer.host + placer.moved).map(|queue| placer.frontier(Queue(queue))).collect();
         for (queue, &frontier) in streams.iter().enumerate() {
-            assert_eq!(usize::from(placer.queue(frontier)), queue, "{policy} {moved}");
+            assert_eq!(usize::from(placer.queue(frontier).0), queue, "{policy} {moved}");
             assert!(frontier.index() < placer.frontiers(), "{policy} {moved}");
         }
         streams.push(FrontierId::TRANSLATION);

@@ -177,7 +177,7 @@ impl Flash {
             let erases = ftl.block_erases(ftl.layout().block(record.phys));
             let mut takes = wear.time(work, fresh, erases);
             if work == Work::Read {
-                let retries = wear.retries(record.phys.to_bits(), erases);
+                let retries = wear.retries(record.phys, erases);
                 takes = Wear::repeated(takes, retries);
                 repeated += retries;
                 if retries > 0 {

@@ -12,6 +12,7 @@
 
 use crate::operation::Work;
 use serde::{Deserialize, Serialize};
+use ssdtune_ftl::Phys;
 use ssdtune_model::{DeviceConfig, Nanos, split_mix};
 
 /// The smallest share of a time that wear leaves of it.
@@ -74,13 +75,13 @@ impl Wear {
     }
 
     /// How often a page is read again.
-    pub fn retries(&self, page: u64, erases: u32) -> u32 {
+    pub fn retries(&self, page: Phys, erases: u32) -> u32 {
         let fails = (self.retry + self.retry_per_cycle * f64::from(erases)).min(1.0);
         if fails <= 0.0 {
             return 0;
         }
         // 53 bits, as a number below 1.
-        let mixed = split_mix(self.seed ^ split_mix(page ^ split_mix(erases.into())));
+        let mixed = split_mix(self.seed ^ split_mix(page.to_bits() ^ split_mix(erases.into())));
         let draw = (mixed >> 11) as f64 / (1_u64 << 53) as f64;
         let mut left = fails;
         let mut retries = 0;
@@ -133,8 +134,8 @@ mod tests {
         for (erases, fails) in [(0, 0.1), (1_000, 0.3), (2_000, 0.5), (9_000, 1.0)] {
             let mut counts = [0.0_f64; 4];
             for page in 0..100_000 {
-                let retries = ageing.retries(page, erases);
-                assert_eq!(retries, ageing.retries(page, erases));
+                let retries = ageing.retries(Phys::from_bits(page), erases);
+                assert_eq!(retries, ageing.retries(Phys::from_bits(page), erases));
                 counts[retries as usize] += 1e-5;
             }
             let expected: [f64; 4] = [1.0 - fails, fails * (1.0 - fails), fails * fails, 0.0];
