@@ -6,6 +6,11 @@
 //! 2. [`screen()`] refuses those that were not measured soundly, and says how repeats differ.
 //! 3. [`Split`] divides the others into those that are fitted and those that test the fit.
 //! 4. [`replay()`] says what a simulated drive does at a point.
+//! 5. [`fit()`] finds the structure and the parameters that come nearest to the fitted points, and
+//!    says which of them the points do not tell.
+//! 6. [`calibrate()`] does all that and says how large the errors are, at points that were fitted
+//!    and at points that were not; [`Calibration::drive_file`] is the drive with a header that says
+//!    so.
 //!
 //! ```
 //! use ssdtune_calibrate::{Micros, Operation, parse};
@@ -18,12 +23,23 @@
 //! # Ok::<(), ssdtune_calibrate::ReadError>(())
 //! ```
 
+mod calibration;
+mod errors;
+mod fit;
 mod point;
 mod read;
 mod replay;
 mod screen;
 mod split;
 
+pub use calibration::{
+    CalibrateError, Calibration, MeanErrors, Order, Prediction, TestedRange, calibrate,
+};
+pub use errors::Errors;
+pub use fit::{
+    AXES, Axis, FREE, Fit, FitError, FitOptions, FittedValue, Free, Journal, JournalError, LOOKS,
+    Look, Peak, Progress, Rival, Scale, Stage, Structure, digest, fit,
+};
 pub use point::{Direction, Family, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
 pub use read::{Found, ReadError, parse, read};
 pub use replay::{ReplayError, ReplayOptions, replay};

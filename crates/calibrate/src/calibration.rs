@@ -1,0 +1,333 @@
+//! A whole calibration: from points and a base to a drive, with what is known of its errors.
+
+mod file;
+mod text;
+
+use crate::errors::Errors;
+use crate::fit::{Fit, FitError, FitOptions, FittedValue, Journal, Progress, Rival, digest, fit};
+use crate::point::{Family, Figures, Point};
+use crate::replay::{ReplayError, ReplayOptions, replay};
+use crate::screen::{Noise, Reason, Refused, ScreenOptions, screen};
+use crate::split::{Expression, Split};
+use rayon::prelude::*;
+use serde::Serialize;
+use ssdtune_model::config::HostInterface;
+use ssdtune_model::{DeviceConfig, Faults};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// The least repeat noise that is assumed, in the units of the objective.
+const NOISE_MIN: f64 = 0.005;
+
+/// What is to be calibrated, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// The drive, as the points name it. Needed where they are of several.
+    pub drive: Option<String>,
+    /// What the base is called.
+    pub base_name: String,
+    /// Who calibrates, as the drive's file is to say.
+    pub made_by: String,
+    /// Which points are held out; every second load of a sweep without a rule.
+    pub hold_out: Option<Expression>,
+    /// Reasons for which no point is refused.
+    pub allowed: BTreeSet<Reason>,
+    /// How the drive is fitted. Noise that repeats of points show goes before that of the options.
+    pub fit: FitOptions,
+    /// Where evaluations are kept, so that an interrupted calibration can go on.
+    pub journal: Option<PathBuf>,
+}
+
+/// Why there is no calibrated drive.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// No point is of the drive.
+    #[error("no point is of {asked:?}; the points are of: {known}")]
+    UnknownDrive {
+        /// The drive that was asked for.
+        asked: String,
+        /// The drives there are.
+        known: String,
+    },
+    /// The points are of several drives, and none was named.
+    #[error("the points are of several drives: name one of them with --drive: {0}")]
+    SeveralDrives(String),
+    /// Every point is refused.
+    #[error("every point of the drive is refused: {0} (--allow REASON keeps those of a reason)")]
+    AllRefused(String),
+    /// Every point is held out.
+    #[error("the rule holds out every point: leave the ends of the sweeps to the fit")]
+    AllHeldOut,
+    /// There is no fit.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The fitted drive breaks a rule of the catalogue.
+    #[error("the fitted drive: {0}")]
+    Faulty(#[from] Faults),
+    /// A point cannot be replayed on the fitted drive.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+impl CalibrateError {
+    /// Whether the caller stopped it.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Fit(FitError::Interrupted) | Self::Replay(ReplayError::Interrupted))
+    }
+}
+
+/// A point, and what the calibrated drive does there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The point, with what was measured.
+    pub point: Point,
+    /// What the drive does.
+    pub predicted: Figures,
+    /// How far that is from what was measured.
+    pub errors: Errors,
+}
+
+/// Mean absolute errors of some points, in percent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeanErrors {
+    /// The family; `None` for all of them together.
+    pub family: Option<Family>,
+    /// Whether the points were held out.
+    pub is_held_out: bool,
+    /// How many points.
+    pub points: usize,
+    /// Of the mean latency.
+    pub mean: Option<f64>,
+    /// Of the median.
+    pub p50: Option<f64>,
+    /// Of the 99th percentile.
+    pub p99: Option<f64>,
+    /// Of the 99.9th percentile.
+    pub p999: Option<f64>,
+    /// Of the rate.
+    pub iops: Option<f64>,
+    /// Of the bandwidth.
+    pub bandwidth: Option<f64>,
+}
+
+/// Loads at which the drive was tested.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TestedRange {
+    /// What requests did.
+    pub operations: Vec<String>,
+    /// Their sizes, the smallest and the largest.
+    pub block_bytes: (u32, u32),
+    /// Requests outstanding, the fewest and the most; `None` without closed loops.
+    pub outstanding: Option<(u32, u32)>,
+    /// Requests that arrived in a second, the fewest and the most; `None` without paced points.
+    pub offered_iops: Option<(f64, f64)>,
+}
+
+/// A calibrated drive and all that is known of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibration {
+    /// The real drive.
+    pub drive: String,
+    /// What the fit began with.
+    pub base: String,
+    /// Who calibrated.
+    pub made_by: String,
+    /// The rule that held points out, `automatic` without one.
+    pub hold_out: String,
+    /// Mean absolute errors, of everything first and then family by family.
+    pub errors: Vec<MeanErrors>,
+    /// The repeat noise of families.
+    pub noise: Vec<Noise>,
+    /// The objective over the fitted points.
+    pub objective: f64,
+    /// The noise that profiles were made with, in the units of the objective.
+    pub objective_noise: f64,
+    /// The values that make the structure.
+    pub structure: String,
+    /// The parameters that were fitted.
+    pub values: Vec<FittedValue>,
+    /// All structures, the best first.
+    pub structures: Vec<Rival>,
+    /// Loads at which the drive was tested.
+    pub tested: TestedRange,
+    /// The fitted points.
+    pub fitted: Vec<Prediction>,
+    /// The points that were held out.
+    pub held_out: Vec<Prediction>,
+    /// The points that were refused.
+    pub refused: Vec<Refused>,
+    /// Evaluations of the fit.
+    pub evaluations: usize,
+    /// The drive.
+    #[serde(skip)]
+    pub config: DeviceConfig,
+}
+
+/// Calibrates a drive.
+///
+/// # Errors
+/// No points are left, nothing can be fitted, the journal cannot be kept, or `stop` was set.
+pub fn calibrate(
+    points: Vec<Point>,
+    base: &DeviceConfig,
+    order: &Order,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Calibration, CalibrateError> {
+    let (name, points) = of_drive(points, order.drive.as_deref())?;
+    let queue = (base.host.interface == HostInterface::Sata).then_some(base.host.queue_depth);
+    let screened = screen(points, &ScreenOptions { queue, allowed: order.allowed.clone() });
+    if screened.kept.is_empty() {
+        return Err(CalibrateError::AllRefused(counts(&screened.refused)));
+    }
+    let split = match &order.hold_out {
+        Some(rule) => Split::by(screened.kept, rule),
+        None => Split::automatic(screened.kept),
+    };
+    if split.fitted.is_empty() {
+        return Err(CalibrateError::AllHeldOut);
+    }
+    let noise = objective_noise(&screened.noise).unwrap_or(order.fit.noise);
+    let options = FitOptions { noise, ..order.fit.clone() };
+    let inputs = digest(base, &split.fitted, &options);
+    let journal = order.journal.as_ref().map(|path| Journal::open(path, &inputs)).transpose();
+    let journal = journal.map_err(FitError::from)?.unwrap_or_default();
+    let fit = fit(base, &split.fitted, &options, &journal, stop, progress)?;
+    let requests = options.looks.last().map_or(0, |look| look.requests);
+    let replayed = ReplayOptions { requests, seed: options.seed, ..ReplayOptions::default() };
+    let drive = fit.drive.check()?;
+    let predict = |points: Vec<Point>| -> Result<Vec<Prediction>, ReplayError> {
+        let one = |point: Point| {
+            let predicted = replay(&point, &drive, &replayed, stop)?;
+            Ok(Prediction { errors: Errors::of(&point, &predicted), predicted, point })
+        };
+        points.into_par_iter().with_max_len(1).map(one).collect()
+    };
+    let (fitted, held_out) = (predict(split.fitted)?, predict(split.held_out)?);
+    let rule = order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
+    let Fit { structure, values, objective, rivals, evaluations, drive: mut config } = fit;
+    config.name.clone_from(&name);
+    Ok(Calibration {
+        drive: name,
+        base: order.base_name.clone(),
+        made_by: order.made_by.clone(),
+        hold_out: rule,
+        errors: mean_errors(&fitted, &held_out),
+        noise: screened.noise,
+        objective,
+        objective_noise: noise,
+        structure: structure.to_string(),
+        values,
+        structures: rivals,
+        tested: tested(fitted.iter().chain(&held_out)),
+        fitted,
+        held_out,
+        refused: screened.refused,
+        evaluations,
+        config,
+    })
+}
+
+/// The points of one drive, and its name. Points that name no drive are of any.
+fn of_drive(
+    points: Vec<Point>,
+    asked: Option<&str>,
+) -> Result<(String, Vec<Point>), CalibrateError> {
+    let known: BTreeSet<String> = points.iter().filter_map(|point| point.drive.clone()).collect();
+    let list = || known.iter().cloned().collect::<Vec<String>>().join(", ");
+    let name = match (asked, known.len()) {
+        (Some(asked), _) => asked.to_owned(),
+        (None, 0) => "a drive without a name".to_owned(),
+        (None, 1) => list(),
+        (None, _) => return Err(CalibrateError::SeveralDrives(list())),
+    };
+    if !known.is_empty() && !known.contains(&name) {
+        return Err(CalibrateError::UnknownDrive { asked: name, known: list() });
+    }
+    let is_own = |point: &Point| point.drive.as_ref().is_none_or(|drive| *drive == name);
+    let own = points.into_iter().filter(is_own).collect();
+    Ok((name, own))
+}
+
+/// How many points are refused for which reason, as text.
+fn counts(refused: &[Refused]) -> String {
+    let mut counts: BTreeMap<Reason, usize> = BTreeMap::new();
+    for refused in refused {
+        *counts.entry(refused.reason).or_default() += 1;
+    }
+    let each = counts.iter().map(|(reason, count)| format!("{count} {reason}"));
+    each.collect::<Vec<String>>().join(", ")
+}
+
+/// The repeat noise in the units of the objective, in the mean over families.
+fn objective_noise(noise: &[Noise]) -> Option<f64> {
+    let of = |noise: &Noise| {
+        let main = noise.mean.or(noise.iops)?;
+        let percentiles: f64 = [noise.p50, noise.p99].into_iter().flatten().sum();
+        Some((main + 0.3 * percentiles) / 100.0)
+    };
+    let all: Vec<f64> = noise.iter().filter_map(of).collect();
+    let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+    (!all.is_empty()).then(|| mean.max(NOISE_MIN))
+}
+
+/// Mean errors of everything and of each family, fitted before held out.
+fn mean_errors(fitted: &[Prediction], held_out: &[Prediction]) -> Vec<MeanErrors> {
+    let mut all = Vec::new();
+    for (part, is_held_out) in [(fitted, false), (held_out, true)] {
+        let whole: Vec<&Prediction> = part.iter().collect();
+        all.extend((!whole.is_empty()).then(|| MeanErrors::of(None, is_held_out, &whole)));
+    }
+    let mut families: BTreeMap<(Family, bool), Vec<&Prediction>> = BTreeMap::new();
+    for (part, is_held_out) in [(fitted, false), (held_out, true)] {
+        for prediction in part {
+            let key = (prediction.point.family(), is_held_out);
+            families.entry(key).or_default().push(prediction);
+        }
+    }
+    let of = |((family, is_held_out), own): ((Family, bool), Vec<&Prediction>)| {
+        MeanErrors::of(Some(family), is_held_out, &own)
+    };
+    all.extend(families.into_iter().map(of));
+    all
+}
+
+impl MeanErrors {
+    fn of(family: Option<Family>, is_held_out: bool, of: &[&Prediction]) -> Self {
+        let mean = |value: fn(&Errors) -> Option<f64>| {
+            let all: Vec<f64> =
+                of.iter().filter_map(|one| value(&one.errors)).map(f64::abs).collect();
+            (!all.is_empty()).then(|| 100.0 * all.iter().sum::<f64>() / all.len() as f64)
+        };
+        Self {
+            family,
+            is_held_out,
+            points: of.len(),
+            mean: mean(|errors| errors.mean),
+            p50: mean(|errors| errors.p50),
+            p99: mean(|errors| errors.p99),
+            p999: mean(|errors| errors.p999),
+            iops: mean(|errors| errors.iops),
+            bandwidth: mean(|errors| errors.bandwidth),
+        }
+    }
+}
+
+fn tested<'a>(all: impl Iterator<Item = &'a Prediction> + Clone) -> TestedRange {
+    let points = || all.clone().map(|prediction| &prediction.point);
+    let operations: BTreeSet<String> = points().map(|point| point.operation.to_string()).collect();
+    let sizes = points().map(|point| point.block_bytes);
+    let outstanding = points().filter_map(Point::outstanding);
+    let offered = || points().filter_map(|point| point.offered).map(|rate| rate.0);
+    let least = offered().fold(f64::INFINITY, f64::min);
+    TestedRange {
+        operations: operations.into_iter().collect(),
+        block_bytes: (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0)),
+        outstanding: outstanding.clone().min().zip(outstanding.max()),
+        offered_iops: least.is_finite().then(|| (least, offered().fold(0.0, f64::max))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! From synthetic points to a drive's file.
+
+use super::*;
+use crate::fit::{FREE, Look};
+use crate::read::parse;
+use ssdtune_model::document::Document;
+use ssdtune_model::{Nanos, presets};
+use std::path::Path;
+
+fn drive() -> DeviceConfig {
+    let mut drive = presets::load("intel-750").unwrap();
+    (drive.host.queue_depth, drive.host.queue_fetch_size) = (1024, 1024);
+    drive.mapping.ideal = true;
+    drive.cache.mode = ssdtune_model::config::CacheMode::Off;
+    drive
+}
+
+/// Synthetic points of a drive whose reads take 50 and 70 us.
+fn synthetic() -> Vec<Point> {
+    let rows = [1, 2, 4, 8, 16].map(|depth| format!("rig,Made up,randread,4k,{depth},1,1000,1,"));
+    let text = format!(
+        "source,drive,op,bs,iodepth,numjobs,iops,lat_mean_us,notes\n{}\n\
+         rig,Made up,randread,4k,4,1,1000,9000,\nrig,Other,randread,4k,4,1,1000,4000,\n",
+        rows.join("\n")
+    );
+    let mut points = parse(Path::new("synthetic"), "synthetic", &text).unwrap();
+    let mut truth = drive();
+    truth.flash.read_latency = [50_000, 60_000, 70_000, 0].map(Nanos);
+    let truth = truth.check().unwrap();
+    let options = ReplayOptions { requests: 3_000, seed: 99, ..ReplayOptions::default() };
+    for point in &mut points[..5] {
+        point.figures = replay(point, &truth, &options, &AtomicBool::new(false)).unwrap();
+    }
+    points
+}
+
+fn order(drive: Option<&str>) -> Order {
+    let looks =
+        vec![Look { requests: 1_500, structures: 1, stage_evaluations: 10, evaluations: 30 }];
+    let free = FREE.iter().filter(|free| free.key.contains("page_read_latency")).copied().collect();
+    let fit = FitOptions { free, axes: vec![], looks, profiles: false, ..FitOptions::default() };
+    Order {
+        drive: drive.map(str::to_owned),
+        base_name: "intel-750".to_owned(),
+        made_by: "a test".to_owned(),
+        fit,
+        ..Order::default()
+    }
+}
+
+fn run(order: &Order) -> Result<Calibration, CalibrateError> {
+    calibrate(synthetic(), &drive(), order, &AtomicBool::new(false), &|_| {})
+}
+
+#[test]
+fn a_drive_is_calibrated_and_its_file_says_how_far_it_is_to_be_trusted() {
+    let found = run(&order(Some("Made up"))).unwrap();
+    assert_eq!((found.fitted.len(), found.held_out.len(), found.refused.len()), (3, 2, 1));
+    let held = found.errors.iter().find(|e| e.family.is_none() && e.is_held_out).unwrap();
+    assert!(held.mean.unwrap() < 3.0 && held.iops.unwrap() < 3.0, "{held:?}");
+    // The drive has two kinds of pages, of 50 and 70 us.
+    let mean = [0, 2].map(|page| found.config.flash.read_latency[page].0).iter().sum::<u64>() / 2;
+    assert!((57_000..63_000).contains(&mean), "{mean}");
+    let text = found.drive_file();
+    for part in [
+        "# Made up, calibrated by a test from the base intel-750.\n",
+        "# Points: 3 fitted, 2 held out (automatic), 1 refused; sources: rig.\n",
+        "# Mean absolute errors, held out: mean ",
+        "# Tested range: randread of 4096 B, 1 to 16 outstanding. Outside",
+        "name = \"Made up\"\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(*Document::parse(&text).unwrap().config(), found.config);
+    let words = found.text().to_string();
+    assert!(words.contains("rig randread 4096 B") && words.contains("(little)"), "{words}");
+    assert!(serde_json::to_string(&found).unwrap().contains("\"held_out\""));
+}
+
+#[test]
+fn what_cannot_be_calibrated_is_said() {
+    let message = |order: &Order| run(order).unwrap_err().to_string();
+    assert!(message(&order(None)).contains("Made up, Other"));
+    assert!(message(&order(Some("Mine"))).contains("the points are of: Made up, Other"));
+    let mut none = order(Some("Made up"));
+    none.hold_out = Some("bs=4k".parse().unwrap());
+    assert!(message(&none).contains("holds out every point"));
+    let stop = AtomicBool::new(true);
+    let stopped = calibrate(synthetic(), &drive(), &order(Some("Made up")), &stop, &|_| {});
+    assert!(stopped.unwrap_err().is_interrupted());
+    let refused = parse(Path::new("p"), "p", "op,bs,iodepth,iops,notes\nread,4k,1,9,ext4\n");
+    let all = calibrate(refused.unwrap(), &drive(), &order(None), &stop, &|_| {}).unwrap_err();
+    assert!(all.to_string().contains("1 file-system (--allow REASON"), "{all}");
+}

@@ -1,0 +1,100 @@
+//! A calibration as text for people.
+
+use super::{Calibration, MeanErrors};
+use ssdtune_report::{Table, Text};
+
+/// Refused points that are listed; further ones are counted.
+const REFUSED_MAX: usize = 20;
+
+impl Calibration {
+    /// The errors beside the repeat noise, the parameters, the structures and the refused points.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        let Self { drive, base, fitted, held_out, refused, hold_out, .. } = self;
+        text.line(format_args!(
+            "{drive} on the base {base}: {} points fitted, {} held out ({hold_out}), {} refused",
+            fitted.len(),
+            held_out.len(),
+            refused.len()
+        ));
+        text.line("")
+            .line("Mean absolute errors in percent, and how far repeats are from their mean:");
+        text.table(self.errors_table());
+        text.line("").line(format_args!(
+            "Parameters, and the range in which the objective ({:.4}) rises by less than {:.4}:",
+            self.objective, self.objective_noise
+        ));
+        text.table(self.values_table());
+        text.line("").line(format_args!("Structure: {}", self.structure));
+        let equal: Vec<_> = self.structures.iter().skip(1).filter(|rival| rival.is_equal).collect();
+        for rival in &equal {
+            text.line(format_args!("as good:   {} ({:.4})", rival.structure, rival.objective));
+        }
+        text.line(format_args!("Tested range: {}", self.tested));
+        if !refused.is_empty() {
+            text.line("").line("Refused:");
+            for one in refused.iter().take(REFUSED_MAX) {
+                text.line(one);
+            }
+            if let Some(more) = refused.len().checked_sub(REFUSED_MAX).filter(|more| *more > 0) {
+                text.line(format_args!("and {more} more; --json lists all"));
+            }
+        }
+        text
+    }
+
+    fn errors_table(&self) -> Table {
+        let mut table = Table::new([
+            "points of",
+            "which",
+            "points",
+            "mean",
+            "p50",
+            "p99",
+            "p99.9",
+            "IOPS",
+            "MiB/s",
+        ]);
+        for errors in &self.errors {
+            let MeanErrors { family, is_held_out, points, mean, p50, p99, p999, .. } = errors;
+            let name = family.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string);
+            let part = if *is_held_out { "held out" } else { "fitted" };
+            let figures = [*mean, *p50, *p99, *p999, errors.iops, errors.bandwidth].map(percent);
+            let cells = [name, part.to_owned(), points.to_string()].into_iter().chain(figures);
+            table.add_row(cells);
+        }
+        for noise in &self.noise {
+            let figures = [noise.mean, noise.p50, noise.p99, None, noise.iops, None].map(percent);
+            let name = noise.family.to_string();
+            let first = [name, "repeats".to_owned(), noise.repeated.to_string()];
+            table.add_row(first.into_iter().chain(figures));
+        }
+        table.align_right(2..);
+        table
+    }
+
+    fn values_table(&self) -> Table {
+        let mut table = Table::new(["parameter", "value", "from", "to", "told by the points"]);
+        for value in &self.values {
+            let end = |end: Option<f64>| end.map_or_else(String::new, |end| format!("{end:.0}"));
+            let told = match value.is_identified {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "not asked",
+            };
+            table.add_row([
+                value.key.to_owned(),
+                value.value.to_string(),
+                end(value.range.map(|range| range.0)),
+                end(value.range.map(|range| range.1)),
+                told.to_owned(),
+            ]);
+        }
+        table.align_right(1..=3);
+        table
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{share:.1}"))
+}

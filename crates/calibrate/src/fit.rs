@@ -1,0 +1,411 @@
+//! Fitting a simulated drive to points.
+//!
+//! Structures are enumerated ([`AXES`]). In each, a simplex refines the parameters ([`FREE`]) from
+//! a start that few points tell at a time: bare times first, then what bytes cost, then what limits
+//! the rate. All structures get a short look with few requests, the better ones longer looks with
+//! more. What is made small is [`crate::Errors::objective`], in the mean over points.
+//!
+//! Afterwards profiles say what the points do not identify: the range of each parameter in which
+//! the objective, with all others refitted, rises by less than the repeat noise.
+//!
+//! Cost: about 1 us for each request that is simulated. Structures and points run on all threads of
+//! the current pool, and the answer is the same for any number of them. A [`Journal`] lets an
+//! interrupted fit go on.
+
+mod journal;
+mod profile;
+mod simplex;
+mod space;
+
+pub use journal::{Journal, JournalError};
+pub use space::{AXES, Axis, FREE, Free, Peak, Scale, Stage, Structure};
+
+use crate::errors::Errors;
+use crate::point::{Operation, Point};
+use crate::replay::{ReplayError, ReplayOptions, replay};
+use rayon::prelude::*;
+use serde::Serialize;
+use simplex::{Budget, Corner, minimise};
+use space::Space;
+use ssdtune_model::catalogue::Value;
+use ssdtune_model::config::HostInterface;
+use ssdtune_model::{DeviceConfig, document};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// One round over structures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Requests of each point.
+    pub requests: u32,
+    /// How many structures, the best of the round before, are looked at.
+    pub structures: usize,
+    /// Evaluations with the few points of each stage; 0 begins where the round before ended.
+    pub stage_evaluations: usize,
+    /// Evaluations with all points.
+    pub evaluations: usize,
+}
+
+/// The rounds of a fit, unless told otherwise.
+pub const LOOKS: [Look; 3] = [
+    Look { requests: 2_000, structures: usize::MAX, stage_evaluations: 16, evaluations: 30 },
+    Look { requests: 10_000, structures: 6, stage_evaluations: 0, evaluations: 60 },
+    Look { requests: 50_000, structures: 2, stage_evaluations: 0, evaluations: 60 },
+];
+
+/// How a drive is fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitOptions {
+    /// The parameters that may change.
+    pub free: Vec<Free>,
+    /// The values that make structures.
+    pub axes: Vec<Axis>,
+    /// The rounds over structures.
+    pub looks: Vec<Look>,
+    /// Decides the random draws of the requests.
+    pub seed: u64,
+    /// The repeat noise in the units of the objective: 0.01 is 1 %.
+    pub noise: f64,
+    /// Whether profiles are made.
+    pub profiles: bool,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        let (free, axes, looks) = (FREE.to_vec(), AXES.to_vec(), LOOKS.to_vec());
+        Self { free, axes, looks, seed: 1, noise: 0.01, profiles: true }
+    }
+}
+
+/// How far a fit is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Evaluations done.
+    pub done: usize,
+    /// Evaluations expected; a guess from above.
+    pub expected: usize,
+}
+
+/// Why there is no fit.
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    /// There is nothing to fit to.
+    #[error("no point is left to fit to")]
+    NoPoints,
+    /// No structure makes a drive that can be simulated at all points.
+    #[error("no structure of this base can be simulated at all points: {0}")]
+    NoStructure(String),
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The caller stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A parameter that was fitted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FittedValue {
+    /// Its row in the catalogue.
+    pub key: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// The range in which the objective rises by less than the noise, if profiles were made.
+    pub range: Option<(f64, f64)>,
+    /// Whether the points tell it: the range ends within the bounds of the fit, and is narrower
+    /// than half the value. `None` without a profile.
+    pub is_identified: Option<bool>,
+}
+
+/// A structure and how well it can be fitted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rival {
+    /// Its values, as in `channels=8 cache_read=true`.
+    pub structure: String,
+    /// The smallest objective found.
+    pub objective: f64,
+    /// Requests of each point in the last look at it.
+    pub requests: u32,
+    /// Whether it is within the noise of the best one of its last look.
+    pub is_equal: bool,
+}
+
+/// The outcome of a fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The drive.
+    pub drive: DeviceConfig,
+    /// The values that make its structure.
+    pub structure: Structure,
+    /// The parameters that were fitted.
+    pub values: Vec<FittedValue>,
+    /// The objective over all points.
+    pub objective: f64,
+    /// All structures, the best first.
+    pub rivals: Vec<Rival>,
+    /// Evaluations made or taken from the journal.
+    pub evaluations: usize,
+}
+
+/// Fits a drive of `base` to points.
+///
+/// # Errors
+/// There are no points, no structure can be simulated, the journal cannot be written, or `stop` was
+/// set.
+pub fn fit(
+    base: &DeviceConfig,
+    points: &[Point],
+    options: &FitOptions,
+    journal: &Journal,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Fit, FitError> {
+    if points.is_empty() {
+        return Err(FitError::NoPoints);
+    }
+    let base = roomy(base, points);
+    let structures = Structure::all(&options.axes, &base);
+    let work = Work {
+        points,
+        options,
+        journal,
+        stop,
+        progress,
+        done: AtomicUsize::new(0),
+        expected: expected(options, structures.len()),
+    };
+    let start = |structure: Structure| Candidate::new(structure, &base, options, points);
+    let mut candidates: Vec<Candidate> = structures.into_iter().filter_map(start).collect();
+    let mut rivals: Vec<Rival> = Vec::new();
+    for (round, look) in options.looks.iter().enumerate() {
+        let rest = candidates.split_off(look.structures.min(candidates.len()));
+        let before = options.looks[round.saturating_sub(1)].requests;
+        rivals.splice(0..0, rest.iter().map(|out| out.rival(before)));
+        let looked: Result<Vec<Candidate>, FitError> = candidates
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|candidate| work.look(candidate, look, round))
+            .collect();
+        candidates = looked?;
+        // Equal ones keep their order.
+        candidates.sort_by(|one, other| one.objective.total_cmp(&other.objective));
+    }
+    let requests = options.looks.last().map_or(0, |look| look.requests);
+    rivals.splice(0..0, candidates.iter().map(|candidate| candidate.rival(requests)));
+    mark_equals(&mut rivals, options.noise);
+    let Some(best) = candidates.into_iter().next().filter(|best| best.objective.is_finite()) else {
+        return Err(FitError::NoStructure(work.reason(&base)));
+    };
+    let ranges = match options.profiles {
+        true => profile::ranges(&work, &best)?,
+        false => Vec::new(),
+    };
+    let drive = best.space.apply(&best.drive, &best.places);
+    let value = |(at, (key, value)): (usize, (&'static str, Value))| {
+        let range: Option<&profile::Range> = ranges.get(at);
+        let ends = range.map(|range| (range.low, range.high));
+        FittedValue { key, value, range: ends, is_identified: range.map(|r| r.is_identified) }
+    };
+    let values = best.space.values(&drive).into_iter().enumerate().map(value).collect();
+    let evaluations = work.done.load(Ordering::Relaxed);
+    Ok(Fit {
+        drive,
+        structure: best.structure,
+        values,
+        objective: best.objective,
+        rivals,
+        evaluations,
+    })
+}
+
+/// The base with queues that hold what was outstanding, where the protocol has deep queues.
+fn roomy(base: &DeviceConfig, points: &[Point]) -> DeviceConfig {
+    let mut roomy = base.clone();
+    let most = points.iter().filter_map(Point::outstanding).max().unwrap_or(1);
+    if roomy.host.interface == HostInterface::Nvme {
+        // One entry of a ring stays empty.
+        let entries =
+            (most + 1).checked_next_power_of_two().map_or(65_536, |size| size.min(65_536));
+        roomy.host.queue_depth = roomy.host.queue_depth.max(entries);
+        roomy.host.queue_fetch_size = roomy.host.queue_fetch_size.max(entries);
+    }
+    roomy
+}
+
+/// How many evaluations a fit takes at most, nearly.
+fn expected(options: &FitOptions, structures: usize) -> usize {
+    let of_look = |look: &Look| {
+        look.structures.min(structures) * (3 * look.stage_evaluations + look.evaluations)
+    };
+    let looks: usize = options.looks.iter().map(of_look).sum();
+    let profiles = if options.profiles { options.free.len() * profile::EVALUATIONS_MAX } else { 0 };
+    (looks + profiles).max(1)
+}
+
+/// Says of each structure whether it is within the noise of the best one of its last look.
+fn mark_equals(rivals: &mut [Rival], noise: f64) {
+    for at in 0..rivals.len() {
+        let same = rivals.iter().filter(|other| other.requests == rivals[at].requests);
+        let best = same.map(|other| other.objective).fold(f64::INFINITY, f64::min);
+        rivals[at].is_equal = rivals[at].objective <= best + noise;
+    }
+}
+
+/// A structure with the best places found so far.
+#[derive(Clone)]
+struct Candidate {
+    structure: Structure,
+    drive: DeviceConfig,
+    space: Space,
+    places: Vec<f64>,
+    objective: f64,
+}
+
+impl Candidate {
+    fn new(
+        structure: Structure,
+        base: &DeviceConfig,
+        options: &FitOptions,
+        points: &[Point],
+    ) -> Option<Self> {
+        let drive = structure.apply(base)?;
+        let several = points.iter().any(|point| point.block_bytes != points[0].block_bytes);
+        let space = Space::of(&options.free, &drive, several);
+        let places = space.places(&drive, points);
+        Some(Self { structure, drive, space, places, objective: f64::INFINITY })
+    }
+
+    fn rival(&self, requests: u32) -> Rival {
+        let structure = self.structure.to_string();
+        Rival { structure, objective: self.objective, requests, is_equal: false }
+    }
+}
+
+/// A fit under way.
+struct Work<'a> {
+    points: &'a [Point],
+    options: &'a FitOptions,
+    journal: &'a Journal,
+    stop: &'a AtomicBool,
+    progress: &'a (dyn Fn(Progress) + Sync),
+    done: AtomicUsize,
+    expected: usize,
+}
+
+impl Work<'_> {
+    /// Refines the parameters of a structure.
+    fn look(&self, mut of: Candidate, look: &Look, round: usize) -> Result<Candidate, FitError> {
+        let size = 0.08 / (1 << round.min(4)) as f64;
+        for stage in [Stage::Bare, Stage::Sizes, Stage::Plateau] {
+            let points = self.points_of(stage);
+            let own: Vec<usize> = of.space.axes_of(stage);
+            if look.stage_evaluations == 0 || points.is_empty() || own.is_empty() {
+                continue;
+            }
+            let start: Vec<f64> = own.iter().map(|&axis| of.places[axis]).collect();
+            let budget = Budget { evaluations: look.stage_evaluations, tolerance: 1e-3 };
+            let mut places = of.places.clone();
+            let (found, _) = minimise(&start, 2.0 * size, budget, |at| {
+                own.iter().zip(at).for_each(|(&axis, place)| places[axis] = *place);
+                self.evaluate(&of, &places, &points, look.requests)
+            })?;
+            own.iter().zip(found).for_each(|(&axis, place)| of.places[axis] = place);
+        }
+        let all: Vec<usize> = (0..self.points.len()).collect();
+        let budget = Budget { evaluations: look.evaluations, tolerance: 1e-4 };
+        let (places, objective): Corner =
+            minimise(&of.places, size, budget, |at| self.evaluate(&of, at, &all, look.requests))?;
+        Ok(Candidate { places, objective, ..of })
+    }
+
+    /// The points that tell the start of the parameters of a stage: of random reads where there are
+    /// some.
+    fn points_of(&self, stage: Stage) -> Vec<usize> {
+        let closed = |at: &usize| self.points[*at].outstanding().is_some();
+        let is_read = |at: &usize| self.points[*at].operation == Operation::RandomRead;
+        let all: Vec<usize> = (0..self.points.len()).filter(closed).collect();
+        let reads: Vec<usize> = all.iter().copied().filter(is_read).collect();
+        let some = if reads.is_empty() { all } else { reads };
+        let load = |at: usize| self.points[at].outstanding().unwrap_or(0);
+        let size = |at: usize| self.points[at].block_bytes;
+        let smallest = some.iter().map(|&at| size(at)).min();
+        let is_end = |&at: &usize| {
+            let same =
+                some.iter().filter(|&&other| size(other) == size(at)).map(|&other| load(other));
+            match stage {
+                Stage::Bare => same.min() == Some(load(at)) && Some(size(at)) == smallest,
+                Stage::Sizes => same.min() == Some(load(at)),
+                Stage::Plateau => same.max() == Some(load(at)),
+            }
+        };
+        some.iter().copied().filter(is_end).collect()
+    }
+
+    /// The objective of a drive over some points; infinite if it cannot be simulated at all of
+    /// them.
+    fn evaluate(
+        &self,
+        of: &Candidate,
+        places: &[f64],
+        points: &[usize],
+        requests: u32,
+    ) -> Result<f64, FitError> {
+        let drive = of.space.apply(&of.drive, places);
+        let values: Vec<String> =
+            of.space.values(&drive).iter().map(|(_, value)| value.to_string()).collect();
+        let structure = &of.structure;
+        let name = format!("{structure}; {}; {points:?}; {requests}", values.join(" "));
+        let objective = match self.journal.get(&name) {
+            Some(known) => known,
+            None => {
+                let found = self.measure(&drive, points, requests)?;
+                self.journal.add(name, found)?;
+                found
+            }
+        };
+        let done = 1 + self.done.fetch_add(1, Ordering::Relaxed);
+        (self.progress)(Progress { done, expected: self.expected.max(done) });
+        Ok(objective.unwrap_or(f64::INFINITY))
+    }
+
+    /// The mean objective of some points; `None` if one cannot be simulated.
+    fn measure(
+        &self,
+        drive: &DeviceConfig,
+        points: &[usize],
+        requests: u32,
+    ) -> Result<Option<f64>, FitError> {
+        let Ok(drive) = drive.check() else { return Ok(None) };
+        let replayed = ReplayOptions { requests, seed: self.options.seed, ..Default::default() };
+        let one = |&at: &usize| match replay(&self.points[at], &drive, &replayed, self.stop) {
+            Ok(figures) => Ok(Errors::of(&self.points[at], &figures).objective()),
+            Err(ReplayError::Interrupted) => Err(FitError::Interrupted),
+            Err(_) => Ok(None),
+        };
+        let all: Result<Vec<Option<f64>>, FitError> =
+            points.par_iter().with_max_len(1).map(one).collect();
+        let all: Option<Vec<f64>> = all?.into_iter().collect();
+        Ok(all.map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64))
+    }
+
+    /// Why the base cannot be simulated.
+    fn reason(&self, base: &DeviceConfig) -> String {
+        let drive = match base.check() {
+            Ok(drive) => drive,
+            Err(faults) => return faults.to_string(),
+        };
+        let options = ReplayOptions { requests: 100, ..Default::default() };
+        let fault = |point| replay(point, &drive, &options, self.stop).err();
+        let first = self.points.iter().find_map(fault);
+        first.map_or_else(|| "its structures are impossible".to_owned(), |error| error.to_string())
+    }
+}
+
+/// A digest of everything that decides the evaluations of a fit, for its [`Journal`].
+pub fn digest(base: &DeviceConfig, points: &[Point], options: &FitOptions) -> String {
+    let points = serde_json::to_string(points).unwrap_or_default();
+    let text = format!("{}\n{points}\n{options:?}", document::write(base));
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests;
