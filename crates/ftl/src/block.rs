@@ -374,6 +374,21 @@ impl Plane {
         })
     }
 
+    /// The first valid page of a block from an offset on. The block must not be a computed one.
+    pub fn next_valid(&self, block: BlockId, from: PageId) -> Option<PageId> {
+        let words = self.words();
+        let first = (from.0 / u64::BITS) as usize;
+        let mut mask = u64::MAX << (from.0 % u64::BITS);
+        for word in first..words {
+            let bits = self.valid_bits[block.index() * words + word] & mask;
+            if bits != 0 {
+                return Some(PageId(word as u32 * u64::BITS + bits.trailing_zeros()));
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
+
     /// The number of pages of a block that have a record.
     fn written(&self, block: BlockId) -> u32 {
         let record = &self.blocks[block];

@@ -32,6 +32,19 @@ pub enum FtlError {
         /// How many of that level the drive has.
         count: u32,
     },
+    /// A tenant has only a part of the planes that a superblock lies in.
+    #[error(
+        "tenant {}: has some of the {level}, and a superblock lies in all of them (gc.unit = \
+         \"{unit}\"): give it all, or collect in smaller units", .tenant.0
+    )]
+    PartOfSuperblock {
+        /// Number of the tenant, from 0.
+        tenant: TenantId,
+        /// `"channels"`, `"chips"`, `"dies"` or `"planes"`.
+        level: &'static str,
+        /// Name of the unit of collection.
+        unit: &'static str,
+    },
     /// The write frontiers, together with the reserve of garbage collection, need more blocks than
     /// a plane has.
     #[error(

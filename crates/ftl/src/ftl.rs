@@ -46,13 +46,17 @@ use crate::switches::Switches;
 use crate::tenant::{Places, Tenant, visible_sectors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
-use ssdtune_model::config::{Allocation, PlaneOrder, Sharing};
+use ssdtune_model::config::{Allocation, GcUnit, PlaneOrder, Sharing};
 use ssdtune_model::{DeviceConfig, Geometry, Lpn, PlaneId, Table, TenantId};
 use warmup::Batch;
 
 /// The flash translation layer of one drive. See the [crate's page](crate) for how to drive it.
 pub struct Ftl {
+    /// The shape of the flash as it is allocated: see [`Ftl::geometry`].
     pub(crate) geometry: Geometry,
+    /// The shape of the flash itself.
+    flash: Geometry,
+    unit: GcUnit,
     pub(crate) layout: Layout,
     /// Logical page to physical page, for all tenants.
     pub(crate) table: PageTable,
@@ -90,14 +94,17 @@ impl Ftl {
     /// # Errors
     /// The configuration or the tenants ask for a drive that cannot work; [`FtlError`] says why.
     pub fn new(config: &DeviceConfig, specs: &[TenantSpec]) -> Result<Self, FtlError> {
-        let geometry = config.geometry();
+        let (flash, unit) = (config.geometry(), config.gc.unit);
+        let geometry = config.allocation_geometry();
         let layout = Layout::new(&geometry)?;
         if specs.is_empty() {
             return Err(FtlError::NoTenant);
         }
         let specs: Table<TenantId, &TenantSpec> = specs.iter().collect();
         let places: Table<TenantId, Places> = (specs.named())
-            .map(|(tenant, spec)| spec.places.check(tenant, &geometry))
+            .map(|(tenant, spec)| {
+                spec.places.check(tenant, &flash)?.allocated(tenant, unit, &flash)
+            })
             .collect::<Result<_, _>>()?;
         let sectors_per_page = u64::from(geometry.sectors_per_page());
         let visible = visible_sectors(&places, &geometry, config.mapping.overprovisioning);
@@ -137,7 +144,7 @@ impl Ftl {
             translation: TranslationPages::default(),
             entries_per_page: 0,
             entry_bytes: 0,
-            rules: VictimRules::new(config),
+            rules: VictimRules::new(config, &geometry),
             rng: Pcg64Mcg::seed_from_u64(config.run.seed),
             config: switches,
             counters: FtlCounters::default(),
@@ -148,6 +155,8 @@ impl Ftl {
             batch: Batch::default(),
             placer,
             geometry,
+            flash,
+            unit,
         };
         ftl.lay_out_frontiers();
         ftl.lay_out_mapping(config);
@@ -224,7 +233,8 @@ impl Ftl {
     /// # Panics
     /// The drive has no such tenant.
     pub fn bind(&mut self, tenant: TenantId, spec: &TenantSpec) -> Result<(), FtlError> {
-        let places = spec.places.check(tenant, &self.geometry)?;
+        let places = spec.places.check(tenant, &self.flash)?;
+        let places = places.allocated(tenant, self.unit, &self.flash)?;
         let planes = places.in_order(self.plane_order, &self.geometry);
         let dynamic = spec.is_dynamic(self.allocation);
         self.tenants[tenant] = self.tenants[tenant].bound_to(planes, dynamic);
@@ -257,7 +267,8 @@ impl Ftl {
         TranslationPageId(before.map(|other| self.translation_pages(other)).sum())
     }
 
-    /// The shape of the flash array.
+    /// The shape of the flash as it is allocated and collected. With superblocks (`gc.unit`), the
+    /// planes that one lies in are one plane here, and its blocks are the superblocks.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }

@@ -12,7 +12,7 @@ use crate::block::{BlockState, Plane};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::GcPolicy;
-use ssdtune_model::{BlockId, DeviceConfig, Place};
+use ssdtune_model::{BlockId, DeviceConfig, Geometry, Place};
 
 /// The policy and its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +30,8 @@ pub(crate) struct VictimRules {
 impl VictimRules {
     /// The rules that a configuration asks for. A parameter of 0 stands for a default that depends
     /// on the size of a plane.
-    pub fn new(config: &DeviceConfig) -> Self {
-        let blocks = config.flash.blocks_per_plane;
-        let pages = config.flash.pages_per_block;
+    pub fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
+        let (blocks, pages) = (geometry.blocks_per_plane, geometry.pages_per_block);
         let spare = config.mapping.overprovisioning * f64::from(pages);
         Self {
             policy: config.gc.policy,

@@ -152,7 +152,7 @@ impl Placer {
     /// The policy that a configuration names, for a number of logical pages.
     pub fn new(config: &DeviceConfig, pages: u64) -> Self {
         let frontiers = config.placement.frontiers();
-        let planes = config.geometry().planes() as usize;
+        let planes = config.allocation_geometry().planes() as usize;
         let policy = match config.placement.policy {
             PlacementPolicy::None => ActivePolicy::None,
             PlacementPolicy::AutoStream => ActivePolicy::AutoStream(AutoStream),
@@ -184,7 +184,7 @@ impl Placer {
         config: &DeviceConfig,
         needs: &FrontierNeeds,
     ) -> Result<(), FtlError> {
-        let geometry = config.geometry();
+        let geometry = config.allocation_geometry();
         let visible = geometry.pages_per_plane() as f64 * (1.0 - config.mapping.overprovisioning);
         let pages = f64::from(geometry.pages_per_block);
         let (blocks, needed) = (geometry.blocks_per_plane, needs.open + needs.reserve);

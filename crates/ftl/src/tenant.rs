@@ -7,7 +7,7 @@
 use crate::error::FtlError;
 use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::config::PlaneOrder;
+use ssdtune_model::config::{GcUnit, PlaneOrder};
 use ssdtune_model::{ChannelId, ChipId, DieId, Geometry, Lpn, PlaneAddr, PlaneId, Table, TenantId};
 
 /// The part of the drive that a tenant may use: every plane whose channel, chip, die and plane id
@@ -55,6 +55,38 @@ impl Places {
             dies: list(&self.dies, "die", geometry.dies_per_chip)?,
             planes: list(&self.planes, "plane", geometry.planes_per_die)?,
         })
+    }
+
+    /// These places in the shape that the flash is allocated in: with superblocks, the planes that
+    /// one lies in are one place.
+    ///
+    /// # Errors
+    /// The tenant has only a part of the planes that a superblock lies in.
+    pub(crate) fn allocated(
+        mut self,
+        tenant: TenantId,
+        unit: GcUnit,
+        geometry: &Geometry,
+    ) -> Result<Self, FtlError> {
+        let whole = Self::all(geometry);
+        let levels = [
+            ("planes", &mut self.planes, whole.planes),
+            ("dies", &mut self.dies, whole.dies),
+            ("chips", &mut self.chips, whole.chips),
+            ("channels", &mut self.channels, whole.channels),
+        ];
+        let joined = match unit {
+            GcUnit::Block => 0,
+            GcUnit::Die => 1,
+            GcUnit::Drive => levels.len(),
+        };
+        for (level, own, whole) in levels.into_iter().take(joined) {
+            if *own != whole {
+                return Err(FtlError::PartOfSuperblock { tenant, level, unit: unit.name() });
+            }
+            *own = vec![0];
+        }
+        Ok(self)
     }
 
     /// The planes in the order in which static placement walks through them.

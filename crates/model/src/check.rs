@@ -6,8 +6,8 @@
 //! leaves its 64-bit range. A check walks the catalogue
 //! once.
 
-use crate::catalogue::{self, Value};
-use crate::config::{CacheMode, DeviceConfig, Frontiers, Gc, HostInterface};
+use crate::catalogue::{self, Parameter, Value};
+use crate::config::{CacheMode, DeviceConfig, Frontiers, Gc, GcUnit, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::Ledger;
 use serde::Serialize;
@@ -69,6 +69,7 @@ impl DeviceConfig {
         if faults.0.is_empty() {
             self.check_space(&mut faults);
             self.check_placement(&mut faults);
+            self.check_superblocks(&mut faults);
             self.check_latencies(&mut faults);
             self.check_dram(&mut faults);
         }
@@ -93,6 +94,11 @@ impl DeviceConfig {
         if pages > u128::from(MAX_PAGES) {
             let reason = format!("{pages} flash pages in all, at most {MAX_PAGES}; lower a count");
             faults.push(Fault::new("flash.blocks_per_plane", Problem::Conflict { reason }));
+        }
+        let superblock = planes * u64::from(at.pages_per_block);
+        if self.gc.unit == GcUnit::Drive && superblock > 1 << 31 {
+            let reason = format!("a superblock of {superblock} pages, at most 2^31");
+            faults.push(Fault::new("gc.unit", Problem::Conflict { reason }));
         }
     }
 
@@ -135,6 +141,34 @@ impl DeviceConfig {
                 format!("a drive with {key} has the three write frontiers of MQSim: switch it off");
             let fault = Fault::new("placement.policy", Problem::Conflict { reason });
             faults.push(fault.with_value(self.placement.policy.name()));
+        }
+    }
+
+    /// Checks that superblocks are not combined with what works on single blocks, and that the data
+    /// cache can fill a command of all planes of a die.
+    fn check_superblocks(&self, faults: &mut Faults) {
+        if self.gc.unit == GcUnit::Block {
+            return;
+        }
+        let mut conflict = |reason: String| {
+            let fault = Fault::new("gc.unit", Problem::Conflict { reason });
+            faults.push(fault.with_value(self.gc.unit.name()));
+        };
+        let is_on = |row: &&Parameter| row.get(self) == Value::Bool(true);
+        let switch = catalogue::parameters().filter(|row| row.path().0 == "compat").find(is_on);
+        if let Some(switch) = switch {
+            conflict(format!("MQSim has no superblocks: switch {} off", switch.key));
+        }
+        if self.gc.copyback {
+            conflict("pages move to other dies: switch gc.copyback off".to_owned());
+        }
+        let planes = self.flash.planes_per_die;
+        let two = u64::from(planes) * 2 * u64::from(self.flash.page_bytes);
+        if self.cache.mode != CacheMode::Off && self.cache.capacity.0 < two {
+            conflict(format!(
+                "needs a data cache of at least two pages for each of the {planes} planes of a die \
+                 (cache.capacity_bytes: {two})"
+            ));
         }
     }
 

@@ -12,9 +12,9 @@ mod defaults;
 mod placement;
 
 pub use choices::{
-    Allocation, BusOrder, CacheMode, CommandTimes, FlashTechnology, GcPolicy, HostInterface,
-    MovedPages, PlacementPolicy, PlaneOrder, Priority, Scheduler, Sharing, SuspensionSupport,
-    TableScale,
+    Allocation, BusOrder, CacheMode, CommandTimes, FlashTechnology, GcPolicy, GcUnit,
+    HostInterface, MovedPages, PlacementPolicy, PlaneOrder, Priority, Scheduler, Sharing,
+    SuspensionSupport, TableScale,
 };
 pub use compat::Compat;
 pub use constants::{Ageing, Energy};
@@ -179,6 +179,11 @@ pub struct Gc {
     /// Oldest blocks that the windowed greedy policy looks at; 0 stands for an eighth of the blocks
     /// per plane.
     pub window: u32,
+    /// What is filled, collected and erased as one.
+    pub unit: GcUnit,
+    /// Whether collection of superblocks advances with the writes of the host instead of as fast as
+    /// it can.
+    pub paced: bool,
 }
 
 /// Wear levelling.
@@ -275,6 +280,28 @@ impl DeviceConfig {
             blocks_per_plane: self.flash.blocks_per_plane,
             pages_per_block: self.flash.pages_per_block,
             page_bytes: self.flash.page_bytes,
+        }
+    }
+
+    /// The shape of the flash as it is allocated and collected. With superblocks, the planes that
+    /// one lies in count as one plane, whose blocks are the superblocks.
+    pub fn allocation_geometry(&self) -> Geometry {
+        let at = self.geometry();
+        match self.gc.unit {
+            GcUnit::Block => at,
+            GcUnit::Die => Geometry {
+                planes_per_die: 1,
+                pages_per_block: at.pages_per_block * at.planes_per_die,
+                ..at
+            },
+            GcUnit::Drive => Geometry {
+                channels: 1,
+                chips_per_channel: 1,
+                dies_per_chip: 1,
+                planes_per_die: 1,
+                pages_per_block: at.pages_per_block * at.planes() as u32,
+                ..at
+            },
         }
     }
 }

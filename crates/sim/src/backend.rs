@@ -3,9 +3,12 @@
 //!
 //! The FTL knows where data are and when a plane must be collected, but has no clock. `translate`
 //! asks it for places and lets transactions wait; `collect` carries out its moves and erases in
-//! time.
+//! time, `relocate` does so in steps for superblocks, and `stripes` makes their programs commands
+//! of all planes of a die.
 
 mod collect;
+mod relocate;
+mod stripes;
 mod translate;
 
 use crate::base::Base;
@@ -13,11 +16,13 @@ use crate::flash::Flash;
 use crate::id::{JobId, Slab, Table, TransactionId};
 use crate::stored::Part;
 use collect::Job;
+use relocate::Pace;
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, FtlState, Layout, Phys, Token};
 use ssdtune_model::config::{Allocation, Priority, Scheduler};
 use ssdtune_model::{DeviceConfig, PlaneId};
 use std::collections::VecDeque;
+use stripes::Stripes;
 
 /// What of the configuration steers translation and collection.
 struct Rules {
@@ -29,6 +34,10 @@ struct Rules {
     read_allocates: bool,
     /// Some tenant may be placed dynamically.
     any_dynamic: bool,
+    /// Collection in steps advances with the writes of the host.
+    paced: bool,
+    /// Pages that a collection in steps moves at once.
+    moves_max: u32,
     /// The priority of transactions that serve no request directly.
     internal_priority: u8,
     /// Sectors of a page.
@@ -43,6 +52,8 @@ impl Rules {
             free_mapping_writes: config.compat.free_mapping_writes,
             read_allocates: config.compat.read_allocates,
             any_dynamic: config.mapping.allocation != Allocation::Static,
+            paced: config.gc.paced,
+            moves_max: config.flash.planes_per_die * (config.geometry().dies() as u32).max(16),
             internal_priority: if by_priority { Priority::High as u8 } else { 0 },
             page_sectors: config.geometry().sectors_per_page() as u16,
         }
@@ -59,6 +70,10 @@ pub(crate) struct Backend {
     held: Table<PlaneId, VecDeque<TransactionId>>,
     /// Blocks that are being collected.
     jobs: Slab<JobId, Job>,
+    /// For each plane that has superblocks, how its collection advances.
+    paces: Table<PlaneId, Pace>,
+    /// Programs that wait until a command for all planes of a die can carry them.
+    stripes: Stripes,
     /// Scratch list: pages of a victim. Empty between two events.
     victim_pages: Vec<Phys>,
     /// Scratch list: transactions whose mapping has come, by the numbers that the FTL knows them
@@ -69,19 +84,27 @@ pub(crate) struct Backend {
 }
 
 /// What is stored of a back end.
-pub(crate) type Stored =
-    (Flash, Table<PlaneId, VecDeque<TransactionId>>, Slab<JobId, Job>, FtlState);
+pub(crate) type Stored = (
+    Flash,
+    Table<PlaneId, VecDeque<TransactionId>>,
+    Slab<JobId, Job>,
+    Table<PlaneId, Pace>,
+    Stripes,
+    FtlState,
+);
 
 impl Backend {
     /// A back end that has nothing to do.
     pub fn new(config: &DeviceConfig, ftl: Ftl, flash: Flash) -> Self {
         Self {
             layout: ftl.layout(),
-            held: (0..config.geometry().planes()).map(|_| VecDeque::new()).collect(),
+            held: (0..config.allocation_geometry().planes()).map(|_| VecDeque::new()).collect(),
             ftl,
             flash,
             rules: Rules::new(config),
             jobs: Slab::default(),
+            paces: (0..config.allocation_geometry().planes()).map(|_| Pace::default()).collect(),
+            stripes: Stripes::default(),
             victim_pages: Vec::new(),
             tokens: Vec::new(),
             spare_lists: Vec::new(),
@@ -99,19 +122,23 @@ impl Backend {
             layout: _,
             held,
             jobs,
+            paces,
+            stripes,
             victim_pages: _,
             tokens: _,
             spare_lists: _,
         } = self;
-        (flash, held, jobs, ftl.state())
+        (flash, held, jobs, paces, stripes, ftl.state())
     }
 
     /// Takes over a stored state.
-    pub fn set_state(&mut self, (flash, held, jobs, ftl): Stored) {
+    pub fn set_state(&mut self, (flash, held, jobs, paces, stripes, ftl): Stored) {
         let made = std::mem::replace(&mut self.flash, flash);
         self.flash.adopt(made);
         self.held = held;
         self.jobs = jobs;
+        self.paces = paces;
+        self.stripes = stripes;
         self.ftl.set_state(ftl);
     }
 
@@ -131,9 +158,11 @@ impl Backend {
         self.spare_lists.push(list);
     }
 
-    /// Nothing more will happen by itself: tries to collect the planes that hold writes back.
+    /// Nothing more will happen by itself: programs what waits for more of its stripe, and tries to
+    /// collect the planes that hold writes back.
     /// Returns whether there are events now.
     pub fn collect_starved(&mut self, base: &mut Base) -> bool {
+        self.program_open_stripes(base);
         for plane in self.held.names() {
             if !self.held[plane].is_empty() {
                 self.collect(base, plane);
@@ -151,7 +180,7 @@ impl Backend {
     pub fn check(&self, elsewhere: usize) {
         assert!(self.victim_pages.is_empty());
         let held: usize = self.held.iter().map(VecDeque::len).sum();
-        self.flash.check(held + elsewhere, self.ftl.is_ideal());
+        self.flash.check(held + elsewhere + self.stripes.len(), self.ftl.is_ideal());
         for id in self.held.iter().flatten() {
             assert!(self.flash.transaction(*id).live, "a plane holds a transaction that is gone");
         }

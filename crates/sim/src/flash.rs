@@ -13,6 +13,7 @@ mod array;
 mod channel;
 mod register_cache;
 mod scheduler;
+mod striping;
 mod suspension;
 mod timing;
 mod transaction;
@@ -20,6 +21,7 @@ mod unit_set;
 mod wear;
 
 pub(crate) use channel::PageOut;
+pub(crate) use striping::Striping;
 pub(crate) use transaction::{Purpose, Transaction};
 
 use crate::accounting::Item;
@@ -31,8 +33,8 @@ use crate::stored::Part;
 use array::{FlashArray, Transactions};
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Ftl, Layout, Phys};
-use ssdtune_model::config::{BusOrder, Scheduler, Suspension, SuspensionSupport};
-use ssdtune_model::{DeviceConfig, Nanos, PlaneId, TenantId};
+use ssdtune_model::config::{BusOrder, GcUnit, Scheduler, Suspension, SuspensionSupport};
+use ssdtune_model::{DeviceConfig, Nanos, PageId, PlaneId, TenantId};
 use timing::FlashTiming;
 use wear::Wear;
 
@@ -57,6 +59,8 @@ struct Rules {
     copyback: bool,
     /// MQSim: translation pages are written back without a flash program.
     free_mapping_writes: bool,
+    /// Superblocks are collected in steps: reads go before them, writes behind them.
+    in_steps: bool,
     /// MQSim: an erase command goes to one plane.
     single_plane_erases: bool,
     /// Number of priorities in use.
@@ -83,6 +87,7 @@ impl Rules {
             preemptible: config.gc.preemptible,
             copyback: config.gc.copyback,
             free_mapping_writes: config.compat.free_mapping_writes,
+            in_steps: config.gc.unit != GcUnit::Block,
             single_plane_erases: config.compat.single_plane_erases,
             priorities: if by_priority { array::PRIORITIES as u8 } else { 1 },
         }
@@ -110,6 +115,9 @@ pub(crate) struct Flash {
     /// Wear in time; `None` if nothing wears.
     #[serde(skip)]
     wear: Option<Wear>,
+    /// How superblocks lie on the flash; `None` without superblocks.
+    #[serde(skip)]
+    striping: Option<Striping>,
     transactions: Transactions,
     array: FlashArray,
     /// Transactions that will be queued at the next scheduling. Empty between two events.
@@ -129,6 +137,7 @@ impl Part for Flash {
         self.rules = made.rules;
         self.timing = made.timing;
         self.wear = made.wear;
+        self.striping = made.striping;
     }
 }
 
@@ -140,6 +149,7 @@ impl Flash {
         Self {
             timing: FlashTiming::new(config),
             wear,
+            striping: Striping::new(config),
             transactions: Transactions::default(),
             array: FlashArray::new(config, servers, rules.busy_dies_take_commands()),
             rules,
@@ -195,17 +205,31 @@ impl Flash {
     /// Writes down where on flash a transaction goes.
     #[inline]
     pub fn set_place(&mut self, layout: &Layout, id: TransactionId, phys: Phys) {
-        let place = self.array.place(layout.plane(phys));
+        let (mut plane, mut page) = (layout.plane(phys), layout.page(phys));
+        if let Some(striping) = &self.striping {
+            (plane, page) = striping.place(plane, page);
+        }
+        let place = self.array.place(plane);
         let record = &mut self.transactions[id];
         record.phys = phys;
         record.unit = place.unit;
         record.die = place.die;
         record.plane = place.plane;
-        record.page = layout.page(phys);
+        record.page = page;
     }
 
-    /// What waits for the scheduling unit of a plane, and its dies at work.
+    /// How superblocks lie on the flash; `None` without superblocks.
+    #[inline]
+    pub fn striping(&self) -> Option<&Striping> {
+        self.striping.as_ref()
+    }
+
+    /// What waits for the scheduling unit of a plane as the FTL knows it, and its dies at work.
     pub fn backlog(&self, plane: PlaneId) -> u64 {
+        let plane = match &self.striping {
+            Some(striping) => striping.place(plane, PageId(0)).0,
+            None => plane,
+        };
         let unit = &self.array.units[self.array.place(plane).unit];
         u64::from(unit.queued) + u64::from(unit.busy_dies)
     }

@@ -33,8 +33,9 @@ pub fn case(number: u64) -> Case {
     draw_policies(&mut config, rng);
     draw_dies(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0xd1e5));
     draw_controller(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0xc04e));
-    let tenants = draw_tenants(&config, rng);
+    let mut tenants = draw_tenants(&config, rng);
     draw_compat(&mut config, number, rng);
+    draw_superblocks(&mut config, &mut tenants, &mut Pcg64Mcg::seed_from_u64(number ^ 0x5b1c));
     draw_size(&mut config, tenants.len() as u32, rng);
     let streams = draw_streams(&config, tenants.len(), rng);
     Case { config, tenants, streams }
@@ -111,6 +112,23 @@ fn draw_dies(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
     config.ageing.retry_probability = pick(rng, &[0.0, 0.0, 0.3]);
     config.ageing.read_growth_per_1000_cycles = pick(rng, &[0.0, 50.0]);
     config.ageing.program_growth_per_1000_cycles = pick(rng, &[0.0, 50.0]);
+}
+
+/// Half the drives that are not MQSim's have superblocks.
+fn draw_superblocks(config: &mut DeviceConfig, tenants: &mut [Tenant], rng: &mut Pcg64Mcg) {
+    let unit = pick(rng, GcUnit::ALL);
+    if config.compat != Compat::default() || rng.random() {
+        return;
+    }
+    config.gc.unit = unit;
+    config.gc.paced = rng.random();
+    config.gc.copyback = false;
+    let stripe = u64::from(config.flash.planes_per_die * config.flash.page_bytes);
+    config.cache.capacity.0 = config.cache.capacity.0.max(2 * stripe);
+    if unit == GcUnit::Drive {
+        let places = Places::all(&config.geometry());
+        tenants.iter_mut().for_each(|tenant| tenant.places = places.clone());
+    }
 }
 
 /// Half the controllers take no time at all.

@@ -99,6 +99,7 @@ fn scenes() -> Vec<Scene> {
     scenes.extend(wear_scenes());
     scenes.extend(load_scenes());
     scenes.push(controller_scene());
+    scenes.push(superblock_scene());
     scenes.push(mqsim_scene());
     scenes
 }
@@ -347,6 +348,18 @@ fn load_scenes() -> [Scene; 4] {
         Scene { streams: vec![slow.requests(0)], ..forgetful },
         tenants_scene(&busy),
     ]
+}
+
+/// Superblocks are collected in steps.
+fn superblock_scene() -> Scene {
+    let superblocks = |c: &mut DeviceConfig| c.gc.unit = GcUnit::Die;
+    scene("superblocks", superblocks, |shown| {
+        let Report { collection, flash, .. } = &shown.ran.report;
+        vec![
+            ("superblocks are collected", collection.moved_pages > 0),
+            ("their blocks are erased together", flash.erases_multiplane > 0),
+        ]
+    })
 }
 
 /// Host and controller are slower than the flash.

@@ -14,6 +14,7 @@ mod initial_content;
 mod keys;
 mod pages;
 mod snapshot;
+mod superblocks;
 mod suspension;
 mod tenants;
 mod warmup;

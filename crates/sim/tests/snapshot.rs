@@ -3,7 +3,7 @@
 
 use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{
-    Allocation, BusOrder, CacheMode, CommandTimes, Compat, GcPolicy, HostInterface,
+    Allocation, BusOrder, CacheMode, CommandTimes, Compat, GcPolicy, GcUnit, HostInterface,
 };
 use ssdtune_model::{DeviceConfig, Nanos, Place, TenantId};
 use ssdtune_sim::{
@@ -32,6 +32,10 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
         config.controller.pipeline_time = Nanos(6_000);
         config.controller.bandwidth_mbs = 100;
         config.host.request_time = Nanos(4_000);
+        if number % 5 != 4 {
+            // Tenants of odd drives have a part of the channels.
+            config.gc.unit = if number % 2 == 1 { GcUnit::Die } else { GcUnit::Drive };
+        }
         config.bus.order = BusOrder::ALL[number as usize % BusOrder::ALL.len()];
     }
     let mut tenants = vec![Tenant::sole(&config)];

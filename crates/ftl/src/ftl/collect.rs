@@ -10,7 +10,7 @@ use crate::block::{BlockState, FrontierId, Pick, Plane};
 use crate::layout::Phys;
 use crate::number::{LogicalPage, Owner};
 use crate::placement::EXCHANGE_GAP;
-use ssdtune_model::{BlockAddr, BlockId, PlaneId, TenantId};
+use ssdtune_model::{BlockAddr, BlockId, PageId, PlaneId, TenantId};
 
 impl Ftl {
     /// The block that a plane should collect now to win free space; `None` if it need not or
@@ -107,6 +107,24 @@ impl Ftl {
         let BlockAddr { plane, block } = victim;
         let pages = self.planes[plane].valid_pages(block);
         pages.map(move |page| self.layout.pack(victim, page))
+    }
+
+    /// The first valid page of a victim from an offset on.
+    pub fn next_victim_page(&self, victim: BlockAddr, from: PageId) -> Option<PageId> {
+        self.planes[victim.plane].next_valid(victim.block, from)
+    }
+
+    /// The valid pages of a victim, and how many pages it has.
+    pub fn victim_size(&self, victim: BlockAddr) -> (u32, u32) {
+        let pages = self.geometry.pages_per_block;
+        (pages - self.planes[victim.plane].invalid[victim.block], pages)
+    }
+
+    /// How much faster than the writes of the host demand it a plane should be collected: 1 when it
+    /// has just as many free blocks as start collection, more the nearer they are to the reserve.
+    pub fn haste(&self, plane: PlaneId) -> f64 {
+        let above = |blocks: u32| f64::from(blocks.saturating_sub(self.config.reserve) + 1);
+        above(self.config.threshold) / above(self.planes[plane].free_blocks())
     }
 
     /// How often a block has been erased.

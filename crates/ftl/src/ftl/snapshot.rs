@@ -64,6 +64,8 @@ state! {
     // From the configuration, except `batch`, which is empty between two calls.
     derived {
         geometry,
+        flash,
+        unit,
         layout,
         entries_per_page,
         entry_bytes,

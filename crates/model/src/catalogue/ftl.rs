@@ -3,7 +3,7 @@
 use super::Candidates::{Fixed, Ints, Reals, Steps};
 use super::{Group, Section, Since, Unit, Value, only, row};
 use crate::config::{
-    Allocation, DeviceConfig, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
+    Allocation, DeviceConfig, GcPolicy, GcUnit, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
     TableScale,
 };
 
@@ -130,6 +130,10 @@ pub(super) const PLACEMENT: Section = Section {
     ],
 };
 
+fn needs_superblocks(config: &DeviceConfig) -> Option<&'static str> {
+    (config.gc.unit == GcUnit::Block).then_some("gc.unit is block")
+}
+
 fn needs_preemption(config: &DeviceConfig) -> Option<&'static str> {
     (!config.gc.preemptible).then_some("gc.preemptible is false")
 }
@@ -201,6 +205,14 @@ pub(super) const GC: Section = Section {
                 "Oldest blocks the windowed greedy policy looks at; 0 takes an eighth of the \
                  blocks per plane.",
             ),
+        row!("gc.unit", gc.unit).names(GcUnit::NAMES).since(Since::RealDrives).says(
+            "What is filled, collected and erased as one. Pages of a superblock are written die by \
+             die, all planes of a die in one command, and collection works in steps.",
+        ),
+        row!("gc.paced", gc.paced).unless(needs_superblocks).since(Since::RealDrives).says(
+            "Collection of superblocks advances with the writes of the host, faster as free \
+             superblocks become fewer, instead of as fast as it can.",
+        ),
     ],
 };
 

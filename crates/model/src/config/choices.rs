@@ -114,6 +114,18 @@ choice!(
 );
 
 choice!(
+    /// What is filled, collected and erased as one.
+    GcUnit {
+        /// A block: every plane has its own free blocks and collects for itself, as in MQSim.
+        Block = "block" | "",
+        /// A superblock of one block in each plane of a die.
+        Die = "die" | "",
+        /// A superblock of one block in each plane of the drive.
+        Drive = "drive" | "",
+    }
+);
+
+choice!(
     /// What a free channel carries first, if both commands and data that were read wait for it.
     BusOrder {
         /// Data, as in MQSim: pages leave their dies as early as they can.

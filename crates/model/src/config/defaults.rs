@@ -2,8 +2,8 @@
 
 use super::{
     Ageing, Allocation, Bus, BusOrder, Cache, CacheMode, CommandTimes, Compat, Controller,
-    DeviceConfig, Energy, Flash, FlashTechnology, Gc, GcPolicy, Host, HostInterface, Mapping,
-    Placement, PlaneOrder, Run, Scheduler, Sharing, Suspension, SuspensionSupport, Wear,
+    DeviceConfig, Energy, Flash, FlashTechnology, Gc, GcPolicy, GcUnit, Host, HostInterface,
+    Mapping, Placement, PlaneOrder, Run, Scheduler, Sharing, Suspension, SuspensionSupport, Wear,
 };
 use crate::units::{Bytes, Nanos};
 
@@ -109,6 +109,8 @@ impl Default for Gc {
             copyback: false,
             choices: 0,
             window: 0,
+            unit: GcUnit::Block,
+            paced: true,
         }
     }
 }

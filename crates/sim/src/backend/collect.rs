@@ -1,9 +1,7 @@
 //! Garbage collection and wear levelling in time. The pages of a victim are read, programmed
 //! elsewhere in the plane, and then the block is erased. What is moved and when that takes effect
-//! is decided by the FTL; what waits for what is decided here.
-//!
-//! Collection in steps, paced with the host's writes, would start the reads of a job from a cursor
-//! in its [`Job`] instead of all at once.
+//! is decided by the FTL; what waits for what is decided here. Superblocks are collected in steps:
+//! see `relocate`.
 
 use super::Backend;
 use crate::base::Base;
@@ -18,13 +16,23 @@ use ssdtune_model::{BlockAddr, Lpn, PageId, PlaneId, TenantId};
 /// A victim on its way to the pool of free blocks.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Job {
-    victim: BlockAddr,
-    /// Pages that have not been moved yet.
-    left: u32,
-    /// The transaction that erases it.
-    erase: TransactionId,
+    pub victim: BlockAddr,
+    /// Pages that are to be moved and have not been; in steps, those on their way.
+    pub left: u32,
+    pub way: Way,
     /// It is collected to level wear, not to win space.
-    for_wear: bool,
+    pub for_wear: bool,
+}
+
+/// How a victim is collected.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum Way {
+    /// All its pages at once. The transaction that erases it waits for them.
+    AtOnce { erase: TransactionId },
+    /// In steps: pages before this one have been read, or needed not be; `None` when all have.
+    Steps { next: Option<PageId> },
+    /// In steps: so many of its blocks have not been erased.
+    Erasing { blocks: u32 },
 }
 
 impl Backend {
@@ -32,11 +40,17 @@ impl Backend {
     pub(super) fn collect(&mut self, base: &mut Base, plane: PlaneId) {
         if let Some(victim) = self.ftl.next_victim(plane) {
             self.start_job(base, victim, false);
+        } else if self.flash.striping().is_some() {
+            self.step(base, plane);
         }
     }
 
     /// Starts to move the pages of a victim.
     fn start_job(&mut self, base: &mut Base, victim: BlockAddr, for_wear: bool) {
+        if self.flash.striping().is_some() {
+            self.start_steps(base, victim, for_wear);
+            return;
+        }
         let entry = self.ftl.entry(TenantId(0), Lpn(0));
         let mut pages = std::mem::take(&mut self.victim_pages);
         pages.extend(self.ftl.victim_pages(victim));
@@ -47,7 +61,8 @@ impl Backend {
         let mut erase = Transaction::new(Class::Erase, Purpose::Erase(job), entry, tenant);
         erase.blocked = !pages.is_empty();
         let erase = self.insert(erase, self.layout.pack(victim, PageId(0)));
-        self.jobs.insert(Job { victim, left: pages.len() as u32, erase, for_wear });
+        let way = Way::AtOnce { erase };
+        self.jobs.insert(Job { victim, left: pages.len() as u32, way, for_wear });
         for &page in &pages {
             let mut read = Transaction::new(Class::GcRead, Purpose::Move(job), entry, tenant);
             read.sectors = self.rules.page_sectors;
@@ -85,11 +100,11 @@ impl Backend {
         let (placed, job) = self.place_move(base, id);
         match placed {
             Some(placed) => {
-                self.flash.stage(id);
+                self.stage(id);
                 self.flash.schedule(base, &self.ftl);
                 self.after_placing(base, placed);
             }
-            None => self.moved(job, id),
+            None => self.moved(base, job, id),
         }
     }
 
@@ -125,16 +140,24 @@ impl Backend {
         let dropped = self.ftl.counters().moves_dropped;
         self.ftl.commit_move(from, to);
         base.books.moves_dropped(tenant, self.ftl.counters().moves_dropped - dropped);
-        self.moved(job, id);
+        self.moved(base, job, id);
     }
 
     /// One page of a victim less to move. The erase may start when none is left.
-    fn moved(&mut self, job: JobId, id: TransactionId) {
+    fn moved(&mut self, base: &mut Base, job: JobId, id: TransactionId) {
         self.flash.remove(id);
         let record = &mut self.jobs[job];
         record.left -= 1;
-        if record.left == 0 {
-            self.flash.transaction_mut(record.erase).blocked = false;
+        match record.way {
+            Way::AtOnce { erase } => {
+                if record.left == 0 {
+                    self.flash.transaction_mut(erase).blocked = false;
+                }
+            }
+            Way::Steps { .. } | Way::Erasing { .. } => {
+                let plane = record.victim.plane;
+                self.step(base, plane);
+            }
         }
     }
 
@@ -143,10 +166,17 @@ impl Backend {
         let job = self.job_of(id);
         let victim = self.jobs[job].victim;
         debug_assert_eq!(self.jobs[job].left, 0);
-        self.jobs.remove(job);
         self.flash.remove(id);
-        self.ftl.erase_done(victim);
         let plane = victim.plane;
+        if let Way::Erasing { blocks } = &mut self.jobs[job].way {
+            *blocks -= 1;
+            if *blocks > 0 {
+                return;
+            }
+            self.paces[plane].job = None;
+        }
+        self.jobs.remove(job);
+        self.ftl.erase_done(victim);
         if let Some(cold) = self.ftl.next_wear_victim(plane) {
             self.start_job(base, cold, true);
         }
@@ -185,7 +215,7 @@ impl Backend {
             }
             let (placed, job) = self.place_move(base, id);
             let Some(placed) = placed else {
-                self.moved(job, id);
+                self.moved(base, job, id);
                 continue;
             };
             match last {

@@ -46,7 +46,7 @@ impl Backend {
             }
         }
         for &id in &list[..ready] {
-            self.flash.stage(id);
+            self.stage(id);
         }
         if ready > 0 {
             self.flash.schedule(base, &self.ftl);
@@ -74,7 +74,7 @@ impl Backend {
         translated: Translated,
     ) {
         match translated {
-            Translated::Placed => self.flash.stage(id),
+            Translated::Placed => self.stage(id),
             Translated::Waits => {}
             Translated::Unwritten => self.unwritten(base, host, id),
         }
@@ -213,6 +213,9 @@ impl Backend {
             base.books.count(tenant, |counts| counts.merge_reads += 1);
         }
         self.after_placing(base, plan.placed);
+        if self.flash.striping().is_some() {
+            self.advance(base, plane);
+        }
         if let Some(old) = old {
             // The page it replaces may have turned the block it lay in into the victim that held
             // writes wait for.
@@ -351,7 +354,7 @@ impl Backend {
             } else {
                 self.place_write(base, id, plane);
             }
-            self.flash.stage(id);
+            self.stage(id);
         }
         self.flash.resume(base, &self.ftl);
     }

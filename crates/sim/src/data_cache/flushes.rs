@@ -33,6 +33,7 @@ impl DataCache {
         let tenant = host.requests[request].tenant;
         self.write_all(base, backend, tenant);
         let mut waits = backend.flash.flush(tenant, request);
+        backend.program_open_stripes(base);
         // Writes that earlier flushes wait for stay theirs; this flush waits for the last of those
         // flushes.
         if let Some(before) = self.flushes.last[tenant].replace(request) {

@@ -134,13 +134,16 @@ impl Flash {
 
     /// Whether collection in a unit goes before host requests.
     fn collection_is_urgent(&self, ftl: &Ftl, unit: UnitId) -> bool {
-        if !self.rules.preemptible {
+        if !self.rules.preemptible && !self.rules.in_steps {
             return true;
         }
         let unit = &self.array.units[unit];
         let planes = self.array.planes_per_die;
         let first = unit.first_die.0 * planes;
-        (first..first + unit.dies * planes).any(|plane| ftl.is_urgent(PlaneId(plane)))
+        (first..first + unit.dies * planes).map(PlaneId).any(|plane| match &self.striping {
+            Some(striping) => ftl.is_urgent(striping.allocated(plane)),
+            None => ftl.is_urgent(plane),
+        })
     }
 
     /// The priority whose turn it is, of those that wait; `None` if none waits.
@@ -211,7 +214,7 @@ impl Flash {
             let Some(priority) = self.next_priority(unit, Class::UserRead) else { return false };
             first = (Class::UserRead, priority);
             second = Some(Class::GcRead);
-        } else if count(Class::UserWrite) > 0 || count(Class::GcRead) == 0 {
+        } else if count(Class::UserWrite) > 0 && !self.rules.in_steps || count(Class::GcRead) == 0 {
             return false;
         } else {
             first = (Class::GcRead, 0);
@@ -233,7 +236,7 @@ impl Flash {
             first = (Class::MappingWrite, 0);
             second = Some(Class::UserWrite);
         } else if count(Class::GcWrite) + count(Class::Erase) > 0
-            && self.collection_is_urgent(ftl, unit)
+            && (self.rules.in_steps || self.collection_is_urgent(ftl, unit))
         {
             if count(Class::GcWrite) == 0 {
                 return false;
@@ -373,7 +376,7 @@ impl Flash {
             let mut at = self.array.first(record.die, source);
             while let Some(id) = at {
                 let read = &self.transactions[id];
-                if layout.block(read.phys) == block {
+                if layout.block(read.phys) == block && read.plane == record.plane {
                     return true;
                 }
                 at = read.next;

@@ -44,7 +44,7 @@ pub(crate) struct Transaction {
     /// The sectors it concerns, one bit each.
     pub mask: u64,
     pub purpose: Purpose,
-    /// A write that is `blocked`: the read of the rest of its page.
+    /// A write that is `blocked`: the read of the rest of its page, until that is staged.
     pub rest: Option<TransactionId>,
     /// The next transaction in a queue or in a command.
     pub next: Option<TransactionId>,

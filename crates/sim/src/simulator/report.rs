@@ -49,7 +49,7 @@ pub(super) fn of(simulator: &Simulator) -> Report {
             stats.tenants.iter().map(|tenant| tenant.write.bytes).sum(),
             config,
         ),
-        collection: collection(core),
+        collection: collection(core, config),
         endurance: Endurance::default(),
         mapping: mapping(core.backend.ftl.counters(), &stats.flash, config),
         data_cache: data_cache(&stats.counts),
@@ -209,7 +209,9 @@ fn write_amplification(
     }
 }
 
-fn collection(core: &Core) -> Collection {
+fn collection(core: &Core, config: &DeviceConfig) -> Collection {
+    // Of each superblock, a block lies in each of these planes.
+    let planes = config.geometry().planes() / config.allocation_geometry().planes();
     let counters = core.backend.ftl.counters();
     let counts = &core.base.books.stats.counts;
     Collection {
@@ -221,7 +223,7 @@ fn collection(core: &Core) -> Collection {
         blocks_erased: core.base.books.stats.flash.blocks_erased,
         held_writes: counts.held_writes,
         erase_histogram: (core.backend.ftl.erase_histogram().into_iter())
-            .map(|(erases, blocks)| EraseBin { erases, blocks })
+            .map(|(erases, blocks)| EraseBin { erases, blocks: blocks * planes })
             .collect(),
     }
 }
@@ -259,7 +261,8 @@ fn capacity(core: &Core, config: &DeviceConfig) -> Capacity {
     let ledger = Ledger::of(config);
     let geometry = config.geometry();
     let page_bytes = u64::from(geometry.page_bytes);
-    let free: u64 = (0..geometry.planes() as u32)
+    let allocated = core.backend.ftl.geometry();
+    let free: u64 = (0..allocated.planes() as u32)
         .map(|p| u64::from(core.backend.ftl.free_blocks(PlaneId(p))))
         .sum();
     Capacity {
@@ -269,7 +272,7 @@ fn capacity(core: &Core, config: &DeviceConfig) -> Capacity {
         gc_reserve_bytes: ledger.gc_reserve_bytes.0,
         frontier_bytes: ledger.frontier_bytes.0,
         mapped_bytes: core.backend.ftl.mapped_pages() * page_bytes,
-        free_bytes: free * u64::from(geometry.pages_per_block) * page_bytes,
+        free_bytes: free * u64::from(allocated.pages_per_block) * page_bytes,
     }
 }
 

@@ -1,0 +1,122 @@
+//! Where the pages of a superblock lie: die by die, and in each die one page in every plane, at the
+//! same offset, so that one command can carry them.
+//!
+//! The FTL knows a superblock as one long block of one plane (`DeviceConfig::allocation_geometry`).
+//! Here its pages become pages of blocks of the drive: with P planes a die and D dies in which the
+//! superblock lies, page i is in plane i mod P of die (i / P) mod D, at offset i / (P D). Pages
+//! i P to i P + P - 1 are a *stripe*: what one command programs. Dies follow each other channel by
+//! channel, then chip by chip, so that neighbouring stripes go over different channels.
+
+use ssdtune_model::config::GcUnit;
+use ssdtune_model::{DeviceConfig, Geometry, PageId, Place, PlaneId};
+
+/// How superblocks lie on the flash.
+pub(crate) struct Striping {
+    planes_per_die: u32,
+    /// The first plane of each die that a superblock lies in, in order. With superblocks of one die
+    /// that is the first plane of the first superblock; the others follow `planes_per_die` further.
+    dies: Vec<PlaneId>,
+    /// A superblock lies in all dies.
+    spans_all: bool,
+}
+
+impl Striping {
+    /// The striping of a drive; `None` if it has no superblocks.
+    pub fn new(config: &DeviceConfig) -> Option<Self> {
+        let at = config.geometry();
+        let dies = match config.gc.unit {
+            GcUnit::Block => return None,
+            GcUnit::Die => vec![PlaneId(0)],
+            GcUnit::Drive => dies_in_order(&at),
+        };
+        let spans_all = config.gc.unit == GcUnit::Drive;
+        Some(Self { planes_per_die: at.planes_per_die, dies, spans_all })
+    }
+
+    /// Pages of a stripe.
+    pub fn width(&self) -> u32 {
+        self.planes_per_die
+    }
+
+    /// Blocks of a superblock. The page of this number below it is the first page of a block.
+    pub fn blocks(&self) -> u32 {
+        self.planes_per_die * self.dies.len() as u32
+    }
+
+    /// The plane of the drive that a page of a superblock lies in, and its offset in its block.
+    #[inline]
+    pub fn place(&self, plane: PlaneId, page: PageId) -> (PlaneId, PageId) {
+        let (stripe, within) = (page.0 / self.planes_per_die, page.0 % self.planes_per_die);
+        let dies = self.dies.len() as u32;
+        let first = self.dies[(stripe % dies) as usize].0;
+        let base = if self.spans_all { 0 } else { plane.0 * self.planes_per_die };
+        (PlaneId(base + first + within), PageId(stripe / dies))
+    }
+
+    /// The plane that the FTL knows a plane of the drive by.
+    #[inline]
+    pub fn allocated(&self, plane: PlaneId) -> PlaneId {
+        PlaneId(if self.spans_all { 0 } else { plane.0 / self.planes_per_die })
+    }
+}
+
+/// The first plane of each die: channel by channel first, then chip by chip, then die by die.
+fn dies_in_order(at: &Geometry) -> Vec<PlaneId> {
+    let dies = at.dies() as usize;
+    let per_channel = (at.chips_per_channel * at.dies_per_chip) as usize;
+    let number = |index: usize| {
+        let (channel, rest) = (index % at.channels as usize, index / at.channels as usize);
+        let (chip, die) =
+            (rest % at.chips_per_channel as usize, rest / at.chips_per_channel as usize);
+        channel * per_channel + chip * at.dies_per_chip as usize + die
+    };
+    (0..dies).map(|index| PlaneId::at(number(index) * at.planes_per_die as usize)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn drive(unit: GcUnit) -> DeviceConfig {
+        let mut config = DeviceConfig::default();
+        [config.bus.channels, config.bus.chips_per_channel] = [3, 2];
+        [config.flash.dies_per_chip, config.flash.planes_per_die] = [2, 4];
+        config.flash.pages_per_block = 5;
+        config.gc.unit = unit;
+        config
+    }
+
+    #[test]
+    fn every_page_of_every_block_is_one_page_of_a_superblock() {
+        for unit in [GcUnit::Die, GcUnit::Drive] {
+            let config = drive(unit);
+            let striping = Striping::new(&config).unwrap();
+            let (flash, allocated) = (config.geometry(), config.allocation_geometry());
+            assert_eq!(allocated.pages_per_block, striping.blocks() * flash.pages_per_block);
+            let mut seen = BTreeSet::new();
+            for plane in 0..allocated.planes() as u32 {
+                for page in 0..allocated.pages_per_block {
+                    let (at, offset) = striping.place(PlaneId(plane), PageId(page));
+                    assert_eq!(striping.allocated(at), PlaneId(plane));
+                    assert!(u64::from(at.0) < flash.planes() && offset.0 < flash.pages_per_block);
+                    assert!(seen.insert((at, offset)), "{at:?} {offset:?} twice");
+                }
+            }
+            assert_eq!(seen.len() as u64, flash.planes() * u64::from(flash.pages_per_block));
+        }
+    }
+
+    #[test]
+    fn a_stripe_is_one_command_and_neighbours_use_other_channels() {
+        let config = drive(GcUnit::Drive);
+        let striping = Striping::new(&config).unwrap();
+        let of = |page| striping.place(PlaneId(0), PageId(page));
+        let stripe: Vec<_> = (4..8).map(of).collect();
+        let planes: Vec<u32> = stripe.iter().map(|(plane, _)| plane.0).collect();
+        // The second die in order is the first one of the second channel.
+        assert_eq!(planes, [16, 17, 18, 19]);
+        assert!(stripe.iter().all(|(_, offset)| *offset == PageId(0)));
+        assert_eq!(of(48), (PlaneId(0), PageId(1)));
+    }
+}
