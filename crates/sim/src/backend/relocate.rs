@@ -7,7 +7,8 @@
 //!
 //! Paced collection earns its steps: every page that the host writes pays for v / (n - v) page
 //! moves, where v of the victim's n pages were valid when it was chosen. This is what a steady
-//! state needs. It pays more as free superblocks become fewer ([`Ftl::haste`](ssdtune_ftl::Ftl::haste)).
+//! state needs. It pays more as free superblocks become fewer
+//! ([`Ftl::haste`](ssdtune_ftl::Ftl::haste)).
 //! When the host waits for space, or free superblocks are below `gc.hard_threshold`, nothing needs
 //! to be paid.
 
