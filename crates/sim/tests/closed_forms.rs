@@ -3,7 +3,7 @@
 //! the M/D/1 queue at a single die.
 
 use crate::drives::{self, Mix, WATCH, fill, run};
-use ssdtune_model::config::{CacheMode, FlashTechnology};
+use ssdtune_model::config::{Allocation, CacheMode, FlashTechnology};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -171,4 +171,36 @@ fn a_link_may_take_no_time() {
     for done in &ran.completions {
         assert_eq!(done.completed - done.arrived, Nanos(expected));
     }
+}
+
+/// Whole pages that are programmed once each: as many bytes as the host wrote.
+#[test]
+fn writes_of_whole_pages_have_an_amplification_of_one() {
+    let config = plain();
+    let ran = run(&config, &fill(40 * 8, 8, 2_000_000));
+    let amplification = ran.report.write_amplification;
+    assert_eq!((amplification.total, amplification.bytes), (1.0, Some(1.0)));
+}
+
+/// Dynamic allocation: while one of two dies has a long queue of reads, both of two writes go to
+/// the other one, though the first one would be next in turn.
+#[test]
+fn dynamic_writes_avoid_the_die_with_the_longer_queue() {
+    let mut config = plain();
+    config.mapping.allocation = Allocation::Dynamic;
+    [config.bus.channels, config.bus.chips_per_channel] = [2, 1];
+    config.flash.planes_per_die = 1;
+    let mut requests = fill(2 * 8, 8, 2_000_000);
+    let at = Nanos(10_000_000);
+    let read = Request { at, op: Op::Read, ..requests[0] };
+    requests.extend(std::iter::repeat_n(read, 40));
+    let late =
+        |page: u64| Request { at: at + Nanos(10_000), lba: Sectors(page * 8), ..requests[0] };
+    let writes = [late(2), late(3)];
+    requests.extend(writes);
+    let ran = run(&config, &requests);
+    let last = ran.completions.iter().filter(|done| done.lba >= Sectors(16));
+    let slowest = last.map(|done| (done.completed - done.arrived).0).max();
+    // Two programs one after the other; behind 40 reads one of them would take 4 ms.
+    assert!(slowest.is_some_and(|slowest| slowest < 1_600_000), "{slowest:?} ns");
 }

@@ -55,3 +55,17 @@ impl Demand {
         self.read_pages + self.written_pages
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demand_of_two_tenants_is_the_sum() {
+        let one = Demand { reads: 1, writes: 2, read_pages: 3, written_pages: 4 };
+        let mut sum = Demand { reads: 10, writes: 20, read_pages: 30, written_pages: 40 };
+        sum += one;
+        assert_eq!(sum, Demand { reads: 11, writes: 22, read_pages: 33, written_pages: 44 });
+        assert_eq!((sum.since(&one).reads, sum.pages()), (10, 77));
+    }
+}
