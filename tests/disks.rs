@@ -89,6 +89,8 @@ static DESK: LazyLock<Scratch> = LazyLock::new(|| {
     let jobs = (1..=64).map(job).collect::<Vec<_>>().join(",");
     let fio = format!(r#"{{"fio version":"fio-3.33","jobs":[{jobs}]}}"#);
     fs::write(desk.path("fio.json"), fio).expect("written");
+    let rig = "op,bs,iodepth,iops,lat_mean_us\nrandread,4k,1,10000,99\nrandread,4k,4,36000,110\n";
+    fs::write(desk.path("rig.csv"), rig).expect("written");
     run(&format!("keeper label {} --mixes 24 --tenants 4,2 --out labels.jsonl", WORDS[2].1));
     run(&format!("predict-perf ftl profile {} --out profile.jsonl", WORDS[3].1));
     fs::write(desk.path("host.jsonl"), with_events(&desk.path("profile.jsonl"))).expect("written");

@@ -3,6 +3,7 @@
 //! They are tests of the package `ssdtune`, so cargo builds the binary for them once, with the same
 //! features.
 
+mod calibrate;
 mod command_line;
 mod compare;
 mod config;

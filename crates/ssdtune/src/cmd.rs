@@ -3,6 +3,7 @@
 //! [`Command`].
 
 mod ablate;
+mod calibrate;
 mod compare;
 mod completions;
 mod config;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     WhatIf(Box<whatif::Args>),
     /// Search with several values of a weight of the grade, and compare the results.
     Ablate(Box<ablate::Args>),
+    /// Fit a simulated drive to measurements of a real one, and say how far it is to be trusted.
+    Calibrate(Box<calibrate::Args>),
     /// Compare published ideas, such as placement policies, on the same writes.
     #[command(subcommand)]
     Compare(compare::Command),
@@ -94,6 +97,7 @@ impl Command {
             Self::Grade(args) => grade::run(&args, context),
             Self::WhatIf(args) => whatif::run(*args, context),
             Self::Ablate(args) => ablate::run(&args, context),
+            Self::Calibrate(args) => calibrate::run(&args, context),
             Self::Compare(command) => command.run(context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),

@@ -1,0 +1,132 @@
+//! `ssdtune calibrate`: a simulated drive fitted to measurements of a real one.
+
+use crate::context::{Context, Level};
+use crate::device::{self, Overrides};
+use crate::interrupt::Deferred;
+use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, GrowingFile, OutFile};
+use crate::program::simulator;
+use crate::progress::Progress;
+use ssdtune_calibrate::{
+    CalibrateError, Expression, FitError, FitOptions, JournalError, LOOKS, Look, Order, Reason,
+    calibrate, read,
+};
+use std::path::PathBuf;
+
+/// Arguments of `ssdtune calibrate`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Points are read from columns (source, drive, op, rwmix_read, bs, iodepth, \
+    numjobs, iops, bw, lat_mean_us, lat_p50, p99, p999, notes), from fio's JSON (json, json+), \
+    also a folder of it as bench-fio leaves, and from what SPDK's perf prints below its command \
+    line. Contaminated points are refused, each with its reason.\n\n\
+    Example:\n  ssdtune calibrate points.csv --drive \"Samsung 980 PRO 1TB\" --base intel-750 \
+    --out drive.toml --hold-out 'iodepth=2,8,32 | bs>4k'"
+)]
+pub(crate) struct Args {
+    /// Files or folders of measured points.
+    #[arg(required = true, value_name = "POINTS")]
+    points: Vec<PathBuf>,
+
+    /// The drive, as the points name it; needed where they are of several.
+    #[arg(long, value_name = "NAME")]
+    drive: Option<String>,
+
+    /// The drive that the fit begins with: a preset, a TOML file or an MQSim ssdconfig.xml. What no
+    /// point tells stays as it is there.
+    #[arg(long, value_name = "DEVICE")]
+    base: String,
+
+    #[command(flatten)]
+    overrides: Overrides,
+
+    /// File for the calibrated drive.
+    #[arg(long, value_name = "FILE")]
+    out: OutFile,
+
+    /// Hold out the points for which this holds, to test the drive on them: conditions on bs,
+    /// iodepth, numjobs, outstanding, rwmix_read, offered_iops, iops, op, source, drive, run and
+    /// notes, as in `iodepth=2,8,32 & op=randread | bs>4k`. Default: every second load of each
+    /// sweep, never its ends.
+    #[arg(long, value_name = "EXPR")]
+    hold_out: Option<Expression>,
+
+    /// Keep points that would be refused for this reason: little, percentiles, bandwidth,
+    /// contradiction, spread, load-order, file-system or host-queue.
+    #[arg(long, value_name = "REASON", value_delimiter = ',')]
+    allow: Vec<Reason>,
+
+    /// Requests of each point in the last round; earlier rounds take fewer.
+    #[arg(long, value_name = "N", default_value_t = LOOKS[2].requests)]
+    #[arg(value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    requests: u32,
+
+    /// Keep the structure of the base (channels, chips, cache reads, order on the bus), and fit
+    /// only parameters.
+    #[arg(long)]
+    own_structure: bool,
+
+    /// Do not look which parameters the points tell, which takes about half of the time.
+    #[arg(long)]
+    no_profiles: bool,
+
+    /// File of JSON lines that keeps what was evaluated, so that the same command goes on after an
+    /// interruption.
+    #[arg(long, value_name = "FILE")]
+    journal: Option<GrowingFile>,
+}
+
+/// Reads, fits, writes and prints.
+pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    let found = read(&args.points).map_err(Failure::input)?;
+    if !found.skipped.is_empty() {
+        context
+            .note(format_args!("{} other files in the folders are skipped", found.skipped.len()));
+    }
+    let base = device::load_own_seed(&args.base, &args.overrides, context)?;
+    let fewer = |look: Look| Look { requests: look.requests.min(args.requests), ..look };
+    let mut looks = LOOKS.map(fewer).to_vec();
+    looks[2].requests = args.requests;
+    let all = FitOptions::default();
+    let order = Order {
+        drive: args.drive.clone(),
+        base_name: args.base.clone(),
+        made_by: simulator(),
+        hold_out: args.hold_out.clone(),
+        allowed: args.allow.iter().copied().collect(),
+        fit: FitOptions {
+            looks,
+            seed: context.seed().unwrap_or(1),
+            profiles: !args.no_profiles,
+            axes: if args.own_structure { Vec::new() } else { all.axes },
+            ..all
+        },
+        journal: args.journal.as_ref().map(|path| path.to_path_buf()),
+    };
+    let deferred = Deferred::new();
+    let progress = Progress::new(1, context.level() > Level::Quiet);
+    let tell = |at: ssdtune_calibrate::Progress| {
+        progress.cell(0, at.done as f64 / at.expected as f64, 0);
+    };
+    let fit = || calibrate(found.points, &base, &order, deferred.flag(), &tell);
+    let outcome = context.pool()?.install(fit);
+    progress.finish();
+    let calibration = outcome.map_err(failure)?;
+    outputs::write(&args.out, calibration.drive_file())?;
+    context.show(&calibration, calibration.text())
+}
+
+/// What an error means for the exit code.
+fn failure(error: CalibrateError) -> Failure {
+    match error {
+        error if error.is_interrupted() => Failure::Interrupted,
+        CalibrateError::UnknownDrive { .. }
+        | CalibrateError::SeveralDrives(_)
+        | CalibrateError::AllHeldOut
+        | CalibrateError::Fit(FitError::Journal(JournalError::Other(_))) => Failure::usage(error),
+        CalibrateError::AllRefused(_) | CalibrateError::Fit(FitError::NoPoints) => {
+            Failure::input(error)
+        }
+        error => Failure::Work(error.into()),
+    }
+}

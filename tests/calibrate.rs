@@ -1,0 +1,166 @@
+//! `ssdtune calibrate` from end to end: points in, a drive and its errors out, wrong input, an
+//! interruption that is gone on with.
+
+use crate::support::{Scratch, document, ssdtune};
+use assert_cmd::Command;
+use predicates::prelude::*;
+use std::fs;
+use std::path::Path;
+
+/// Made up: reads of 60 us in a drive of many dies. The last rows are a repeat that contradicts
+/// nothing, one whose rate and latency do not go together, and another drive's.
+const POINTS: &str = "source,drive,op,rwmix_read,bs,iodepth,numjobs,iops,lat_mean_us,p99,notes
+rig,Made up,randread,100,4096,1,1,14286,70,,raw
+rig,Made up,randread,100,4096,2,1,28369,70.5,,raw
+rig,Made up,randread,100,4096,4,1,56180,71.2,,raw
+rig,Made up,randread,100,4096,8,1,110345,72.5,,raw
+rig,Made up,randread,100,4096,16,1,213333,75,,raw
+rig,Made up,randread,100,4096,1,1,14250,70.2,,raw
+rig,Made up,randread,100,4096,32,1,213333,75,,raw
+rig,Other,randread,100,4096,1,1,10000,100,,raw
+";
+
+/// Few and short evaluations, of a drive that is made in milliseconds.
+const QUICK: [&str; 10] = [
+    "--base",
+    "intel-750",
+    "--set",
+    "mapping.ideal=true",
+    "--set",
+    "cache.mode=off",
+    "--own-structure",
+    "--no-profiles",
+    "--requests",
+    "400",
+];
+
+/// The command with the points in a file, for one of their drives.
+fn calibrate(scratch: &Scratch, points: &str, drive: &str) -> Command {
+    let file = scratch.path("points.csv");
+    fs::write(&file, points).unwrap();
+    let mut command = ssdtune();
+    command.arg("calibrate").arg(file).args(QUICK).args(["--drive", drive]);
+    command.arg("--out").arg(scratch.path("drive.toml"));
+    command
+}
+
+#[test]
+fn points_become_a_drive_whose_file_says_how_far_it_is_to_be_trusted() {
+    let scratch = Scratch::new();
+    let mut command = calibrate(&scratch, POINTS, "Made up");
+    let found = document(&mut command);
+    assert_eq!(found["fitted"].as_array().unwrap().len(), 4);
+    assert_eq!(found["held_out"].as_array().unwrap().len(), 2);
+    assert_eq!(found["refused"][0]["reason"], "little");
+    // All of both parts, then those of the only family.
+    assert_eq!(found["errors"].as_array().unwrap().len(), 4);
+    for errors in found["errors"].as_array().unwrap() {
+        assert!(errors["mean"].as_f64().unwrap() < 5.0, "{errors}");
+        assert!(errors["p99"].is_null());
+    }
+    assert!(found["noise"][0]["iops"].as_f64().unwrap() < 1.0);
+    let text = fs::read_to_string(scratch.path("drive.toml")).unwrap();
+    assert!(text.starts_with("# Made up, calibrated by ssdtune "), "{text}");
+    assert!(text.contains("# Tested range: randread of 4096 B, 1 to 16 outstanding."), "{text}");
+    let mut simulate = ssdtune();
+    simulate.args(["simulate", "--device"]).arg(scratch.path("drive.toml"));
+    let report = document(simulate.args(["--workload", "ycsb", "--requests", "200"]));
+    assert!(report.to_string().contains("Made up"));
+}
+
+#[test]
+fn people_get_tables_and_the_reasons_of_refused_points() {
+    let scratch = Scratch::new();
+    let mut command = calibrate(&scratch, POINTS, "Made up");
+    let rule = ["--hold-out", "iodepth=4 | bs>4k"];
+    let said = command.args(rule).assert().success();
+    let said = String::from_utf8_lossy(&said.get_output().stdout).into_owned();
+    for part in [
+        "5 points fitted, 1 held out (iodepth=4 | bs>4k), 1 refused",
+        "rig randread 4096 B",
+        "flash.page_read_latency_lsb_ns",
+        "outstanding, and depth x jobs 32",
+        "(little)",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_code() {
+    let scratch = Scratch::new();
+    let wrong = |points: &str, more: &[&str], code: i32, word: &str| {
+        let mut command = calibrate(&scratch, points, "Made up");
+        let said = predicate::str::contains(word.to_owned());
+        command.args(more).assert().code(code).stderr(said);
+        assert!(!scratch.path("drive.toml").exists());
+    };
+    wrong(&POINTS.replace("Made up", "Mine"), &[], 2, "the points are of: Mine, Other");
+    wrong(POINTS, &["--hold-out", "depth=4"], 2, "\"depth\" is no field");
+    wrong(POINTS, &["--hold-out", "bs=4k"], 2, "holds out every point");
+    wrong(POINTS, &["--allow", "ext4"], 2, "no reason for refusing points");
+    wrong("hello\n", &[], 3, "fio --output-format=json");
+    wrong(&POINTS.replace("14286", "fast"), &[], 3, "line 2: iops is \"fast\"");
+    let files = POINTS.replace("raw", "a file on ext4");
+    wrong(&files, &[], 3, "7 file-system (--allow REASON");
+    let mut allowed = calibrate(&scratch, &files, "Made up");
+    allowed.args(["--allow", "file-system,little"]).assert().success();
+}
+
+#[test]
+fn an_interrupted_calibration_goes_on_where_it_was() {
+    let scratch = Scratch::new();
+    let journal = scratch.path("fit.jsonl");
+    let run = |more: &[&str]| {
+        let mut command = calibrate(&scratch, POINTS, "Made up");
+        command.args(["--force", "--journal"]).arg(&journal).args(more);
+        command
+    };
+    let whole = document(&mut run(&[]));
+    let lines = fs::read_to_string(&journal).unwrap();
+    // What a program leaves that was killed: some lines, and half of one.
+    fs::write(&journal, &lines[..lines.len() / 2]).unwrap();
+    assert_eq!(document(&mut run(&[])), whole);
+    assert_eq!(fs::read_to_string(&journal).unwrap(), lines);
+    let other = run(&["--seed", "5"]).assert().code(2);
+    other.stderr(predicate::str::contains("was begun with other points"));
+}
+
+/// The reads of a Samsung 980 PRO with one job: those that were held out are met, too.
+#[test]
+fn a_real_drive_is_met_at_points_that_were_held_out() {
+    let Some(shared) = std::env::var_os("SSDTUNE_SHARED") else {
+        println!("skipped: SSDTUNE_SHARED names no folder with realdrives/points.csv");
+        return;
+    };
+    let points = Path::new(&shared).join("realdrives/points.csv");
+    if !points.exists() {
+        println!("skipped: {} does not exist", points.display());
+        return;
+    }
+    let own: String = fs::read_to_string(points)
+        .unwrap()
+        .lines()
+        .filter(|line| line.starts_with("source,") || line.starts_with("icpe24/inc_proc_spdk"))
+        .filter(|line| line.starts_with("source,") || line.split(',').nth(6) == Some("1"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let scratch = Scratch::new();
+    let mut command = calibrate(&scratch, &own, "Samsung 980 PRO 1TB");
+    for set in [
+        "flash.technology=tlc",
+        "bus.channels=8",
+        "bus.chips_per_channel=8",
+        "flash.dies_per_chip=1",
+        "bus.order=commands-first",
+        "flash.page_bytes=16384",
+        "flash.pages_per_block=256",
+    ] {
+        command.args(["--set", set]);
+    }
+    let found = document(&mut command);
+    let held = &found["errors"][1];
+    assert_eq!((held["is_held_out"].as_bool(), held["points"].as_u64()), (Some(true), Some(4)));
+    let [mean, iops] = ["mean", "iops"].map(|name| held[name].as_f64().unwrap());
+    assert!(mean < 10.0 && iops < 10.0, "{held}");
+}
