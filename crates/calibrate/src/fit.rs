@@ -188,10 +188,13 @@ pub fn fit(
         candidates = looked?;
         // Equal ones keep their order.
         candidates.sort_by(|one, other| one.objective.total_cmp(&other.objective));
+        let best = candidates.first().map_or(f64::INFINITY, |best| best.objective);
+        for candidate in &mut candidates {
+            candidate.is_equal = candidate.objective <= best + options.noise;
+        }
     }
     let requests = options.looks.last().map_or(0, |look| look.requests);
     rivals.splice(0..0, candidates.iter().map(|candidate| candidate.rival(requests)));
-    mark_equals(&mut rivals, options.noise);
     let Some(best) = candidates.into_iter().next().filter(|best| best.objective.is_finite()) else {
         return Err(FitError::NoStructure(work.reason(&base)));
     };
@@ -241,15 +244,6 @@ fn expected(options: &FitOptions, structures: usize) -> usize {
     (looks + profiles).max(1)
 }
 
-/// Says of each structure whether it is within the noise of the best one of its last look.
-fn mark_equals(rivals: &mut [Rival], noise: f64) {
-    for at in 0..rivals.len() {
-        let same = rivals.iter().filter(|other| other.requests == rivals[at].requests);
-        let best = same.map(|other| other.objective).fold(f64::INFINITY, f64::min);
-        rivals[at].is_equal = rivals[at].objective <= best + noise;
-    }
-}
-
 /// A structure with the best places found so far.
 #[derive(Clone)]
 struct Candidate {
@@ -258,6 +252,7 @@ struct Candidate {
     space: Space,
     places: Vec<f64>,
     objective: f64,
+    is_equal: bool,
 }
 
 impl Candidate {
@@ -271,12 +266,12 @@ impl Candidate {
         let several = points.iter().any(|point| point.block_bytes != points[0].block_bytes);
         let space = Space::of(&options.free, &drive, several);
         let places = space.places(&drive, points);
-        Some(Self { structure, drive, space, places, objective: f64::INFINITY })
+        Some(Self { structure, drive, space, places, objective: f64::INFINITY, is_equal: false })
     }
 
     fn rival(&self, requests: u32) -> Rival {
         let structure = self.structure.to_string();
-        Rival { structure, objective: self.objective, requests, is_equal: false }
+        Rival { structure, objective: self.objective, requests, is_equal: self.is_equal }
     }
 }
 

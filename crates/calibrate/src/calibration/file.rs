@@ -38,13 +38,14 @@ impl Calibration {
         if !equal.is_empty() {
             lines.push(format!("Structures that fit as well: {}.", equal.join("; ")));
         }
-        let keys = |is_told: bool| {
-            let own = self.values.iter().filter(|one| (one.is_identified == Some(true)) == is_told);
+        let keys = |is_told: Option<bool>| {
+            let own = self.values.iter().filter(|one| one.is_identified == is_told);
             own.map(|value| value.key).collect::<Vec<&str>>().join(", ")
         };
         for (name, keys) in [
-            ("Parameters that the points tell", keys(true)),
-            ("Fitted, but not told by the points", keys(false)),
+            ("Parameters that the points tell", keys(Some(true))),
+            ("Fitted, but not told by the points", keys(Some(false))),
+            ("Fitted, and nobody asked whether the points tell them", keys(None)),
         ] {
             if !keys.is_empty() {
                 lines.push(format!("{name}: {keys}."));

@@ -115,7 +115,10 @@ fn the_right_structure_wins_for_any_number_of_threads_and_after_an_interruption(
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let fit = one.install(|| run(&base, &points, &options));
     assert_eq!(fit.structure.to_string(), "chips_per_channel=2", "{:?}", fit.rivals);
-    assert_eq!(fit.rivals.len(), 3);
+    // Half of the dies cannot be as fast, and went after the first look.
+    let last = fit.rivals.last().unwrap();
+    assert_eq!((fit.rivals.len(), last.structure.as_str()), (3, "chips_per_channel=1"));
+    assert!(fit.rivals[0].is_equal && !last.is_equal, "{:?}", fit.rivals);
     let three = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     assert_eq!(three.install(|| run(&base, &points, &options)), fit);
 
