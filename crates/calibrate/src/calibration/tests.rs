@@ -67,6 +67,7 @@ fn a_drive_is_calibrated_and_its_file_says_how_far_it_is_to_be_trusted() {
         "# Points: 3 fitted, 2 held out (automatic), 1 refused; sources: rig.\n",
         "# Mean absolute errors, held out: mean ",
         "# Tested range: randread of 4096 B, 1 to 16 outstanding. Outside",
+        "# Structure: that of the base.\n",
         "name = \"Made up\"\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -77,6 +77,11 @@ impl Calibration {
         let mut table = Table::new(["parameter", "value", "from", "to", "told by the points"]);
         for value in &self.values {
             let end = |end: Option<f64>| end.map_or_else(String::new, |end| format!("{end:.0}"));
+            // Above the largest limit stands 0, which is none.
+            let high = match value.range {
+                Some((low, 0.0)) if low > 0.0 => "no limit".to_owned(),
+                range => end(range.map(|range| range.1)),
+            };
             let told = match value.is_identified {
                 Some(true) => "yes",
                 Some(false) => "no",
@@ -86,7 +91,7 @@ impl Calibration {
                 value.key.to_owned(),
                 value.value.to_string(),
                 end(value.range.map(|range| range.0)),
-                end(value.range.map(|range| range.1)),
+                high,
                 told.to_owned(),
             ]);
         }

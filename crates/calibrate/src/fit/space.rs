@@ -193,6 +193,9 @@ impl fmt::Display for Structure {
         let name = |(key, value): &(&str, &str)| {
             format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
         };
+        if self.0.is_empty() {
+            return f.write_str("that of the base");
+        }
         f.write_str(&self.0.iter().map(name).collect::<Vec<_>>().join(" "))
     }
 }
