@@ -3,10 +3,10 @@
 
 use crate::drives::{self, Mix, Ran};
 use serde_json::Value;
-use ssdtune_model::DeviceConfig;
 use ssdtune_model::config::{CacheMode, SuspensionSupport};
+use ssdtune_model::{DeviceConfig, Nanos, Sectors, TenantId};
 use ssdtune_sim::{Places, Slowdown, Tenant};
-use ssdtune_trace::Request;
+use ssdtune_trace::{Op, Request};
 
 const MIX: Mix = Mix {
     requests: 3_000,
@@ -170,4 +170,15 @@ fn tenants_slow_each_other_down_unless_they_share_nothing() {
     assert_eq!(beside_nobody.tenants[0].slowdown, Some(1.0));
     assert_eq!(beside_nobody.tenants[1].slowdown, None);
     assert_eq!(beside_nobody.min_over_max, None);
+}
+
+/// A request of a tenant that the drive does not have is served as one of the last tenant.
+#[test]
+fn an_unknown_tenant_is_the_last_one() {
+    let config = drives::small();
+    let mut drive = drives::new(&config, &[Tenant::sole(&config), Tenant::sole(&config)]);
+    let (at, lba) = (Nanos::ZERO, Sectors(0));
+    drive.push(Request { at, lba, sectors: 8, tenant: TenantId(9), op: Op::Write });
+    drive.run_to_end();
+    assert_eq!(drive.take_completions()[0].tenant, TenantId(1));
 }
