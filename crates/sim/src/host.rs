@@ -380,7 +380,7 @@ impl Host {
         if !record.is_done() {
             return;
         }
-        let ready = record.data_ready;
+        let ready = record.data_ready();
         if ready > base.now() {
             self.held_back.push(&mut base.events, ready, request);
         } else {
@@ -391,7 +391,8 @@ impl Host {
     /// Holds a read back until the controller will have some of its data ready for the host.
     pub fn data_ready_at(&mut self, request: RequestId, ready: Nanos) {
         let record = &mut self.requests[request];
-        record.data_ready = record.data_ready.max(ready);
+        debug_assert_eq!(record.op, Op::Read);
+        record.cursor = record.cursor.max(ready.0);
     }
 
     /// The last data of a read are ready for the host.

@@ -17,15 +17,14 @@ pub(crate) struct HostRequest {
     pub enqueued: Nanos,
     /// When the drive could begin to work on it: a write when its data were in the drive.
     pub stamp: Nanos,
-    /// When the controller will have its last data ready for the host, if it is held back for
-    /// that.
-    pub data_ready: Nanos,
     /// Its number in its stream.
     pub number: u64,
     pub sectors: u32,
     /// Cached writes: sectors that the cache has not taken yet.
     pub rest: u32,
-    /// Cached writes: where these sectors begin.
+    /// Cached writes: where these sectors begin. Reads: when the controller will have the last data
+    /// ready for the host, in nanoseconds. (A drive under too much load holds millions of requests,
+    /// so they share the room.)
     pub cursor: u64,
     /// A flush that waits for this one.
     pub next_flush: Option<RequestId>,
@@ -52,7 +51,6 @@ impl HostRequest {
             arrived: now,
             enqueued: now,
             stamp: now,
-            data_ready: Nanos::ZERO,
             number,
             sectors,
             rest: 0,
@@ -63,6 +61,12 @@ impl HostRequest {
             tenant,
             op,
         }
+    }
+
+    /// When the controller will have the last data of a read ready for the host.
+    #[inline]
+    pub fn data_ready(&self) -> Nanos {
+        if self.op == Op::Read { Nanos(self.cursor) } else { Nanos::ZERO }
     }
 
     /// Whether the drive has done everything that it asks for.
