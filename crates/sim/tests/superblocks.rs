@@ -113,7 +113,8 @@ fn collection_in_time_moves_what_ageing_moves() {
         );
         drive.check();
         let in_time = moves(&drive.report());
-        // The same greedy choice again, counted by what is written on flash.
+        // Ageing keeps no count of moves. In a steady state as many pages are erased as programmed,
+        // so the moves of a host page are the pages erased for it, less itself.
         let erased = |drive: &Simulator| {
             let bins = drive.report().collection.erase_histogram;
             bins.iter().map(|bin| u64::from(bin.erases) * bin.blocks).sum::<u64>()

@@ -31,7 +31,7 @@ pub(crate) enum Way {
     AtOnce { erase: TransactionId },
     /// In steps: pages before this one have been read, or needed not be; `None` when all have.
     Steps { next: Option<PageId> },
-    /// In steps: so many of its blocks have not been erased.
+    /// In steps, all its pages moved: `blocks` of the superblock's blocks are still to be erased.
     Erasing { blocks: u32 },
 }
 
