@@ -70,6 +70,7 @@ impl DeviceConfig {
             self.check_space(&mut faults);
             self.check_placement(&mut faults);
             self.check_superblocks(&mut faults);
+            self.check_plane_reads(&mut faults);
             self.check_latencies(&mut faults);
             self.check_dram(&mut faults);
         }
@@ -170,6 +171,28 @@ impl DeviceConfig {
                  (cache.capacity_bytes: {two})"
             ));
         }
+    }
+
+    /// Checks that planes that read for themselves are not combined with what uses the registers of
+    /// all planes of a die at once.
+    fn check_plane_reads(&self, faults: &mut Faults) {
+        if !self.flash.independent_plane_reads {
+            return;
+        }
+        let others =
+            [("flash.cache_read", self.flash.cache_read), ("gc.copyback", self.gc.copyback)];
+        let on = others.into_iter().find(|(_, on)| *on);
+        let reason = match (on, self.flash.planes_per_die) {
+            (Some((key, _)), _) => {
+                format!("{key} uses the registers of all planes of a die at once: switch it off")
+            }
+            (None, planes @ 65..) => {
+                format!("a die of {planes} planes (flash.planes_per_die), at most 64")
+            }
+            (None, _) => return,
+        };
+        let fault = Fault::new("flash.independent_plane_reads", Problem::Conflict { reason });
+        faults.push(fault.with_value("true"));
     }
 
     /// Checks that no flash operation that the cells know takes no time.

@@ -249,6 +249,8 @@ pub struct Flash {
     pub erase_latency: Nanos,
     /// Erases that a block is rated for. Reports state endurance against it.
     pub pe_cycles_limit: u32,
+    /// Whether each plane of a die reads for itself.
+    pub independent_plane_reads: bool,
     /// Whether a die reads the next page while the data of the last one leave its cache register.
     pub cache_read: bool,
     /// Whether a die takes the data of the next page while it programs.

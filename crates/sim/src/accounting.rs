@@ -195,6 +195,20 @@ impl Books {
         self.energy.die_works(now, work, kind, count, time);
     }
 
+    /// A die works on more pages than it does already, for a time that begins now or a little
+    /// later. For `alone` of this time it would be idle without them.
+    pub fn die_works_along(
+        &mut self,
+        now: Nanos,
+        work: Work,
+        kind: usize,
+        count: u32,
+        time: [Nanos; 2],
+        alone: Nanos,
+    ) {
+        self.energy.die_works_along(now, work, kind, count, time, alone);
+    }
+
     /// A page is read again, several times. The drive's energy for that is counted with the read.
     pub fn read_again(&mut self, tenant: TenantId, kind: usize, times: u32) {
         self.stats.flash.read_retries += u64::from(times);

@@ -11,6 +11,7 @@
 
 mod array;
 mod channel;
+mod plane_reads;
 mod register_cache;
 mod scheduler;
 mod striping;
@@ -31,6 +32,7 @@ use crate::id::{ChannelId, RequestId, TransactionId};
 use crate::operation::Class;
 use crate::stored::Part;
 use array::{FlashArray, Transactions};
+use plane_reads::Planes;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Ftl, Layout, Phys};
 use ssdtune_model::config::{BusOrder, GcUnit, Scheduler, Suspension, SuspensionSupport};
@@ -120,6 +122,8 @@ pub(crate) struct Flash {
     striping: Option<Striping>,
     transactions: Transactions,
     array: FlashArray,
+    /// Reads of planes that read for themselves; `None` if they do not.
+    planes: Option<Planes>,
     /// Transactions that will be queued at the next scheduling. Empty between two events.
     #[serde(skip)]
     staged: Vec<TransactionId>,
@@ -146,12 +150,15 @@ impl Flash {
     pub fn new(config: &DeviceConfig, servers: &Servers) -> Self {
         let wear = Wear::new(config);
         let rules = Rules::new(config, wear.is_some());
+        let planes = Planes::new(config);
+        let interrupts = rules.busy_dies_take_commands() || planes.is_some();
         Self {
             timing: FlashTiming::new(config),
             wear,
             striping: Striping::new(config),
             transactions: Transactions::default(),
-            array: FlashArray::new(config, servers, rules.busy_dies_take_commands()),
+            array: FlashArray::new(config, servers, interrupts),
+            planes,
             rules,
             staged: Vec::new(),
             touched: Vec::new(),
@@ -289,6 +296,9 @@ impl Flash {
     /// Asserts that queues, dies and counters agree. `elsewhere` transactions are not here yet, and
     /// those are `all` of them, unless some wait for their mappings.
     pub fn check(&self, elsewhere: usize, all: bool) {
+        if let Some(planes) = &self.planes {
+            planes.check(&self.array, &self.transactions);
+        }
         assert!(self.staged.is_empty() && self.touched.is_empty() && self.deferred == 0);
         let found = self.array.check(&self.transactions) + elsewhere;
         let wait = self.transactions.len().checked_sub(found);

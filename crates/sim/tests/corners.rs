@@ -36,6 +36,7 @@ pub fn case(number: u64) -> Case {
     let mut tenants = draw_tenants(&config, rng);
     draw_compat(&mut config, number, rng);
     draw_superblocks(&mut config, &mut tenants, &mut Pcg64Mcg::seed_from_u64(number ^ 0x5b1c));
+    draw_nand(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0x9a9d));
     draw_size(&mut config, tenants.len() as u32, rng);
     let streams = draw_streams(&config, tenants.len(), rng);
     Case { config, tenants, streams }
@@ -128,6 +129,14 @@ fn draw_superblocks(config: &mut DeviceConfig, tenants: &mut [Tenant], rng: &mut
     if unit == GcUnit::Drive {
         let places = Places::all(&config.geometry());
         tenants.iter_mut().for_each(|tenant| tenant.places = places.clone());
+    }
+}
+
+/// What chips of this decade can do besides.
+fn draw_nand(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
+    if rng.random() && !config.gc.copyback {
+        config.flash.independent_plane_reads = true;
+        config.flash.cache_read = false;
     }
 }
 

@@ -12,6 +12,7 @@ mod energy;
 mod extremes;
 mod initial_content;
 mod keys;
+mod nand;
 mod pages;
 mod snapshot;
 mod superblocks;

@@ -241,6 +241,13 @@ pub(super) const FLASH: Section = Section {
             "By how much the array operation behind a cache command starts later, to move a \
                  page between registers.",
         ),
+        row!("flash.independent_plane_reads", flash.independent_plane_reads)
+            .unless(needs_single_dies)
+            .since(Since::RealDrives)
+            .says(
+                "Each plane of a die reads for itself, whatever page and whenever it is free; \
+                 programs and erases take the whole die.",
+            ),
         row!("flash.dies_per_chip", flash.dies_per_chip)
             .ints(1, 256)
             .candidates(Steps { from: 1, to: 16, by: 1 }, Steps { from: 1, to: 16, by: 1 })

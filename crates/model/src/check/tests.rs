@@ -43,6 +43,21 @@ fn values_that_do_not_go_together_are_faults() {
 }
 
 #[test]
+fn planes_that_read_for_themselves_have_no_second_register() {
+    let of = |change: fn(&mut DeviceConfig)| {
+        faults_of(|config| {
+            config.flash.independent_plane_reads = true;
+            change(config);
+        })
+    };
+    assert_eq!(of(|_| ()), [""; 0]);
+    let key = "flash.independent_plane_reads";
+    assert_eq!(of(|config| config.flash.cache_read = true), [key]);
+    assert_eq!(of(|config| config.gc.copyback = true), [key]);
+    assert_eq!(of(|config| config.flash.planes_per_die = 65), [key]);
+}
+
+#[test]
 fn a_page_type_that_the_cells_lack_may_take_no_time() {
     assert_eq!(faults_of(|config| config.flash.read_latency[1].0 = 0), [""; 0]);
 }

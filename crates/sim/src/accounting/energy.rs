@@ -158,8 +158,22 @@ impl Meter {
         count: u32,
         [from, to]: [Nanos; 2],
     ) {
+        self.die_works_along(now, work, kind, count, [from, to], to - from);
+    }
+
+    /// As [`Meter::die_works`], but the work takes the place of idle power for `alone` only.
+    #[inline]
+    pub fn die_works_along(
+        &mut self,
+        now: Nanos,
+        work: Work,
+        kind: usize,
+        count: u32,
+        [from, to]: [Nanos; 2],
+        alone: Nanos,
+    ) {
         self.counters.die_works(work, kind, count);
-        let idle = (to - from).0 as f64 * self.die_idle_nj_per_ns;
+        let idle = alone.0 as f64 * self.die_idle_nj_per_ns;
         let net = f64::from(count) * self.work_nj[place(work, kind)] - idle;
         self.pass(now);
         self.windows.add(from, to, net);

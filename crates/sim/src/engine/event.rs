@@ -9,7 +9,8 @@
 //! the cause gets longer; the registration (24 bits); the server (14 bits). A time since the cause
 //! of more than 67 ms counts as 67 ms; such events are told apart by their registration.
 //!
-//! Every server has at most one pending event. So the queue stays small, mostly below ten entries,
+//! Every server has at most one pending event (a die whose planes read for themselves: one for each
+//! plane). So the queue stays small, mostly below ten entries,
 //! and a sorted array with the next event last beats a heap. Short delays are the common ones, and
 //! insert near the end. Measured: 3 ns for an insertion among 3 entries. With 256 entries the end
 //! of a die's work moves 4 KiB, which takes about 80 ns, once in nine events.

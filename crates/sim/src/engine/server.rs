@@ -1,6 +1,6 @@
 //! Everything of the drive that serves one thing at a time is a server with a number: a stream of
 //! arrivals, a direction of the link, the DRAM channel, a flash channel, a die. Each server has at
-//! most one pending event.
+//! most one pending event, but for a die whose planes read for themselves: one for each plane.
 
 use crate::id::{ChannelId, DieId, QueueId, StreamId};
 use serde::{Deserialize, Serialize};

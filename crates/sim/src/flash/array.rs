@@ -88,6 +88,8 @@ pub(super) enum DieState {
     Busy,
     /// Data that were read wait for the channel, or are on it.
     DataOut,
+    /// Its planes read for themselves: see [`super::plane_reads`].
+    Reading,
 }
 
 /// A die.
@@ -147,7 +149,7 @@ impl Die {
     /// the part never falls.
     pub fn idle(&self, since: Nanos, now: Nanos) -> Nanos {
         let mut ahead = self.suspended.map_or(Nanos::ZERO, |suspended| suspended.remaining);
-        if self.state == DieState::Busy {
+        if matches!(self.state, DieState::Busy | DieState::Reading) {
             ahead += self.ends.saturating_sub(now);
         }
         since.saturating_sub(self.busy.saturating_sub(ahead))
@@ -212,7 +214,7 @@ pub(super) struct Channel {
     /// The unit that is asked first, counted from the channel's first.
     pub turn: u32,
     /// Units on which transactions wait and which may take a command: the idle ones, or all if
-    /// operations can be suspended or commands taken in advance.
+    /// operations can be suspended, commands taken in advance, or planes read for themselves.
     pub ready: UnitSet,
     /// Dies of the running batch whose commands come next.
     pub batch: VecDeque<DieId>,

@@ -17,6 +17,8 @@ pub(crate) struct PageOut {
     /// The transaction that read it.
     pub transaction: TransactionId,
     die: DieId,
+    /// The plane within the die.
+    plane: u8,
     /// Its data were in the cache register, not in the page register.
     from_cache: bool,
 }
@@ -130,7 +132,7 @@ impl Flash {
     /// Takes a page whose data have left its die off that die's list.
     #[inline]
     fn page_out(&mut self, transaction: TransactionId) -> PageOut {
-        let die = self.transactions[transaction].die;
+        let Transaction { die, plane, .. } = self.transactions[transaction];
         let record = &self.array.dies[die];
         let from_cache = self.rules.cache_read && record.out.is_some();
         if from_cache {
@@ -138,7 +140,7 @@ impl Flash {
         } else {
             self.array.dies[die].list = self.without(record.list, transaction);
         }
-        PageOut { transaction, die, from_cache }
+        PageOut { transaction, die, plane, from_cache }
     }
 
     /// A list without one of its transactions.
@@ -172,6 +174,8 @@ impl Flash {
             self.cached_page_taken(base, ftl, page.die);
         } else if record.list.is_none() {
             self.free_die(base, ftl, page.die);
+        } else if record.state == DieState::Reading {
+            self.plane_taken(page.die, page.plane);
         }
         self.array.channels[channel].current = None;
         self.next_transfer(base, ftl, channel);
@@ -233,6 +237,9 @@ impl Flash {
     #[inline]
     pub fn array_ended(&mut self, die: DieId) -> (Option<TransactionId>, Work) {
         let record = &mut self.array.dies[die];
+        if record.state == DieState::Reading {
+            return (None, Work::Read);
+        }
         // The die still counts as taken: what this sets free must neither use it nor interrupt it.
         record.state = DieState::DataOut;
         (record.list, record.class.work())
@@ -269,7 +276,9 @@ impl Flash {
     #[inline]
     pub fn reads_ended(&mut self, base: &mut Base, ftl: &Ftl, die: DieId) {
         let record = &self.array.dies[die];
-        if self.rules.cache_read && record.suspended.is_none() {
+        if record.state == DieState::Reading {
+            self.plane_read_ended(base, die);
+        } else if self.rules.cache_read && record.suspended.is_none() {
             self.fill_cache_register(base, ftl, die);
         } else if record.list.is_none() {
             self.free_die(base, ftl, die);
@@ -337,11 +346,7 @@ impl Flash {
     #[inline(always)]
     pub(super) fn data_ready(&mut self, base: &mut Base, die: DieId, list: Option<TransactionId>) {
         let channel = self.array.channel_of(self.array.dies[die].unit);
-        let lane = match list.map(|first| self.transactions[first].class) {
-            Some(Class::MappingRead) => 0,
-            Some(Class::GcRead) => 2,
-            _ => 1,
-        };
+        let lane = lane(list.map(|first| self.transactions[first].class));
         let mut at = list;
         while let Some(id) = at {
             at = self.transactions[id].next;
@@ -350,6 +355,17 @@ impl Flash {
             } else {
                 self.array.channels[channel].data_out[lane].push_back(id);
             }
+        }
+    }
+
+    /// Sends the data of one page over the channel, or lets them wait for it.
+    pub(super) fn page_ready(&mut self, base: &mut Base, die: DieId, id: TransactionId) {
+        let channel = self.array.channel_of(self.array.dies[die].unit);
+        if self.is_free(base, channel) {
+            self.start_data(base, channel, id);
+        } else {
+            let lane = lane(Some(self.transactions[id].class));
+            self.array.channels[channel].data_out[lane].push_back(id);
         }
     }
 
@@ -373,6 +389,9 @@ impl Flash {
         let record = &mut self.array.dies[die];
         record.list = None;
         record.state = DieState::Idle;
+        if let Some(planes) = &mut self.planes {
+            planes.release(die);
+        }
         if let Some(suspended) = record.suspended.take() {
             record.list = suspended.list;
             record.class = suspended.class;
@@ -387,5 +406,15 @@ impl Flash {
         }
         let unit = record.unit;
         self.array.free_die(unit);
+    }
+}
+
+/// Where data wait for a channel: those of translation pages, of host reads, of collection.
+#[inline]
+fn lane(class: Option<Class>) -> usize {
+    match class {
+        Some(Class::MappingRead) => 0,
+        Some(Class::GcRead) => 2,
+        _ => 1,
     }
 }

@@ -160,7 +160,7 @@ impl Flash {
     }
 
     /// The time and the repetitions by the wear of the blocks.
-    fn worn(
+    pub(super) fn worn(
         &self,
         base: &mut Base,
         ftl: &Ftl,

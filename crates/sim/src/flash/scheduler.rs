@@ -123,6 +123,10 @@ impl Flash {
 
     /// Gives a unit what it should do next: reads, else programs, else erases.
     fn serve_unit(&mut self, base: &mut Base, ftl: &Ftl, unit: UnitId) {
+        if self.planes.is_some() {
+            self.serve_unit_of_planes(base, ftl, unit);
+            return;
+        }
         let idle = self.array.units[unit].busy_dies == 0;
         if self.serve_reads(base, ftl, unit, idle) || self.keeps_to_reads(unit) {
             return;
@@ -220,6 +224,9 @@ impl Flash {
             first = (Class::GcRead, 0);
             second = None;
         }
+        if self.planes.is_some() {
+            return self.serve_planes(base, ftl, unit, first, second);
+        }
         if !idle && !self.may_suspend(base, unit, first) {
             return false;
         }
@@ -228,7 +235,13 @@ impl Flash {
     }
 
     /// Gives a unit a program command if it should do that next. Returns whether it did.
-    fn serve_programs(&mut self, base: &mut Base, ftl: &Ftl, unit: UnitId, idle: bool) -> bool {
+    pub(super) fn serve_programs(
+        &mut self,
+        base: &mut Base,
+        ftl: &Ftl,
+        unit: UnitId,
+        idle: bool,
+    ) -> bool {
         let waiting = self.array.units[unit].waiting;
         let count = |class: Class| waiting[class as usize];
         let (first, second): (Source, Option<Class>);
@@ -261,7 +274,7 @@ impl Flash {
     }
 
     /// Gives a unit its erases.
-    fn serve_erases(&mut self, base: &mut Base, ftl: &Ftl, unit: UnitId) {
+    pub(super) fn serve_erases(&mut self, base: &mut Base, ftl: &Ftl, unit: UnitId) {
         if self.array.units[unit].waits(Class::Erase) > 0 {
             self.issue_batch(base, ftl, unit, (Class::Erase, 0), None);
         }
@@ -388,7 +401,7 @@ impl Flash {
     /// Sends a command to a die: at once, or behind the commands of its batch. `list` links its
     /// transactions, `count` of them.
     #[inline]
-    fn issue(&mut self, base: &mut Base, ftl: &Ftl, list: TransactionId, count: u32) {
+    pub(super) fn issue(&mut self, base: &mut Base, ftl: &Ftl, list: TransactionId, count: u32) {
         let record = &self.transactions[list];
         let (class, unit, die) = (record.class, record.unit, record.die);
         let planes = count as usize;
@@ -410,6 +423,10 @@ impl Flash {
         };
         let now = base.now();
         base.books.command(now, class, count, sectors, self.items(list));
+        if self.planes.is_some() && class.work() == Work::Read {
+            self.issue_to_plane(base, ftl, list);
+            return;
+        }
         if self.rules.cache_program && class.work() == Work::Program && self.may_load(unit) {
             self.load(base, list, count, command);
             return;

@@ -1,0 +1,175 @@
+//! What chips of this decade do besides, against arithmetic: planes that read for themselves.
+//!
+//! No measurements of drives with one of these alone are at hand: nothing here is compared with a
+//! real drive.
+
+use crate::drives::{self, Mix};
+use ssdtune_model::config::{BusOrder, CacheMode, FlashTechnology, SuspensionSupport};
+use ssdtune_model::{DeviceConfig, Nanos, Sectors};
+use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};
+use ssdtune_trace::{Op, Request, TenantId};
+
+const READ_COMMAND: u64 = 290;
+const READ: u64 = 75_020;
+const TRANSFER: u64 = 12_301;
+const PROGRAM_COMMAND: u64 = 361;
+const PROGRAM: u64 = 750_000;
+
+/// One die, SLC: reads take 75 us and 20 ns to signal it, programs 750 us; 4 KiB pages at 333 MT/s,
+/// no data cache. Consecutive pages lie in consecutive planes.
+fn one_die(planes: u32) -> DeviceConfig {
+    let mut config = drives::small();
+    config.cache.mode = CacheMode::Off;
+    config.mapping.ideal = true;
+    config.flash.technology = FlashTechnology::Slc;
+    config.flash.blocks_per_plane = 64;
+    [config.bus.channels, config.bus.chips_per_channel] = [1, 1];
+    [config.flash.dies_per_chip, config.flash.planes_per_die] = [1, planes];
+    // The link takes 11 ns for a command, and no time for what else it carries.
+    config.host.pcie_lane_bandwidth_gbps = 1_000.0;
+    config.host.pcie_lanes = 64;
+    config.bus.order = BusOrder::CommandsFirst;
+    config.flash.independent_plane_reads = true;
+    config
+}
+
+fn request(at: u64, op: Op, page: u64) -> Request {
+    let lba = Sectors(page * 8);
+    Request { at: Nanos(at), lba, sectors: 8, tenant: TenantId(0), op }
+}
+
+/// A drive whose first pages hold data, and nothing under way.
+fn filled(config: &DeviceConfig, pages: u64) -> Simulator {
+    let mut drive = drives::new(config, &[Tenant::sole(config)]);
+    let writes = (0..pages).map(|page| request(page * 2_000_000, Op::Write, page));
+    assert_eq!(drive.run(vec![Stream::open(writes)], |_| true), Outcome::Completed);
+    drive.take_completions();
+    drive
+}
+
+/// When requests end, from the moment from which their times count.
+fn ends(drive: &mut Simulator, requests: &[Request]) -> Vec<u64> {
+    let start = drive.now() + Nanos(1_000_000);
+    requests.iter().for_each(|request| drive.push(Request { at: start + request.at, ..*request }));
+    drive.run_to_end();
+    drive.check();
+    let mut done = drive.take_completions();
+    done.sort_by_key(|done| done.number);
+    done.iter().map(|done| (done.completed - start).0).collect()
+}
+
+/// Reads of pages at random, 64 at once: completions each nanosecond.
+fn rate(config: &DeviceConfig) -> f64 {
+    let mut drive = filled(config, 64);
+    let mix = Mix {
+        requests: 12_000,
+        seed: 5,
+        gap_ns: 1.0,
+        reads: 100,
+        trims: 0,
+        flushes: 0,
+        sectors: 512,
+        align: 8,
+        pages_max: 1,
+    };
+    let stream = Stream::closed(mix.requests(0).into_iter(), 64);
+    assert_eq!(drive.run(vec![stream], |_| true), Outcome::Completed);
+    drive.check();
+    let done = drive.take_completions();
+    let at = |index: usize| done[index].completed.0 as f64;
+    10_000.0 / (at(11_000) - at(1_000))
+}
+
+#[test]
+fn planes_read_at_the_same_time_until_the_channel_is_full() {
+    let alone = (READ_COMMAND + READ + TRANSFER) as f64;
+    // What a plane waits for the channel, which others use, lowers the rate.
+    for (planes, at_least) in [(1, 0.999), (2, 0.95), (4, 0.85)] {
+        let share = rate(&one_die(planes)) * alone / f64::from(planes);
+        assert!(share > at_least && share < 1.001, "{planes} planes: {share} of their rate");
+    }
+    // Sixteen planes would need 2.3 channels.
+    let share = rate(&one_die(16)) * (READ_COMMAND + TRANSFER) as f64;
+    assert!(share > 0.97 && share <= 1.000_1, "{share} of the channel");
+    // One command for all planes needs the same page in all of them.
+    let mut config = one_die(4);
+    config.flash.independent_plane_reads = false;
+    let gain = rate(&one_die(4)) / rate(&config);
+    assert!(gain > 1.5, "{gain} times the rate of one command at a time");
+}
+
+/// Pages 0 and 2 lie in plane 0, page 5 in plane 1.
+#[test]
+fn a_second_plane_reads_another_page_while_the_first_one_works() {
+    let mut drive = filled(&one_die(2), 8);
+    let reads = [(0, 0), (10_000, 5), (20_000, 2)].map(|(at, page)| request(at, Op::Read, page));
+    let found = ends(&mut drive, &reads);
+    let link = found[0] - (READ_COMMAND + READ + TRANSFER);
+    let second = 10_000 + READ_COMMAND + READ;
+    // The first page leaves until 87.6 us, when the data of the second one are ready, too. The
+    // command of the third one goes before them, since plane 0 is free.
+    let first = READ_COMMAND + READ + TRANSFER;
+    assert!(second < first);
+    let third = first + READ_COMMAND + READ + TRANSFER;
+    assert_eq!(found, [first, first + READ_COMMAND + TRANSFER, third].map(|end| end + link));
+    assert!(link < 50, "{link} ns on the link");
+}
+
+const ALONE: u64 = READ_COMMAND + READ + TRANSFER;
+const WRITE: u64 = PROGRAM_COMMAND + TRANSFER + PROGRAM;
+
+#[test]
+fn reads_go_before_a_program_until_it_has_its_turn() {
+    let mut drive = filled(&one_die(2), 8);
+    // Three reads of plane 0; while the first is under way, the program comes.
+    let reads = [0, 10_000, 20_000].map(|at| request(at, Op::Read, 0));
+    let requests = [&reads[..], &[request(30_000, Op::Write, 8)]].concat();
+    let found = ends(&mut drive, &requests);
+    let link = found[0] - ALONE;
+    assert_eq!(found[3], 3 * ALONE + WRITE + link);
+    // It is the program's turn when no read waits any more. The read of plane 1 comes later.
+    let mut drive = filled(&one_die(2), 8);
+    let turn = [(0, Op::Read, 0), (30_000, Op::Write, 8), (40_000, Op::Read, 1)];
+    let found = ends(&mut drive, &turn.map(|(at, op, page)| request(at, op, page)));
+    assert_eq!(found, [ALONE, ALONE + WRITE, 2 * ALONE + WRITE].map(|end| end + link));
+}
+
+#[test]
+fn a_read_that_interrupts_a_program_lets_one_follow_in_each_other_plane() {
+    let mut config = one_die(2);
+    config.suspension.support = SuspensionSupport::Program;
+    config.suspension.interruptions_max = 1;
+    let mut drive = filled(&config, 8);
+    let requests = [(0, Op::Write, 8), (100_000, Op::Read, 0), (101_000, Op::Read, 2)];
+    let requests = [&requests[..], &[(102_000, Op::Read, 1)]].concat();
+    let requests: Vec<_> =
+        requests.into_iter().map(|(at, op, page)| request(at, op, page)).collect();
+    let found = ends(&mut drive, &requests);
+    // The program halts for 100 us and its command.
+    let halt = 100_000 + 95;
+    let first = 100_000 + halt + ALONE;
+    let link = found[1] - first;
+    assert!(link < 50, "{link} ns on the link");
+    // The command to plane 1 follows the other one, and so do its data. Then the program goes on.
+    assert_eq!(found[3], first + TRANSFER + link);
+    assert_eq!(found[0], WRITE + halt + ALONE + TRANSFER + link);
+    assert_eq!(found[2], found[0] + ALONE);
+}
+
+#[test]
+fn planes_that_work_at_once_save_the_idle_power_of_their_die_once() {
+    let mut drive = filled(&one_die(2), 8);
+    let requests = [request(0, Op::Read, 0), request(30_000, Op::Read, 1)];
+    let before = drive.energy();
+    let start = drive.now();
+    ends(&mut drive, &requests);
+    let after = drive.energy();
+    let took = (drive.now() - start).0 as f64 * 1e-9;
+    // The second read begins 30 us after the first one and works as long.
+    let worked = (READ + 30_000) as f64 * 1e-9;
+    let idle_w = 12.7e-3;
+    let idle_j = after.flash.idle_j - before.flash.idle_j;
+    assert!((idle_j - idle_w * (took - worked)).abs() < 1e-12, "{idle_j}");
+    let read_j = after.flash.read_j - before.flash.read_j;
+    assert!((read_j - 2.0 * 4.9152e-6).abs() < 1e-12, "{read_j}");
+}
