@@ -71,6 +71,7 @@ impl DeviceConfig {
             self.check_placement(&mut faults);
             self.check_superblocks(&mut faults);
             self.check_plane_reads(&mut faults);
+            self.check_one_shot(&mut faults);
             self.check_latencies(&mut faults);
             self.check_dram(&mut faults);
         }
@@ -155,10 +156,8 @@ impl DeviceConfig {
             let fault = Fault::new("gc.unit", Problem::Conflict { reason });
             faults.push(fault.with_value(self.gc.unit.name()));
         };
-        let is_on = |row: &&Parameter| row.get(self) == Value::Bool(true);
-        let switch = catalogue::parameters().filter(|row| row.path().0 == "compat").find(is_on);
-        if let Some(switch) = switch {
-            conflict(format!("MQSim has no superblocks: switch {} off", switch.key));
+        if let Some(key) = self.switch_of_mqsim() {
+            conflict(format!("MQSim has no superblocks: switch {key} off"));
         }
         if self.gc.copyback {
             conflict("pages move to other dies: switch gc.copyback off".to_owned());
@@ -193,6 +192,47 @@ impl DeviceConfig {
         };
         let fault = Fault::new("flash.independent_plane_reads", Problem::Conflict { reason });
         faults.push(fault.with_value("true"));
+    }
+
+    /// A switch of `compat` that is on.
+    fn switch_of_mqsim(&self) -> Option<&'static str> {
+        let is_on = |row: &&Parameter| row.get(self) == Value::Bool(true);
+        let switches = catalogue::parameters().filter(|row| row.path().0 == "compat");
+        switches.map(|row| row as &Parameter).find(is_on).map(|row| row.key)
+    }
+
+    /// Checks that blocks have whole word lines, and that word lines are not combined with what
+    /// programs single pages.
+    fn check_one_shot(&self, faults: &mut Faults) {
+        let pages = self.pages_per_program();
+        if pages == 1 {
+            return;
+        }
+        let mut conflict = |reason: String| {
+            let fault = Fault::new("flash.one_shot", Problem::Conflict { reason });
+            faults.push(fault.with_value("true"));
+        };
+        if let Some(key) = self.switch_of_mqsim() {
+            conflict(format!("MQSim programs single pages: switch {key} off"));
+        }
+        if self.gc.copyback {
+            conflict("a die programs single pages that it has read: switch gc.copyback off".into());
+        }
+        let block = self.flash.pages_per_block;
+        if !block.is_multiple_of(pages) {
+            conflict(format!(
+                "blocks have word lines of {pages} pages: make flash.pages_per_block ({block}) a \
+                 multiple of that"
+            ));
+        }
+        let two = u64::from(self.flash.planes_per_die * pages) * 2;
+        let bytes = two * u64::from(self.flash.page_bytes);
+        if self.cache.mode != CacheMode::Off && self.cache.capacity.0 < bytes {
+            conflict(format!(
+                "needs a data cache of two word lines for each plane of a die, {two} pages \
+                 (cache.capacity_bytes: {bytes})"
+            ));
+        }
     }
 
     /// Checks that no flash operation that the cells know takes no time.

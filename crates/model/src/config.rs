@@ -249,6 +249,8 @@ pub struct Flash {
     pub erase_latency: Nanos,
     /// Erases that a block is rated for. Reports state endurance against it.
     pub pe_cycles_limit: u32,
+    /// Whether one command programs all pages of a word line, in the time of one of them.
+    pub one_shot: bool,
     /// Whether each plane of a die reads for itself.
     pub independent_plane_reads: bool,
     /// Whether a die reads the next page while the data of the last one leave its cache register.
@@ -272,6 +274,11 @@ pub struct Flash {
 }
 
 impl DeviceConfig {
+    /// Pages that one program command gives a plane at most: those of a word line, or one.
+    pub fn pages_per_program(&self) -> u32 {
+        if self.flash.one_shot { self.flash.technology.page_types().len() as u32 } else { 1 }
+    }
+
     /// The shape of the flash array.
     pub fn geometry(&self) -> Geometry {
         Geometry {

@@ -42,12 +42,16 @@ pub(crate) struct Item {
 pub(crate) struct Books {
     pub stats: Stats,
     energy: Meter,
+    /// The pages of a program may have different types.
+    #[serde(skip)]
+    types_mix: bool,
     /// Completions that the caller has not taken yet; `None` if it does not want them.
     pub completions: Option<Vec<Completion>>,
 }
 
 impl Part for Books {
     fn adopt(&mut self, made: Self) {
+        self.types_mix = made.types_mix;
         // Whether completions are kept is the wish of who restores the drive.
         match made.completions {
             Some(_) => drop(self.completions.get_or_insert_default()),
@@ -62,6 +66,7 @@ impl Books {
         Self {
             stats: Stats::new(tenants, observe.exact_percentiles),
             energy: Meter::new(config),
+            types_mix: config.pages_per_program() > 1,
             completions: observe.completions.then(Vec::new),
         }
     }
@@ -163,10 +168,12 @@ impl Books {
     #[cold]
     fn share_command(&mut self, class: Class, count: u32, items: impl Iterator<Item = Item>) {
         let work = class.work();
-        // The command counts for the tenant of its first page, and the type of that page for all.
+        // The command counts for the tenant of its first page, and the type of that page for all,
+        // but for word lines.
+        let types_mix = self.types_mix && work == Work::Program;
         let mut first = None;
         for item in items {
-            let kind = first.unwrap_or(item.kind);
+            let kind = first.filter(|_| !types_mix).unwrap_or(item.kind);
             self.share(item.tenant, |share| {
                 if first.is_none() {
                     share.flash.count_command(work, count);

@@ -19,7 +19,7 @@ use collect::Job;
 use relocate::Pace;
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, FtlState, Layout, Phys, Token};
-use ssdtune_model::config::{Allocation, Priority, Scheduler};
+use ssdtune_model::config::{Allocation, GcUnit, Priority, Scheduler};
 use ssdtune_model::{DeviceConfig, PlaneId};
 use std::collections::VecDeque;
 use stripes::Stripes;
@@ -38,6 +38,10 @@ struct Rules {
     paced: bool,
     /// Pages that a collection in steps moves at once.
     moves_max: u32,
+    /// Pages of a stripe: what one program command carries at most, if programs wait for that.
+    stripe: u32,
+    /// Cached pages that may wait for the rest of their stripes.
+    waiting_max: usize,
     /// The priority of transactions that serve no request directly.
     internal_priority: u8,
     /// Sectors of a page.
@@ -47,16 +51,31 @@ struct Rules {
 impl Rules {
     fn new(config: &DeviceConfig) -> Self {
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
+        let planes = config.flash.planes_per_die;
+        let word_line = config.pages_per_program();
+        let planes_at_once = if config.gc.unit == GcUnit::Block { 1 } else { planes };
         Self {
             collect_when_full_only: config.compat.gc_reserve_ten,
             free_mapping_writes: config.compat.free_mapping_writes,
             read_allocates: config.compat.read_allocates,
             any_dynamic: config.mapping.allocation != Allocation::Static,
             paced: config.gc.paced,
-            moves_max: config.flash.planes_per_die * (config.geometry().dies() as u32).max(16),
+            moves_max: planes * word_line * (config.geometry().dies() as u32).max(16),
+            stripe: planes_at_once * word_line,
+            waiting_max: pages_to_flash(config) as usize - 1,
             internal_priority: if by_priority { Priority::High as u8 } else { 0 },
             page_sectors: config.geometry().sectors_per_page() as u16,
         }
+    }
+}
+
+/// Pages that may be on their way from the data cache to flash: one for each plane; twice what the
+/// planes program at once, if that is more, since the next ones gather meanwhile.
+pub(crate) fn pages_to_flash(config: &DeviceConfig) -> u64 {
+    let planes = config.geometry().planes();
+    match config.pages_per_program() {
+        1 => planes,
+        pages => planes * 2 * u64::from(pages),
     }
 }
 

@@ -16,7 +16,7 @@ mod reads;
 mod slots;
 mod writes;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, pages_to_flash};
 use crate::base::Base;
 use crate::engine::{Server, Servers};
 use crate::host::Host;
@@ -61,12 +61,11 @@ impl Rules {
     fn new(config: &DeviceConfig, tenants: &[Tenant]) -> Self {
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
         let priority = |tenant: &Tenant| if by_priority { tenant.priority as u8 } else { 0 };
-        let geometry = config.geometry();
+        let page_sectors = u64::from(config.geometry().sectors_per_page());
         Self {
             modes: tenants.iter().map(|tenant| tenant.cache).collect(),
             priorities: tenants.iter().map(priority).collect(),
-            // One page for each plane may be on its way to flash.
-            pressure_limit: (geometry.planes() * u64::from(geometry.sectors_per_page())) as u32,
+            pressure_limit: (pages_to_flash(config) * page_sectors) as u32,
             read_fill_dirty: config.compat.read_fill_dirty,
             fill_by_flash_owner: config.compat.read_fill_by_flash_owner,
             destage_forgets_all: config.compat.destage_forgets_all,

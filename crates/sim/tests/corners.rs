@@ -138,6 +138,12 @@ fn draw_nand(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
         config.flash.independent_plane_reads = true;
         config.flash.cache_read = false;
     }
+    if rng.random() && !config.gc.copyback && config.compat == Compat::default() {
+        config.flash.one_shot = true;
+        let commands = 2 * config.flash.planes_per_die * config.pages_per_program();
+        let least = u64::from(commands * config.flash.page_bytes);
+        config.cache.capacity.0 = config.cache.capacity.0.max(least);
+    }
 }
 
 /// Half the controllers take no time at all.
@@ -185,7 +191,8 @@ fn draw_size(config: &mut DeviceConfig, tenants: u32, rng: &mut Pcg64Mcg) {
     let least = 3 * tenants + reserve;
     let full = rng.random_range(2..16);
     config.flash.blocks_per_plane = least + full;
-    config.flash.pages_per_block = rng.random_range(4..24);
+    config.flash.pages_per_block =
+        rng.random_range(4..24u32).next_multiple_of(config.pages_per_program());
     // From far too little over-provisioning to plenty.
     let visible = f64::from(full) + f64::from(least - 2) * pick(rng, &[0.0, 0.0, 0.3, 1.0]);
     config.mapping.overprovisioning = 1.0 - visible * 0.99 / f64::from(least + full);

@@ -4,7 +4,7 @@
 //! real drive.
 
 use crate::drives::{self, Mix};
-use ssdtune_model::config::{BusOrder, CacheMode, FlashTechnology, SuspensionSupport};
+use ssdtune_model::config::{BusOrder, CacheMode, FlashTechnology, GcUnit, SuspensionSupport};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{Outcome, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -172,4 +172,141 @@ fn planes_that_work_at_once_save_the_idle_power_of_their_die_once() {
     assert!((idle_j - idle_w * (took - worked)).abs() < 1e-12, "{idle_j}");
     let read_j = after.flash.read_j - before.flash.read_j;
     assert!((read_j - 2.0 * 4.9152e-6).abs() < 1e-12, "{read_j}");
+}
+
+/// One die, TLC, with a data cache: word lines of three pages take 900 us, whatever their part.
+fn word_lines(planes: u32) -> DeviceConfig {
+    let mut config = one_die(planes);
+    config.flash.independent_plane_reads = false;
+    config.cache.mode = CacheMode::Write;
+    config.flash.technology = FlashTechnology::Tlc;
+    config.flash.one_shot = true;
+    [config.flash.blocks_per_plane, config.flash.pages_per_block] = [100, 48];
+    config.flash.read_latency = [50_000, 60_000, 70_000, 80_000].map(Nanos);
+    config.flash.program_latency = [700_000, 900_000, 800_000, 2_000_000].map(Nanos);
+    config
+}
+
+/// The time for each page in the middle of a long write in order, with 32 requests at once.
+fn time_of_a_page(config: &DeviceConfig) -> f64 {
+    let mut drive = drives::new(config, &[Tenant::sole(config)]);
+    let stream = Stream::closed((0..2_400).map(|page| request(0, Op::Write, page)), 32);
+    assert_eq!(drive.run(vec![stream], |_| true), Outcome::Completed);
+    drive.check();
+    let done = drive.take_completions();
+    (done[2_040].completed - done[600].completed).0 as f64 / 1_440.0
+}
+
+#[test]
+fn a_command_programs_all_pages_of_a_word_line_in_the_time_of_one() {
+    for (unit, planes) in [(GcUnit::Block, 1), (GcUnit::Die, 1), (GcUnit::Die, 2)] {
+        let mut config = word_lines(planes);
+        config.gc.unit = unit;
+        let pages = 3 * u64::from(planes);
+        // Each page beyond the first adds 816 ns to the command.
+        let command = PROGRAM_COMMAND + 816 * (pages - 1) + pages * TRANSFER;
+        let expected = (command + 900_000) as f64 / pages as f64;
+        let found = time_of_a_page(&config);
+        assert!((found / expected - 1.0).abs() < 1e-3, "{unit} {planes}: {found}, not {expected}");
+    }
+    // Dies share the channel: four of them program for 900 us while all data go in 150 us.
+    let mut config = word_lines(2);
+    config.gc.unit = GcUnit::Drive;
+    config.bus.chips_per_channel = 4;
+    let found = time_of_a_page(&config);
+    let alone = (PROGRAM_COMMAND + 816 * 5 + 6 * TRANSFER + 900_000) as f64 / 24.0;
+    assert!((found / alone - 1.0).abs() < 0.01, "{found}, not {alone}");
+    // A channel of a tenth of the rate is the limit.
+    config.bus.rate_mts /= 10;
+    let channel = 4096.0 / 33.0 * 1000.0;
+    let found = time_of_a_page(&config);
+    assert!((found / channel - 1.0).abs() < 0.05, "{found}, not {channel}");
+}
+
+#[test]
+fn a_part_of_a_word_line_takes_the_time_of_the_whole() {
+    let mut config = word_lines(1);
+    // Without the cache the host waits for each page.
+    config.cache.mode = CacheMode::Off;
+    let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+    let alone = ends(&mut drive, &[request(0, Op::Write, 0)])[0];
+    let link = alone - (PROGRAM_COMMAND + TRANSFER + 900_000);
+    assert!(link < 50, "{link} ns on the link");
+    // Of seven pages that come at once the first one finds an idle die and goes alone. The others
+    // gather behind it: the last page of that word line, the next one, and two more pages.
+    let writes: Vec<Request> = (1..8).map(|page| request(0, Op::Write, page)).collect();
+    ends(&mut drive, &writes);
+    let flash = drive.flash();
+    assert_eq!((flash.pages_programmed_host, flash.programs), (8, 3));
+    assert_eq!(flash.programs_multiplane, 2);
+}
+
+#[test]
+fn a_flush_does_not_wait_for_the_rest_of_a_word_line() {
+    let config = word_lines(1);
+    let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+    let flush = Request { sectors: 0, ..request(100_000, Op::Flush, 0) };
+    let requests = [request(0, Op::Write, 0), request(0, Op::Write, 1), flush];
+    let found = ends(&mut drive, &requests);
+    assert!(found[1] < 10_000, "{} ns until a cached write is there", found[1]);
+    let program = 900_000 + PROGRAM_COMMAND + 816 + 2 * TRANSFER;
+    let rest = found[2] - 100_000 - program;
+    assert!(rest < 50, "{rest} ns besides the program");
+    assert_eq!(drive.flash().programs_multiplane, 1);
+}
+
+#[test]
+fn the_pages_of_a_word_line_have_a_type_each() {
+    let mut config = word_lines(1);
+    config.energy.flash_program_nj_per_bit = [5.0, 6.0, 7.0, 8.0];
+    let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+    let writes: Vec<Request> = (0..6).map(|page| request(0, Op::Write, page)).collect();
+    ends(&mut drive, &writes);
+    assert_eq!(drive.flash().programs_multiplane, 2);
+    let program = drive.energy().flash.program_by_page_type_j;
+    let bits = 4096.0 * 8.0 * 1e-9;
+    let found = [program.lsb, program.csb, program.msb, program.tsb].map(|j| j / bits);
+    let expected = [10.0, 12.0, 14.0, 0.0];
+    assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-9), "{found:?}");
+    // The data have left the cache.
+    let reads: Vec<Request> =
+        (0..6).map(|page| request(page * 1_000_000, Op::Read, page)).collect();
+    let found = ends(&mut drive, &reads);
+    let link = found[0] - (READ_COMMAND + 50_020 + TRANSFER);
+    let took: Vec<u64> = (0..6).map(|page| found[page] - page as u64 * 1_000_000 - link).collect();
+    let array = [50_020, 60_020, 70_020].map(|array| READ_COMMAND + array + TRANSFER);
+    assert_eq!(took, [array, array].concat());
+}
+
+/// Moved pages of a block meet behind the reads of the victim.
+#[test]
+fn collection_fills_word_lines_too() {
+    for unit in [GcUnit::Block, GcUnit::Die] {
+        let mut config = word_lines(2);
+        config.gc.unit = unit;
+        config.gc.threshold = 0.1;
+        config.wear.static_leveling = false;
+        let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+        let pages = drive.address_space(TenantId(0)).0 / 4096;
+        let mix = Mix {
+            requests: 6 * pages as usize,
+            seed: 3,
+            gap_ns: 1_000_000.0,
+            reads: 0,
+            trims: 0,
+            flushes: 0,
+            sectors: pages * 8,
+            align: 8,
+            pages_max: 1,
+        };
+        let stream = Stream::open(mix.requests(0).into_iter());
+        assert_eq!(drive.run(vec![stream], |_| true), Outcome::Completed);
+        drive.check();
+        let flash = drive.flash();
+        let pages = flash.pages_programmed_host + flash.pages_programmed_moved;
+        let commands = flash.programs + flash.programs_multiplane;
+        assert!(flash.pages_programmed_moved > pages / 10, "the drive collects");
+        let each = pages as f64 / commands as f64;
+        assert!(each > 2.7, "{unit}: {each} pages in a command");
+    }
 }

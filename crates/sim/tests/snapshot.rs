@@ -36,6 +36,10 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
             // Tenants of odd drives have a part of the channels.
             config.gc.unit = if number % 2 == 1 { GcUnit::Die } else { GcUnit::Drive };
         }
+        if number % 4 == 3 && number % 5 != 4 {
+            // MLC: two pages a word line.
+            config.flash.one_shot = true;
+        }
         config.flash.independent_plane_reads = number % 6 != 4 && number % 5 != 4;
         config.bus.order = BusOrder::ALL[number as usize % BusOrder::ALL.len()];
     }

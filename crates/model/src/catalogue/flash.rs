@@ -241,6 +241,10 @@ pub(super) const FLASH: Section = Section {
             "By how much the array operation behind a cache command starts later, to move a \
                  page between registers.",
         ),
+        row!("flash.one_shot", flash.one_shot).unless(needs_slc_not).since(Since::RealDrives).says(
+            "One command programs all pages of a word line (as many as bits per cell) in the time \
+             of the slowest; cached writes wait for each other, a part takes the time of all.",
+        ),
         row!("flash.independent_plane_reads", flash.independent_plane_reads)
             .unless(needs_single_dies)
             .since(Since::RealDrives)

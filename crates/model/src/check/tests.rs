@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::FlashTechnology;
 
 fn faults_of(change: impl FnOnce(&mut DeviceConfig)) -> Vec<String> {
     let mut config = DeviceConfig::default();
@@ -55,6 +56,31 @@ fn planes_that_read_for_themselves_have_no_second_register() {
     assert_eq!(of(|config| config.flash.cache_read = true), [key]);
     assert_eq!(of(|config| config.gc.copyback = true), [key]);
     assert_eq!(of(|config| config.flash.planes_per_die = 65), [key]);
+}
+
+#[test]
+fn blocks_have_whole_word_lines() {
+    let of = |change: fn(&mut DeviceConfig)| {
+        faults_of(|config| {
+            config.flash.one_shot = true;
+            change(config);
+        })
+    };
+    // 256 pages of two, three and four bits.
+    assert_eq!(of(|config| config.flash.technology = FlashTechnology::Mlc), [""; 0]);
+    assert_eq!(of(|config| config.flash.technology = FlashTechnology::Qlc), [""; 0]);
+    let key = "flash.one_shot";
+    assert_eq!(of(|config| config.flash.technology = FlashTechnology::Tlc), [key]);
+    assert_eq!(of(|config| config.gc.copyback = true), [key]);
+    assert_eq!(of(|config| config.compat.free_mapping_writes = true), [key]);
+    // Two planes of two pages, twice.
+    assert_eq!(of(|config| config.cache.capacity.0 = 8 * 8192 - 1), [key]);
+    // A word line of one page is nothing special.
+    let slc = |config: &mut DeviceConfig| {
+        config.flash.technology = FlashTechnology::Slc;
+        config.gc.copyback = true;
+    };
+    assert_eq!(of(slc), [""; 0]);
 }
 
 #[test]

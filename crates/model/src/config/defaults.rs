@@ -156,6 +156,7 @@ impl Default for Flash {
             program_latency: [Nanos::from_us(750); 4],
             erase_latency: Nanos::from_us(3_800),
             pe_cycles_limit: 10_000,
+            one_shot: false,
             independent_plane_reads: false,
             cache_read: false,
             cache_program: false,

@@ -10,9 +10,9 @@ pub struct FlashCommands {
     pub reads: u64,
     /// Read commands to several planes at once.
     pub reads_multiplane: u64,
-    /// Program commands to one plane.
+    /// Program commands of one page.
     pub programs: u64,
-    /// Program commands to several planes at once.
+    /// Program commands of several pages at once: in several planes, or of a word line.
     pub programs_multiplane: u64,
     /// Erase commands to one plane.
     pub erases: u64,
@@ -46,7 +46,7 @@ pub struct FlashCommands {
 }
 
 impl FlashCommands {
-    /// Counts a command to a number of planes.
+    /// Counts a command to a number of planes, or of pages.
     #[inline]
     pub(crate) fn count_command(&mut self, work: Work, planes: u32) {
         let [single, multiplane] = match work {

@@ -113,11 +113,11 @@ impl Backend {
         let victim = self.jobs[id].victim;
         let entry = self.ftl.entry(TenantId(0), Lpn(0));
         let tenant = self.ftl.block_tenant(victim);
-        let blocks = self.flash.striping().map_or(1, Striping::blocks);
-        self.jobs[id].way = Way::Erasing { blocks };
-        for block in 0..blocks {
+        let Some(blocks) = self.flash.striping().map(Striping::blocks) else { return };
+        self.jobs[id].way = Way::Erasing { blocks: blocks.len() as u32 };
+        for first in blocks {
             let erase = Transaction::new(Class::Erase, Purpose::Erase(id), entry, tenant);
-            let erase = self.insert(erase, self.layout.pack(victim, PageId(block)));
+            let erase = self.insert(erase, self.layout.pack(victim, first));
             self.flash.stage(erase);
         }
     }

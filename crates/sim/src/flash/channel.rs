@@ -73,8 +73,24 @@ impl Flash {
         record.state = DieState::Busy;
         record.ends = from + takes;
         record.busy += takes;
-        base.books.die_works(base.events.now(), work, kind, count, [from, record.ends]);
-        base.events.push_caused(record.ends, from, record.server);
+        let ends = record.ends;
+        base.events.push_caused(ends, from, record.server);
+        if self.timing.word_line > 1 && work == Work::Program {
+            self.count_word_lines(base, first, [from, ends]);
+        } else {
+            base.books.die_works(base.events.now(), work, kind, count, [from, ends]);
+        }
+    }
+
+    /// Counts the pages that a command programs, each with its type.
+    #[inline(never)]
+    fn count_word_lines(&self, base: &mut Base, first: TransactionId, time: [Nanos; 2]) {
+        let now = base.now();
+        let mut alone = time[1] - time[0];
+        for item in self.items(first) {
+            base.books.die_works_along(now, Work::Program, item.kind, 1, time, alone);
+            alone = Nanos::ZERO;
+        }
     }
 
     /// Whether a channel is free. If not, the caller waits for it: the end of what it carries

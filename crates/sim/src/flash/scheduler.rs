@@ -3,11 +3,12 @@
 //! A channel that is idle asks its units in turn. A unit that is idle takes reads, else programs,
 //! else erases, with one command for each of its dies. A command gathers transactions of one die in
 //! different planes: the first one whatever its page offset, further ones only with the same offset
-//! as the oldest transaction of the queue. Reads of translation pages go before everything.
+//! as the oldest transaction of the queue. With `flash.one_shot` a program gathers all pages of a
+//! word line in each plane. Reads of translation pages go before everything.
 //! Collection goes before or after the host, depending on its urgency.
 
 use super::Flash;
-use super::array::{DieState, PRIORITIES, Source};
+use super::array::{DieState, PRIORITIES, Source, Transactions};
 use crate::base::Base;
 use crate::id::{ChannelId, DieId, TransactionId, UnitId};
 use crate::operation::{Class, Work};
@@ -26,6 +27,18 @@ struct Batch {
     /// Its planes, one bit each.
     planes: u64,
     count: u32,
+}
+
+impl Batch {
+    fn add(&mut self, transactions: &mut Transactions, id: TransactionId) {
+        match self.last {
+            None => self.list = Some(id),
+            Some(last) => transactions[last].next = Some(id),
+        }
+        self.last = Some(id);
+        self.planes |= 1u64 << transactions[id].plane;
+        self.count += 1;
+    }
 }
 
 impl Flash {
@@ -311,7 +324,7 @@ impl Flash {
             self.gather(ftl, die, first, page, &mut batch);
             if let Some(class) = second
                 && self.array.units[unit].waits(class) > 0
-                && batch.count < self.array.planes_per_die
+                && batch.count < self.array.planes_per_die * self.timing.word_line
             {
                 let priorities = match class {
                     Class::UserRead | Class::UserWrite => self.rules.priorities,
@@ -321,7 +334,10 @@ impl Flash {
                     self.gather(ftl, die, (class, priority), page, &mut batch);
                 }
             }
-            debug_assert_eq!(batch.planes.count_ones(), batch.count, "one page for each plane");
+            debug_assert!(
+                batch.planes.count_ones() == batch.count || self.timing.word_line > 1,
+                "one page for each plane"
+            );
             if let Some(list) = batch.list {
                 self.issue(base, ftl, list, batch.count);
             }
@@ -330,6 +346,10 @@ impl Flash {
 
     /// Takes what fits into a command out of one queue of a die.
     fn gather(&mut self, ftl: &Ftl, die: DieId, source: Source, page: PageId, batch: &mut Batch) {
+        if self.timing.word_line > 1 && source.0.work() == Work::Program {
+            self.gather_word_lines(ftl, die, source, batch);
+            return;
+        }
         let mut at = self.array.first(die, source);
         let limit = match source.0 {
             Class::Erase if self.rules.single_plane_erases => 1,
@@ -347,13 +367,33 @@ impl Flash {
                 && (batch.count == 0 || record.page == page || source.0 == Class::Erase);
             if fits && !(source.0 == Class::Erase && self.is_being_read(ftl, id)) {
                 self.array.dequeue(&mut self.transactions, id);
-                match batch.last {
-                    None => batch.list = Some(id),
-                    Some(last) => self.transactions[last].next = Some(id),
-                }
-                batch.last = Some(id);
-                batch.planes |= bit;
-                batch.count += 1;
+                batch.add(&mut self.transactions, id);
+            }
+        }
+    }
+
+    /// Takes what fits into a program command of word lines out of one queue of a die: with the
+    /// first page all that lie in word lines of its number, in one block of each plane.
+    fn gather_word_lines(&mut self, ftl: &Ftl, die: DieId, source: Source, batch: &mut Batch) {
+        let layout = ftl.layout();
+        let word_line = self.timing.word_line;
+        let mut at = self.array.first(die, source);
+        while let Some(id) = at
+            && batch.count < self.array.planes_per_die * word_line
+        {
+            let record = &self.transactions[id];
+            at = record.next;
+            let next = |id: &TransactionId| self.transactions[*id].next;
+            let mut others = std::iter::successors(batch.list, next);
+            let goes_with = |other: TransactionId| {
+                let other = &self.transactions[other];
+                other.page.0 / word_line == record.page.0 / word_line
+                    && (other.plane != record.plane
+                        || layout.block(other.phys) == layout.block(record.phys))
+            };
+            if !record.blocked && others.all(goes_with) {
+                self.array.dequeue(&mut self.transactions, id);
+                batch.add(&mut self.transactions, id);
             }
         }
     }

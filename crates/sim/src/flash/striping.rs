@@ -6,6 +6,9 @@
 //! superblock lies, page i is in plane i mod P of die (i / P) mod D, at offset i / (P D). Pages
 //! i P to i P + P - 1 are a *stripe*: what one command programs. Dies follow each other channel by
 //! channel, then chip by chip, so that neighbouring stripes go over different channels.
+//!
+//! If a command programs whole word lines of W pages (`flash.one_shot`), a stripe has P W pages:
+//! all planes of a die at one offset, then at the next one, and so on.
 
 use ssdtune_model::config::GcUnit;
 use ssdtune_model::{DeviceConfig, Geometry, PageId, Place, PlaneId};
@@ -13,6 +16,8 @@ use ssdtune_model::{DeviceConfig, Geometry, PageId, Place, PlaneId};
 /// How superblocks lie on the flash.
 pub(crate) struct Striping {
     planes_per_die: u32,
+    /// Pages of a stripe.
+    width: u32,
     /// The first plane of each die that a superblock lies in, in order. With superblocks of one die
     /// that is the first plane of the first superblock; the others follow `planes_per_die` further.
     dies: Vec<PlaneId>,
@@ -30,27 +35,31 @@ impl Striping {
             GcUnit::Drive => dies_in_order(&at),
         };
         let spans_all = config.gc.unit == GcUnit::Drive;
-        Some(Self { planes_per_die: at.planes_per_die, dies, spans_all })
+        let width = at.planes_per_die * config.pages_per_program();
+        Some(Self { planes_per_die: at.planes_per_die, width, dies, spans_all })
     }
 
     /// Pages of a stripe.
     pub fn width(&self) -> u32 {
-        self.planes_per_die
+        self.width
     }
 
-    /// Blocks of a superblock. The page of this number below it is the first page of a block.
-    pub fn blocks(&self) -> u32 {
-        self.planes_per_die * self.dies.len() as u32
+    /// The first page of each block of a superblock.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = PageId> + use<> {
+        let Self { planes_per_die: planes, width, .. } = *self;
+        (0..planes * self.dies.len() as u32)
+            .map(move |block| PageId(block / planes * width + block % planes))
     }
 
     /// The plane of the drive that a page of a superblock lies in, and its offset in its block.
     #[inline]
     pub fn place(&self, plane: PlaneId, page: PageId) -> (PlaneId, PageId) {
-        let (stripe, within) = (page.0 / self.planes_per_die, page.0 % self.planes_per_die);
-        let dies = self.dies.len() as u32;
+        let (stripe, within) = (page.0 / self.width, page.0 % self.width);
+        let (row, within) = (within / self.planes_per_die, within % self.planes_per_die);
+        let (dies, rows) = (self.dies.len() as u32, self.width / self.planes_per_die);
         let first = self.dies[(stripe % dies) as usize].0;
         let base = if self.spans_all { 0 } else { plane.0 * self.planes_per_die };
-        (PlaneId(base + first + within), PageId(stripe / dies))
+        (PlaneId(base + first + within), PageId(stripe / dies * rows + row))
     }
 
     /// The plane that the FTL knows a plane of the drive by.
@@ -76,13 +85,14 @@ fn dies_in_order(at: &Geometry) -> Vec<PlaneId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssdtune_model::config::FlashTechnology;
     use std::collections::BTreeSet;
 
     fn drive(unit: GcUnit) -> DeviceConfig {
         let mut config = DeviceConfig::default();
         [config.bus.channels, config.bus.chips_per_channel] = [3, 2];
         [config.flash.dies_per_chip, config.flash.planes_per_die] = [2, 4];
-        config.flash.pages_per_block = 5;
+        config.flash.pages_per_block = 6;
         config.gc.unit = unit;
         config
     }
@@ -90,21 +100,33 @@ mod tests {
     #[test]
     fn every_page_of_every_block_is_one_page_of_a_superblock() {
         for unit in [GcUnit::Die, GcUnit::Drive] {
-            let config = drive(unit);
-            let striping = Striping::new(&config).unwrap();
-            let (flash, allocated) = (config.geometry(), config.allocation_geometry());
-            assert_eq!(allocated.pages_per_block, striping.blocks() * flash.pages_per_block);
-            let mut seen = BTreeSet::new();
-            for plane in 0..allocated.planes() as u32 {
-                for page in 0..allocated.pages_per_block {
-                    let (at, offset) = striping.place(PlaneId(plane), PageId(page));
-                    assert_eq!(striping.allocated(at), PlaneId(plane));
-                    assert!(u64::from(at.0) < flash.planes() && offset.0 < flash.pages_per_block);
-                    assert!(seen.insert((at, offset)), "{at:?} {offset:?} twice");
-                }
+            for technology in [FlashTechnology::Slc, FlashTechnology::Tlc] {
+                check_striping(unit, technology);
             }
-            assert_eq!(seen.len() as u64, flash.planes() * u64::from(flash.pages_per_block));
         }
+    }
+
+    fn check_striping(unit: GcUnit, technology: FlashTechnology) {
+        let mut config = drive(unit);
+        config.flash.technology = technology;
+        config.flash.one_shot = true;
+        let striping = Striping::new(&config).unwrap();
+        let (flash, allocated) = (config.geometry(), config.allocation_geometry());
+        let blocks = striping.blocks().len() as u32;
+        assert_eq!(allocated.pages_per_block, blocks * flash.pages_per_block);
+        let firsts: BTreeSet<_> =
+            striping.blocks().map(|page| striping.place(PlaneId(0), page)).collect();
+        assert!(firsts.len() as u32 == blocks && firsts.iter().all(|first| first.1.0 == 0));
+        let mut seen = BTreeSet::new();
+        for plane in 0..allocated.planes() as u32 {
+            for page in 0..allocated.pages_per_block {
+                let (at, offset) = striping.place(PlaneId(plane), PageId(page));
+                assert_eq!(striping.allocated(at), PlaneId(plane));
+                assert!(u64::from(at.0) < flash.planes() && offset.0 < flash.pages_per_block);
+                assert!(seen.insert((at, offset)), "{at:?} {offset:?} twice");
+            }
+        }
+        assert_eq!(seen.len() as u64, flash.planes() * u64::from(flash.pages_per_block));
     }
 
     #[test]

@@ -21,7 +21,7 @@ struct ArrayTimes {
 pub(super) struct FlashTiming {
     /// Time of a read command on the channel, by the number of planes.
     pub read_command: Vec<Nanos>,
-    /// Time of a program command on the channel without data, by the number of planes.
+    /// Time of a program command on the channel without data, by the number of pages.
     pub program_command: Vec<Nanos>,
     /// Time of an erase command on the channel, by the number of planes.
     pub erase_command: Vec<Nanos>,
@@ -35,39 +35,49 @@ pub(super) struct FlashTiming {
     pub erase: Nanos,
     /// Time to move a page from one register of a die to the other.
     pub cache_busy: Nanos,
+    /// Pages that a program command gives each plane at most: those of a word line, or one.
+    pub word_line: u32,
 }
 
 impl FlashTiming {
     pub fn new(config: &DeviceConfig) -> Self {
         let planes = u64::from(config.flash.planes_per_die);
-        let per_plane = |first: u64, each: u64| {
-            (0..=planes).map(|k| Nanos(first + each * k.saturating_sub(1))).collect::<Vec<_>>()
+        let per_page = |first: u64, each: u64, most: u64| {
+            (0..=most).map(|k| Nanos(first + each * k.saturating_sub(1))).collect::<Vec<_>>()
         };
         // Twice a page, since the merge read of a misaligned tenant may name sectors beyond its
         // page.
         let sectors = u64::from(config.flash.page_bytes / 512) * 2;
         let flash = &config.flash;
+        let (types, word_line) = (flash.technology.page_types(), config.pages_per_program());
+        let slowest = types.iter().map(|&kind| flash.program_latency[kind]).max();
         /// Time from the end of an array read until the controller has seen the ready signal.
         const READY_NS: Nanos = Nanos(20);
         Self {
             // tCS + 6 tWC + tWB + tRR; each further plane tDBSY + 6 tWC.
-            read_command: per_plane(290, 650),
+            read_command: per_page(290, 650, planes),
             // tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB; each further plane 5 tWC + tCALS + tDBSY
             // too.
-            program_command: per_plane(361, 816),
+            program_command: per_page(361, 816, planes * u64::from(word_line)),
             // tCS + 4 tWC + tWB; each further plane tDBSY + 4 tWC + tWB.
-            erase_command: per_plane(220, 700),
+            erase_command: per_page(220, 700, planes),
             suspend_command: Nanos(95),
             transfer: (0..=sectors).map(|n| transfer_time(config, n * 512)).collect(),
             arrays: (0..flash.pages_per_block)
                 .map(|page| {
-                    let kind = page_type(flash.technology, page);
+                    let kind = match word_line {
+                        1 => page_type(flash.technology, page),
+                        pages => types[(page % pages) as usize],
+                    };
                     let read = flash.read_latency[kind] + READY_NS;
-                    ArrayTimes { kind, read, program: flash.program_latency[kind] }
+                    let program = slowest.filter(|_| word_line > 1);
+                    let program = program.unwrap_or(flash.program_latency[kind]);
+                    ArrayTimes { kind, read, program }
                 })
                 .collect(),
             erase: flash.erase_latency,
             cache_busy: flash.cache_busy,
+            word_line,
         }
     }
 
