@@ -74,6 +74,7 @@ impl DeviceConfig {
             self.check_one_shot(&mut faults);
             self.check_latencies(&mut faults);
             self.check_dram(&mut faults);
+            self.check_write_buffer(&mut faults);
         }
         faults.or_ok(()).map(|()| CheckedConfig(self.clone()))
     }
@@ -276,6 +277,31 @@ impl DeviceConfig {
             let fault = Fault::new("cache.capacity_bytes", Problem::Conflict { reason });
             faults.push(fault.with_value(cache.capacity.0.to_string()));
         }
+    }
+
+    /// Checks that the write buffer is a part of the cache, and holds the pages that a program
+    /// command waits for.
+    fn check_write_buffer(&self, faults: &mut Faults) {
+        let buffer = self.cache.write_buffer.0;
+        if buffer == 0 {
+            return;
+        }
+        let pages = match self.gc.unit {
+            GcUnit::Block => self.pages_per_program(),
+            GcUnit::Die | GcUnit::Drive => self.pages_per_program() * self.flash.planes_per_die,
+        };
+        // The next command gathers while one is under way.
+        let pages = if pages == 1 { 1 } else { 2 * pages };
+        let least = u64::from(pages) * u64::from(self.flash.page_bytes);
+        let reason = if buffer > self.cache.capacity.0 {
+            format!("more than the data cache (cache.capacity_bytes: {})", self.cache.capacity.0)
+        } else if buffer < least {
+            format!("less than {pages} pages ({least}), twice what a command programs at once")
+        } else {
+            return;
+        };
+        let fault = Fault::new("cache.write_buffer_bytes", Problem::Conflict { reason });
+        faults.push(fault.with_value(buffer.to_string()));
     }
 
     /// The settings among `keys` that cannot change any result, each with the reason.

@@ -128,6 +128,9 @@ pub struct Cache {
     pub sharing: Sharing,
     /// Size of the data cache.
     pub capacity: Bytes,
+    /// Bytes of the cache in which written data are safe from power loss until they are on flash,
+    /// where each write sends them at once; 0 if written pages stay in the cache as MQSim's do.
+    pub write_buffer: Bytes,
     /// Bytes of one DRAM row. A longer access opens more rows.
     pub dram_row_bytes: u32,
     /// Transfers of the DRAM in millions per second.

@@ -19,7 +19,7 @@ use collect::Job;
 use relocate::Pace;
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, FtlState, Layout, Phys, Token};
-use ssdtune_model::config::{Allocation, GcUnit, Priority, Scheduler};
+use ssdtune_model::config::{Allocation, GcUnit, Priority, Scheduler, Sharing};
 use ssdtune_model::{DeviceConfig, PlaneId};
 use std::collections::VecDeque;
 use stripes::Stripes;
@@ -49,7 +49,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn new(config: &DeviceConfig) -> Self {
+    fn new(config: &DeviceConfig, tenants: usize) -> Self {
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
         let planes = config.flash.planes_per_die;
         let word_line = config.pages_per_program();
@@ -62,20 +62,25 @@ impl Rules {
             paced: config.gc.paced,
             moves_max: planes * word_line * (config.geometry().dies() as u32).max(16),
             stripe: planes_at_once * word_line,
-            waiting_max: pages_to_flash(config) as usize - 1,
+            waiting_max: pages_to_flash(config, tenants) as usize - 1,
             internal_priority: if by_priority { Priority::High as u8 } else { 0 },
             page_sectors: config.geometry().sectors_per_page() as u16,
         }
     }
 }
 
-/// Pages that may be on their way from the data cache to flash: one for each plane; twice what the
-/// planes program at once, if that is more, since the next ones gather meanwhile.
-pub(crate) fn pages_to_flash(config: &DeviceConfig) -> u64 {
+/// Pages that may be on their way from a part of the data cache to flash: what the write buffer
+/// holds. Without one, as in MQSim one for each plane; twice what the planes program at once, if
+/// that is more, since the next ones gather meanwhile.
+pub(crate) fn pages_to_flash(config: &DeviceConfig, tenants: usize) -> u64 {
     let planes = config.geometry().planes();
-    match config.pages_per_program() {
-        1 => planes,
-        pages => planes * 2 * u64::from(pages),
+    match (config.cache.write_buffer.0, config.pages_per_program()) {
+        (0, 1) => planes,
+        (0, pages) => planes * 2 * u64::from(pages),
+        (buffer, _) => {
+            let parts = if config.cache.sharing == Sharing::Shared { 1 } else { tenants as u64 };
+            (buffer / parts / u64::from(config.flash.page_bytes)).max(1)
+        }
     }
 }
 
@@ -114,13 +119,13 @@ pub(crate) type Stored = (
 
 impl Backend {
     /// A back end that has nothing to do.
-    pub fn new(config: &DeviceConfig, ftl: Ftl, flash: Flash) -> Self {
+    pub fn new(config: &DeviceConfig, tenants: usize, ftl: Ftl, flash: Flash) -> Self {
         Self {
             layout: ftl.layout(),
             held: (0..config.allocation_geometry().planes()).map(|_| VecDeque::new()).collect(),
             ftl,
             flash,
-            rules: Rules::new(config),
+            rules: Rules::new(config, tenants),
             jobs: Slab::default(),
             paces: (0..config.allocation_geometry().planes()).map(|_| Pace::default()).collect(),
             stripes: Stripes::default(),

@@ -106,7 +106,7 @@ impl Core {
             host: Host::new(config, spaces, &servers),
             controller: Controller::new(config, &servers),
             cache: DataCache::new(config, tenants, &servers),
-            backend: Backend::new(config, ftl, Flash::new(config, &servers)),
+            backend: Backend::new(config, tenants.len(), ftl, Flash::new(config, &servers)),
             servers,
         })
     }

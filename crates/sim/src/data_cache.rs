@@ -7,8 +7,11 @@
 //! epoch stays in the cache until it is pushed out. An epoch ends with the first write after each
 //! second of simulated time, tenant by tenant.
 //!
+//! With a write buffer (`cache.write_buffer_bytes`) every written page goes to flash at once. What
+//! is on its way is safe from power loss, so a flush of the host has nothing to wait for.
+//!
 //! Back-pressure: only a limited number of sectors may be on their way from the data cache to
-//! flash. Writes that would exceed it wait.
+//! flash: the write buffer, or as many as MQSim allows. Writes that would exceed it wait.
 
 mod dram;
 mod flushes;
@@ -43,6 +46,8 @@ struct Rules {
     priorities: Table<TenantId, u8>,
     /// From this many sectors on their way to flash on, writes wait.
     pressure_limit: u32,
+    /// Written pages are safe in a write buffer, and go to flash at once.
+    is_buffer: bool,
     /// MQSim: pages that were read enter the data cache as dirty ones, and are charged twice.
     read_fill_dirty: bool,
     /// MQSim: a page read while it is still being programmed enters the data cache without an
@@ -65,7 +70,8 @@ impl Rules {
         Self {
             modes: tenants.iter().map(|tenant| tenant.cache).collect(),
             priorities: tenants.iter().map(priority).collect(),
-            pressure_limit: (pages_to_flash(config) * page_sectors) as u32,
+            pressure_limit: (pages_to_flash(config, tenants.len()) * page_sectors) as u32,
+            is_buffer: config.cache.write_buffer.0 > 0,
             read_fill_dirty: config.compat.read_fill_dirty,
             fill_by_flash_owner: config.compat.read_fill_by_flash_owner,
             destage_forgets_all: config.compat.destage_forgets_all,
@@ -177,6 +183,11 @@ impl DataCache {
     /// Whether some tenant's data are cached in one of these ways.
     pub fn has_mode(&self, modes: &[CacheMode]) -> bool {
         self.rules.modes.iter().any(|mode| modes.contains(mode))
+    }
+
+    /// Whether what a tenant writes is done when it is in the cache.
+    fn holds_writes(&self, tenant: TenantId) -> bool {
+        matches!(self.rules.modes[tenant], CacheMode::Write | CacheMode::ReadWrite)
     }
 
     /// The part of the cache that a tenant uses.

@@ -144,6 +144,12 @@ fn draw_nand(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
         let least = u64::from(commands * config.flash.page_bytes);
         config.cache.capacity.0 = config.cache.capacity.0.max(least);
     }
+    if rng.random() {
+        let commands = 2 * config.flash.planes_per_die * config.pages_per_program();
+        let least = u64::from(commands * config.flash.page_bytes);
+        config.cache.write_buffer.0 = least * rng.random_range(1..5);
+        config.cache.capacity.0 = config.cache.capacity.0.max(config.cache.write_buffer.0);
+    }
 }
 
 /// Half the controllers take no time at all.

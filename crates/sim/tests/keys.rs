@@ -100,6 +100,7 @@ fn scenes() -> Vec<Scene> {
     scenes.extend(load_scenes());
     scenes.push(controller_scene());
     scenes.push(superblock_scene());
+    scenes.push(buffer_scene());
     scenes.push(mqsim_scene());
     scenes
 }
@@ -360,6 +361,18 @@ fn superblock_scene() -> Scene {
             ("their blocks are erased together", flash.erases_multiplane > 0),
         ]
     })
+}
+
+/// Writes come faster than the flash takes them, and wait for room.
+fn buffer_scene() -> Scene {
+    let small = |c: &mut DeviceConfig| c.cache.write_buffer.0 = 8 * 4096;
+    let busy = Mix { gap_ns: 60_000.0, ..WRITES };
+    let buffer = scene("write buffer", small, |shown| {
+        let mean = |report: &Report| report.total.write.total_latency_ns.expect("writes").mean;
+        let larger = shown.when(|c| c.cache.write_buffer.0 *= 8);
+        vec![("writes wait for room", mean(&shown.ran.report) > 2.0 * mean(&larger))]
+    });
+    Scene { streams: vec![busy.requests(0)], ..buffer }
 }
 
 /// Host and controller are slower than the flash.

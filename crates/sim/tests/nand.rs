@@ -310,3 +310,89 @@ fn collection_fills_word_lines_too() {
         assert!(each > 2.7, "{unit}: {each} pages in a command");
     }
 }
+
+/// One die of one plane with a write buffer of some pages. A write takes 8 us in the controller.
+fn buffered(pages: u64) -> DeviceConfig {
+    let mut config = one_die(1);
+    config.cache.mode = CacheMode::Write;
+    config.cache.write_buffer.0 = pages * 4096;
+    // Room for all writes without collection.
+    config.flash.blocks_per_plane = 400;
+    config.controller.write_time = Nanos(8_000);
+    config
+}
+
+/// What the DRAM takes for a page: opening a row, and 512 pairs of transfers.
+const DRAM: u64 = 26 + 640;
+
+#[test]
+fn a_burst_fills_the_buffer_then_waits_for_programs() {
+    let mut drive = drives::new(&buffered(10), &[Tenant::sole(&buffered(10))]);
+    let writes: Vec<Request> = (0..16).map(|page| request(0, Op::Write, page)).collect();
+    let found = ends(&mut drive, &writes);
+    let link = found[0] - 8_000 - DRAM;
+    assert!(link < 50, "{link} ns on the link");
+    for (index, &end) in found.iter().enumerate() {
+        // Data go to the DRAM one page after the other, in a nanosecond or so through the link.
+        let burst = 8_000 + DRAM * (index as u64 + 1) + link;
+        // The eleventh page has room when the first one is programmed.
+        let waits = (index as u64).saturating_sub(9) * WRITE;
+        let expected = if waits == 0 { burst } else { 8_000 + waits + DRAM + link };
+        assert!(end.abs_diff(expected) < 20, "write {index} at {end}, not at {expected}");
+    }
+}
+
+/// A buffer of one page is a server that takes a program's time: its queue is that of M/D/1.
+#[test]
+fn poisson_writes_wait_for_a_buffer_of_one_page_as_in_an_m_d_1_queue() {
+    let mut config = buffered(1);
+    config.flash.blocks_per_plane = 4_000;
+    config.host.queue_depth = 65_536;
+    config.host.queue_fetch_size = 65_536;
+    for load in [0.3, 0.6] {
+        let gap_ns = WRITE as f64 / load;
+        let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+        let mix = Mix {
+            requests: 40_000,
+            seed: 41,
+            gap_ns,
+            reads: 0,
+            trims: 0,
+            flushes: 0,
+            sectors: 8 * 30_000,
+            align: 8,
+            pages_max: 1,
+        };
+        let stream = Stream::open(mix.requests(0).into_iter());
+        assert_eq!(drive.run(vec![stream], |_| true), Outcome::Completed);
+        let mean = drive.report().total.write.total_latency_ns.expect("writes").mean;
+        let waits = mean - (8_000 + DRAM) as f64;
+        let expected = load * WRITE as f64 / (2.0 * (1.0 - load));
+        let error = waits / expected - 1.0;
+        assert!(error.abs() < 0.03, "load {load}: {waits} ns, not {expected}");
+    }
+}
+
+#[test]
+fn steady_writes_go_at_the_rate_of_the_flash_whatever_the_buffer() {
+    for pages in [4, 64] {
+        let found = time_of_a_page(&buffered(pages));
+        assert!((found / WRITE as f64 - 1.0).abs() < 1e-3, "{pages} pages: {found}");
+    }
+}
+
+#[test]
+fn the_buffer_serves_reads_until_the_program_has_ended_and_flushes_do_not_wait() {
+    let config = buffered(10);
+    let mut drive = drives::new(&config, &[Tenant::sole(&config)]);
+    let flush = Request { sectors: 0, ..request(50_000, Op::Flush, 0) };
+    let read = |at| request(at, Op::Read, 0);
+    let again = request(60_000, Op::Write, 0);
+    let requests = [request(0, Op::Write, 0), flush, again, read(700_000), read(3_000_000)];
+    let found = ends(&mut drive, &requests);
+    assert!(found[1] < 50_100, "a flush ended at {}", found[1]);
+    assert!(found[3] < 700_000 + DRAM + 50, "a read from the buffer ended at {}", found[3]);
+    assert!(found[4] > 3_000_000 + READ, "a read from flash ended at {}", found[4]);
+    // Each write is programmed, though the page was still in the buffer.
+    assert_eq!((drive.flash().pages_programmed_host, drive.flash().pages_read), (2, 1));
+}

@@ -36,6 +36,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
             // Tenants of odd drives have a part of the channels.
             config.gc.unit = if number % 2 == 1 { GcUnit::Die } else { GcUnit::Drive };
         }
+        config.cache.write_buffer.0 = 16 * 4096 * (number / 2 % 2);
         if number % 4 == 3 && number % 5 != 4 {
             // MLC: two pages a word line.
             config.flash.one_shot = true;

@@ -174,6 +174,12 @@ pub(super) fn needs_cache(config: &DeviceConfig) -> Option<&'static str> {
         .then_some("cache.mode is off (a flow of the workload may still turn the cache on)")
 }
 
+fn needs_cached_writes(config: &DeviceConfig) -> Option<&'static str> {
+    (!matches!(config.cache.mode, CacheMode::Write | CacheMode::ReadWrite)).then_some(
+        "cache.mode does not include writes (a flow of the workload may still turn them on)",
+    )
+}
+
 /// The DRAM and the data cache.
 pub(super) const CACHE: Section = Section {
     name: "cache",
@@ -205,6 +211,16 @@ pub(super) const CACHE: Section = Section {
             .absent(Value::Int(512 * MIB))
             .unless(needs_cache)
             .says("Size of the data cache."),
+        row!("cache.write_buffer_bytes", cache.write_buffer)
+            .ints(0, 1 << 40)
+            .unit(Unit::Bytes)
+            .unless(needs_cached_writes)
+            .since(Since::RealDrives)
+            .says(
+                "Part of the cache for written data, safe from power loss: a write is done when \
+                 its data are there, goes to flash at once, and gives its room back when it is \
+                 programmed; a flush waits for nothing. 0: written pages stay in the cache.",
+            ),
         row!("cache.dram_row_bytes", cache.dram_row_bytes)
             .ints(64, MIB)
             .unit(Unit::Bytes)

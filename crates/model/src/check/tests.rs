@@ -84,6 +84,27 @@ fn blocks_have_whole_word_lines() {
 }
 
 #[test]
+fn a_write_buffer_holds_two_commands_and_fits_into_the_cache() {
+    let of = |bytes: u64, change: fn(&mut DeviceConfig)| {
+        faults_of(|config| {
+            config.cache.write_buffer.0 = bytes;
+            change(config);
+        })
+    };
+    let key = "cache.write_buffer_bytes";
+    assert_eq!(of(8192, |_| ()), [""; 0]);
+    assert_eq!(of(8191, |_| ()), [key]);
+    assert_eq!(of((256 << 20) + 1, |_| ()), [key]);
+    // Two planes of two pages, twice.
+    let word_lines = |config: &mut DeviceConfig| {
+        config.gc.unit = GcUnit::Die;
+        config.flash.one_shot = true;
+    };
+    assert_eq!(of(8 * 8192, word_lines), [""; 0]);
+    assert_eq!(of(8 * 8192 - 1, word_lines), [key]);
+}
+
+#[test]
 fn a_page_type_that_the_cells_lack_may_take_no_time() {
     assert_eq!(faults_of(|config| config.flash.read_latency[1].0 = 0), [""; 0]);
 }

@@ -99,7 +99,7 @@ impl DataCache {
             }
             taken += part.sectors;
             let page = &mut self.partitions[partition].slots[slot];
-            if page.mark != epoch {
+            if page.mark != epoch || self.rules.is_buffer {
                 page.mark = epoch;
                 page.state = SlotState::WritingBack;
                 let part = match self.rules.destage_drops_sectors {
@@ -187,10 +187,14 @@ impl DataCache {
         backend: &mut Backend,
         tenant: TenantId,
     ) -> Option<TransactionId> {
-        let partition = &self.partitions[self.partition_of(tenant)];
-        if !partition.slots.is_full() {
+        let partition = self.partition_of(tenant);
+        if !self.partitions[partition].slots.is_full() {
             return None;
         }
+        if self.rules.is_buffer {
+            self.keep_buffered(partition);
+        }
+        let partition = &self.partitions[partition];
         let slot = partition.slots.oldest()?;
         let page = partition.slots[slot].clone();
         let is_ghost = partition.ghost == Some(slot);
@@ -202,6 +206,17 @@ impl DataCache {
             let write = write(Purpose::Destage, entry, owner, part, page.stamp, 0);
             backend.flash.insert(write)
         })
+    }
+
+    /// Pages on their way to flash stay in the write buffer: others leave before them.
+    fn keep_buffered(&mut self, partition: PartitionId) {
+        let slots = &mut self.partitions[partition].slots;
+        for _ in 0..slots.len() {
+            match slots.oldest() {
+                Some(slot) if slots[slot].state == SlotState::WritingBack => slots.touch(slot),
+                _ => return,
+            }
+        }
     }
 
     /// The tenant and the entry for which a page is written that was pushed out of the cache.
@@ -222,7 +237,7 @@ impl DataCache {
 
     /// Makes the transactions that write all dirty pages of a tenant to flash.
     pub(super) fn write_all(&mut self, base: &mut Base, backend: &mut Backend, tenant: TenantId) {
-        if !matches!(self.rules.modes[tenant], CacheMode::Write | CacheMode::ReadWrite) {
+        if !self.holds_writes(tenant) {
             return;
         }
         let partition = self.partition_of(tenant);
