@@ -27,6 +27,7 @@ mod search;
 mod signals;
 mod simulate;
 mod support;
+mod tested_range;
 mod trace;
 mod tune;
 mod validate;

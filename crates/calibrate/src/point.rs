@@ -4,6 +4,7 @@
 //! points, one for its reads and one for its writes.
 
 use serde::Serialize;
+pub use ssdtune_model::Direction;
 use std::fmt;
 
 /// A latency in microseconds.
@@ -41,16 +42,6 @@ pub enum Operation {
     PacedReads,
     /// The writes of such a mix.
     PacedWrites,
-}
-
-/// Whether data come from the drive or go to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the drive.
-    Read,
-    /// To the drive.
-    Write,
 }
 
 impl Operation {

@@ -15,6 +15,8 @@
 //! it, and a [`Tally`] sums up what was completed. No other crate makes a simulator to serve
 //! requests on.
 //!
+//! A [`Load`] says where a workload leaves the range in which a calibrated drive was tested.
+//!
 //! A sweep is a [`grid()`] of drives and a [`FlowSet`] that runs on each of them. [`summary()`] and
 //! [`comparison()`] tell people the results.
 //!
@@ -63,6 +65,7 @@ mod serve;
 mod source;
 mod summary;
 mod tally;
+mod tested;
 
 pub use error::{ExperimentError, PrepareError, SourceError};
 pub use experiment::{Experiment, Flow, RunOptions, unsupported};
@@ -79,3 +82,4 @@ pub use serve::{KeepCompletions, Observer, ObserverError, Served, serve};
 pub use source::{KEPT_MAX, Origin, Position, RequestSource, is_pipe, page_sectors, read_first};
 pub use summary::{ComparedRun, comparison, fairness, summary};
 pub use tally::{ByOp, Sums, Tally};
+pub use tested::{Load, outside_in_words};

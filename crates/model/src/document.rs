@@ -11,15 +11,18 @@
 //! capacity_bytes = "256 MiB"   # sizes and times are numbers, or texts with a unit
 //! ```
 //!
-//! Without `base`, what is not said has the catalogue's default. Reading reports every fault at
-//! once. A [`Document`] keeps the text, so that setting a value leaves comments and order as they
-//! are. Files are untrusted: size, faults and hints are bounded.
+//! Without `base`, what is not said has the catalogue's default. A table `[calibration]` may say
+//! which real drive it is ([`Provenance`]); that of a base is not taken over. Reading reports every
+//! fault at once. A [`Document`] keeps the text, so that setting a value leaves comments and order
+//! as they are. Files are untrusted: size, faults and hints are bounded.
 
 use crate::catalogue::{self, Legal, Parameter, SECTIONS, Since, Value};
 use crate::config::DeviceConfig;
 use crate::fault::{Fault, Faults, Problem};
 use crate::nearest::closest_name;
+use crate::provenance::Provenance;
 use crate::shipped;
+use serde::Deserialize as _;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use toml::Spanned;
@@ -40,6 +43,7 @@ pub struct Document {
     text: String,
     config: DeviceConfig,
     lines: BTreeMap<&'static str, usize>,
+    provenance: Option<Provenance>,
 }
 
 impl Document {
@@ -48,7 +52,7 @@ impl Document {
     /// # Errors
     /// Every fault of syntax, key, value and combination, each with its line.
     pub fn parse(text: &str) -> Result<Self, Faults> {
-        let (Part { config, lines }, mut faults) = Part::parse(text)?;
+        let (Part { config, lines, provenance }, mut faults) = Part::parse(text)?;
         if let Err(conflicts) = config.check() {
             for mut fault in conflicts.0 {
                 fault.line = lines.get(fault.key.as_str()).copied();
@@ -57,7 +61,7 @@ impl Document {
         }
         let is_last = |fault: &Fault| matches!(fault.problem, Problem::Further { .. });
         faults.0.sort_by_key(|fault| (is_last(fault), fault.line));
-        faults.or_ok(Self { text: text.to_owned(), config, lines })
+        faults.or_ok(Self { text: text.to_owned(), config, lines, provenance })
     }
 
     /// The configuration, which has passed its check.
@@ -68,6 +72,11 @@ impl Document {
     /// The keys that the file states, each with its line.
     pub fn stated(&self) -> &BTreeMap<&'static str, usize> {
         &self.lines
+    }
+
+    /// What the file says of the real drive that it was calibrated to, if it does.
+    pub fn provenance(&self) -> Option<&Provenance> {
+        self.provenance.as_ref()
     }
 
     /// The text of the file.
@@ -110,6 +119,8 @@ pub struct Part {
     pub config: DeviceConfig,
     /// The keys that the text states, each with its line.
     pub lines: BTreeMap<&'static str, usize>,
+    /// What the text says of a real drive.
+    pub provenance: Option<Provenance>,
 }
 
 impl Part {
@@ -128,6 +139,7 @@ impl Part {
             text,
             config: DeviceConfig::default(),
             lines: BTreeMap::new(),
+            provenance: None,
             faults: Faults::default(),
             unknown_keys: 0,
             further: 0,
@@ -136,11 +148,11 @@ impl Part {
             reader.syntax(&error);
         }
         reader.top(table.get_ref());
-        let Reader { config, lines, mut faults, further, .. } = reader;
+        let Reader { config, lines, provenance, mut faults, further, .. } = reader;
         if further > 0 {
             faults.push(Fault::new("", Problem::Further { count: further }));
         }
-        Ok((Self { config, lines }, faults))
+        Ok((Self { config, lines, provenance }, faults))
     }
 }
 
@@ -179,6 +191,22 @@ fn without_later_defaults(config: &DeviceConfig, known: Since) -> String {
     write_name("") + &stated
 }
 
+/// A short name of a configuration, which another one has once in 2^64 times. Neither its name nor
+/// how a run begins nor what energy costs is part of it.
+pub fn fingerprint(config: &DeviceConfig) -> String {
+    let tested = DeviceConfig {
+        run: DeviceConfig::default().run,
+        energy: DeviceConfig::default().energy,
+        ..config.clone()
+    };
+    let text = canonical(&tested);
+    // FNV-1a.
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
 fn write_name(name: &str) -> String {
     format!("name = {}\n", toml_edit::Value::from(name))
 }
@@ -212,6 +240,7 @@ struct Reader<'a> {
     config: DeviceConfig,
     /// The line of each key that was read.
     lines: BTreeMap<&'static str, usize>,
+    provenance: Option<Provenance>,
     faults: Faults,
     unknown_keys: usize,
     /// Faults that are only counted.
@@ -276,6 +305,8 @@ impl Reader<'_> {
                 ("base", _) => {}
                 ("name", DeValue::String(text)) => self.config.name = text.to_string(),
                 ("name", other) => self.wrong_type(name, at, "a string", other),
+                ("calibration", DeValue::Table(_)) => self.calibration(value),
+                ("calibration", other) => self.wrong_type(name, at, "a table", other),
                 (_, DeValue::Table(inner))
                     if SECTIONS.iter().any(|section| section.name == name) =>
                 {
@@ -284,6 +315,19 @@ impl Reader<'_> {
                 (_, other) => self.unknown(name.to_owned(), at, other),
             }
         }
+    }
+
+    fn calibration(&mut self, table: &Spanned<DeValue<'_>>) {
+        let read = Provenance::deserialize(toml::de::ValueDeserializer::from(table.clone()));
+        let at = table.span().start;
+        let (at, reason) = match read {
+            Err(error) => (error.span().map_or(at, |span| span.start), error.message().to_owned()),
+            Ok(read) => match read.fault() {
+                Some(reason) => (at, reason),
+                None => return self.provenance = Some(read),
+            },
+        };
+        self.fault("calibration".to_owned(), at, Problem::Unsupported { reason }, None);
     }
 
     fn base(&mut self, value: &Spanned<DeValue<'_>>) {
@@ -370,7 +414,8 @@ impl Reader<'_> {
 
 /// The key, or else the table, that `path` was meant to be.
 fn nearest(path: &str) -> Option<&'static str> {
-    let sections = || SECTIONS.iter().map(|section| section.name).chain(["name", "base"]);
+    let sections =
+        || SECTIONS.iter().map(|section| section.name).chain(["name", "base", "calibration"]);
     catalogue::nearest(path)
         .or_else(|| catalogue::nearest(path.rsplit('.').next().unwrap_or(path)))
         .or_else(|| closest_name(path, sections()))

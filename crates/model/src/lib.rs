@@ -14,6 +14,8 @@
 //!   values that a search may try. Files, overrides and documentation are generated from the rows.
 //! - Drives come from [`presets`], from TOML files ([`document`]), or by either name from
 //!   [`source`].
+//! - A drive that was calibrated to a real one carries its [`Provenance`] in its file: what it was
+//!   tested at, and how large its errors were.
 //! - [`ledger`] says where the capacity goes; [`Constraints`] are limits that a drive must keep.
 //!
 //! ```
@@ -48,6 +50,7 @@ pub mod ledger;
 mod mix;
 mod nearest;
 pub mod presets;
+mod provenance;
 mod shipped;
 pub mod source;
 mod table;
@@ -63,9 +66,12 @@ pub use catalogue::set;
 pub use check::{Advice, CheckedConfig, MAX_PAGES, MAX_PLANES};
 pub use config::DeviceConfig;
 pub use constraint::{Constraints, Violation};
+pub use document::fingerprint;
 pub use fault::{Fault, Faults, Problem};
 pub use geometry::{Geometry, PlaneAddr};
 pub use mix::{GOLDEN_STEP, scramble, split_mix};
 pub use nearest::closest_name;
+pub use provenance::{Direction, Provenance, TestedLoad};
+pub use source::Calibrated;
 pub use table::{Place, Table};
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

@@ -99,7 +99,8 @@ mod tests {
         assert_eq!(files, names().count());
         // The whole file of MQSim's example has one source, named at its top.
         for name in names().filter(|name| *name != "mqsim-default") {
-            for line in text(name).unwrap().lines().filter(|line| line.contains(" = ")) {
+            let own = text(name).unwrap().split("\n[calibration]").next().unwrap();
+            for line in own.lines().filter(|line| line.contains(" = ")) {
                 let plain = line.starts_with("name") || line == "ideal = false";
                 assert!(line.contains('#') || plain, "{name}: {line}");
             }

@@ -5,9 +5,10 @@
 //! refused unread.
 
 use crate::config::DeviceConfig;
-use crate::document::Document;
+use crate::document::{Document, fingerprint};
 use crate::fault::{Fault, Faults, Problem};
 use crate::nearest::closest_name;
+use crate::provenance::Provenance;
 use crate::{catalogue, presets};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -56,6 +57,35 @@ pub struct Loaded {
     pub stated: Vec<&'static str>,
     /// What a user should know about the reading, one sentence each.
     pub notes: Vec<String>,
+    /// What the file says of the real drive that it was calibrated to.
+    pub calibrated: Option<Calibrated>,
+}
+
+/// A drive that was calibrated: what its file says of it, and the configuration in that file, which
+/// overrides may have changed since.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibrated {
+    /// What the file says.
+    pub provenance: Provenance,
+    /// The configuration of the file.
+    pub config: DeviceConfig,
+}
+
+impl Calibrated {
+    /// The parameters in which a drive differs from the one of the file. How a run begins and what
+    /// energy costs was not tested, and may differ.
+    pub fn changed(&self, used: &DeviceConfig) -> Vec<&'static str> {
+        let is_tested = |section: &str| !["run", "energy"].contains(&section);
+        let rows = catalogue::parameters().filter(|row| is_tested(row.path().0));
+        let other = rows.filter(|row| row.get(&self.config) != row.get(used));
+        other.map(|row| row.key).collect()
+    }
+
+    /// Whether the file holds another drive than the one that was tested: somebody has edited it.
+    pub fn is_edited(&self) -> bool {
+        let own = self.provenance.fingerprint.as_ref();
+        own.is_some_and(|own| *own != fingerprint(&self.config))
+    }
 }
 
 /// Why a drive cannot be loaded.
@@ -142,14 +172,17 @@ fn find(name: &str, foreign: ForeignReader) -> Result<Loaded, LoadError> {
     if let Some(stem) = path.file_stem().filter(|_| config.name.is_empty()) {
         config.name = stem.to_string_lossy().into_owned();
     }
-    Ok(Loaded { config, format: Format::Foreign, text, stated, notes })
+    Ok(Loaded { config, format: Format::Foreign, text, stated, notes, calibrated: None })
 }
 
 fn parse(text: String, format: Format, name: &str) -> Result<Loaded, LoadError> {
     let document =
         Document::parse(&text).map_err(|faults| LoadError::Faulty(faults.in_file(name)))?;
+    let config = document.config().clone();
+    let of_file = |provenance| Calibrated { provenance, config: config.clone() };
     Ok(Loaded {
-        config: document.config().clone(),
+        calibrated: document.provenance().cloned().map(of_file),
+        config,
         format,
         stated: document.stated().keys().copied().collect(),
         notes: Vec::new(),

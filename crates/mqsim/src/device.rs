@@ -92,7 +92,7 @@ fn read(text: &str, obey: Obey) -> Result<(Noted<DeviceConfig>, bool), Faults> {
     let annotation = annotation::read(&file.comments)?;
     let annotated = annotation.is_some() && obey == Obey::All;
     match annotation {
-        Some((Part { config, lines }, faults)) if annotated => {
+        Some((Part { config, lines, .. }, faults)) if annotated => {
             reader = Reader { config, lines, faults };
         }
         Some(_) => notes.push(

@@ -2,9 +2,10 @@
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
+use ssdtune_experiment::outside_in_words;
 use ssdtune_model::document::{self, Document};
 use ssdtune_model::source::{Format, LoadError, Loaded, read_text};
-use ssdtune_model::{CheckedConfig, Constraints};
+use ssdtune_model::{Calibrated, CheckedConfig, Constraints};
 use std::path::Path;
 
 /// A parameter and its value, as in `--set KEY=VALUE`.
@@ -71,15 +72,23 @@ pub(crate) fn load_as_mqsim(
     Ok(noted(name, loaded, context))
 }
 
-/// Loads the drive as [`load_checked`] does. It keeps its own seed: that of the command line is
-/// another's.
+/// Loads the drive as [`load_checked`] does, and what is known of the real one. It keeps its own
+/// seed: that of the command line is another's.
 pub(crate) fn load_own_seed(
     name: &str,
     overrides: &Overrides,
     context: &Context,
-) -> Outcome<CheckedConfig> {
+) -> Outcome<(CheckedConfig, Option<Calibrated>)> {
     let loaded = ssdtune_mqsim::load(name, &overrides.set_pairs()).map_err(failure)?;
-    noted(name, loaded, context).config.check().map_err(Failure::usage)
+    let Loaded { config, calibrated, .. } = noted(name, loaded, context);
+    Ok((config.check().map_err(Failure::usage)?, calibrated))
+}
+
+/// Says on standard error where a calibrated drive is used outside of its tested range.
+pub(crate) fn note_outside(drive: &Calibrated, outside: &[String], context: &Context) {
+    if let Some(words) = outside_in_words(drive, outside) {
+        context.note(format_args!("note: {words}"));
+    }
 }
 
 /// Says on standard error what reading the file of a drive has left out or assumed.
@@ -121,7 +130,8 @@ pub(crate) fn failure(error: LoadError) -> Failure {
 /// no TOML, every key is written anew.
 pub(crate) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -> Outcome<String> {
     if full || loaded.format == Format::Foreign {
-        return Ok(document::write(&loaded.config));
+        let own = loaded.calibrated.as_ref().map(|own| format!("\n{}", own.provenance.to_toml()));
+        return Ok(document::write(&loaded.config) + &own.unwrap_or_default());
     }
     let mut document = Document::parse(&loaded.text).map_err(Failure::input)?;
     for (key, value) in edits {

@@ -32,6 +32,8 @@ pub(crate) struct TuningJob {
     pub(crate) held_out: Option<Vec<Workload>>,
     pub(crate) evaluator: Box<dyn Evaluator>,
     pub(crate) db: Option<AutoDb>,
+    /// What a calibrated baseline was not tested at and the workloads ask for.
+    pub(crate) outside: Option<Vec<String>>,
 }
 
 impl TuningJob {

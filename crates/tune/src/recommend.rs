@@ -163,6 +163,10 @@ pub struct Question {
     pub max_harm: Option<f64>,
     /// The settings of the search.
     pub settings: Settings,
+    /// What a calibrated baseline was not tested at and the workloads ask for; `None` where it was
+    /// not calibrated. The caller sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside_tested_range: Option<Vec<String>>,
 }
 
 /// What a search cost.

@@ -12,6 +12,7 @@ mod named;
 mod published;
 mod set;
 mod source_name;
+mod tested;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
 pub use named::{LoadOptions, NamedError, NamedWorkload};
@@ -20,6 +21,7 @@ pub use published::{
 };
 pub use set::{SetOptions, WorkloadSet};
 pub use source_name::SourceName;
+pub use tested::outside_tested_range;
 
 use crate::digest::{Digest, digest_requests};
 use ssdtune_experiment::{Extents, FallibleRequests, SourceError, Upcoming};

@@ -2,17 +2,16 @@
 //! trusted.
 
 use super::{Calibration, MeanErrors, TestedRange};
-use ssdtune_model::document;
-use std::collections::BTreeSet;
+use crate::point::{Direction, Point};
+use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, document, fingerprint};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 impl Calibration {
     /// The lines of the header, without the sign of a comment.
     pub fn header(&self) -> Vec<String> {
         let Self { drive, base, made_by, hold_out, errors, tested, .. } = self;
-        let all = self.fitted.iter().chain(&self.held_out);
-        let sources: BTreeSet<&str> = all.map(|one| one.point.source.as_str()).collect();
-        let sources: Vec<&str> = sources.into_iter().collect();
+        let sources = self.sources();
         let whole = |is_held_out: bool| {
             errors.iter().find(|one| one.family.is_none() && one.is_held_out == is_held_out)
         };
@@ -56,28 +55,107 @@ impl Calibration {
         lines
     }
 
+    /// Who measured the points.
+    fn sources(&self) -> Vec<String> {
+        let all = self.fitted.iter().chain(&self.held_out);
+        let sources: BTreeSet<String> = all.map(|one| one.point.source.clone()).collect();
+        sources.into_iter().collect()
+    }
+
+    /// What the drive's file says for programs.
+    pub fn provenance(&self) -> Provenance {
+        let held_out = self.errors.iter().find(|one| one.family.is_none() && one.is_held_out);
+        let errors = held_out.into_iter().flat_map(named).filter_map(|(name, error)| {
+            // Two digits are more than the points are worth.
+            Some((name.to_owned(), (error? * 100.0).round() / 100.0))
+        });
+        Provenance {
+            drive: name(&self.drive),
+            made_by: name(&self.made_by),
+            base: name(&self.base),
+            sources: self.sources().iter().map(|source| name(source)).collect(),
+            points_fitted: self.fitted.len() as u32,
+            points_held_out: self.held_out.len() as u32,
+            derived: None,
+            fingerprint: Some(fingerprint(&self.config)),
+            errors_held_out_percent: errors.collect(),
+            tested: tested_loads(self.fitted.iter().chain(&self.held_out).map(|one| &one.point)),
+        }
+    }
+
     /// The text of the file.
     pub fn drive_file(&self) -> String {
-        // What files of points say may hold line feeds.
-        let comment = |line: String| {
-            let line = line.replace(|letter: char| letter.is_control(), " ");
-            format!("# {line}\n")
-        };
-        let header: String = self.header().into_iter().map(comment).collect();
-        header + &document::write(&self.config)
+        text(&self.header(), &self.config, &self.provenance())
     }
 }
 
-/// Errors as words.
-fn in_words(errors: &MeanErrors) -> String {
-    let all = [
+/// The text of a drive's file: a header of comments, the configuration, and what programs are to
+/// know of its origin.
+pub(crate) fn text(header: &[String], config: &DeviceConfig, provenance: &Provenance) -> String {
+    let header: String = header.iter().map(|text| format!("# {}\n", line(text))).collect();
+    format!("{header}{}\n{}", document::write(config), provenance.to_toml())
+}
+
+/// A text as one line: what files of points say may hold line feeds.
+fn line(text: &str) -> String {
+    text.replace(|letter: char| letter.is_control(), " ")
+}
+
+/// A name as the table of a file may hold it: a line that is not too long.
+fn name(text: &str) -> String {
+    line(text).chars().take(Provenance::NAME_MAX).collect()
+}
+
+/// The loads of points, put together by direction, order and whether others ran beside them.
+fn tested_loads<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<TestedLoad> {
+    let mut loads: BTreeMap<(Direction, bool, bool), TestedLoad> = BTreeMap::new();
+    for point in points {
+        let Point { operation, read_percent, block_bytes, offered, .. } = point;
+        let key = (operation.direction(), operation.is_sequential(), operation.is_mixed());
+        let own = TestedLoad {
+            direction: key.0,
+            sequential: key.1,
+            read_percent: [*read_percent; 2],
+            block_bytes: [*block_bytes; 2],
+            outstanding: point.outstanding().map(|count| [count; 2]),
+            offered_iops: offered.filter(|_| operation.is_paced()).map(|rate| [rate.0; 2]),
+        };
+        let load = loads.entry(key).or_insert_with(|| own.clone());
+        load.read_percent = both(load.read_percent, own.read_percent);
+        load.block_bytes = both(load.block_bytes, own.block_bytes);
+        load.outstanding = known(load.outstanding, own.outstanding);
+        load.offered_iops = known(load.offered_iops, own.offered_iops);
+    }
+    loads.into_values().collect()
+}
+
+/// The smallest range that holds two.
+fn both<T: PartialOrd>([low, high]: [T; 2], [first, last]: [T; 2]) -> [T; 2] {
+    [if first < low { first } else { low }, if last > high { last } else { high }]
+}
+
+/// The smallest range that holds those that are known.
+fn known<T: PartialOrd>(one: Option<[T; 2]>, other: Option<[T; 2]>) -> Option<[T; 2]> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(both(one, other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Errors by the names of their figures.
+fn named(errors: &MeanErrors) -> [(&'static str, Option<f64>); 5] {
+    [
         ("mean", errors.mean),
         ("p50", errors.p50),
         ("p99", errors.p99),
         ("p99.9", errors.p999),
         ("IOPS", errors.iops),
-    ];
-    let known = all.into_iter().filter_map(|(name, error)| Some((name, error?)));
+    ]
+}
+
+/// Errors as words.
+fn in_words(errors: &MeanErrors) -> String {
+    let known = named(errors).into_iter().filter_map(|(name, error)| Some((name, error?)));
     known.map(|(name, error)| format!("{name} {error:.1} %")).collect::<Vec<String>>().join(", ")
 }
 

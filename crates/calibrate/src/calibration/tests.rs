@@ -4,7 +4,7 @@ use super::*;
 use crate::fit::{FREE, Look};
 use crate::read::parse;
 use ssdtune_model::document::Document;
-use ssdtune_model::{Nanos, presets};
+use ssdtune_model::{Direction, Nanos, TestedLoad, presets};
 use std::path::Path;
 
 fn drive() -> DeviceConfig {
@@ -72,7 +72,21 @@ fn a_drive_is_calibrated_and_its_file_says_how_far_it_is_to_be_trusted() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    assert_eq!(*Document::parse(&text).unwrap().config(), found.config);
+    let read = Document::parse(&text).unwrap();
+    assert_eq!(*read.config(), found.config);
+    let provenance = read.provenance().unwrap();
+    assert_eq!(*provenance, found.provenance());
+    assert_eq!((provenance.points_fitted, provenance.points_held_out), (3, 2));
+    assert!(provenance.errors_held_out_percent["mean"] < 3.0);
+    let load = TestedLoad {
+        direction: Direction::Read,
+        sequential: false,
+        read_percent: [100.0; 2],
+        block_bytes: [4096; 2],
+        outstanding: Some([1, 16]),
+        offered_iops: None,
+    };
+    assert_eq!(provenance.tested, [load]);
     let words = found.text().to_string();
     assert!(words.contains("rig randread 4096 B") && words.contains("(little)"), "{words}");
     assert!(serde_json::to_string(&found).unwrap().contains("\"held_out\""));
@@ -92,4 +106,26 @@ fn what_cannot_be_calibrated_is_said() {
     let refused = parse(Path::new("p"), "p", "op,bs,iodepth,iops,notes\nread,4k,1,9,ext4\n");
     let all = calibrate(refused.unwrap(), &drive(), &order(None), &stop, &|_| {}).unwrap_err();
     assert!(all.to_string().contains("1 file-system (--allow REASON"), "{all}");
+}
+
+/// Mixes are kept apart from reads alone, rates from depths; a name may be as long as it likes.
+#[test]
+fn the_file_says_for_each_kind_of_load_what_was_tested() {
+    let mut found = run(&order(Some("Made up"))).unwrap();
+    found.drive = format!("a\nname {}", "x".repeat(300));
+    let more = "op,bs,rwmix_read,iodepth,numjobs,offered_iops,iops,lat_mean_us,notes\n\
+                randrw-r,4k,70,8,2,,1000,1,\nrandrw-r,16k,50,4,1,,1000,1,\n\
+                open-r,8k,90,,1,40000,1000,1,\nwrite,128k,0,1,1,,1000,1,\n";
+    for point in parse(Path::new("p"), "p", more).unwrap() {
+        let (predicted, errors) = (point.figures, Errors::default());
+        found.held_out.push(Prediction { point, predicted, errors });
+    }
+    let text = found.drive_file();
+    let read = Document::parse(&text).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
+    let tested = &read.provenance().unwrap().tested;
+    assert_eq!(tested.len(), 3, "{tested:?}");
+    let mix = &tested[1];
+    assert_eq!((mix.read_percent, mix.block_bytes), ([50.0, 90.0], [4096, 16_384]));
+    assert_eq!((mix.outstanding, mix.offered_iops), (Some([4, 16]), Some([40_000.0; 2])));
+    assert!(tested[2].sequential && tested[2].direction == Direction::Write);
 }

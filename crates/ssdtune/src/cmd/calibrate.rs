@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         context
             .note(format_args!("{} other files in the folders are skipped", found.skipped.len()));
     }
-    let base = device::load_own_seed(&args.base, &args.overrides, context)?;
+    let (base, _) = device::load_own_seed(&args.base, &args.overrides, context)?;
     let fewer = |look: Look| Look { requests: look.requests.min(args.requests), ..look };
     let mut looks = LOOKS.map(fewer).to_vec();
     looks[2].requests = args.requests;

@@ -7,8 +7,8 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Bounds, TuneArgs};
 use anyhow::anyhow;
-use ssdtune_model::CheckedConfig;
 use ssdtune_tune::search::{AxisDescription, GradeAnswer, Objective};
+use ssdtune_tune::workload::outside_tested_range;
 use std::io::BufRead as _;
 
 /// Arguments of `ssdtune grade`.
@@ -63,7 +63,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let as_they_are = Overrides { set: Vec::new() };
     let load = |name: &String| device::load_own_seed(name, &as_they_are, context);
-    let drives = args.drives.iter().map(load).collect::<Outcome<Vec<CheckedConfig>>>()?;
+    let loaded = args.drives.iter().map(load).collect::<Outcome<Vec<_>>>()?;
+    let (drives, real): (Vec<_>, Vec<_>) = loaded.into_iter().unzip();
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);
     let pool = context.pool()?;
@@ -71,7 +72,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         pool.install(|| Objective::new(&job.task, &evaluator)).map_err(tuning::failure)?;
     if !args.points {
         let answers = pool.install(|| objective.answer_drives(&args.drives, &drives));
-        let answers = answers.map_err(tuning::failure)?;
+        let mut answers = answers.map_err(tuning::failure)?;
+        for ((answer, drive), real) in answers.iter_mut().zip(&drives).zip(real) {
+            let Some(real) = real else { continue };
+            let outside = outside_tested_range(&real, drive, &job.task.target, &job.task.others);
+            device::note_outside(&real, &outside, context);
+            answer.outside_tested_range = Some(outside);
+        }
         return context.show(&answers, GradeAnswer::text(&answers, &job.task));
     }
     let mut wrong = Vec::new();

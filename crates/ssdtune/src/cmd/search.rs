@@ -242,6 +242,7 @@ fn find(
     bar.finish();
     let mut result = outcome.map_err(|error| tuning::failure_of_result(error, context))?;
     result.effort.seconds = bar.seconds();
+    result.question.outside_tested_range.clone_from(&job.outside);
     Ok(result)
 }
 

@@ -9,7 +9,7 @@ mod former;
 mod plan;
 
 use crate::context::{Context, Level};
-use crate::device::{Override, Overrides};
+use crate::device::{self, Override, Overrides};
 use crate::failure_document::{ErrorObject, FailureDocument};
 use crate::global::whole;
 use crate::interrupt::Deferred;
@@ -23,8 +23,8 @@ use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::{
-    ChannelList, ComparedRun, ExperimentError, Observer, Origin, PreparationInWords, Recorder,
-    RecorderOptions, RunOptions, comparison, fairness, summary,
+    ChannelList, ComparedRun, ExperimentError, Load, Observer, Origin, PreparationInWords,
+    Recorder, RecorderOptions, RunOptions, comparison, fairness, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision, decisions_line};
 use ssdtune_model::Nanos;
@@ -180,6 +180,9 @@ struct RunResult {
     workload: String,
     settings: BTreeMap<String, String>,
     preparation: PreparationInWords,
+    /// What a calibrated drive was not tested at and the run has asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside_tested_range: Option<Vec<String>>,
     log: Option<PathBuf>,
     series: Option<PathBuf>,
     error: Option<String>,
@@ -225,6 +228,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         .install(|| cells.par_iter().enumerate().map(simulate).collect::<Vec<RunResult>>());
     progress.finish();
     let interrupted = deferred.flag().load(Ordering::Relaxed);
+    let outside: Vec<&String> =
+        results.iter().flat_map(|cell| &cell.outside_tested_range).flatten().collect();
+    if let Some(real) = cells.first().and_then(|cell| cell.calibrated.as_ref()) {
+        let each = outside.iter().enumerate().filter(|(at, one)| !outside[..*at].contains(one));
+        let each: Vec<String> = each.map(|(_, one)| (*one).clone()).collect();
+        device::note_outside(real, &each, context);
+    }
     print(results, interrupted, context)
 }
 
@@ -269,6 +279,7 @@ struct Ran {
     report: Report,
     decisions: Vec<Decision>,
     firmware: Option<FirmwareReport>,
+    outside: Option<Vec<String>>,
 }
 
 fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -> RunResult {
@@ -278,6 +289,7 @@ fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -
         workload: cell.experiment.workload(),
         settings: cell.settings.iter().cloned().collect(),
         preparation: cell.experiment.preparation.in_words(),
+        outside_tested_range: None,
         log: watch.record.log.clone(),
         series: watch.record.series.clone().map(|(path, _)| path),
         error: None,
@@ -297,7 +309,8 @@ fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -
         false => (observed(cell, watch), Ok(Vec::new())),
     };
     match shared.and_then(|ran| Ok((ran, alone?))) {
-        Ok((Ran { report, decisions, firmware }, alone)) => {
+        Ok((Ran { report, decisions, firmware, outside }, alone)) => {
+            result.outside_tested_range = outside;
             let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
             result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
             (result.decisions, result.firmware) = (decisions, firmware);
@@ -323,12 +336,19 @@ fn observed(cell: &PlannedRun, watch: &Watch) -> Result<Ran, ExperimentError> {
     let keeper = cell.allocator.as_deref();
     let mut allocator =
         keeper.map(|keeper| AllocatorObserver::new(&keeper.policy, keeper.collect, keeper.repeat));
+    let mut load = cell.calibrated.as_ref().map(|_| Load::default());
     let mut observers: Vec<&mut dyn Observer> = vec![&mut recorder];
+    observers.extend(load.as_mut().map(|own| own as &mut dyn Observer));
     observers.extend(firmware.as_mut().map(|own| own as &mut dyn Observer));
     observers.extend(allocator.as_mut().map(|own| own as &mut dyn Observer));
     let report = cell.experiment.run(&watch.options, &mut observers)?;
+    let replays = cell.experiment.flows.iter().map(|flow| flow.replay);
+    let outside = load
+        .zip(cell.calibrated.as_ref())
+        .map(|(load, real)| load.of_run(replays, &report).outside(real, &cell.experiment.device));
     Ok(Ran {
         report,
+        outside,
         decisions: allocator.map(|own| own.decisions().to_vec()).unwrap_or_default(),
         firmware: firmware.and_then(FirmwareObserver::into_report),
     })

@@ -16,7 +16,7 @@ use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
 use ssdtune_tune::limits::{Inequality, Limits};
 use ssdtune_tune::search::Settings;
 use ssdtune_tune::space::Space;
-use ssdtune_tune::workload::{NamedError, SetOptions, WorkloadSet};
+use ssdtune_tune::workload::{NamedError, SetOptions, WorkloadSet, outside_tested_range};
 use ssdtune_tune::{MaxHarm, Task, Weights};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -250,7 +250,7 @@ impl TuneArgs {
         context: &Context,
     ) -> Outcome<TuningJob> {
         // The seed of the command line is the search's.
-        let base = device::load_own_seed(&self.device, &self.overrides, context)?;
+        let (base, real) = device::load_own_seed(&self.device, &self.overrides, context)?;
         let space = match (self.space.as_deref(), bounds) {
             (Some("autoblox"), _) | (None, Bounds::Market) => Space::autoblox(),
             (Some("what-if"), _) | (None, Bounds::Wide) => Space::what_if(),
@@ -262,11 +262,15 @@ impl TuneArgs {
         let sectors = limits.host_sectors_min(&base, &space);
         let set = self.workloads(sectors, max_harm.is_some(), context)?;
         let WorkloadSet { target, others, validation, held_out } = set;
+        let outside = real.as_ref().map(|real| outside_tested_range(real, &base, &target, &others));
+        if let (Some(real), Some(outside)) = (&real, &outside) {
+            device::note_outside(real, outside, context);
+        }
         let max_harm = max_harm.map(|share| MaxHarm { share, validation });
         let task = Task { base, space, limits, target, others, weights, max_harm };
         let db = if self.no_db { None } else { Some(self.db.open()?) };
         let evaluator = self.evaluator(context)?;
-        Ok(TuningJob { task, held_out, evaluator, db })
+        Ok(TuningJob { task, held_out, evaluator, db, outside })
     }
 
     /// Loads all workloads, the others with validation traces if that is wanted. The smallest drive

@@ -127,6 +127,7 @@ fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Qu
         beta: task.weights.beta,
         max_harm: task.max_harm.as_ref().map(|harm| harm.share),
         settings: settings.clone(),
+        outside_tested_range: None,
     }
 }
 

@@ -24,6 +24,10 @@ pub struct GradeAnswer {
     pub repaired: BTreeMap<&'static str, String>,
     /// Requests simulated by this process so far.
     pub requests: u64,
+    /// What a calibrated drive was not tested at and the workloads ask for; `None` where it was not
+    /// calibrated. The caller sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside_tested_range: Option<Vec<String>>,
 }
 
 impl GradeAnswer {
@@ -32,7 +36,8 @@ impl GradeAnswer {
             Ok(graded) => (Some(graded), None),
             Err(reason) => (None, Some(reason)),
         };
-        Self { drive, graded, reason, repaired: BTreeMap::new(), requests }
+        let (repaired, outside_tested_range) = (BTreeMap::new(), None);
+        Self { drive, graded, reason, repaired, requests, outside_tested_range }
     }
 
     /// Answers as text for terminals: a row for each drive, with its grade and its speedups on each

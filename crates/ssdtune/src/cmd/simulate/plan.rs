@@ -13,7 +13,7 @@ use ssdtune_experiment::{
     AddressFit, Experiment, Flow, FlowSet, GridPoint, Origin, Preparation, RequestSource, Start,
     grid, unsupported,
 };
-use ssdtune_model::DeviceConfig;
+use ssdtune_model::{Calibrated, DeviceConfig};
 use ssdtune_mqsim::pair;
 use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Devices, Format, ReadOptions, TraceError};
@@ -31,6 +31,8 @@ pub(super) struct PlannedRun {
     pub(super) experiment: Experiment,
     /// What gives channels to the tenants while it runs.
     pub(super) allocator: Option<Arc<Keeper>>,
+    /// What is known of the real drive, if it was calibrated to one.
+    pub(super) calibrated: Option<Arc<Calibrated>>,
     /// The parameters that the sweep has set.
     pub(super) settings: Vec<(String, String)>,
 }
@@ -70,6 +72,7 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
     if let (Some(keeper), Some(point)) = (&allocator, points.first()) {
         note_other_drive(&keeper.policy, &point.device, context);
     }
+    let calibrated = loaded.calibrated.map(Arc::new);
     let mut runs = Vec::with_capacity(sets.len() * points.len());
     for set in &sets {
         for GridPoint { settings, device } in &points {
@@ -78,7 +81,8 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
             let experiment =
                 Experiment { save: args.save.as_deref().map(Path::to_path_buf), ..experiment };
             let (allocator, settings) = (allocator.clone(), settings.clone());
-            runs.push(PlannedRun { experiment, allocator, settings });
+            let calibrated = calibrated.clone();
+            runs.push(PlannedRun { experiment, allocator, calibrated, settings });
         }
     }
     if args.save.is_some() && runs.len() > 1 {
