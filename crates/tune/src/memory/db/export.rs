@@ -154,6 +154,10 @@ impl AutoDb {
         for part in wanted.chunks(AT_ONCE) {
             self.take_in(part, empty.then_some(header.generation))?;
         }
+        if wanted.is_empty() && empty && header.generation > Generation::default() {
+            // All records of the exported AutoDB were removed. Its generation tells of them.
+            self.take_in(&[], Some(header.generation))?;
+        }
         Ok(imported)
     }
 

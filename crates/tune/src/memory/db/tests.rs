@@ -221,6 +221,18 @@ fn an_import_refuses_keeps_or_replaces() {
 }
 
 #[test]
+fn an_export_of_no_records_keeps_its_generation() {
+    let (_directory, db) = scratch();
+    db.put(RecordKind::Pruning, b"gone", &1.0).unwrap();
+    let mut batch = Batch::default();
+    batch.remove(RecordKind::Pruning, b"gone");
+    db.commit(&batch).unwrap();
+    let (_directory, copy) = scratch();
+    copy.import(&mut exported(&db).as_bytes(), OnConflict::Refuse).unwrap();
+    assert_eq!((copy.generation(), exported(&copy)), (db.generation(), exported(&db)));
+}
+
+#[test]
 fn a_wrong_import_names_its_line_and_stores_nothing() {
     let header = r#"{"autodb":"ssdtune","schema":1,"generation":2}"#;
     let good = r#"{"kind":"model","key":"6d","generation":1,"epoch":1,"value":[1]}"#;

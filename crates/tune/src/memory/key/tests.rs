@@ -133,7 +133,9 @@ fn other(row: &catalogue::Parameter, config: &DeviceConfig) -> Option<DeviceConf
     let mut candidates = match now {
         Value::Bool(on) => vec![Value::Bool(!on)],
         Value::Int(value) => {
-            [value + 1, value.saturating_sub(1), value * 2, value / 2].map(Value::Int).to_vec()
+            // 512 is the step of numbers of bytes, which may be 0 now.
+            let near = [value + 1, value.saturating_sub(1), value + 512];
+            near.into_iter().chain([value * 2, value / 2]).map(Value::Int).collect()
         }
         Value::Real(value) => [value * 0.5, value * 1.5, value + 0.1].map(Value::Real).to_vec(),
         Value::Name(_) => row.legal.names().map(Value::Name).collect(),
