@@ -132,8 +132,7 @@ fn scaled(drive: &CheckedConfig) -> Option<DeviceConfig> {
     if !drive.mapping.ideal && drive.mapping.cmt_capacity.0 < table_bytes {
         return None;
     }
-    let per_block = u64::from(drive.flash.pages_per_block) * u64::from(drive.flash.page_bytes);
-    let per_plane = per_block * drive.geometry().planes();
+    let per_plane = drive.geometry().block_bytes().0 * drive.geometry().planes();
     let cache = if drive.cache.mode == CacheMode::Off { 0 } else { drive.cache.capacity.0 };
     let for_cache = CACHES_MIN.saturating_mul(cache).div_ceil(per_plane.max(1));
     let blocks = u64::from(BLOCKS_MIN).max(for_cache);
@@ -199,7 +198,7 @@ impl Requests {
     ) -> Option<Self> {
         let mut rng = Pcg64::seed_from_u64(seed);
         let sectors = u64::from(point.block_bytes) / SECTOR_BYTES;
-        let page = u64::from(drive.flash.page_bytes) / SECTOR_BYTES;
+        let page = u64::from(drive.geometry().page_bytes) / SECTOR_BYTES;
         let planes = drive.geometry().planes();
         let places = match point.operation.is_sequential() {
             true => Places::in_order(sectors, space)?,

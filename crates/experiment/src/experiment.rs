@@ -209,7 +209,7 @@ impl Experiment {
         spaces: &[Sectors],
         position: &Position,
     ) -> Result<impl Iterator<Item = Result<Request, SourceError>> + use<>, SourceError> {
-        let page = page_sectors(self.device.flash.page_bytes);
+        let page = page_sectors(self.device.geometry().page_bytes);
         let spaces = match flow.tenant {
             Some(tenant) => std::slice::from_ref(&spaces[tenant.index()]),
             None => spaces,

@@ -220,7 +220,7 @@ impl<U: Upcoming + ?Sized> Work<'_, U> {
         match *share {
             Share::Fraction(fraction) => fraction,
             Share::Pages(pages) => {
-                let page_bytes = u64::from(self.drive.config().flash.page_bytes);
+                let page_bytes = u64::from(self.drive.config().geometry().page_bytes);
                 let all = self.drive.address_space(tenant).0 / page_bytes;
                 (pages as f64 / all as f64).min(1.0)
             }

@@ -32,7 +32,7 @@ fn main() -> Result<(), FtlError> {
     println!("{:<16} {:>6} {:>12} {:>10}", "policy", "WA", "collections", "most worn");
     for &policy in GcPolicy::ALL {
         let config = device(policy);
-        let places = Places::all(&config.geometry());
+        let places = Places::all(&config.flash_geometry());
         let mut ftl = Ftl::new(&config, &[TenantSpec { places, writer: false }])?;
         let pages = ftl.tenant_pages(TenantId(0));
 

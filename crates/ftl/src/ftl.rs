@@ -94,7 +94,7 @@ impl Ftl {
     /// # Errors
     /// The configuration or the tenants ask for a drive that cannot work; [`FtlError`] says why.
     pub fn new(config: &DeviceConfig, specs: &[TenantSpec]) -> Result<Self, FtlError> {
-        let (flash, unit) = (config.geometry(), config.gc.unit);
+        let (flash, unit) = (config.flash_geometry(), config.gc.unit);
         let geometry = config.allocation_geometry();
         let layout = Layout::new(&geometry)?;
         if specs.is_empty() {

@@ -24,7 +24,7 @@
 //! [config.flash.blocks_per_plane, config.flash.pages_per_block] = [24, 16];
 //! config.mapping.overprovisioning = 0.34;
 //!
-//! let places = Places::all(&config.geometry());
+//! let places = Places::all(&config.flash_geometry());
 //! let mut ftl = Ftl::new(&config, &[TenantSpec { places, writer: false }])?;
 //!
 //! let tenant = TenantId(0);

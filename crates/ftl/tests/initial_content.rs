@@ -32,7 +32,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, InitialContent) {
     config.wear.dynamic_leveling = rng.random();
     config.wear.static_threshold = rng.random_range(1..4);
     config.run.seed = number;
-    let all = Places::all(&config.geometry());
+    let all = Places::all(&config.flash_geometry());
     let first = Places { channels: vec![0], ..all.clone() };
     let mut tenants = vec![TenantSpec { places: all.clone(), writer: rng.random() }];
     for places in [first, all].into_iter().take(rng.random_range(0..3)) {

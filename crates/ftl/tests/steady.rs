@@ -42,7 +42,7 @@ fn drive(setting: Setting, seed: u64) -> Ftl {
     config.gc.hard_threshold = 0.005;
     config.wear.static_leveling = false;
     config.run.seed = seed;
-    let specs = [TenantSpec { places: Places::all(&config.geometry()), writer: false }];
+    let specs = [TenantSpec { places: Places::all(&config.flash_geometry()), writer: false }];
     Ftl::new(&config, &specs).expect("a sound drive")
 }
 

@@ -34,7 +34,7 @@ fn drive_of(policy: GcPolicy, spare: f64, tenants: usize) -> Ftl {
     config.gc.threshold = 0.002;
     config.gc.hard_threshold = 0.002;
     config.wear.static_leveling = false;
-    let spec = TenantSpec { places: Places::all(&config.geometry()), writer: false };
+    let spec = TenantSpec { places: Places::all(&config.flash_geometry()), writer: false };
     Ftl::new(&config, &vec![spec; tenants]).expect("a sound drive")
 }
 

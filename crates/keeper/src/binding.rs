@@ -25,7 +25,7 @@ pub(crate) fn bind(
     strategy: &Strategy,
     writers: &[bool],
 ) -> Result<(), SimError> {
-    let geometry = drive.config().geometry();
+    let geometry = drive.config().flash_geometry();
     let bindings = bindings(strategy, &geometry, writers);
     for (tenant, binding) in (0..).map(TenantId).zip(&bindings) {
         drive.bind(tenant, &binding.places, binding.writer)?;

@@ -138,7 +138,7 @@ impl<'a> MixSimulator<'a> {
     /// A drive whose tenants are bound by a strategy, with their working sets in place.
     fn drive(&self, strategy: &Strategy, writers: &[bool]) -> Result<Simulator, PrepareError> {
         let tenants = vec![Tenant::sole(&self.device); writers.len()];
-        let bindings = bindings(strategy, &self.device.geometry(), writers);
+        let bindings = bindings(strategy, &self.device.flash_geometry(), writers);
         let observe = Observe { completions: true, ..Observe::default() };
         let blank = Blank { bindings: &bindings, ..Blank::new(&self.device, &tenants, observe) };
         let working_sets = Shares(vec![Share::Pages(self.settings.working_set_pages)]);

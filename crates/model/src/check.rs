@@ -19,6 +19,8 @@ pub const MAX_PAGES: u64 = 1 << 48;
 /// Most planes that a drive may have: far more than any drive, and an index fits 32 bits with bits
 /// to spare.
 pub const MAX_PLANES: u64 = 1 << 20;
+/// Mapping units (pages, if they are not smaller) of a die that one command serves, at most.
+pub const COMMAND_UNITS_MAX: u32 = 64;
 
 /// A configuration that has passed [`DeviceConfig::check`].
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +74,7 @@ impl DeviceConfig {
             self.check_superblocks(&mut faults);
             self.check_plane_reads(&mut faults);
             self.check_one_shot(&mut faults);
+            self.check_units(&mut faults);
             self.check_latencies(&mut faults);
             self.check_dram(&mut faults);
             self.check_write_buffer(&mut faults);
@@ -182,15 +185,9 @@ impl DeviceConfig {
         let others =
             [("flash.cache_read", self.flash.cache_read), ("gc.copyback", self.gc.copyback)];
         let on = others.into_iter().find(|(_, on)| *on);
-        let reason = match (on, self.flash.planes_per_die) {
-            (Some((key, _)), _) => {
-                format!("{key} uses the registers of all planes of a die at once: switch it off")
-            }
-            (None, planes @ 65..) => {
-                format!("a die of {planes} planes (flash.planes_per_die), at most 64")
-            }
-            (None, _) => return,
-        };
+        let Some((key, _)) = on else { return };
+        let reason =
+            format!("{key} uses the registers of all planes of a die at once: switch it off");
         let fault = Fault::new("flash.independent_plane_reads", Problem::Conflict { reason });
         faults.push(fault.with_value("true"));
     }
@@ -236,6 +233,42 @@ impl DeviceConfig {
         }
     }
 
+    /// Checks that mapping units divide a page, and that pages are filled before they are
+    /// programmed.
+    fn check_units(&self, faults: &mut Faults) {
+        let (unit, page) = (self.mapping.unit_bytes, self.flash.page_bytes);
+        if unit == 0 || unit == page {
+            return;
+        }
+        let mut conflict = |reason: String| {
+            let fault = Fault::new("mapping.unit_bytes", Problem::Conflict { reason });
+            faults.push(fault.with_value(unit.to_string()));
+        };
+        if unit > page || !page.is_multiple_of(unit) {
+            conflict(format!("does not divide a page of {page} bytes (flash.page_bytes)"));
+            return;
+        }
+        if self.gc.unit == GcUnit::Block {
+            conflict(
+                "units of a page are written together: set gc.unit to die or drive".to_owned(),
+            );
+        }
+        if !matches!(self.cache.mode, CacheMode::Write | CacheMode::ReadWrite) {
+            conflict(format!(
+                "pages are filled in the data cache: set cache.mode to {} or {}",
+                CacheMode::Write.name(),
+                CacheMode::ReadWrite.name()
+            ));
+        }
+        let units = self.geometry().planes_per_die;
+        if units > COMMAND_UNITS_MAX {
+            conflict(format!(
+                "{units} units in all pages of a die that one command serves, at most \
+                 {COMMAND_UNITS_MAX}: fewer or larger ones, or fewer planes (flash.planes_per_die)"
+            ));
+        }
+    }
+
     /// Checks that no flash operation that the cells know takes no time.
     fn check_latencies(&self, faults: &mut Faults) {
         let zero = |key: &str| {
@@ -268,7 +301,7 @@ impl DeviceConfig {
             let fault = Fault::new("cache.dram_burst_bytes", Problem::Conflict { reason });
             faults.push(fault.with_value(cache.dram_burst_bytes.to_string()));
         }
-        let page = u64::from(self.flash.page_bytes);
+        let page = u64::from(self.geometry().page_bytes);
         if cache.mode != CacheMode::Off && cache.capacity.0 < page {
             let reason = format!(
                 "less than one page of {page} bytes (flash.page_bytes); for no cache set \

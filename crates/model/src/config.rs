@@ -160,6 +160,8 @@ pub struct Mapping {
     pub allocation: Allocation,
     /// Share of the raw capacity that the host does not see, 0 to 0.95.
     pub overprovisioning: f64,
+    /// Bytes that one entry of the table covers; 0 stands for a page. Smaller units share pages.
+    pub unit_bytes: u32,
 }
 
 /// Garbage collection.
@@ -282,8 +284,16 @@ impl DeviceConfig {
         if self.flash.one_shot { self.flash.technology.page_types().len() as u32 } else { 1 }
     }
 
-    /// The shape of the flash array.
-    pub fn geometry(&self) -> Geometry {
+    /// Mapping units that share a page; 1 unless they are smaller than a page.
+    pub fn units_per_page(&self) -> u32 {
+        match self.mapping.unit_bytes {
+            0 => 1,
+            bytes => (self.flash.page_bytes / bytes).max(1),
+        }
+    }
+
+    /// The shape of the flash array as it is built.
+    pub fn flash_geometry(&self) -> Geometry {
         Geometry {
             channels: self.bus.channels,
             chips_per_channel: self.bus.chips_per_channel,
@@ -292,6 +302,19 @@ impl DeviceConfig {
             blocks_per_plane: self.flash.blocks_per_plane,
             pages_per_block: self.flash.pages_per_block,
             page_bytes: self.flash.page_bytes,
+        }
+    }
+
+    /// The shape of the flash array as it is addressed: that as it is built, unless several mapping
+    /// units share a page. Then a page of this geometry is one unit, and the units of a page lie
+    /// next to each other in planes of their own: one plane with pages of four units is four planes
+    /// with pages of one unit, which the same commands serve.
+    pub fn geometry(&self) -> Geometry {
+        let (units, at) = (self.units_per_page(), self.flash_geometry());
+        Geometry {
+            planes_per_die: at.planes_per_die * units,
+            page_bytes: at.page_bytes / units,
+            ..at
         }
     }
 

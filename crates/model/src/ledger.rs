@@ -103,9 +103,9 @@ impl Ledger {
             totals: Totals {
                 chips: at.chips(),
                 dies: at.dies(),
-                planes: at.planes(),
-                blocks: at.blocks(),
-                pages: at.pages(),
+                planes: config.flash_geometry().planes(),
+                blocks: config.flash_geometry().blocks(),
+                pages: config.flash_geometry().pages(),
             },
         }
     }
@@ -121,7 +121,7 @@ impl Memory {
     /// Computes the needs of a configuration. Each value must be legal for itself.
     pub fn of(config: &DeviceConfig) -> Self {
         let ledger = Ledger::of(config);
-        let visible_pages = ledger.visible_bytes.0 / u64::from(config.flash.page_bytes.max(1));
+        let visible_pages = ledger.visible_bytes.0 / u64::from(config.geometry().page_bytes.max(1));
         let table = Bytes(visible_pages * MAPPING_ENTRY_BYTES);
         let cached = if config.mapping.ideal { table } else { config.mapping.cmt_capacity };
         let empty = ledger.totals.blocks * SIM_BLOCK_BYTES;
@@ -136,7 +136,7 @@ impl Memory {
 
 impl Ledger {
     /// Where the capacity goes, a line for each part: its size, its share of the raw capacity, and
-    /// what it consists of. `at` is the geometry of the drive.
+    /// what it consists of. `at` is the geometry of the drive as it is built.
     pub fn lines(&self, at: &Geometry) -> Vec<String> {
         let layout = format!(
             "{} channels x {} chips x {} dies x {} planes x {} blocks x {} pages x {}",

@@ -190,7 +190,7 @@ impl Scenario {
     /// A scenario of one flow that replays a trace file once, on the whole drive.
     pub fn replay_of(file: &str, drive: &DeviceConfig) -> Self {
         let all = |count: u32| (0..count).collect();
-        let geometry = drive.geometry();
+        let geometry = drive.flash_geometry();
         let source = Source::Trace(TraceSource {
             file: file.to_owned(),
             percent_executed: 100,

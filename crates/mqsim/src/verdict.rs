@@ -72,7 +72,7 @@ impl Verdict {
             notes: loaded.notes,
             ledger: Some(Ledger::of(&config)),
             memory: Some(Memory::of(&config)),
-            geometry: Some(config.geometry()),
+            geometry: Some(config.flash_geometry()),
             ..sound()
         })
     }

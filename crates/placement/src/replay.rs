@@ -108,7 +108,7 @@ pub fn replay(
 ) -> Result<Option<ReplayFigures>, PlacementError> {
     let start = Instant::now();
     let config = candidate.apply(drive, load).check()?;
-    let spec = TenantSpec { places: Places::all(&config.geometry()), writer: false };
+    let spec = TenantSpec { places: Places::all(&config.flash_geometry()), writer: false };
     let mut ftl = Ftl::new(&config, &[spec])?;
     let visible = ftl.tenant_pages(TENANT);
     if visible < load.footprint_pages.into() {

@@ -247,7 +247,7 @@ impl DriveShape {
             planes: config.geometry().planes(),
             blocks_per_plane: config.flash.blocks_per_plane,
             pages_per_block: config.flash.pages_per_block,
-            page_bytes: config.flash.page_bytes,
+            page_bytes: config.geometry().page_bytes,
             overprovisioning: config.mapping.overprovisioning,
         }
     }

@@ -26,15 +26,53 @@ use ssdtune_trace::{Op, TenantId};
 use stats::Stats;
 use tenant_share::TenantShare;
 
-/// One page or block of a flash command, as far as it is counted.
+/// How much a flash command works on.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    /// Mapping units, or for erases their shares of blocks.
+    pub units: u32,
+    /// Pages in which the units lie, or blocks.
+    pub pages: u32,
+}
+
+impl Extent {
+    /// One unit in one page.
+    pub const ONE: Self = Self { units: 1, pages: 1 };
+
+    /// What reports count: units read and programmed, blocks erased.
+    fn counted(self, work: Work) -> u32 {
+        if work == Work::Erase { self.pages } else { self.units }
+    }
+}
+
+/// One unit of a page, or block, of a flash command, as far as it is counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Item {
     /// Whose data it holds.
     pub tenant: TenantId,
     /// The type of the page.
     pub kind: usize,
+    /// The plane of its die.
+    pub plane: u8,
+    /// The number of its page among those of a plane that one command programs.
+    pub row: u8,
     /// Sectors that go over the channel with the command.
     pub sectors: u32,
+}
+
+/// Tells the first unit of each page of a command from the others.
+#[derive(Default)]
+pub(crate) struct Pages([u64; 4]);
+
+impl Pages {
+    /// Whether no unit of this page was seen before.
+    pub fn is_new(&mut self, item: &Item) -> bool {
+        let seen = &mut self.0[usize::from(item.row)];
+        let plane = 1 << item.plane;
+        let is_new = *seen & plane == 0;
+        *seen |= plane;
+        is_new
+    }
 }
 
 /// All counters.
@@ -129,24 +167,25 @@ impl Books {
         self.share(tenant, |share| share.energy.dram_works(writes, sectors, rows));
     }
 
-    /// A command goes to a die. `items` are its pages or blocks, `count` of them; `sectors` go over
-    /// the channel with it.
+    /// A command goes to a die. `items` are the mapping units of its pages, or its blocks;
+    /// `sectors` go over the channel with it.
     #[inline]
     pub fn command(
         &mut self,
         now: Nanos,
         class: Class,
-        count: u32,
+        extent: Extent,
         sectors: u32,
         items: impl Iterator<Item = Item>,
     ) {
-        self.stats.flash.count_command(class.work(), count);
-        self.stats.flash.count_pages(class.work(), class, count);
+        let work = class.work();
+        self.stats.flash.count_command(work, extent.pages);
+        self.stats.flash.count_pages(work, class, extent.counted(work));
         if class.work() == Work::Program {
             self.energy.channel_moves(now, sectors);
         }
         if self.stats.has_several() {
-            self.share_command(class, count, items);
+            self.share_command(class, extent.pages, items);
         }
     }
 
@@ -171,15 +210,20 @@ impl Books {
         // The command counts for the tenant of its first page, and the type of that page for all,
         // but for word lines.
         let types_mix = self.types_mix && work == Work::Program;
+        // The work on a page counts for the tenant of the first of its units.
         let mut first = None;
+        let mut pages = Pages::default();
         for item in items {
             let kind = first.filter(|_| !types_mix).unwrap_or(item.kind);
+            let is_new = pages.is_new(&item);
             self.share(item.tenant, |share| {
                 if first.is_none() {
                     share.flash.count_command(work, count);
                 }
-                share.flash.count_pages(work, class, 1);
-                share.energy.die_works(work, kind, 1);
+                if is_new || work != Work::Erase {
+                    share.flash.count_pages(work, class, 1);
+                }
+                share.energy.die_works(work, kind, u32::from(is_new));
                 if work == Work::Program {
                     share.energy.channel_moves(item.sectors);
                 }

@@ -51,7 +51,7 @@ struct Rules {
 impl Rules {
     fn new(config: &DeviceConfig, tenants: usize) -> Self {
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
-        let planes = config.flash.planes_per_die;
+        let planes = config.geometry().planes_per_die;
         let word_line = config.pages_per_program();
         let planes_at_once = if config.gc.unit == GcUnit::Block { 1 } else { planes };
         Self {

@@ -163,7 +163,7 @@ impl DataCache {
             _ => tenants.len(),
         };
         let pages =
-            config.cache.capacity.0 / u64::from(config.flash.page_bytes) / partitions as u64;
+            config.cache.capacity.0 / u64::from(config.geometry().page_bytes) / partitions as u64;
         let partition = |_| Partition {
             slots: Slots::new(pages),
             ghost: None,

@@ -67,6 +67,8 @@ struct Rules {
     single_plane_erases: bool,
     /// Number of priorities in use.
     priorities: u8,
+    /// Mapping units that share a page. Each has a plane of its own in the geometry.
+    units_per_page: u32,
 }
 
 impl Rules {
@@ -92,6 +94,7 @@ impl Rules {
             in_steps: config.gc.unit != GcUnit::Block,
             single_plane_erases: config.compat.single_plane_erases,
             priorities: if by_priority { array::PRIORITIES as u8 } else { 1 },
+            units_per_page: config.units_per_page(),
         }
     }
 
@@ -278,6 +281,8 @@ impl Flash {
         list.map(|record| Item {
             tenant: record.tenant,
             kind: self.timing.page_type(record.page),
+            plane: record.plane / self.rules.units_per_page as u8,
+            row: (record.page.0 % self.timing.word_line.max(1)) as u8,
             sectors: record.sectors.into(),
         })
     }

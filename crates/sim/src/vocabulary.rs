@@ -27,7 +27,7 @@ impl Tenant {
     /// The only tenant of a drive: it has all planes, and the cache mode of the configuration.
     pub fn sole(config: &DeviceConfig) -> Self {
         Self {
-            places: Places::all(&config.geometry()),
+            places: Places::all(&config.flash_geometry()),
             cache: config.cache.mode,
             priority: Priority::High,
             writer: false,

@@ -126,8 +126,12 @@ fn draw_superblocks(config: &mut DeviceConfig, tenants: &mut [Tenant], rng: &mut
     config.gc.copyback = false;
     let stripe = u64::from(config.flash.planes_per_die * config.flash.page_bytes);
     config.cache.capacity.0 = config.cache.capacity.0.max(2 * stripe);
+    if unit != GcUnit::Block && config.flash.page_bytes >= 4096 && rng.random() {
+        config.cache.mode = pick(rng, &[CacheMode::Write, CacheMode::ReadWrite]);
+        config.mapping.unit_bytes = config.flash.page_bytes / pick(rng, &[2, 4]);
+    }
     if unit == GcUnit::Drive {
-        let places = Places::all(&config.geometry());
+        let places = Places::all(&config.flash_geometry());
         tenants.iter_mut().for_each(|tenant| tenant.places = places.clone());
     }
 }

@@ -48,7 +48,7 @@ fn streams() -> Vec<Stream<'static>> {
 }
 
 fn places(config: &DeviceConfig, channels: &[u32]) -> Places {
-    Places { channels: channels.to_vec(), ..Places::all(&config.geometry()) }
+    Places { channels: channels.to_vec(), ..Places::all(&config.flash_geometry()) }
 }
 
 /// Runs the drive, and does something at the end of each interval.
@@ -108,7 +108,7 @@ fn binding_to_where_a_tenant_is_changes_nothing() {
         config.mapping.allocation = Allocation::Static;
         let (left, alone) = run(drive(&config), |_, _| {});
         let (bound, again) = run(drive(&config), |drive, interval| {
-            let all = Places::all(&config.geometry());
+            let all = Places::all(&config.flash_geometry());
             drive.bind(TenantId((interval % 3) as u16), &all, true).expect("channels");
         });
         assert_eq!(alone, again, "variant {variant}");

@@ -37,7 +37,7 @@ fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, InitialContent) {
     config.wear.static_threshold = 4;
     let mut tenants = vec![Tenant::sole(&config)];
     if seed % 5 > 2 {
-        let places = Places { channels: vec![1], ..Places::all(&config.geometry()) };
+        let places = Places { channels: vec![1], ..Places::all(&config.flash_geometry()) };
         tenants.push(Tenant { places, writer: true, ..Tenant::sole(&config) });
     }
     let state = if seed % 7 == 6 { InitialState::Sequential } else { InitialState::Steady };

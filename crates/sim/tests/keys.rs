@@ -62,7 +62,7 @@ fn one(config: &DeviceConfig) -> Vec<Tenant> {
 /// A writer and a reader, of different priority, on the same planes.
 fn two(config: &DeviceConfig) -> Vec<Tenant> {
     let writer = Tenant { writer: true, priority: Priority::Low, ..Tenant::sole(config) };
-    vec![writer, Tenant { places: Places::all(&config.geometry()), ..Tenant::sole(config) }]
+    vec![writer, Tenant { places: Places::all(&config.flash_geometry()), ..Tenant::sole(config) }]
 }
 
 const WRITES: Mix = Mix {
@@ -101,6 +101,7 @@ fn scenes() -> Vec<Scene> {
     scenes.push(controller_scene());
     scenes.push(superblock_scene());
     scenes.push(buffer_scene());
+    scenes.push(unit_scene());
     scenes.push(mqsim_scene());
     scenes
 }
@@ -373,6 +374,20 @@ fn buffer_scene() -> Scene {
         vec![("writes wait for room", mean(&shown.ran.report) > 2.0 * mean(&larger))]
     });
     Scene { streams: vec![busy.requests(0)], ..buffer }
+}
+
+/// Several mapping units share a page.
+fn unit_scene() -> Scene {
+    let units = |c: &mut DeviceConfig| {
+        c.gc.unit = GcUnit::Die;
+        c.cache.mode = CacheMode::Write;
+        c.mapping.unit_bytes = 1_024;
+    };
+    scene("units", units, |shown| {
+        let flash = &shown.ran.report.flash;
+        let commands = flash.programs + flash.programs_multiplane;
+        vec![("small writes share pages", flash.pages_programmed_host > 2 * commands)]
+    })
 }
 
 /// Host and controller are slower than the flash.

@@ -18,4 +18,5 @@ mod snapshot;
 mod superblocks;
 mod suspension;
 mod tenants;
+mod units;
 mod warmup;

@@ -48,7 +48,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
     if number % 6 == 5 {
         config.host.interface = HostInterface::Sata;
     } else if number % 2 == 1 {
-        let places = Places { channels: vec![1], ..Places::all(&config.geometry()) };
+        let places = Places { channels: vec![1], ..Places::all(&config.flash_geometry()) };
         tenants.push(Tenant { places, writer: true, ..Tenant::sole(&config) });
     }
     (config, tenants)

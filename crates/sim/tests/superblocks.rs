@@ -161,7 +161,7 @@ fn reads_go_before_collection_and_victims_are_read_by_stripes() {
 #[test]
 fn a_tenant_with_a_part_of_a_superblock_is_refused() {
     let tenant = |config: &DeviceConfig| {
-        let places = Places { channels: vec![1], ..Places::all(&config.geometry()) };
+        let places = Places { channels: vec![1], ..Places::all(&config.flash_geometry()) };
         Tenant { places, ..Tenant::sole(config) }
     };
     let [die, drive] = units();

@@ -62,7 +62,7 @@ pub fn least() -> Case {
     config.flash.pages_per_block = 8;
     config.mapping.ideal = true;
     config.mapping.overprovisioning = 0.75;
-    let places = Places::all(&config.geometry());
+    let places = Places::all(&config.flash_geometry());
     Case {
         config,
         tenants: vec![TenantSpec { places, writer: false }],

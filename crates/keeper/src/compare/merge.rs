@@ -47,7 +47,7 @@ pub fn merged_requests(
 ) -> Result<Vec<Request>, MergeError> {
     let tenants = vec![Tenant::sole(device); sources.len()];
     let spaces = Blank::new(device, &tenants, Observe::default()).address_spaces()?;
-    let page = page_sectors(device.flash.page_bytes);
+    let page = page_sectors(device.geometry().page_bytes);
     let read = |(tenant, source): (usize, &RequestSource)| {
         source.open(&spaces[tenant..=tenant], page, &Position::default())?.collect()
     };

@@ -258,7 +258,7 @@ pub(super) const FLASH: Section = Section {
             .mqsim(Group::Flash, &["Die_No_Per_Chip"])
             .says("Dies in a chip; they work at the same time and share its wires."),
         row!("flash.planes_per_die", flash.planes_per_die)
-            .ints(1, 256)
+            .ints(1, 64)
             .candidates(Steps { from: 1, to: 16, by: 1 }, Steps { from: 1, to: 16, by: 1 })
             .mqsim(Group::Flash, &["Plane_No_Per_Die"])
             .says("Planes in a die; a multi-plane command serves several at once."),
@@ -277,7 +277,10 @@ pub(super) const FLASH: Section = Section {
             .unit(Unit::Bytes)
             .candidates(Ints(&[4_096]), Ints(&[4_096, 8_192, 16_384]))
             .mqsim(Group::Flash, &["Page_Capacity"])
-            .says("Data bytes of a page, the unit of mapping, reading and programming."),
+            .says(
+                "Data bytes of a page, the unit of reading and programming, and of mapping unless \
+                 mapping.unit_bytes is smaller.",
+            ),
         row!("flash.page_metadata_bytes", flash.page_metadata_bytes)
             .ints(0, 65_536)
             .unit(Unit::Bytes)

@@ -55,6 +55,15 @@ pub(super) const MAPPING: Section = Section {
                 "Who chooses the plane of a written page: its number, the load, or one of both \
                  per tenant.",
             ),
+        row!("mapping.unit_bytes", mapping.unit_bytes)
+            .multiples(512, 0, 32_768)
+            .unit(Unit::Bytes)
+            .since(Since::RealDrives)
+            .says(
+                "Bytes that one mapping entry covers; 0 stands for a page. Small writes of smaller \
+                 units fill pages together, and large reads touch several places. Needs \
+                 superblocks (gc.unit) and a data cache for writes.",
+            ),
         row!("mapping.overprovisioning", mapping.overprovisioning)
             .reals(0.0, 0.95)
             .candidates(

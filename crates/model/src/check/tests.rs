@@ -115,7 +115,7 @@ fn the_largest_legal_counts_are_a_fault_and_no_overflow() {
         config.bus.channels = 1_024;
         config.bus.chips_per_channel = 1_024;
         config.flash.dies_per_chip = 256;
-        config.flash.planes_per_die = 256;
+        config.flash.planes_per_die = 64;
         config.flash.blocks_per_plane = 1 << 20;
         config.flash.pages_per_block = 1 << 16;
         config.flash.page_bytes = 32_768;

@@ -96,6 +96,7 @@ impl Default for Mapping {
             plane_order: PlaneOrder::Cwdp,
             allocation: Allocation::Static,
             overprovisioning: 0.07,
+            unit_bytes: 0,
         }
     }
 }

@@ -119,7 +119,8 @@ impl Meter {
     pub fn new(config: &DeviceConfig) -> Self {
         let constants = config.energy.clone();
         let geometry = config.geometry();
-        let bits = f64::from(geometry.page_bytes) * 8.0;
+        // Arrays work on whole pages, however small the mapping units are.
+        let bits = f64::from(config.flash.page_bytes) * 8.0;
         let gib = Memory::of(config).drive_dram_bytes.0 as f64 / f64::from(1 << 30);
         let dram_background_mw = constants.dram_background_mw_per_gib * gib;
         let flash_idle_mw = constants.flash_idle_mw * geometry.chips() as f64;

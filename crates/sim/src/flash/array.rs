@@ -258,7 +258,7 @@ pub(super) struct FlashArray {
     planes: Table<PlaneId, PlanePlace>,
     /// Transactions queued so far.
     seq: u32,
-    pub planes_per_die: u32,
+    pub units_per_die: u32,
     /// A busy unit may take a command.
     interrupts: bool,
 }
@@ -311,7 +311,7 @@ impl FlashArray {
             dies: dies.collect(),
             planes: planes.collect(),
             seq: 0,
-            planes_per_die: geometry.planes_per_die,
+            units_per_die: geometry.planes_per_die,
             interrupts,
         }
     }

@@ -4,6 +4,7 @@
 use super::Flash;
 use super::array::{DieState, Transfer};
 use super::transaction::{Purpose, Transaction};
+use crate::accounting::Pages;
 use crate::base::Base;
 use crate::id::{ChannelId, DieId, TransactionId};
 use crate::operation::{Class, Work};
@@ -87,7 +88,8 @@ impl Flash {
     fn count_word_lines(&self, base: &mut Base, first: TransactionId, time: [Nanos; 2]) {
         let now = base.now();
         let mut alone = time[1] - time[0];
-        for item in self.items(first) {
+        let mut pages = Pages::default();
+        for item in self.items(first).filter(|item| pages.is_new(item)) {
             base.books.die_works_along(now, Work::Program, item.kind, 1, time, alone);
             alone = Nanos::ZERO;
         }

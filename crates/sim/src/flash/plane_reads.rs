@@ -13,6 +13,7 @@
 
 use super::Flash;
 use super::array::{DieState, FlashArray, Source, Transactions};
+use crate::accounting::Extent;
 use crate::base::Base;
 use crate::id::{DieId, Table, TransactionId, UnitId};
 use crate::operation::{Class, Work};
@@ -99,7 +100,7 @@ impl Flash {
             return true;
         }
         let (taken, drains) = (planes.0[die].taken, planes.0[die].drains);
-        if drains || taken.count_ones() == self.array.planes_per_die {
+        if drains || taken.count_ones() == self.array.units_per_die {
             return false;
         }
         if READS.iter().all(|&class| self.array.units[unit].waits(class) == 0) {
@@ -202,18 +203,54 @@ impl Flash {
             std::iter::once(first).chain(of(first.0)).chain(second.into_iter().flat_map(of));
         let found = sources.find_map(|source| self.waits_for_other_plane(die, source, taken));
         if let Some(id) = found {
-            self.array.dequeue(&mut self.transactions, id);
-            self.issue(base, ftl, id, 1);
+            let units = self.take_page(ftl, id);
+            self.issue(base, ftl, id, Extent { units, pages: 1 });
         }
         true
     }
 
-    /// Sends a read to its plane. The channel is free.
+    /// Takes a read and what else waits for the same page out of their queue. Returns how many
+    /// there are, linked by `next`.
+    fn take_page(&mut self, ftl: &Ftl, first: TransactionId) -> u32 {
+        let record = &self.transactions[first];
+        let (die, source) = (record.die, (record.class, record.priority));
+        let (plane, page, block) =
+            (self.plane_of(record), record.page, ftl.layout().block(record.phys));
+        self.array.dequeue(&mut self.transactions, first);
+        self.transactions[first].next = None;
+        let (mut last, mut count, mut taken) = (first, 1, 1_u64 << self.transactions[first].plane);
+        let mut at = self.array.first(die, source);
+        while let Some(id) = at
+            && count < self.rules.units_per_page
+        {
+            let record = &self.transactions[id];
+            at = record.next;
+            let unit = 1 << record.plane;
+            let is_there = self.plane_of(record) == plane
+                && record.page == page
+                && ftl.layout().block(record.phys) == block;
+            if is_there && taken & unit == 0 {
+                self.array.dequeue(&mut self.transactions, id);
+                self.transactions[last].next = Some(id);
+                self.transactions[id].next = None;
+                (last, count, taken) = (id, count + 1, taken | unit);
+            }
+        }
+        count
+    }
+
+    /// The places of all units of a plane of a die, one bit each.
+    fn units_of(&self, plane: u32) -> u64 {
+        let units = self.rules.units_per_page;
+        u64::MAX >> (64 - units) << (plane * units)
+    }
+
+    /// Sends a read to its plane. The channel is free. `id` links the units of its page.
     #[inline(never)]
     pub(super) fn issue_to_plane(&mut self, base: &mut Base, ftl: &Ftl, id: TransactionId) {
         let record = &self.transactions[id];
         let (class, unit, die, page) = (record.class, record.unit, record.die, record.page);
-        let plane = record.plane;
+        let taken = self.units_of(self.plane_of(record));
         let command = self.timing.read_command[1] + self.suspend_for(base, unit, die);
         let (mut takes, kind) = self.timing.array(Work::Read, page);
         let mut count = 1;
@@ -231,17 +268,20 @@ impl Flash {
         let channel = self.array.channel_of(unit);
         let from = self.carry_command(base, channel, command);
         let record = &mut self.array.dies[die];
-        self.transactions[id].next = record.list.replace(id);
         let ends = from + takes;
         // What of this time other planes do not work anyway.
         let alone = ends.saturating_sub(from.max(record.ends));
         record.busy += alone;
         record.ends = record.ends.max(ends);
         base.books.die_works_along(base.events.now(), Work::Read, kind, count, [from, ends], alone);
-        base.events.push_caused(ends, from, record.server);
-        if let Some(planes) = &mut self.planes {
-            planes.0[die].taken |= 1 << plane;
+        let Some(planes) = &mut self.planes else { return };
+        planes.0[die].taken |= taken;
+        let mut at = Some(id);
+        while let Some(id) = at {
+            at = self.transactions[id].next;
+            self.transactions[id].next = record.list.replace(id);
             planes.0[die].sensing.push((ends, id));
+            base.events.push_caused(ends, from, record.server);
         }
     }
 
@@ -260,10 +300,17 @@ impl Flash {
     /// The data of a plane have left while others still have some: the plane can read again, unless
     /// the die has something to go on with.
     pub(super) fn plane_taken(&mut self, die: DieId, plane: u8) {
+        let plane = u32::from(plane) / self.rules.units_per_page;
+        let next = |id: &TransactionId| self.transactions[*id].next;
+        let mut rest = std::iter::successors(self.array.dies[die].list, next);
+        if rest.any(|id| self.plane_of(&self.transactions[id]) == plane) {
+            return;
+        }
+        let units = self.units_of(plane);
         if let Some(planes) = &mut self.planes
             && self.array.dies[die].suspended.is_none()
         {
-            planes.0[die].taken &= !(1 << plane);
+            planes.0[die].taken &= !units;
         }
     }
 }

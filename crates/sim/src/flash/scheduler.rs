@@ -7,8 +7,9 @@
 //! word line in each plane. Reads of translation pages go before everything.
 //! Collection goes before or after the host, depending on its urgency.
 
-use super::Flash;
 use super::array::{DieState, PRIORITIES, Source, Transactions};
+use super::{Flash, Transaction};
+use crate::accounting::{Extent, Pages};
 use crate::base::Base;
 use crate::id::{ChannelId, DieId, TransactionId, UnitId};
 use crate::operation::{Class, Work};
@@ -24,8 +25,8 @@ const WEIGHTS: [u8; PRIORITIES] = [0, 4, 2, 1];
 struct Batch {
     list: Option<TransactionId>,
     last: Option<TransactionId>,
-    /// Its planes, one bit each.
-    planes: u64,
+    /// The places of its units in the die, one bit each.
+    units: u64,
     count: u32,
 }
 
@@ -36,7 +37,7 @@ impl Batch {
             Some(last) => transactions[last].next = Some(id),
         }
         self.last = Some(id);
-        self.planes |= 1u64 << transactions[id].plane;
+        self.units |= 1u64 << transactions[id].plane;
         self.count += 1;
     }
 }
@@ -64,7 +65,7 @@ impl Flash {
         if self.meets_nobody(base, id) {
             self.array.channels[channel].pass_turn(unit);
             self.transactions[id].next = None;
-            self.issue(base, ftl, id, 1);
+            self.issue(base, ftl, id, Extent::ONE);
             return;
         }
         self.array.enqueue(&mut self.transactions, id);
@@ -155,7 +156,7 @@ impl Flash {
             return true;
         }
         let unit = &self.array.units[unit];
-        let planes = self.array.planes_per_die;
+        let planes = self.array.units_per_die;
         let first = unit.first_die.0 * planes;
         (first..first + unit.dies * planes).map(PlaneId).any(|plane| match &self.striping {
             Some(striping) => ftl.is_urgent(striping.allocated(plane)),
@@ -310,7 +311,7 @@ impl Flash {
             // Nothing to gather and no other die to look at.
             if !self.transactions[oldest].blocked {
                 self.array.dequeue(&mut self.transactions, oldest);
-                self.issue(base, ftl, oldest, 1);
+                self.issue(base, ftl, oldest, Extent::ONE);
             }
             return;
         }
@@ -324,7 +325,7 @@ impl Flash {
             self.gather(ftl, die, first, page, &mut batch);
             if let Some(class) = second
                 && self.array.units[unit].waits(class) > 0
-                && batch.count < self.array.planes_per_die * self.timing.word_line
+                && batch.count < self.array.units_per_die * self.timing.word_line
             {
                 let priorities = match class {
                     Class::UserRead | Class::UserWrite => self.rules.priorities,
@@ -335,11 +336,12 @@ impl Flash {
                 }
             }
             debug_assert!(
-                batch.planes.count_ones() == batch.count || self.timing.word_line > 1,
-                "one page for each plane"
+                batch.units.count_ones() == batch.count || self.timing.word_line > 1,
+                "one unit for each place"
             );
             if let Some(list) = batch.list {
-                self.issue(base, ftl, list, batch.count);
+                let extent = self.extent(list, batch.count);
+                self.issue(base, ftl, list, extent);
             }
         }
     }
@@ -353,18 +355,19 @@ impl Flash {
         let mut at = self.array.first(die, source);
         let limit = match source.0 {
             Class::Erase if self.rules.single_plane_erases => 1,
-            _ => self.array.planes_per_die,
+            _ => self.array.units_per_die,
         };
         while let Some(id) = at
             && batch.count < limit
-            && self.array.has_other_planes(die, source, batch.planes)
+            && self.array.has_other_planes(die, source, batch.units)
         {
             let record = &self.transactions[id];
             at = record.next;
             let bit = 1u64 << record.plane;
-            let fits = batch.planes & bit == 0
+            let fits = batch.units & bit == 0
                 && !record.blocked
-                && (batch.count == 0 || record.page == page || source.0 == Class::Erase);
+                && (batch.count == 0 || record.page == page || source.0 == Class::Erase)
+                && (self.rules.units_per_page == 1 || self.is_of_stripe(ftl, batch, record));
             if fits && !(source.0 == Class::Erase && self.is_being_read(ftl, id)) {
                 self.array.dequeue(&mut self.transactions, id);
                 batch.add(&mut self.transactions, id);
@@ -379,7 +382,7 @@ impl Flash {
         let word_line = self.timing.word_line;
         let mut at = self.array.first(die, source);
         while let Some(id) = at
-            && batch.count < self.array.planes_per_die * word_line
+            && batch.count < self.array.units_per_die * word_line
         {
             let record = &self.transactions[id];
             at = record.next;
@@ -387,8 +390,9 @@ impl Flash {
             let mut others = std::iter::successors(batch.list, next);
             let goes_with = |other: TransactionId| {
                 let other = &self.transactions[other];
+                let planes = [other, record].map(|one| self.plane_of(one));
                 other.page.0 / word_line == record.page.0 / word_line
-                    && (other.plane != record.plane
+                    && (planes[0] != planes[1]
                         || layout.block(other.phys) == layout.block(record.phys))
             };
             if !record.blocked && others.all(goes_with) {
@@ -396,6 +400,31 @@ impl Flash {
                 batch.add(&mut self.transactions, id);
             }
         }
+    }
+
+    /// The plane of its die in which a transaction has its page.
+    pub(super) fn plane_of(&self, record: &Transaction) -> u32 {
+        u32::from(record.plane) / self.rules.units_per_page
+    }
+
+    /// How much a command works on. `list` links its transactions, `units` of them.
+    fn extent(&self, list: TransactionId, units: u32) -> Extent {
+        if self.rules.units_per_page == 1 {
+            return Extent { units, pages: units };
+        }
+        let mut pages = Pages::default();
+        let firsts = self.items(list).filter(|item| pages.is_new(item));
+        Extent { units, pages: firsts.count() as u32 }
+    }
+
+    /// Whether a transaction is of the stripe of the others of a command, or is the first one.
+    /// Where several mapping units share a page, only that tells that they are in one page.
+    fn is_of_stripe(&self, ftl: &Ftl, batch: &Batch, record: &Transaction) -> bool {
+        batch.list.is_none_or(|first| {
+            let first = &self.transactions[first];
+            let layout = ftl.layout();
+            layout.block(first.phys) == layout.block(record.phys) && first.page == record.page
+        })
     }
 
     /// Whether the erases of a unit wait for nothing but host reads.
@@ -429,7 +458,8 @@ impl Flash {
             let mut at = self.array.first(record.die, source);
             while let Some(id) = at {
                 let read = &self.transactions[id];
-                if layout.block(read.phys) == block && read.plane == record.plane {
+                let planes = [read, record].map(|one| self.plane_of(one));
+                if layout.block(read.phys) == block && planes[0] == planes[1] {
                     return true;
                 }
                 at = read.next;
@@ -439,17 +469,23 @@ impl Flash {
     }
 
     /// Sends a command to a die: at once, or behind the commands of its batch. `list` links its
-    /// transactions, `count` of them.
+    /// transactions.
     #[inline]
-    pub(super) fn issue(&mut self, base: &mut Base, ftl: &Ftl, list: TransactionId, count: u32) {
+    pub(super) fn issue(
+        &mut self,
+        base: &mut Base,
+        ftl: &Ftl,
+        list: TransactionId,
+        extent: Extent,
+    ) {
         let record = &self.transactions[list];
         let (class, unit, die) = (record.class, record.unit, record.die);
-        let planes = count as usize;
+        let pages = extent.pages as usize;
         let mut sectors = 0;
         let command = match class.work() {
-            Work::Read => self.timing.read_command[planes],
+            Work::Read => self.timing.read_command[pages],
             Work::Program => {
-                let mut time = self.timing.program_command[planes];
+                let mut time = self.timing.program_command[pages];
                 let mut at = Some(list);
                 while let Some(id) = at {
                     let data = u32::from(self.transactions[id].sectors);
@@ -459,23 +495,23 @@ impl Flash {
                 }
                 time
             }
-            Work::Erase => self.timing.erase_command[planes],
+            Work::Erase => self.timing.erase_command[pages],
         };
         let now = base.now();
-        base.books.command(now, class, count, sectors, self.items(list));
+        base.books.command(now, class, extent, sectors, self.items(list));
         if self.planes.is_some() && class.work() == Work::Read {
             self.issue_to_plane(base, ftl, list);
             return;
         }
         if self.rules.cache_program && class.work() == Work::Program && self.may_load(unit) {
-            self.load(base, list, count, command);
+            self.load(base, list, extent.pages, command);
             return;
         }
         let suspend = self.suspend_for(base, unit, die);
         let record = &mut self.array.dies[die];
         record.list = Some(list);
         record.class = class;
-        record.planes = count;
+        record.planes = extent.pages;
         record.command = command + suspend;
         record.state = DieState::Command;
         self.array.take_die(unit);

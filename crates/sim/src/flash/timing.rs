@@ -47,7 +47,7 @@ impl FlashTiming {
         };
         // Twice a page, since the merge read of a misaligned tenant may name sectors beyond its
         // page.
-        let sectors = u64::from(config.flash.page_bytes / 512) * 2;
+        let sectors = u64::from(config.geometry().page_bytes / 512) * 2;
         let flash = &config.flash;
         let (types, word_line) = (flash.technology.page_types(), config.pages_per_program());
         let slowest = types.iter().map(|&kind| flash.program_latency[kind]).max();

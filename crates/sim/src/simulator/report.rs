@@ -197,7 +197,7 @@ fn write_amplification(
     let merge = counts.merge_reads.min(host);
     let per_host = |pages: u64| if host == 0 { 0.0 } else { pages as f64 / host as f64 };
     let all = host + moved + flash.pages_programmed_mapping;
-    let programmed = all * u64::from(config.flash.page_bytes);
+    let programmed = all * u64::from(config.geometry().page_bytes);
     WriteAmplification {
         total: if host == 0 { 1.0 } else { per_host(all) },
         host: per_host(host - merge),
@@ -211,7 +211,7 @@ fn write_amplification(
 
 fn collection(core: &Core, config: &DeviceConfig) -> Collection {
     // Of each superblock, a block lies in each of these planes.
-    let planes = config.geometry().planes() / config.allocation_geometry().planes();
+    let planes = config.flash_geometry().planes() / config.allocation_geometry().planes();
     let counters = core.backend.ftl.counters();
     let counts = &core.base.books.stats.counts;
     Collection {

@@ -126,7 +126,7 @@ fn mqsim_sets(
     config: &DeviceConfig,
     context: &Context,
 ) -> Outcome<Vec<FlowSet>> {
-    let read = pair::read_scenarios(workload, &config.geometry()).map_err(device::failure)?;
+    let read = pair::read_scenarios(workload, &config.flash_geometry()).map_err(device::failure)?;
     for note in read.notes {
         context.note(format_args!("{}: {note}", workload.display()));
     }
