@@ -55,7 +55,7 @@ fn planes_that_read_for_themselves_have_no_second_register() {
     let key = "flash.independent_plane_reads";
     assert_eq!(of(|config| config.flash.cache_read = true), [key]);
     assert_eq!(of(|config| config.gc.copyback = true), [key]);
-    assert_eq!(of(|config| config.flash.planes_per_die = 65), [key]);
+    assert_eq!(of(|config| config.flash.planes_per_die = 65), ["flash.planes_per_die"]);
 }
 
 #[test]
