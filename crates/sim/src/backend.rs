@@ -79,7 +79,7 @@ pub(crate) fn pages_to_flash(config: &DeviceConfig, tenants: usize) -> u64 {
         (0, pages) => planes * 2 * u64::from(pages),
         (buffer, _) => {
             let parts = if config.cache.sharing == Sharing::Shared { 1 } else { tenants as u64 };
-            (buffer / parts / u64::from(config.flash.page_bytes)).max(1)
+            (buffer / parts / u64::from(config.geometry().page_bytes)).max(1)
         }
     }
 }
