@@ -130,3 +130,42 @@ fn a_table_stays_with_its_drive_and_faults_in_it_are_named() {
     let words = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
     assert!(words.contains("wrong.toml:6: calibration: tested.outstanding"), "{words}");
 }
+
+#[test]
+fn another_capacity_differs_by_its_dies_alone_and_says_that_nobody_tested_it() {
+    let scratch = Scratch::new();
+    let real = drive(&scratch, "real.toml", TABLE);
+    let derive = |size: &str, name: &str| {
+        let mut command = ssdtune();
+        command.args(["calibrate", "--capacity", size, "--base"]).arg(&real);
+        command.arg("--out").arg(scratch.path(name));
+        command
+    };
+    let visible = |path: &Path| {
+        let run = document(&mut simulate(path, &reads(&scratch, 4_096), &[]));
+        run["cells"][0]["report"]["capacity"]["visible_bytes"].as_f64().unwrap()
+    };
+    let own = visible(&real);
+    let twice = format!("{}", 2.0 * own);
+    let made = document(&mut derive(&twice, "twice.toml"));
+    assert_eq!(made["dies"].as_u64(), made["dies_tested"].as_u64().map(|dies| 2 * dies));
+    assert!((visible(&scratch.path("twice.toml")) / own - 2.0).abs() < 0.01);
+    let text = fs::read_to_string(scratch.path("twice.toml")).unwrap();
+    assert!(text.lines().next().unwrap().contains("never tested itself"), "{text}");
+    let words = said(&mut simulate(&scratch.path("twice.toml"), &reads(&scratch, 4_096), &[]));
+    assert!(words.contains("tested at: the drive itself, derived from Real 256GB"), "{words}");
+    let wrong = |command: &mut Command, word: &str| {
+        let failed = command.assert().code(2);
+        let words = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+        assert!(words.contains(word), "{word}\n{words}");
+        assert!(!scratch.path("wrong.toml").exists());
+    };
+    let between = format!("{}", 1.03 * own);
+    wrong(&mut derive(&between, "wrong.toml"), "the nearest");
+    wrong(&mut derive("much", "wrong.toml"), "--capacity");
+    wrong(derive(&twice, "wrong.toml").args(["--set", "bus.channels=4"]), "cannot be used with");
+    let mut plain = ssdtune();
+    plain.args(["calibrate", "--capacity", "1TB", "--base", "intel-750", "--out"]);
+    wrong(plain.arg(scratch.path("wrong.toml")), "no table [calibration]");
+    wrong(ssdtune().args(["calibrate", "--base", "intel-750"]), "POINTS");
+}

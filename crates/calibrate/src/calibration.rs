@@ -3,6 +3,8 @@
 mod file;
 mod text;
 
+pub(crate) use file::text as drive_text;
+
 use crate::errors::Errors;
 use crate::fit::{Fit, FitError, FitOptions, FittedValue, Journal, Progress, Rival, digest, fit};
 use crate::point::{Family, Figures, Point};

@@ -12,6 +12,8 @@
 //!    and at points that were not; [`Calibration::drive_file`] is the drive with a header that says
 //!    so.
 //!
+//! [`derive()`] makes another capacity of a calibrated drive, by its dies alone.
+//!
 //! ```
 //! use ssdtune_calibrate::{Micros, Operation, parse};
 //! use std::path::Path;
@@ -24,6 +26,7 @@
 //! ```
 
 mod calibration;
+mod capacity;
 mod errors;
 mod fit;
 mod point;
@@ -35,6 +38,7 @@ mod split;
 pub use calibration::{
     CalibrateError, Calibration, MeanErrors, Order, Prediction, TestedRange, calibrate,
 };
+pub use capacity::{CapacityError, Derived, derive};
 pub use errors::Errors;
 pub use fit::{
     AXES, Axis, FREE, Fit, FitError, FitOptions, FittedValue, Free, Journal, JournalError, LOOKS,

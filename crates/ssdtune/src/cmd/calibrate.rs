@@ -7,10 +7,12 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, GrowingFile, OutFile};
 use crate::program::simulator;
 use crate::progress::Progress;
+use anyhow::anyhow;
 use ssdtune_calibrate::{
     CalibrateError, Expression, FitError, FitOptions, JournalError, LOOKS, Look, Order, Reason,
-    calibrate, read,
+    calibrate, derive, read,
 };
+use ssdtune_model::Bytes;
 use std::path::PathBuf;
 
 /// Arguments of `ssdtune calibrate`.
@@ -25,7 +27,7 @@ use std::path::PathBuf;
 )]
 pub(crate) struct Args {
     /// Files or folders of measured points.
-    #[arg(required = true, value_name = "POINTS")]
+    #[arg(required_unless_present = "capacity", value_name = "POINTS")]
     points: Vec<PathBuf>,
 
     /// The drive, as the points name it; needed where they are of several.
@@ -61,6 +63,13 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     requests: u32,
 
+    /// Make another capacity of --base, a calibrated drive, instead of fitting one: as many more or
+    /// fewer dies on each channel as that takes, and nothing else. SIZE is what the host sees, as
+    /// in 2TB, within 1 %.
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["points", "drive", "set", "hold_out"])]
+    #[arg(conflicts_with_all = ["allow", "own_structure", "no_profiles", "journal", "requests"])]
+    capacity: Option<Bytes>,
+
     /// Keep the structure of the base (channels, chips, cache reads, order on the bus), and fit
     /// only parameters.
     #[arg(long)]
@@ -78,6 +87,9 @@ pub(crate) struct Args {
 
 /// Reads, fits, writes and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    if let Some(size) = args.capacity {
+        return other_capacity(args, size, context);
+    }
     let found = read(&args.points).map_err(Failure::input)?;
     if !found.skipped.is_empty() {
         context
@@ -114,6 +126,21 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let calibration = outcome.map_err(failure)?;
     outputs::write(&args.out, calibration.drive_file())?;
     context.show(&calibration, calibration.text())
+}
+
+/// Derives another capacity, writes and prints.
+fn other_capacity(args: &Args, size: Bytes, context: &Context) -> Outcome {
+    let (base, real) = device::load_own_seed(&args.base, &args.overrides, context)?;
+    let real = real.ok_or_else(|| {
+        Failure::usage(anyhow!(
+            "--base {}: --capacity derives from a calibrated drive, and this one has no table \
+             [calibration]",
+            args.base
+        ))
+    })?;
+    let made = derive(&real, &base, size, &simulator()).map_err(Failure::usage)?;
+    outputs::write(&args.out, &made.text)?;
+    context.show(&made, made.words())
 }
 
 /// What an error means for the exit code.
