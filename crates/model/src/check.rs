@@ -7,7 +7,7 @@
 //! once.
 
 use crate::catalogue::{self, Parameter, Value};
-use crate::config::{CacheMode, DeviceConfig, Frontiers, Gc, GcUnit, HostInterface};
+use crate::config::{Cache, CacheMode, DeviceConfig, Frontiers, Gc, GcUnit, HostInterface};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::Ledger;
 use serde::Serialize;
@@ -78,6 +78,7 @@ impl DeviceConfig {
             self.check_latencies(&mut faults);
             self.check_dram(&mut faults);
             self.check_write_buffer(&mut faults);
+            self.check_read_ahead(&mut faults);
         }
         faults.or_ok(()).map(|()| CheckedConfig(self.clone()))
     }
@@ -335,6 +336,31 @@ impl DeviceConfig {
         };
         let fault = Fault::new("cache.write_buffer_bytes", Problem::Conflict { reason });
         faults.push(fault.with_value(buffer.to_string()));
+    }
+
+    /// Checks that read-ahead is by whole pages, and that the cache holds what is read ahead of all
+    /// streams. Pages that the host has read meanwhile are there as long, so it takes twice the
+    /// room.
+    fn check_read_ahead(&self, faults: &mut Faults) {
+        let (ahead, page) = (self.cache.read_ahead.0, u64::from(self.geometry().page_bytes));
+        if ahead == 0 {
+            return;
+        }
+        let all = 2 * ahead * Cache::READ_STREAMS as u64;
+        let reason = if let Some(key) = self.switch_of_mqsim() {
+            format!("MQSim reads nothing ahead: switch {key} off")
+        } else if ahead < page {
+            format!("less than a page or mapping unit of {page} bytes")
+        } else if all > self.cache.capacity.0 {
+            format!(
+                "{} streams need a data cache of twice that each (cache.capacity_bytes: {all})",
+                Cache::READ_STREAMS
+            )
+        } else {
+            return;
+        };
+        let fault = Fault::new("cache.read_ahead_bytes", Problem::Conflict { reason });
+        faults.push(fault.with_value(ahead.to_string()));
     }
 
     /// The settings among `keys` that cannot change any result, each with the reason.

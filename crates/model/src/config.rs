@@ -131,6 +131,9 @@ pub struct Cache {
     /// Bytes of the cache in which written data are safe from power loss until they are on flash,
     /// where each write sends them at once; 0 if written pages stay in the cache as MQSim's do.
     pub write_buffer: Bytes,
+    /// How far behind reads that follow each other pages are read before the host asks for them; 0
+    /// if none are.
+    pub read_ahead: Bytes,
     /// Bytes of one DRAM row. A longer access opens more rows.
     pub dram_row_bytes: u32,
     /// Transfers of the DRAM in millions per second.
@@ -143,6 +146,11 @@ pub struct Cache {
     pub dram_t_cl: Nanos,
     /// Time to close a DRAM row (tRP, precharge).
     pub dram_t_rp: Nanos,
+}
+
+impl Cache {
+    /// Streams of reads that are read ahead of at once.
+    pub const READ_STREAMS: usize = 8;
 }
 
 /// The mapping table, and the plane that a written page goes to.

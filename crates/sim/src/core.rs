@@ -216,6 +216,11 @@ impl Core {
                 backend.flash.remove(read);
                 host.part_done(base, request);
             }
+            Purpose::ReadAhead => {
+                let sectors = record.sectors.into();
+                let ready = controller.as_mut().map(|it| it.data_out(base.now(), sectors));
+                cache.page_came(base, host, backend, read, ready);
+            }
             Purpose::Merge(write) => {
                 backend.flash.remove(read);
                 backend.rest_read(base, write);

@@ -15,6 +15,7 @@
 
 mod dram;
 mod flushes;
+mod read_ahead;
 mod reads;
 mod slots;
 mod writes;
@@ -27,6 +28,7 @@ use crate::id::{PartitionId, RequestId, SlotId, Table, TransactionId};
 use crate::stored::Part;
 use dram::{Access, DramChannel};
 use flushes::Flushes;
+use read_ahead::ReadAhead;
 use serde::{Deserialize, Serialize};
 use slots::{Mark, Slot, Slots};
 use ssdtune_ftl::Ftl;
@@ -105,6 +107,8 @@ pub(crate) struct DataCache {
     epoch_ends: Nanos,
     dram: DramChannel,
     flushes: Flushes,
+    /// Streams that are read ahead of; `None` if none are.
+    ahead: Option<ReadAhead>,
 }
 
 impl Part for DataCache {
@@ -177,6 +181,7 @@ impl DataCache {
             epoch_ends: Nanos::ZERO,
             dram: DramChannel::new(config, partitions, servers.number(Server::Dram)),
             flushes: Flushes::new(tenants.len()),
+            ahead: ReadAhead::new(config),
         }
     }
 
@@ -274,6 +279,9 @@ impl DataCache {
             let part = host.spaces.cut(tenant, &mut cursor, &mut rest);
             if part.sectors < host.spaces.page_sectors() {
                 continue;
+            }
+            if self.ahead.is_some() {
+                self.forget_coming(base, host, tenant, part.lpn);
             }
             let ftl = &mut backend.ftl;
             let Some(entry) = ftl.find(tenant, part.lpn) else { continue };

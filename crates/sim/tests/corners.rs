@@ -9,7 +9,7 @@ use crate::drives::{self, Mix, WATCH, pick};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::*;
-use ssdtune_model::{Bytes, DeviceConfig, Nanos, Place, TenantId};
+use ssdtune_model::{Bytes, DeviceConfig, Nanos, Place, Sectors, TenantId};
 use ssdtune_sim::{Completion, Outcome, Places, Replay, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::collections::BTreeMap;
@@ -39,7 +39,9 @@ pub fn case(number: u64) -> Case {
     draw_nand(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0x9a9d));
     draw_size(&mut config, tenants.len() as u32, rng);
     let streams = draw_streams(&config, tenants.len(), rng);
-    Case { config, tenants, streams }
+    let mut case = Case { config, tenants, streams };
+    draw_streams_ahead(&mut case, &mut Pcg64Mcg::seed_from_u64(number ^ 0xa4ead));
+    case
 }
 
 fn draw_device(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
@@ -153,6 +155,28 @@ fn draw_nand(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
         let least = u64::from(commands * config.flash.page_bytes);
         config.cache.write_buffer.0 = least * rng.random_range(1..5);
         config.cache.capacity.0 = config.cache.capacity.0.max(config.cache.write_buffer.0);
+    }
+}
+
+/// Half the drives that are not MQSim's read ahead of streams, and half their requests follow each
+/// other.
+fn draw_streams_ahead(case: &mut Case, rng: &mut Pcg64Mcg) {
+    let cache = &mut case.config.cache;
+    if case.config.compat != Compat::default() || rng.random() {
+        return;
+    }
+    cache.read_ahead.0 = u64::from(case.config.flash.page_bytes) * rng.random_range(1..6);
+    cache.capacity.0 = cache.capacity.0.max(2 * cache.read_ahead.0 * Cache::READ_STREAMS as u64);
+    for (requests, _) in &mut case.streams {
+        let mut end = None;
+        for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
+            if let Some(end) = end
+                && rng.random()
+            {
+                request.lba = end;
+            }
+            end = Some(request.lba + Sectors(request.sectors.into()));
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use ssdtune_sim::{
     Collection, Footprint, InitialContent, InitialState, Outcome, PageTypes, Places, Report,
     Simulator, Tenant,
 };
-use ssdtune_trace::Request;
+use ssdtune_trace::{Op, Request};
 
 /// A drive and a workload in which a group of keys matters.
 struct Scene {
@@ -102,6 +102,7 @@ fn scenes() -> Vec<Scene> {
     scenes.push(superblock_scene());
     scenes.push(buffer_scene());
     scenes.push(unit_scene());
+    scenes.push(stream_scene());
     scenes.push(mqsim_scene());
     scenes
 }
@@ -388,6 +389,25 @@ fn unit_scene() -> Scene {
         let commands = flash.programs + flash.programs_multiplane;
         vec![("small writes share pages", flash.pages_programmed_host > 2 * commands)]
     })
+}
+
+/// The drive is written, then read in order.
+fn stream_scene() -> Scene {
+    let ahead = |c: &mut DeviceConfig| c.cache.read_ahead.0 = 4 * 4096;
+    let stream = scene("stream", ahead, |shown| {
+        let Report { total, data_cache, .. } = &shown.ran.report;
+        let mean = |report: &Report| report.total.read.total_latency_ns.expect("reads").mean;
+        let without = shown.when(|c| c.cache.read_ahead.0 = 0);
+        vec![
+            ("reads hit", data_cache.read_hits > total.read.requests / 2),
+            ("reads are shorter", 2.0 * mean(&shown.ran.report) < mean(&without)),
+        ]
+    });
+    let mut requests = drives::fill(16_000, 8, 400_000);
+    let start = Nanos(2_000 * 400_000 + 50_000_000);
+    let reads = drives::fill(16_000, 8, 100_000).into_iter();
+    requests.extend(reads.map(|r| Request { at: r.at + start, op: Op::Read, ..r }));
+    Scene { streams: vec![requests], ..stream }
 }
 
 /// Host and controller are slower than the flash.

@@ -396,3 +396,90 @@ fn the_buffer_serves_reads_until_the_program_has_ended_and_flushes_do_not_wait()
     // Each write is programmed, though the page was still in the buffer.
     assert_eq!((drive.flash().pages_programmed_host, drive.flash().pages_read), (2, 1));
 }
+
+/// Four dies on a channel each, with a data cache, that read some pages ahead.
+fn ahead(pages: u64) -> DeviceConfig {
+    let mut config = one_die(1);
+    config.flash.independent_plane_reads = false;
+    config.cache.mode = CacheMode::Write;
+    config.bus.channels = 4;
+    config.cache.read_ahead.0 = pages * 4096;
+    config.cache.capacity.0 = 128 * 4096;
+    config
+}
+
+const DATA: u64 = 400;
+
+/// The time for each page when all data are read in order, one page after the other.
+fn time_of_a_read(pages: u64) -> (f64, u64) {
+    let config = ahead(pages);
+    let mut drive = filled(&config, DATA);
+    let reads = (0..DATA).map(|page| request(0, Op::Read, page));
+    assert_eq!(drive.run(vec![Stream::closed(reads, 1)], |_| true), Outcome::Completed);
+    drive.check();
+    let done = drive.take_completions();
+    let took = (done[380].completed - done[20].completed).0 as f64 / 360.0;
+    (took, drive.flash().pages_read)
+}
+
+/// The page that the host waits for and those of the window are on their way, on a die each.
+#[test]
+fn one_reader_in_order_gets_as_many_dies_as_are_read_ahead() {
+    for (pages, dies) in [(0, 1), (1, 2), (2, 3), (3, 4), (8, 4)] {
+        let (took, read) = time_of_a_read(pages);
+        let expected = ALONE as f64 / f64::from(dies);
+        // A page that is here already costs its way out of the DRAM and over the link.
+        let error = took / expected - 1.0;
+        assert!(error.abs() < 0.01, "{pages} pages ahead: {took} ns a page, not {expected}");
+        // Each page is read once, and nothing behind the data.
+        assert_eq!(read, DATA, "{pages} pages ahead");
+    }
+}
+
+#[test]
+fn reads_that_do_not_follow_each_other_are_not_read_ahead_of() {
+    // Of ten streams that take turns eight are followed, so none is followed when its turn comes.
+    let turns = |streams: u64| {
+        let at = move |i: u64| (i % streams) * (DATA / streams) + i / streams;
+        (0..20 * streams).map(move |i| request(0, Op::Read, at(i)))
+    };
+    for (streams, dies) in [(8, 4.0), (10, 1.0)] {
+        let mut drive = filled(&ahead(8), DATA);
+        let stream = Stream::closed(turns(streams), 1);
+        assert_eq!(drive.run(vec![stream], |_| true), Outcome::Completed);
+        let done = drive.take_completions();
+        let count = done.len();
+        let late = (done[count - 1].completed - done[count / 2].completed).0 as f64;
+        let each = late / (count - 1 - count / 2) as f64;
+        let share = ALONE as f64 / each;
+        assert!(share >= dies * 0.98, "{streams} streams: a read takes {each} ns");
+        assert!(streams == 8 || share < 1.01, "{streams} streams: a read takes {each} ns");
+    }
+    // Backwards.
+    let mut drive = filled(&ahead(8), DATA);
+    let reads: Vec<Request> =
+        (0..50).map(|i| request(i * 1_000_000, Op::Read, DATA - 1 - i)).collect();
+    ends(&mut drive, &reads);
+    assert_eq!(drive.flash().pages_read, 50);
+}
+
+#[test]
+fn what_is_on_its_way_can_be_written_and_trimmed() {
+    let mut drive = filled(&ahead(4), DATA);
+    // Pages 0 and 1 begin a stream, pages 2 to 5 are asked for and come 75 us later.
+    let late = 200_000;
+    let requests = [
+        request(0, Op::Read, 0),
+        request(100_000, Op::Read, 1),
+        request(late - 90_000, Op::Write, 2),
+        request(late - 89_000, Op::Read, 3),
+        request(late - 88_000, Op::Trim, 3),
+        request(late - 87_000, Op::Read, 2),
+        request(2_000_000, Op::Read, 3),
+    ];
+    let found = ends(&mut drive, &requests);
+    // Its wait for page 3 ended with the trim.
+    assert!(found[3] < late - 88_000 + 50, "the read of a trimmed page ended at {}", found[3]);
+    assert!(found[5] < late - 87_000 + DRAM + 50, "what was written last ended at {}", found[5]);
+    assert!(found[6] < 2_000_000 + 50, "nothing is there");
+}

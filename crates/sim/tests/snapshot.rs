@@ -5,7 +5,7 @@ use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{
     Allocation, BusOrder, CacheMode, CommandTimes, Compat, GcPolicy, GcUnit, HostInterface,
 };
-use ssdtune_model::{DeviceConfig, Nanos, Place, TenantId};
+use ssdtune_model::{DeviceConfig, Nanos, Place, Sectors, TenantId};
 use ssdtune_sim::{
     Completion, Footprint, InitialContent, InitialState, Places, Simulator, SnapshotError, Tenant,
 };
@@ -36,6 +36,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
             // Tenants of odd drives have a part of the channels.
             config.gc.unit = if number % 2 == 1 { GcUnit::Die } else { GcUnit::Drive };
         }
+        config.cache.read_ahead.0 = 3 * 4096 * u64::from(number % 5 != 4);
         config.cache.write_buffer.0 = 16 * 4096 * (number / 2 % 2);
         if number % 4 == 3 && number % 5 != 4 {
             // MLC: two pages a word line.
@@ -66,8 +67,19 @@ fn requests(number: u64, tenants: usize, sectors: u64) -> Vec<Request> {
         align: 1,
         pages_max: 12,
     };
+    // Two in three requests begin where the one before them has ended.
+    let follow = |mut requests: Vec<Request>| {
+        for index in 1..requests.len() {
+            let before = requests[index - 1];
+            let end = before.lba.0 + u64::from(before.sectors);
+            if index % 3 > 0 && requests[index].sectors > 0 && end < sectors {
+                requests[index].lba = Sectors(end);
+            }
+        }
+        requests
+    };
     let mut all: Vec<Request> =
-        (0..tenants as u16).flat_map(|tenant| mix.requests(tenant)).collect();
+        (0..tenants as u16).flat_map(|tenant| follow(mix.requests(tenant))).collect();
     all.sort_by_key(|request| request.at);
     all
 }

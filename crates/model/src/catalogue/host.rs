@@ -221,6 +221,15 @@ pub(super) const CACHE: Section = Section {
                  its data are there, goes to flash at once, and gives its room back when it is \
                  programmed; a flush waits for nothing. 0: written pages stay in the cache.",
             ),
+        row!("cache.read_ahead_bytes", cache.read_ahead)
+            .ints(0, 1 << 30)
+            .unit(Unit::Bytes)
+            .unless(needs_cache)
+            .since(Since::RealDrives)
+            .says(
+                "How far behind reads that follow each other pages are read into the cache before \
+                 the host asks for them, for up to 8 streams; 0: none.",
+            ),
         row!("cache.dram_row_bytes", cache.dram_row_bytes)
             .ints(64, MIB)
             .unit(Unit::Bytes)

@@ -105,6 +105,22 @@ fn a_write_buffer_holds_two_commands_and_fits_into_the_cache() {
 }
 
 #[test]
+fn the_cache_holds_what_is_read_ahead_of_all_streams() {
+    let of = |bytes: u64, change: fn(&mut DeviceConfig)| {
+        faults_of(|config| {
+            config.cache.read_ahead.0 = bytes;
+            change(config);
+        })
+    };
+    let key = "cache.read_ahead_bytes";
+    assert_eq!(of(8192, |_| ()), [""; 0]);
+    assert_eq!(of(8191, |_| ()), [key]);
+    assert_eq!(of(16 << 20, |_| ()), [""; 0]);
+    assert_eq!(of((16 << 20) + 1, |_| ()), [key]);
+    assert_eq!(of(8192, |config| config.compat.read_fill_dirty = true), [key]);
+}
+
+#[test]
 fn a_page_type_that_the_cells_lack_may_take_no_time() {
     assert_eq!(faults_of(|config| config.flash.read_latency[1].0 = 0), [""; 0]);
 }

@@ -77,6 +77,7 @@ impl Default for Cache {
             sharing: Sharing::Shared,
             capacity: Bytes::from_mib(256),
             write_buffer: Bytes(0),
+            read_ahead: Bytes(0),
             dram_row_bytes: 8192,
             dram_data_rate_mts: 800,
             dram_burst_bytes: 4,

@@ -28,7 +28,7 @@ impl DataCache {
         // A page without an entry holds no data, unless its mapping must be looked up.
         let finds = !backend.read_allocates() && backend.ftl.is_ideal();
         let mut batch = Batch::None;
-        let mut hits = 0;
+        let (mut hits, mut coming) = (0, 0);
         while rest > 0 {
             let mut part = host.spaces.cut(tenant, &mut cursor, &mut rest);
             base.books.count(tenant, |counts| counts.page_reads += 1);
@@ -46,6 +46,10 @@ impl DataCache {
                 if part.sectors == 0 {
                     continue;
                 }
+                if self.ahead.is_some() && self.waits(&backend.ftl, entry, tenant, request) {
+                    coming += 1;
+                    continue;
+                }
             }
             let purpose = Purpose::Request(request);
             let mut read = Transaction::new(Class::UserRead, purpose, entry, tenant);
@@ -58,15 +62,27 @@ impl DataCache {
             batch.push(backend, read);
         }
         let record = &mut host.requests[request];
-        record.waits_flash = batch.len();
+        record.waits_flash = batch.len() + coming;
         record.waits_dram = hits;
+        let sectors = record.lba.0..record.lba.0 + u64::from(record.sectors);
         if hits > 0 {
             self.dram_for_request(base, host, request, hits);
         }
-        if batch.len() == 0 && hits == 0 {
+        if batch.len() + coming == 0 && hits == 0 {
             host.done(base, request);
         } else {
             batch.dispatch(base, host, backend);
+        }
+        if self.ahead.is_some() && is_cached && !sectors.is_empty() {
+            self.look_ahead(base, host, backend, tenant, sectors);
+        }
+    }
+
+    /// Lets a request wait for a page that was asked for ahead of it. Returns whether it does.
+    fn waits(&mut self, ftl: &Ftl, entry: EntryRef, tenant: TenantId, request: RequestId) -> bool {
+        match Mark::read(ftl.mark(entry)) {
+            Mark::Slot(slot) => self.wait_for_coming(tenant, slot, request),
+            Mark::Nothing | Mark::Written(_) => false,
         }
     }
 
@@ -146,13 +162,7 @@ impl DataCache {
             }
             return;
         }
-        if let Some(eviction) = self.make_room(host, backend, tenant) {
-            let sectors = u32::from(backend.flash.transaction(eviction).sectors);
-            self.partitions[partition].pressure += sectors;
-            let mut list = backend.take_list();
-            list.push(eviction);
-            self.dram_for_evictions(base, tenant, sectors, list);
-        }
+        self.room_for_read(base, host, backend, tenant);
         let mut page = Slot::new(entry, tenant, lpn, mask, stamp);
         if !self.rules.read_fill_dirty {
             page.state = SlotState::Clean;
@@ -165,6 +175,24 @@ impl DataCache {
         }
         if self.rules.read_fill_dirty {
             self.dram.access(base, tenant, partition, sectors, true, Access::Fill);
+        }
+    }
+
+    /// Makes room for a page that comes from flash. What has to leave for it is written there.
+    pub(super) fn room_for_read(
+        &mut self,
+        base: &mut Base,
+        host: &Host,
+        backend: &mut Backend,
+        tenant: TenantId,
+    ) {
+        if let Some(eviction) = self.make_room(host, backend, tenant) {
+            let partition = self.partition_of(tenant);
+            let sectors = u32::from(backend.flash.transaction(eviction).sectors);
+            self.partitions[partition].pressure += sectors;
+            let mut list = backend.take_list();
+            list.push(eviction);
+            self.dram_for_evictions(base, tenant, sectors, list);
         }
     }
 }

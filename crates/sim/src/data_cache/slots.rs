@@ -16,6 +16,8 @@ pub(super) enum SlotState {
     Dirty,
     /// Flash holds older data, and a copy of the page is on its way there.
     WritingBack,
+    /// The page is read ahead of the host: its data will come from flash.
+    Coming,
 }
 
 /// A cached page.

@@ -13,6 +13,8 @@ pub(crate) enum Purpose {
     Request(RequestId),
     /// It writes a page of the data cache to flash.
     Destage,
+    /// It reads a page into the data cache before the host asks for it.
+    ReadAhead,
     /// It reads the rest of a partly written page, for this write.
     Merge(TransactionId),
     /// It reads a translation page that other transactions wait for.
@@ -148,7 +150,8 @@ impl Transaction {
     }
 
     fn is_of_host(&self) -> bool {
-        matches!(self.purpose, Purpose::Request(_) | Purpose::Destage | Purpose::Merge(_))
+        use Purpose::{Destage, Merge, ReadAhead, Request};
+        matches!(self.purpose, Request(_) | Destage | Merge(_) | ReadAhead)
     }
 
     fn is_of_mapping(&self) -> bool {
