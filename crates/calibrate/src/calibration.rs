@@ -198,9 +198,9 @@ pub fn calibrate(
     let fit = fit(base, &split.fitted, &options, &journal, stop, progress)?;
     let requests = options.looks.last().map_or(0, |look| look.requests);
     let replayed = ReplayOptions { requests, seed: options.seed, ..ReplayOptions::default() };
-    let drive = fit.drive.check()?;
-    let predict = |points: Vec<Point>| -> Result<Vec<Prediction>, ReplayError> {
+    let predict = |points: Vec<Point>| -> Result<Vec<Prediction>, CalibrateError> {
         let one = |point: Point| {
+            let drive = fit.drive_at(&point).check()?;
             let predicted = replay(&point, &drive, &replayed, stop)?;
             Ok(Prediction { errors: Errors::of(&point, &predicted), predicted, point })
         };
@@ -208,7 +208,7 @@ pub fn calibrate(
     };
     let (fitted, held_out) = (predict(split.fitted)?, predict(split.held_out)?);
     let rule = order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
-    let Fit { structure, values, objective, rivals, evaluations, drive: mut config } = fit;
+    let Fit { structure, values, objective, rivals, evaluations, drive: mut config, .. } = fit;
     config.name.clone_from(&name);
     Ok(Calibration {
         drive: name,

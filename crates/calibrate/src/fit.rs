@@ -1,6 +1,7 @@
 //! Fitting a simulated drive to points.
 //!
-//! Structures are enumerated ([`AXES`]). In each, a simplex refines the parameters ([`FREE`]) from
+//! Structures are enumerated ([`AXES`]): the coarse ones first, then what makes the best of them
+//! finer. In each, a simplex refines the parameters ([`FREE`]) from
 //! a start that few points tell at a time: bare times first, then what bytes cost, then what limits
 //! the rate. All structures get a short look with few requests, the better ones longer looks with
 //! more. What is made small is [`crate::Errors::objective`], in the mean over points.
@@ -18,15 +19,16 @@ mod simplex;
 mod space;
 
 pub use journal::{Journal, JournalError};
-pub use space::{AXES, Axis, FREE, Free, Peak, Scale, Stage, Structure};
+pub use space::{AXES, Axis, FREE, FREE_OF_RIGS, Free, Peak, Scale, Stage, Structure, Tried};
 
 use crate::errors::Errors;
 use crate::point::{Operation, Point};
 use crate::replay::{ReplayError, ReplayOptions, replay};
+use crate::split::Expression;
 use rayon::prelude::*;
 use serde::Serialize;
 use simplex::{Budget, Corner, minimise};
-use space::Space;
+use space::{Knob, Rigs, Space};
 use ssdtune_model::catalogue::Value;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, document};
@@ -39,6 +41,8 @@ pub struct Look {
     pub requests: u32,
     /// How many structures, the best of the round before, are looked at.
     pub structures: usize,
+    /// Whether each of them is varied along the axes that are tried then.
+    pub varies: bool,
     /// Evaluations with the few points of each stage; 0 begins where the round before ended.
     pub stage_evaluations: usize,
     /// Evaluations with all points.
@@ -46,10 +50,17 @@ pub struct Look {
 }
 
 /// The rounds of a fit, unless told otherwise.
-pub const LOOKS: [Look; 3] = [
-    Look { requests: 2_000, structures: usize::MAX, stage_evaluations: 16, evaluations: 30 },
-    Look { requests: 10_000, structures: 6, stage_evaluations: 0, evaluations: 60 },
-    Look { requests: 50_000, structures: 2, stage_evaluations: 0, evaluations: 60 },
+pub const LOOKS: [Look; 4] = [
+    Look {
+        requests: 2_000,
+        structures: usize::MAX,
+        varies: false,
+        stage_evaluations: 16,
+        evaluations: 30,
+    },
+    Look { requests: 2_000, structures: 6, varies: true, stage_evaluations: 0, evaluations: 40 },
+    Look { requests: 10_000, structures: 6, varies: false, stage_evaluations: 0, evaluations: 60 },
+    Look { requests: 50_000, structures: 2, varies: false, stage_evaluations: 0, evaluations: 60 },
 ];
 
 /// How a drive is fitted.
@@ -61,6 +72,9 @@ pub struct FitOptions {
     pub axes: Vec<Axis>,
     /// The rounds over structures.
     pub looks: Vec<Look>,
+    /// Rules that choose the points of each rig. Its host's software has times of its own, beside
+    /// those of the points that no rule chooses.
+    pub rigs: Vec<Expression>,
     /// Decides the random draws of the requests.
     pub seed: u64,
     /// The repeat noise in the units of the objective: 0.01 is 1 %.
@@ -72,7 +86,7 @@ pub struct FitOptions {
 impl Default for FitOptions {
     fn default() -> Self {
         let (free, axes, looks) = (FREE.to_vec(), AXES.to_vec(), LOOKS.to_vec());
-        Self { free, axes, looks, seed: 1, noise: 0.01, profiles: true }
+        Self { free, axes, looks, rigs: Vec::new(), seed: 1, noise: 0.01, profiles: true }
     }
 }
 
@@ -107,6 +121,8 @@ pub enum FitError {
 pub struct FittedValue {
     /// Its row in the catalogue.
     pub key: &'static str,
+    /// The rule of the rig that it belongs to; `None` for the drive.
+    pub rig: Option<String>,
     /// Its value.
     pub value: Value,
     /// The range in which the objective rises by less than the noise, if profiles were made.
@@ -114,6 +130,16 @@ pub struct FittedValue {
     /// Whether the points tell it: the range ends within the bounds of the fit, and is narrower
     /// than half the value. `None` without a profile.
     pub is_identified: Option<bool>,
+}
+
+impl FittedValue {
+    /// Its key, and its rig if it belongs to one.
+    pub fn name(&self) -> String {
+        match &self.rig {
+            Some(rig) => format!("{} where {rig}", self.key),
+            None => self.key.to_owned(),
+        }
+    }
 }
 
 /// A structure and how well it can be fitted.
@@ -144,6 +170,21 @@ pub struct Fit {
     pub rivals: Vec<Rival>,
     /// Evaluations made or taken from the journal.
     pub evaluations: usize,
+    best: Candidate,
+    rules: Vec<Expression>,
+}
+
+impl Fit {
+    /// The drive behind the rig by which a point was measured.
+    pub fn drive_at(&self, point: &Point) -> DeviceConfig {
+        let rig = rig_of(&self.rules, point);
+        self.best.space.behind(&self.drive, &self.best.places, rig, point.numjobs)
+    }
+}
+
+/// The rig by which a point was measured.
+fn rig_of(rules: &[Expression], point: &Point) -> Option<usize> {
+    rules.iter().position(|rule| rule.chooses(point))
 }
 
 /// Fits a drive of `base` to points.
@@ -164,8 +205,12 @@ pub fn fit(
     }
     let base = roomy(base, points);
     let structures = Structure::all(&options.axes, &base);
+    let several = points.iter().any(|point| point.block_bytes != points[0].block_bytes);
+    let rigs: Vec<_> = points.iter().map(|point| rig_of(&options.rigs, point)).collect();
     let work = Work {
         points,
+        rigs: &rigs,
+        several,
         options,
         journal,
         stop,
@@ -173,13 +218,17 @@ pub fn fit(
         done: AtomicUsize::new(0),
         expected: expected(options, structures.len()),
     };
-    let start = |structure: Structure| Candidate::new(structure, &base, options, points);
+    let start = |structure: Structure| Candidate::new(structure, &base, &work);
     let mut candidates: Vec<Candidate> = structures.into_iter().filter_map(start).collect();
     let mut rivals: Vec<Rival> = Vec::new();
     for (round, look) in options.looks.iter().enumerate() {
         let rest = candidates.split_off(look.structures.min(candidates.len()));
         let before = options.looks[round.saturating_sub(1)].requests;
         rivals.splice(0..0, rest.iter().map(|out| out.rival(before)));
+        if look.varies {
+            let varied = |of: &Candidate| of.variants(&base, &work);
+            candidates = candidates.iter().flat_map(varied).collect();
+        }
         let looked: Result<Vec<Candidate>, FitError> = candidates
             .into_par_iter()
             .with_max_len(1)
@@ -203,20 +252,28 @@ pub fn fit(
         false => Vec::new(),
     };
     let drive = best.space.apply(&best.drive, &best.places);
-    let value = |(at, (key, value)): (usize, (&'static str, Value))| {
+    let value = |(at, value): (usize, Value)| {
         let range: Option<&profile::Range> = ranges.get(at);
-        let ends = range.map(|range| (range.low, range.high));
-        FittedValue { key, value, range: ends, is_identified: range.map(|r| r.is_identified) }
+        let knob = best.space.0[at];
+        FittedValue {
+            key: knob.free.key,
+            rig: knob.rig.map(|rig| options.rigs[rig].to_string()),
+            value,
+            range: range.map(|range| (range.low, range.high)),
+            is_identified: range.map(|range| range.is_identified),
+        }
     };
-    let values = best.space.values(&drive).into_iter().enumerate().map(value).collect();
+    let values = best.space.values(&best.places).into_iter().enumerate().map(value).collect();
     let evaluations = work.done.load(Ordering::Relaxed);
     Ok(Fit {
         drive,
-        structure: best.structure,
+        structure: best.structure.clone(),
         values,
         objective: best.objective,
         rivals,
         evaluations,
+        best,
+        rules: options.rigs.clone(),
     })
 }
 
@@ -245,7 +302,7 @@ fn expected(options: &FitOptions, structures: usize) -> usize {
 }
 
 /// A structure with the best places found so far.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq)]
 struct Candidate {
     structure: Structure,
     drive: DeviceConfig,
@@ -256,17 +313,27 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn new(
-        structure: Structure,
-        base: &DeviceConfig,
-        options: &FitOptions,
-        points: &[Point],
-    ) -> Option<Self> {
+    fn new(structure: Structure, base: &DeviceConfig, work: &Work<'_>) -> Option<Self> {
         let drive = structure.apply(base)?;
-        let several = points.iter().any(|point| point.block_bytes != points[0].block_bytes);
-        let space = Space::of(&options.free, &drive, several);
-        let places = space.places(&drive, points);
+        let space = Space::of(&work.options.free, &drive, work.several, work.rigs);
+        let places = space.places(&drive, work.points, work.rigs);
         Some(Self { structure, drive, space, places, objective: f64::INFINITY, is_equal: false })
+    }
+
+    /// The finer structures of this one, which begin at the places that it has.
+    fn variants(&self, base: &DeviceConfig, work: &Work<'_>) -> Vec<Self> {
+        let all = self.structure.variants(&work.options.axes, base, work.several);
+        let finer = all.into_iter().filter_map(|structure| Self::new(structure, base, work));
+        finer
+            .map(|finer| {
+                let place = |(knob, own): (&Knob, f64)| {
+                    let at = self.space.0.iter().position(|other| other == knob);
+                    at.map_or(own, |at| self.places[at])
+                };
+                let places = finer.space.0.iter().zip(finer.places).map(place).collect();
+                Self { places, ..finer }
+            })
+            .collect()
     }
 
     fn rival(&self, requests: u32) -> Rival {
@@ -278,6 +345,9 @@ impl Candidate {
 /// A fit under way.
 struct Work<'a> {
     points: &'a [Point],
+    rigs: &'a Rigs,
+    /// There are requests of several sizes.
+    several: bool,
     options: &'a FitOptions,
     journal: &'a Journal,
     stop: &'a AtomicBool,
@@ -324,8 +394,9 @@ impl Work<'_> {
         let size = |at: usize| self.points[at].block_bytes;
         let smallest = some.iter().map(|&at| size(at)).min();
         let is_end = |&at: &usize| {
-            let same =
-                some.iter().filter(|&&other| size(other) == size(at)).map(|&other| load(other));
+            let is_same =
+                |&&other: &&usize| size(other) == size(at) && self.rigs[other] == self.rigs[at];
+            let same = some.iter().filter(is_same).map(|&other| load(other));
             match stage {
                 Stage::Bare => same.min() == Some(load(at)) && Some(size(at)) == smallest,
                 Stage::Sizes => same.min() == Some(load(at)),
@@ -346,13 +417,16 @@ impl Work<'_> {
     ) -> Result<f64, FitError> {
         let drive = of.space.apply(&of.drive, places);
         let values: Vec<String> =
-            of.space.values(&drive).iter().map(|(_, value)| value.to_string()).collect();
+            of.space.values(places).iter().map(|value| value.to_string()).collect();
         let structure = &of.structure;
         let name = format!("{structure}; {}; {points:?}; {requests}", values.join(" "));
         let objective = match self.journal.get(&name) {
             Some(known) => known,
             None => {
-                let found = self.measure(&drive, points, requests)?;
+                let drive_at = |at: usize| {
+                    of.space.behind(&drive, places, self.rigs[at], self.points[at].numjobs)
+                };
+                let found = self.measure(drive_at, points, requests)?;
                 self.journal.add(name, found)?;
                 found
             }
@@ -365,16 +439,18 @@ impl Work<'_> {
     /// The mean objective of some points; `None` if one cannot be simulated.
     fn measure(
         &self,
-        drive: &DeviceConfig,
+        drive_at: impl Fn(usize) -> DeviceConfig + Sync,
         points: &[usize],
         requests: u32,
     ) -> Result<Option<f64>, FitError> {
-        let Ok(drive) = drive.check() else { return Ok(None) };
         let replayed = ReplayOptions { requests, seed: self.options.seed, ..Default::default() };
-        let one = |&at: &usize| match replay(&self.points[at], &drive, &replayed, self.stop) {
-            Ok(figures) => Ok(Errors::of(&self.points[at], &figures).objective()),
-            Err(ReplayError::Interrupted) => Err(FitError::Interrupted),
-            Err(_) => Ok(None),
+        let one = |&at: &usize| {
+            let Ok(drive) = drive_at(at).check() else { return Ok(None) };
+            match replay(&self.points[at], &drive, &replayed, self.stop) {
+                Ok(figures) => Ok(Errors::of(&self.points[at], &figures).objective()),
+                Err(ReplayError::Interrupted) => Err(FitError::Interrupted),
+                Err(_) => Ok(None),
+            }
         };
         let all: Result<Vec<Option<f64>>, FitError> =
             points.par_iter().with_max_len(1).map(one).collect();

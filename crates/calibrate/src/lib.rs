@@ -41,8 +41,8 @@ pub use calibration::{
 pub use capacity::{CapacityError, Derived, derive};
 pub use errors::Errors;
 pub use fit::{
-    AXES, Axis, FREE, Fit, FitError, FitOptions, FittedValue, Free, Journal, JournalError, LOOKS,
-    Look, Peak, Progress, Rival, Scale, Stage, Structure, digest, fit,
+    AXES, Axis, FREE, FREE_OF_RIGS, Fit, FitError, FitOptions, FittedValue, Free, Journal,
+    JournalError, LOOKS, Look, Peak, Progress, Rival, Scale, Stage, Structure, Tried, digest, fit,
 };
 pub use point::{Direction, Family, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
 pub use read::{Found, ReadError, parse, read};

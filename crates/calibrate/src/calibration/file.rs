@@ -2,6 +2,7 @@
 //! trusted.
 
 use super::{Calibration, MeanErrors, TestedRange};
+use crate::fit::FittedValue;
 use crate::point::{Direction, Point};
 use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, document, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +40,7 @@ impl Calibration {
         }
         let keys = |is_told: Option<bool>| {
             let own = self.values.iter().filter(|one| one.is_identified == is_told);
-            own.map(|value| value.key).collect::<Vec<&str>>().join(", ")
+            own.map(FittedValue::name).collect::<Vec<String>>().join(", ")
         };
         for (name, keys) in [
             ("Parameters that the points tell", keys(Some(true))),
@@ -49,6 +50,9 @@ impl Calibration {
             if !keys.is_empty() {
                 lines.push(format!("{name}: {keys}."));
             }
+        }
+        for value in self.values.iter().filter(|value| value.rig.is_some()) {
+            lines.push(format!("Not in this file: {} = {}.", value.name(), value.value));
         }
         lines
             .push("Everything else is a guess: the base's, or the catalogue's default.".to_owned());

@@ -88,7 +88,7 @@ impl Calibration {
                 None => "not asked",
             };
             table.add_row([
-                value.key.to_owned(),
+                value.name(),
                 value.value.to_string(),
                 end(value.range.map(|range| range.0)),
                 high,

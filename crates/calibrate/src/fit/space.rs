@@ -7,6 +7,7 @@
 use crate::point::Point;
 use ssdtune_model::catalogue::{self, Legal, Parameter, Value};
 use ssdtune_model::{DeviceConfig, Nanos};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// How the range of a parameter is divided into steps.
@@ -54,18 +55,21 @@ pub struct Free {
 pub enum Peak {
     /// Requests in a second.
     Rate,
+    /// Requests of one job in a second.
+    RateOfAJob,
     /// Megabytes (1,000,000 bytes) in a second.
     Bandwidth,
 }
 
 impl Peak {
     /// The highest value measured at points.
-    fn of(self, points: &[Point]) -> f64 {
+    fn of<'a>(self, points: impl Iterator<Item = &'a Point>) -> f64 {
         let value = |point: &Point| match self {
             Self::Rate => point.figures.iops.map(|rate| rate.0),
+            Self::RateOfAJob => point.figures.iops.map(|rate| rate.0 / f64::from(point.numjobs)),
             Self::Bandwidth => point.figures.bandwidth.map(|rate| rate.0 * 1.048_576),
         };
-        points.iter().filter_map(value).fold(0.0, f64::max)
+        points.filter_map(value).fold(0.0, f64::max)
     }
 }
 
@@ -133,6 +137,24 @@ pub const FREE: &[Free] = &[
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
 
+/// Every parameter that a fit may change for the points of a rig: what its host's software costs
+/// beside that of the points of no rig. Each job has a processor of its own.
+pub const FREE_OF_RIGS: &[Free] = &[
+    Free::linear("host.request_time_ns", 0.0, 6e4, Stage::Bare),
+    Free::ratios("host.core_rate", 1e4, 1e7, Stage::Plateau).limits(Peak::RateOfAJob),
+];
+
+/// When the values of an axis are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// In every combination, from the start.
+    First,
+    /// In the structures that fit best after the first look.
+    Then,
+    /// Likewise, where there are requests of several sizes, which alone can tell them.
+    ThenBySizes,
+}
+
 /// A value of the catalogue that makes a structure together with others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
@@ -140,14 +162,25 @@ pub struct Axis {
     pub key: &'static str,
     /// The values that are tried.
     pub values: &'static [&'static str],
+    /// When they are tried.
+    pub tried: Tried,
+}
+
+impl Axis {
+    /// An axis whose values are tried from the start.
+    const fn first(key: &'static str, values: &'static [&'static str]) -> Self {
+        Self { key, values, tried: Tried::First }
+    }
 }
 
 /// Every value that makes structures.
 pub const AXES: &[Axis] = &[
-    Axis { key: "bus.channels", values: &["4", "8", "16"] },
-    Axis { key: "bus.chips_per_channel", values: &["1", "2", "4", "8"] },
-    Axis { key: "flash.cache_read", values: &["false", "true"] },
-    Axis { key: "bus.order", values: &["data-first", "commands-first"] },
+    Axis::first("bus.channels", &["4", "8", "16"]),
+    Axis::first("bus.chips_per_channel", &["1", "2", "4", "8"]),
+    Axis::first("flash.cache_read", &["false", "true"]),
+    Axis::first("bus.order", &["data-first", "commands-first"]),
+    Axis { key: "controller.core_times", values: &["fixed", "exponential"], tried: Tried::Then },
+    Axis { key: "flash.page_bytes", values: &["4096", "8192", "16384"], tried: Tried::ThenBySizes },
 ];
 
 /// One combination of the values of axes.
@@ -155,10 +188,23 @@ pub const AXES: &[Axis] = &[
 pub struct Structure(pub Vec<(&'static str, &'static str)>);
 
 impl Structure {
-    /// Every combination of axes, in their order, that makes a possible drive of `base`.
+    /// Every combination of those axes that are tried first, in their order, that makes a possible
+    /// drive of `base`.
     pub fn all(axes: &[Axis], base: &DeviceConfig) -> Vec<Self> {
-        let mut all = vec![Self::default()];
-        for axis in axes.iter().filter(|axis| catalogue::find(axis.key).is_some()) {
+        Self::default().longer(axes, base, |tried| tried == Tried::First)
+    }
+
+    /// Every combination of this structure with those axes that are tried then, in their order,
+    /// that makes a possible drive of `base`. `sizes` says whether there are requests of several
+    /// sizes.
+    pub fn variants(&self, axes: &[Axis], base: &DeviceConfig, sizes: bool) -> Vec<Self> {
+        let now = |tried| tried == Tried::Then || tried == Tried::ThenBySizes && sizes;
+        self.longer(axes, base, now)
+    }
+
+    fn longer(&self, axes: &[Axis], base: &DeviceConfig, now: impl Fn(Tried) -> bool) -> Vec<Self> {
+        let mut all = vec![self.clone()];
+        for axis in axes.iter().filter(|axis| now(axis.tried)) {
             let longer = |known: &Self| {
                 let known = known.0.clone();
                 axis.values.iter().map(move |value| {
@@ -171,7 +217,7 @@ impl Structure {
         all
     }
 
-    /// A drive with this structure. Its raw capacity is that of `base` to a block of each plane.
+    /// A drive with this structure. Its raw capacity is that of `base`, to a block of each plane.
     /// `None` if a value is illegal.
     pub fn apply(&self, base: &DeviceConfig) -> Option<DeviceConfig> {
         let mut made = base.clone();
@@ -182,7 +228,9 @@ impl Structure {
         if self.0.iter().any(|(key, _)| *key == "bus.chips_per_channel") {
             made.flash.dies_per_chip = 1;
         }
-        let blocks = (base.geometry().blocks() as f64 / made.geometry().planes() as f64).round();
+        let (whole, at) = (base.geometry().raw_capacity(), made.geometry());
+        let of_a_row = at.block_bytes().0 * at.planes();
+        let blocks = (whole.0 as f64 / of_a_row as f64).round();
         made.flash.blocks_per_plane = (blocks as u32).max(4);
         Some(made)
     }
@@ -200,62 +248,106 @@ impl fmt::Display for Structure {
     }
 }
 
+/// The rig by which each point was measured: the number of the first rule that chooses it, `None`
+/// where none does.
+pub(super) type Rigs = [Option<usize>];
+
+/// A parameter of a fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Knob {
+    pub(super) free: Free,
+    /// The rig that it belongs to; `None` for the drive.
+    pub(super) rig: Option<usize>,
+}
+
 /// The parameters of a fit, and places in their ranges.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Space(pub(super) Vec<Free>);
+pub(super) struct Space(pub(super) Vec<Knob>);
 
 impl Space {
-    /// Those parameters that the catalogue has and that can change what the drive does.
-    /// `sizes` says whether there are requests of several sizes.
-    pub(super) fn of(free: &[Free], drive: &DeviceConfig, sizes: bool) -> Self {
+    /// Those parameters of the drive that the catalogue has and that can change what the drive
+    /// does, and those of each rig. `sizes` says whether there are requests of several sizes.
+    pub(super) fn of(free: &[Free], drive: &DeviceConfig, sizes: bool, rigs: &Rigs) -> Self {
         let works = |free: &&Free| {
             let row = free.row();
             row.is_some_and(|row| row.inert(drive).is_none())
                 && !is_between(free.key, drive)
                 && (sizes || !free.needs_sizes)
         };
-        Self(free.iter().filter(works).copied().collect())
+        let own = free.iter().filter(works).map(|free| Knob { free: *free, rig: None });
+        let known: BTreeSet<usize> = rigs.iter().flatten().copied().collect();
+        let of_rigs = known.into_iter().flat_map(|rig| {
+            FREE_OF_RIGS.iter().map(move |free| Knob { free: *free, rig: Some(rig) })
+        });
+        Self(own.chain(of_rigs).collect())
     }
 
     /// The parameters whose start is told by the points of a stage.
     pub(super) fn axes_of(&self, stage: Stage) -> Vec<usize> {
-        (0..self.0.len()).filter(|&axis| self.0[axis].stage == stage).collect()
+        (0..self.0.len()).filter(|&axis| self.0[axis].free.stage == stage).collect()
     }
 
     /// Where a drive's own values lie, and limits a little above what was measured at points.
-    pub(super) fn places(&self, drive: &DeviceConfig, points: &[Point]) -> Vec<f64> {
+    pub(super) fn places(&self, drive: &DeviceConfig, points: &[Point], rigs: &Rigs) -> Vec<f64> {
         let own = |free: &Free| match free.row().map(|row| row.get(drive)) {
             Some(Value::Int(int)) => int as f64,
             Some(Value::Real(real)) => real,
             _ => free.min,
         };
-        let peak = |free: &Free| free.limits.map(|peak| 1.1 * peak.of(points));
-        let start = |free: &Free| peak(free).filter(|p| *p > 0.0).unwrap_or_else(|| own(free));
-        self.0.iter().map(|free| free.place(start(free))).collect()
+        let peak = |Knob { free, rig }: &Knob| {
+            let is_own = |at: &usize| rig.is_none() || rigs[*at] == *rig;
+            let own = (0..points.len()).filter(is_own).map(|at| &points[at]);
+            free.limits.map(|peak| 1.1 * peak.of(own)).filter(|peak| *peak > 0.0)
+        };
+        let start = |knob: &Knob| peak(knob).unwrap_or_else(|| own(&knob.free));
+        self.0.iter().map(|knob| knob.free.place(start(knob))).collect()
     }
 
     /// The drive with the values at some places. Times of page types between the first and the last
     /// lie evenly between theirs.
     pub(super) fn apply(&self, drive: &DeviceConfig, places: &[f64]) -> DeviceConfig {
         let mut made = drive.clone();
-        for (free, &place) in self.0.iter().zip(places) {
-            let Some(row) = free.row() else { continue };
-            // A value within the bounds of a fit may be illegal in the catalogue; it stays then.
-            let _ = row.set(&mut made, legal(&row.legal, free.value(place)));
-        }
+        self.set(&mut made, places, None);
         between(&mut made);
         made
     }
 
-    /// The value that a drive has of each parameter, with its name.
-    pub(super) fn values(&self, drive: &DeviceConfig) -> Vec<(&'static str, Value)> {
-        let value = |free: &Free| Some((free.key, free.row()?.get(drive)));
-        self.0.iter().filter_map(value).collect()
+    /// The drive behind a rig whose jobs have a processor each.
+    pub(super) fn behind(
+        &self,
+        drive: &DeviceConfig,
+        places: &[f64],
+        rig: Option<usize>,
+        jobs: u32,
+    ) -> DeviceConfig {
+        let mut made = drive.clone();
+        if rig.is_some() {
+            made.host.cores = jobs.max(1);
+            self.set(&mut made, places, rig);
+        }
+        made
+    }
+
+    fn set(&self, made: &mut DeviceConfig, places: &[f64], rig: Option<usize>) {
+        for (knob, &place) in self.0.iter().zip(places).filter(|(knob, _)| knob.rig == rig) {
+            let Some(row) = knob.free.row() else { continue };
+            // A value within the bounds of a fit may be illegal in the catalogue; it stays then.
+            let _ = row.set(made, legal(&row.legal, knob.free.value(place)));
+        }
+    }
+
+    /// The value of each parameter at some places, in their order.
+    pub(super) fn values(&self, places: &[f64]) -> Vec<Value> {
+        let value = |(knob, &place): (&Knob, &f64)| {
+            let value = knob.free.value(place);
+            knob.free.row().map_or(Value::Real(value), |row| legal(&row.legal, value))
+        };
+        self.0.iter().zip(places).map(value).collect()
     }
 
     /// The value at a place of one parameter, as a drive has it.
     pub(super) fn value(&self, axis: usize, place: f64) -> f64 {
-        let free = &self.0[axis];
+        let free = &self.0[axis].free;
         match free.row().map(|row| legal(&row.legal, free.value(place))) {
             Some(Value::Int(int)) => int as f64,
             _ => free.value(place),
@@ -332,7 +424,8 @@ mod tests {
         let mut drive = DeviceConfig::default();
         drive.flash.technology = FlashTechnology::Tlc;
         let keys = |drive: &DeviceConfig, sizes: bool| -> Vec<&str> {
-            Space::of(FREE, drive, sizes).0.iter().map(|free| free.key).collect()
+            let space = Space::of(FREE, drive, sizes, &[]);
+            space.0.iter().map(|knob| knob.free.key).collect()
         };
         let found = keys(&drive, false);
         assert_eq!(
@@ -343,9 +436,9 @@ mod tests {
         assert!(absent.iter().all(|key| !found.contains(key)), "{found:?}");
         assert!(!found.contains(&"controller.bandwidth_mbs"));
         assert!(keys(&drive, true).contains(&"controller.bandwidth_mbs"));
-        let space = Space::of(FREE, &drive, false);
+        let space = Space::of(FREE, &drive, false, &[]);
         drive.flash.read_latency = [40_000, 1, 60_000, 1].map(Nanos);
-        let made = space.apply(&drive, &space.places(&drive, &[]));
+        let made = space.apply(&drive, &space.places(&drive, &[], &[]));
         assert_eq!(made.flash.read_latency[..3], [40_000, 50_000, 60_000].map(Nanos));
         drive.flash.technology = FlashTechnology::Qlc;
         assert_eq!(keys(&drive, false)[1], "flash.page_read_latency_tsb_ns");

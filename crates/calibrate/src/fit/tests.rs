@@ -37,7 +37,8 @@ fn synthetic(drive: &DeviceConfig, depths: &[u32], sizes: &[u32]) -> Vec<Point> 
     points
 }
 
-const LOOK: Look = Look { requests: 2_000, structures: 9, stage_evaluations: 12, evaluations: 50 };
+const LOOK: Look =
+    Look { requests: 2_000, structures: 9, varies: false, stage_evaluations: 12, evaluations: 50 };
 
 fn options(keys: &[&str], profiles: bool) -> FitOptions {
     let free = FREE.iter().filter(|free| keys.contains(&free.key)).copied().collect();
@@ -106,10 +107,23 @@ fn the_right_structure_wins_for_any_number_of_threads_and_after_an_interruption(
     let points = synthetic(&truth(), &[1, 8, 64], &[4, 16]);
     let mut base = truth();
     base.bus.chips_per_channel = 1;
-    let axes = vec![Axis { key: "bus.chips_per_channel", values: &["1", "2", "4"] }];
+    let axes =
+        vec![Axis { key: "bus.chips_per_channel", values: &["1", "2", "4"], tried: Tried::First }];
     let looks = vec![
-        Look { requests: 1_000, structures: 9, stage_evaluations: 8, evaluations: 20 },
-        Look { requests: 2_000, structures: 2, stage_evaluations: 0, evaluations: 20 },
+        Look {
+            requests: 1_000,
+            structures: 9,
+            varies: false,
+            stage_evaluations: 8,
+            evaluations: 20,
+        },
+        Look {
+            requests: 2_000,
+            structures: 2,
+            varies: false,
+            stage_evaluations: 0,
+            evaluations: 20,
+        },
     ];
     let options = FitOptions { axes, looks, ..options(&[READ, RATE], false) };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -137,6 +151,48 @@ fn the_right_structure_wins_for_any_number_of_threads_and_after_an_interruption(
     let stop = AtomicBool::new(false);
     let again = super::fit(&base, &points, &options, &journal, &stop, &|_| {}).unwrap();
     assert_eq!(again, fit);
+}
+
+/// Two rigs measure one drive: the software of one costs nothing, that of the other 8 us and 10 us
+/// of its only processor, which is less than the drive could serve.
+#[test]
+fn a_rig_is_told_from_the_drive() {
+    let mut points = synthetic(&truth(), &[1, 8, 64], &[4]);
+    let mut slow = truth();
+    (slow.host.request_time, slow.host.core_rate, slow.host.cores) = (Nanos(8_000), 100_000, 1);
+    let mut other = synthetic(&slow, &[1, 8, 64, 256], &[4]);
+    other.iter_mut().for_each(|point| point.source = "slow".to_owned());
+    points.extend(other);
+    let mut base = truth();
+    base.flash.read_latency = [Nanos(80_000); 4];
+    let look = Look { evaluations: 120, ..LOOK };
+    let rigs = vec!["source=slow".parse().unwrap()];
+    let options = FitOptions { rigs, looks: vec![look], ..options(&[READ], false) };
+    let fit = run(&base, &points, &options);
+    assert!((value(&fit, READ) / 50_000.0 - 1.0).abs() < 0.03, "{fit:?}");
+    assert!((value(&fit, "host.request_time_ns") - 8_000.0).abs() < 1_500.0, "{fit:?}");
+    let rate = value(&fit, "host.core_rate");
+    assert!((rate / 100_000.0 - 1.0).abs() < 0.05, "{rate} {fit:?}");
+    assert_eq!((fit.drive.host.request_time, fit.drive.host.core_rate), (Nanos::ZERO, 0));
+    let behind = fit.drive_at(&points[6]);
+    assert_eq!(behind.host.core_rate as f64, rate);
+    assert_eq!(fit.drive_at(&points[0]), fit.drive);
+}
+
+/// What is tried then begins where the coarse structure ended.
+#[test]
+fn the_best_structures_are_varied_after_the_first_look() {
+    let mut exponential = truth();
+    exponential.controller.core_rate = 150_000;
+    exponential.controller.core_times = ssdtune_model::config::CommandTimes::Exponential;
+    let points = synthetic(&exponential, &[1, 4, 16, 64], &[4]);
+    let axes = AXES.iter().filter(|axis| axis.tried == Tried::Then).copied().collect();
+    let looks = vec![LOOK, Look { varies: true, stage_evaluations: 0, ..LOOK }];
+    let own = options(&[READ, "controller.core_rate"], false);
+    let options = FitOptions { axes, looks, ..own };
+    let fit = run(&truth(), &points, &options);
+    assert_eq!(fit.structure.to_string(), "core_times=exponential", "{:?}", fit.rivals);
+    assert_eq!(fit.rivals.len(), 2);
 }
 
 #[test]

@@ -53,13 +53,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EXPR")]
     hold_out: Option<Expression>,
 
+    /// Points that another rig measured: this holds for them (a rule as for --hold-out). The times
+    /// of its host's software are fitted beside the drive, and are not in the drive's file. Several
+    /// times for several rigs; the points that no rule chooses are those of the drive itself.
+    #[arg(long, value_name = "EXPR")]
+    rig: Vec<Expression>,
+
     /// Keep points that would be refused for this reason: little, percentiles, bandwidth,
     /// contradiction, spread, load-order, file-system or host-queue.
     #[arg(long, value_name = "REASON", value_delimiter = ',')]
     allow: Vec<Reason>,
 
     /// Requests of each point in the last round; earlier rounds take fewer.
-    #[arg(long, value_name = "N", default_value_t = LOOKS[2].requests)]
+    #[arg(long, value_name = "N", default_value_t = LOOKS[LOOKS.len() - 1].requests)]
     #[arg(value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     requests: u32,
 
@@ -67,7 +73,7 @@ pub(crate) struct Args {
     /// fewer dies on each channel as that takes, and nothing else. SIZE is what the host sees, as
     /// in 2TB, within 1 %.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["points", "drive", "set", "hold_out"])]
-    #[arg(conflicts_with_all = ["allow", "own_structure", "no_profiles", "journal", "requests"])]
+    #[arg(conflicts_with_all = ["allow", "rig", "own_structure", "no_profiles", "journal", "requests"])]
     capacity: Option<Bytes>,
 
     /// Keep the structure of the base (channels, chips, cache reads, order on the bus), and fit
@@ -98,7 +104,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let (base, _) = device::load_own_seed(&args.base, &args.overrides, context)?;
     let fewer = |look: Look| Look { requests: look.requests.min(args.requests), ..look };
     let mut looks = LOOKS.map(fewer).to_vec();
-    looks[2].requests = args.requests;
+    looks[LOOKS.len() - 1].requests = args.requests;
     let all = FitOptions::default();
     let order = Order {
         drive: args.drive.clone(),
@@ -108,6 +114,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         allowed: args.allow.iter().copied().collect(),
         fit: FitOptions {
             looks,
+            rigs: args.rig.clone(),
             seed: context.seed().unwrap_or(1),
             profiles: !args.no_profiles,
             axes: if args.own_structure { Vec::new() } else { all.axes },
