@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use ssdtune_model::catalogue::{self, Legal, Parameter, Value};
+use ssdtune_model::config::GcUnit;
 use ssdtune_model::document::{self, Document};
 use ssdtune_model::{DeviceConfig, presets};
 use ssdtune_mqsim::{read_device, write_device};
@@ -30,7 +31,10 @@ fn values(row: &Parameter) -> Vec<Value> {
                 Value::Int(default) => default,
                 _ => min,
             };
-            values.extend([min, max, default + step, default / 2].map(Value::Int));
+            // Sizes of a page and of a cache, too.
+            let sizes = [4_096, 1 << 20];
+            let near = [min, max, default + step, default / 2];
+            values.extend(near.into_iter().chain(sizes).map(Value::Int));
         }
         Legal::Reals { min, max, .. } => {
             let at = |share: f64| min + (max - min) * share;
@@ -48,13 +52,17 @@ fn values(row: &Parameter) -> Vec<Value> {
 fn every_parameter_survives_the_way_to_xml_and_back() {
     for row in catalogue::parameters().filter(|row| !row.is_constant()) {
         let mut kept = 0;
-        let config = presets::load("intel-750").unwrap();
-        for value in values(row) {
-            let mut changed = config.clone();
-            row.set(&mut changed, value).unwrap();
-            if let Some(back) = through_xml(&changed) {
-                assert_eq!(back, changed, "{} = {value}", row.key);
-                kept += usize::from(row.get(&config) != value);
+        let plain = presets::load("intel-750").unwrap();
+        let mut superblocks = plain.clone();
+        superblocks.gc.unit = GcUnit::Die;
+        for config in [plain, superblocks] {
+            for value in values(row) {
+                let mut changed = config.clone();
+                row.set(&mut changed, value).unwrap();
+                if let Some(back) = through_xml(&changed) {
+                    assert_eq!(back, changed, "{} = {value}", row.key);
+                    kept += usize::from(row.get(&config) != value);
+                }
             }
         }
         assert!(kept > 0, "{}: no value could be tried", row.key);
