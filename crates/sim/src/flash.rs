@@ -49,8 +49,11 @@ struct Rules {
     suspension: SuspensionSupport,
     /// When an operation is interrupted, and what that costs.
     suspend_rules: Suspension,
-    /// Array times depend on more than the type of the page: on wear, or on cache commands.
+    /// Array times depend on more than the type of the page: on wear, or on cache commands. Or the
+    /// pages of a program have several types.
     times_vary: bool,
+    /// A command may go to a die that has one: by cache program, or to another plane.
+    joins_others: bool,
     /// Dies have the read cache command: they read the next page while data of the last one leave.
     cache_read: bool,
     /// Dies have the page cache program command: they take data while they program.
@@ -85,7 +88,9 @@ impl Rules {
             order: config.bus.order,
             suspension,
             suspend_rules: config.suspension.clone(),
-            times_vary: wears || cache_read,
+            times_vary: wears || cache_read || config.pages_per_program() > 1,
+            joins_others: single_dies
+                && (config.flash.cache_program || config.flash.independent_plane_reads),
             cache_read,
             cache_program: config.flash.cache_program && single_dies,
             preemptible: config.gc.preemptible,
@@ -100,7 +105,7 @@ impl Rules {
 
     /// Whether a busy die may be given a command.
     fn busy_dies_take_commands(&self) -> bool {
-        self.suspension != SuspensionSupport::None || self.cache_program
+        self.suspension != SuspensionSupport::None || self.joins_others
     }
 }
 
@@ -154,7 +159,7 @@ impl Flash {
         let wear = Wear::new(config);
         let rules = Rules::new(config, wear.is_some());
         let planes = Planes::new(config);
-        let interrupts = rules.busy_dies_take_commands() || planes.is_some();
+        let interrupts = rules.busy_dies_take_commands();
         Self {
             timing: FlashTiming::new(config),
             wear,

@@ -190,6 +190,9 @@ impl Backend {
     /// one: do what follows from each, then call `Flash::die_done`.
     #[inline]
     pub fn die_event(&mut self, base: &mut Base, die: DieId) -> Option<TransactionId> {
+        if self.flash.plane_event(base, &self.ftl, die) {
+            return None;
+        }
         let (list, work) = self.flash.array_ended(die);
         if work != Work::Read {
             return list;

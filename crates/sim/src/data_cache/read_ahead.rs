@@ -104,10 +104,12 @@ impl DataCache {
         base: &mut Base,
         host: &mut Host,
         backend: &mut Backend,
-        tenant: TenantId,
-        sectors: Range<u64>,
+        request: RequestId,
     ) {
-        let Some(ahead) = &mut self.ahead else { return };
+        let record = &host.requests[request];
+        let (tenant, first) = (record.tenant, record.lba.0);
+        let sectors = first..first + u64::from(record.sectors);
+        let Some(ahead) = self.ahead.as_mut().filter(|_| !sectors.is_empty()) else { return };
         let pages = ahead.follow(&host.spaces, tenant, sectors);
         let mut batch = Batch::None;
         for lpn in pages.start.0..pages.end.0 {

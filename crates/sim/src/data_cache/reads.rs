@@ -64,7 +64,6 @@ impl DataCache {
         let record = &mut host.requests[request];
         record.waits_flash = batch.len() + coming;
         record.waits_dram = hits;
-        let sectors = record.lba.0..record.lba.0 + u64::from(record.sectors);
         if hits > 0 {
             self.dram_for_request(base, host, request, hits);
         }
@@ -73,8 +72,8 @@ impl DataCache {
         } else {
             batch.dispatch(base, host, backend);
         }
-        if self.ahead.is_some() && is_cached && !sectors.is_empty() {
-            self.look_ahead(base, host, backend, tenant, sectors);
+        if self.ahead.is_some() && is_cached {
+            self.look_ahead(base, host, backend, request);
         }
     }
 

@@ -69,30 +69,39 @@ impl Flash {
             let repeated;
             (takes, repeated) = self.varied(base, ftl, die, work, takes, kind);
             count += repeated;
+            if self.timing.word_line > 1 && work == Work::Program {
+                count = self.count_other_types(base, first, kind, [from, from + takes]);
+            }
         }
         let record = &mut self.array.dies[die];
         record.state = DieState::Busy;
         record.ends = from + takes;
         record.busy += takes;
-        let ends = record.ends;
-        base.events.push_caused(ends, from, record.server);
-        if self.timing.word_line > 1 && work == Work::Program {
-            self.count_word_lines(base, first, [from, ends]);
-        } else {
-            base.books.die_works(base.events.now(), work, kind, count, [from, ends]);
-        }
+        base.books.die_works(base.events.now(), work, kind, count, [from, record.ends]);
+        base.events.push_caused(record.ends, from, record.server);
     }
 
-    /// Counts the pages that a command programs, each with its type.
-    #[inline(never)]
-    fn count_word_lines(&self, base: &mut Base, first: TransactionId, time: [Nanos; 2]) {
-        let now = base.now();
-        let mut alone = time[1] - time[0];
+    /// Counts the pages that a command programs beside those of one type. Returns how many are of
+    /// that type.
+    #[cold]
+    fn count_other_types(
+        &self,
+        base: &mut Base,
+        first: TransactionId,
+        kind: usize,
+        time: [Nanos; 2],
+    ) -> u32 {
+        let (now, mut count) = (base.now(), 0);
         let mut pages = Pages::default();
         for item in self.items(first).filter(|item| pages.is_new(item)) {
-            base.books.die_works_along(now, Work::Program, item.kind, 1, time, alone);
-            alone = Nanos::ZERO;
+            if item.kind == kind {
+                count += 1;
+            } else {
+                let alone = Nanos::ZERO;
+                base.books.die_works_along(now, Work::Program, item.kind, 1, time, alone);
+            }
         }
+        count
     }
 
     /// Whether a channel is free. If not, the caller waits for it: the end of what it carries
@@ -255,9 +264,6 @@ impl Flash {
     #[inline]
     pub fn array_ended(&mut self, die: DieId) -> (Option<TransactionId>, Work) {
         let record = &mut self.array.dies[die];
-        if record.state == DieState::Reading {
-            return (None, Work::Read);
-        }
         // The die still counts as taken: what this sets free must neither use it nor interrupt it.
         record.state = DieState::DataOut;
         (record.list, record.class.work())
@@ -294,9 +300,7 @@ impl Flash {
     #[inline]
     pub fn reads_ended(&mut self, base: &mut Base, ftl: &Ftl, die: DieId) {
         let record = &self.array.dies[die];
-        if record.state == DieState::Reading {
-            self.plane_read_ended(base, die);
-        } else if self.rules.cache_read && record.suspended.is_none() {
+        if self.rules.cache_read && record.suspended.is_none() {
             self.fill_cache_register(base, ftl, die);
         } else if record.list.is_none() {
             self.free_die(base, ftl, die);
@@ -307,7 +311,7 @@ impl Flash {
     }
 
     #[inline]
-    fn try_channel_of(&mut self, base: &mut Base, ftl: &Ftl, die: DieId) {
+    pub(super) fn try_channel_of(&mut self, base: &mut Base, ftl: &Ftl, die: DieId) {
         let channel = self.array.channel_of(self.array.dies[die].unit);
         self.try_channel(base, ftl, channel);
     }
@@ -407,9 +411,6 @@ impl Flash {
         let record = &mut self.array.dies[die];
         record.list = None;
         record.state = DieState::Idle;
-        if let Some(planes) = &mut self.planes {
-            planes.release(die);
-        }
         if let Some(suspended) = record.suspended.take() {
             record.list = suspended.list;
             record.class = suspended.class;

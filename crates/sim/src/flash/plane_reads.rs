@@ -47,17 +47,11 @@ impl Planes {
         on.then(|| Self((0..config.geometry().dies()).map(|_| PlaneReads::default()).collect()))
     }
 
-    /// The die is idle, or goes on with what was interrupted.
-    pub fn release(&mut self, die: DieId) {
-        debug_assert!(self.0[die].sensing.is_empty());
-        self.0[die].taken = 0;
-    }
-
     /// Asserts that every read of a die has taken its plane, and that no two have the same.
     pub fn check(&self, array: &FlashArray, transactions: &Transactions) {
         for (die, reads) in self.0.named() {
             if array.dies[die].state != DieState::Reading {
-                assert!(reads.taken == 0 && reads.sensing.is_empty());
+                assert!(reads.sensing.is_empty());
                 continue;
             }
             let next = |id: &TransactionId| transactions[*id].next;
@@ -81,10 +75,15 @@ impl Flash {
             return;
         }
         let idle = self.array.units[unit].busy_dies == 0;
-        if self.serve_reads(base, ftl, unit, idle) {
+        if self.serve_reads::<true>(base, ftl, unit, idle) {
             return;
         }
         self.drain(unit);
+        self.serve_others(base, ftl, unit, idle);
+    }
+
+    /// Gives a unit a program, or erases.
+    fn serve_others(&mut self, base: &mut Base, ftl: &Ftl, unit: UnitId, idle: bool) {
         if !self.serve_programs(base, ftl, unit, idle) && idle {
             self.serve_erases(base, ftl, unit);
         }
@@ -125,9 +124,7 @@ impl Flash {
             Some(planes) if planes.0[die].drains => planes.0[die].drains = false,
             _ => return false,
         }
-        if !self.serve_programs(base, ftl, unit, true) {
-            self.serve_erases(base, ftl, unit);
-        }
+        self.serve_others(base, ftl, unit, true);
         self.array.dies[die].state != DieState::Idle
     }
 
@@ -259,12 +256,15 @@ impl Flash {
             (takes, repeated) = self.worn(base, ftl, id, Work::Read, takes, kind);
             count += repeated;
         }
+        let Some(planes) = &mut self.planes else { return };
         if self.array.dies[die].state != DieState::Reading {
             self.array.take_die(unit);
             let record = &mut self.array.dies[die];
             (record.state, record.class, record.planes) = (DieState::Reading, class, 1);
             (record.list, record.ends) = (None, base.now());
+            planes.0[die].taken = 0;
         }
+        planes.0[die].taken |= taken;
         let channel = self.array.channel_of(unit);
         let from = self.carry_command(base, channel, command);
         let record = &mut self.array.dies[die];
@@ -275,7 +275,6 @@ impl Flash {
         record.ends = record.ends.max(ends);
         base.books.die_works_along(base.events.now(), Work::Read, kind, count, [from, ends], alone);
         let Some(planes) = &mut self.planes else { return };
-        planes.0[die].taken |= taken;
         let mut at = Some(id);
         while let Some(id) = at {
             at = self.transactions[id].next;
@@ -285,8 +284,20 @@ impl Flash {
         }
     }
 
+    /// Handles the event of a die whose planes read for themselves. Returns whether it is one.
+    #[inline]
+    pub fn plane_event(&mut self, base: &mut Base, ftl: &Ftl, die: DieId) -> bool {
+        if self.planes.is_none() || self.array.dies[die].state != DieState::Reading {
+            return false;
+        }
+        self.plane_read_ended(base, die);
+        self.try_channel_of(base, ftl, die);
+        true
+    }
+
     /// The array has read the page of a plane: its data go over the channel, or wait for it.
-    pub(super) fn plane_read_ended(&mut self, base: &mut Base, die: DieId) {
+    #[inline(never)]
+    fn plane_read_ended(&mut self, base: &mut Base, die: DieId) {
         let Some(planes) = &mut self.planes else { return };
         let sensing = &mut planes.0[die].sensing;
         let first = (0..sensing.len()).min_by_key(|&index| sensing[index].0);

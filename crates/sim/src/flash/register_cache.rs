@@ -60,7 +60,7 @@ impl Flash {
 
     /// Gives a unit its next read if it is idle and a read waits.
     fn next_read(&mut self, base: &mut Base, ftl: &Ftl, unit: UnitId) -> bool {
-        self.array.units[unit].busy_dies == 0 && self.serve_reads(base, ftl, unit, true)
+        self.array.units[unit].busy_dies == 0 && self.serve_reads::<false>(base, ftl, unit, true)
     }
 
     /// Uses a free channel for the next read command of a die whose last data wait for the channel.

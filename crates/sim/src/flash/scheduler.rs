@@ -142,7 +142,7 @@ impl Flash {
             return;
         }
         let idle = self.array.units[unit].busy_dies == 0;
-        if self.serve_reads(base, ftl, unit, idle) || self.keeps_to_reads(unit) {
+        if self.serve_reads::<false>(base, ftl, unit, idle) || self.keeps_to_reads(unit) {
             return;
         }
         if !self.serve_programs(base, ftl, unit, idle) && idle {
@@ -197,7 +197,7 @@ impl Flash {
     // Always, though there is a second caller: that one is rare, and the first one is on the
     // hottest path there is.
     #[inline(always)]
-    pub(super) fn serve_reads(
+    pub(super) fn serve_reads<const BY_PLANE: bool>(
         &mut self,
         base: &mut Base,
         ftl: &Ftl,
@@ -238,7 +238,7 @@ impl Flash {
             first = (Class::GcRead, 0);
             second = None;
         }
-        if self.planes.is_some() {
+        if BY_PLANE {
             return self.serve_planes(base, ftl, unit, first, second);
         }
         if !idle && !self.may_suspend(base, unit, first) {
@@ -249,6 +249,8 @@ impl Flash {
     }
 
     /// Gives a unit a program command if it should do that next. Returns whether it did.
+    // Always, though there is a second caller, which is rare.
+    #[inline(always)]
     pub(super) fn serve_programs(
         &mut self,
         base: &mut Base,
@@ -377,6 +379,7 @@ impl Flash {
 
     /// Takes what fits into a program command of word lines out of one queue of a die: with the
     /// first page all that lie in word lines of its number, in one block of each plane.
+    #[inline(never)]
     fn gather_word_lines(&mut self, ftl: &Ftl, die: DieId, source: Source, batch: &mut Batch) {
         let layout = ftl.layout();
         let word_line = self.timing.word_line;
@@ -409,16 +412,21 @@ impl Flash {
 
     /// How much a command works on. `list` links its transactions, `units` of them.
     fn extent(&self, list: TransactionId, units: u32) -> Extent {
-        if self.rules.units_per_page == 1 {
-            return Extent { units, pages: units };
-        }
+        let is_one = self.rules.units_per_page == 1;
+        Extent { units, pages: if is_one { units } else { self.pages_of(list) } }
+    }
+
+    /// The pages that the transactions of a command concern.
+    #[inline(never)]
+    fn pages_of(&self, list: TransactionId) -> u32 {
         let mut pages = Pages::default();
         let firsts = self.items(list).filter(|item| pages.is_new(item));
-        Extent { units, pages: firsts.count() as u32 }
+        firsts.count() as u32
     }
 
     /// Whether a transaction is of the stripe of the others of a command, or is the first one.
     /// Where several mapping units share a page, only that tells that they are in one page.
+    #[inline(never)]
     fn is_of_stripe(&self, ftl: &Ftl, batch: &Batch, record: &Transaction) -> bool {
         batch.list.is_none_or(|first| {
             let first = &self.transactions[first];
@@ -499,13 +507,15 @@ impl Flash {
         };
         let now = base.now();
         base.books.command(now, class, extent, sectors, self.items(list));
-        if self.planes.is_some() && class.work() == Work::Read {
-            self.issue_to_plane(base, ftl, list);
-            return;
-        }
-        if self.rules.cache_program && class.work() == Work::Program && self.may_load(unit) {
-            self.load(base, list, extent.pages, command);
-            return;
+        if self.rules.joins_others {
+            if self.planes.is_some() && class.work() == Work::Read {
+                self.issue_to_plane(base, ftl, list);
+                return;
+            }
+            if class.work() == Work::Program && self.may_load(unit) {
+                self.load(base, list, extent.pages, command);
+                return;
+            }
         }
         let suspend = self.suspend_for(base, unit, die);
         let record = &mut self.array.dies[die];

@@ -52,7 +52,7 @@ impl Striping {
     }
 
     /// The plane of the drive that a page of a superblock lies in, and its offset in its block.
-    #[inline]
+    #[inline(never)]
     pub fn place(&self, plane: PlaneId, page: PageId) -> (PlaneId, PageId) {
         let (stripe, within) = (page.0 / self.width, page.0 % self.width);
         let (row, within) = (within / self.planes_per_die, within % self.planes_per_die);

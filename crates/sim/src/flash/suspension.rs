@@ -45,7 +45,8 @@ impl Flash {
     }
 
     /// Puts the running operation of a die aside, if there is one. Returns how long that takes.
-    #[inline]
+    // Always, though there is a second caller, which is rare.
+    #[inline(always)]
     pub(super) fn suspend_for(&mut self, base: &mut Base, unit: UnitId, die: DieId) -> Nanos {
         let record = &mut self.array.dies[die];
         if record.state != DieState::Busy {
