@@ -218,35 +218,7 @@ pub fn fit(
         done: AtomicUsize::new(0),
         expected: expected(options, structures.len()),
     };
-    let start = |structure: Structure| Candidate::new(structure, &base, &work);
-    let mut candidates: Vec<Candidate> = structures.into_iter().filter_map(start).collect();
-    let mut rivals: Vec<Rival> = Vec::new();
-    for (round, look) in options.looks.iter().enumerate() {
-        let rest = candidates.split_off(look.structures.min(candidates.len()));
-        let before = options.looks[round.saturating_sub(1)].requests;
-        rivals.splice(0..0, rest.iter().map(|out| out.rival(before)));
-        if look.varies {
-            let varied = |of: &Candidate| of.variants(&base, &work);
-            candidates = candidates.iter().flat_map(varied).collect();
-        }
-        let looked: Result<Vec<Candidate>, FitError> = candidates
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|candidate| work.look(candidate, look, round))
-            .collect();
-        candidates = looked?;
-        // Equal ones keep their order.
-        candidates.sort_by(|one, other| one.objective.total_cmp(&other.objective));
-        let best = candidates.first().map_or(f64::INFINITY, |best| best.objective);
-        for candidate in &mut candidates {
-            candidate.is_equal = candidate.objective <= best + options.noise;
-        }
-    }
-    let requests = options.looks.last().map_or(0, |look| look.requests);
-    rivals.splice(0..0, candidates.iter().map(|candidate| candidate.rival(requests)));
-    let Some(best) = candidates.into_iter().next().filter(|best| best.objective.is_finite()) else {
-        return Err(FitError::NoStructure(work.reason(&base)));
-    };
+    let (best, rivals) = best_of(structures, &base, &work)?;
     let ranges = match options.profiles {
         true => profile::ranges(&work, &best)?,
         false => Vec::new(),
@@ -275,6 +247,45 @@ pub fn fit(
         best,
         rules: options.rigs.clone(),
     })
+}
+
+/// The best candidate after all looks, and all structures in their order.
+fn best_of(
+    structures: Vec<Structure>,
+    base: &DeviceConfig,
+    work: &Work<'_>,
+) -> Result<(Candidate, Vec<Rival>), FitError> {
+    let options = work.options;
+    let start = |structure: Structure| Candidate::new(structure, base, work);
+    let mut candidates: Vec<Candidate> = structures.into_iter().filter_map(start).collect();
+    let mut rivals: Vec<Rival> = Vec::new();
+    for (round, look) in options.looks.iter().enumerate() {
+        let rest = candidates.split_off(look.structures.min(candidates.len()));
+        let before = options.looks[round.saturating_sub(1)].requests;
+        rivals.splice(0..0, rest.iter().map(|out| out.rival(before)));
+        if look.varies {
+            let varied = |of: &Candidate| of.variants(base, work);
+            candidates = candidates.iter().flat_map(varied).collect();
+        }
+        let looked: Result<Vec<Candidate>, FitError> = candidates
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|candidate| work.look(candidate, look, round))
+            .collect();
+        candidates = looked?;
+        // Equal ones keep their order.
+        candidates.sort_by(|one, other| one.objective.total_cmp(&other.objective));
+        let best = candidates.first().map_or(f64::INFINITY, |best| best.objective);
+        for candidate in &mut candidates {
+            candidate.is_equal = candidate.objective <= best + options.noise;
+        }
+    }
+    let requests = options.looks.last().map_or(0, |look| look.requests);
+    rivals.splice(0..0, candidates.iter().map(|candidate| candidate.rival(requests)));
+    let Some(best) = candidates.into_iter().next().filter(|best| best.objective.is_finite()) else {
+        return Err(FitError::NoStructure(work.reason(base)));
+    };
+    Ok((best, rivals))
 }
 
 /// The base with queues that hold what was outstanding, where the protocol has deep queues.

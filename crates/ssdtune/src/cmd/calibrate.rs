@@ -73,7 +73,8 @@ pub(crate) struct Args {
     /// fewer dies on each channel as that takes, and nothing else. SIZE is what the host sees, as
     /// in 2TB, within 1 %.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["points", "drive", "set", "hold_out"])]
-    #[arg(conflicts_with_all = ["allow", "rig", "own_structure", "no_profiles", "journal", "requests"])]
+    #[arg(conflicts_with_all = ["allow", "rig", "own_structure", "no_profiles", "journal"])]
+    #[arg(conflicts_with = "requests")]
     capacity: Option<Bytes>,
 
     /// Keep the structure of the base (channels, chips, cache reads, order on the bus), and fit
