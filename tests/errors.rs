@@ -101,6 +101,7 @@ fn content_of_wrong_lines_is_shown_only_with_v() {
     lines.push(format!("{on} --trace {trace} --format csv"));
     lines.push(format!("{on} --trace {trace} --format csv --lenient"));
     lines.push(format!("compare placement --trace {no_trace}"));
+    lines.push(format!("choose --trace {trace} --format csv intel-750"));
     for line in lines {
         let quiet = run(&line).assert();
         assert!(said(&quiet).contains("-v shows"), "{line}: {}", said(&quiet));

@@ -4,6 +4,7 @@
 //! features.
 
 mod calibrate;
+mod choose;
 mod command_line;
 mod compare;
 mod config;

@@ -104,6 +104,7 @@ fn every_signal_ends_a_command_within_a_second() {
         ),
         (&label, "", "TERM"),
         ("compare placement --workload database --requests 20000000", "", "TERM"),
+        ("choose --workload database --start footprint intel-750 z-ssd", "", "INT"),
     ] {
         let (took, code, said) = Running::start(line, input, directory.path()).end(signal);
         assert_eq!(code, Some(130), "{line}: {said}");

@@ -13,7 +13,7 @@ const PUBLIC_MODULES_MAX: usize = 10;
 const BINARY_LINES_MAX: usize = 8_000;
 
 /// Which crates of the workspace a crate may depend on, those that these depend on included.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("learn", &[]),
     ("report", &[]),
@@ -27,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
     ("keeper", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
     ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
+    ("choose", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
     ("calibrate", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
     ("tune", &["model", "trace", "ftl", "sim", "experiment", "mqsim", "learn", "report", "output"]),
     (
@@ -42,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "keeper",
             "predict",
             "calibrate",
+            "choose",
             "tune",
             "learn",
             "report",

@@ -57,6 +57,7 @@ mod experiment;
 mod extents;
 mod fit;
 mod flow_set;
+mod former;
 mod grid;
 mod preparation;
 mod prepare;
@@ -72,6 +73,7 @@ pub use experiment::{Experiment, Flow, RunOptions, unsupported};
 pub use extents::{Extent, Extents};
 pub use fit::{AddressFit, Fitted};
 pub use flow_set::{ChannelList, FlowError, FlowSet};
+pub use former::{FormerError, WarmUp};
 pub use grid::{GridError, GridPoint, grid};
 pub use preparation::{
     Age, OVERWRITES, Preparation, PreparationError, PreparationInWords, Share, Shares, Start,

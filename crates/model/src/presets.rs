@@ -27,6 +27,16 @@ fn hint(nearest: &Option<&'static str>) -> String {
     nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
+/// The names of the presets that were calibrated to real drives.
+pub fn calibrated() -> impl Iterator<Item = &'static str> {
+    // A test parses every one of them.
+    let is_calibrated = |name: &&str| {
+        let document = text(name).and_then(|text| Document::parse(text).ok());
+        document.is_some_and(|document| document.provenance().is_some())
+    };
+    names().filter(is_calibrated)
+}
+
 /// The configuration of a preset.
 ///
 /// # Errors

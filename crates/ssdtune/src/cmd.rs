@@ -4,6 +4,7 @@
 
 mod ablate;
 mod calibrate;
+mod choose;
 mod compare;
 mod completions;
 mod config;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Ablate(Box<ablate::Args>),
     /// Fit a simulated drive to measurements of a real one, and say how far it is to be trusted.
     Calibrate(Box<calibrate::Args>),
+    /// Rank drives that can be bought for a workload, with intervals and what was tested of them.
+    Choose(Box<choose::Args>),
     /// Compare published ideas, such as placement policies, on the same writes.
     #[command(subcommand)]
     Compare(compare::Command),
@@ -98,6 +101,7 @@ impl Command {
             Self::WhatIf(args) => whatif::run(*args, context),
             Self::Ablate(args) => ablate::run(&args, context),
             Self::Calibrate(args) => calibrate::run(&args, context),
+            Self::Choose(args) => choose::run(&args, context),
             Self::Compare(command) => command.run(context),
             Self::Validate(args) => validate::run(&args, context),
             Self::Trace(command) => command.run(context),

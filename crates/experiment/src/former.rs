@@ -1,0 +1,117 @@
+//! Former words for what a drive has been through, in the words of today.
+
+use crate::preparation::{Age, OVERWRITES, Preparation, PreparationError, Start};
+
+/// What the former flag `--warm-up` named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    /// Every page written once, in order.
+    Sequential,
+    /// The same, and random overwrites.
+    Random,
+    /// The run's own requests served once.
+    Trace,
+}
+
+impl WarmUp {
+    /// Each with its name on the command line.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("sequential", Self::Sequential), ("random", Self::Random), ("trace", Self::Trace)];
+}
+
+impl std::str::FromStr for WarmUp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, own)| *own).ok_or_else(|| "write sequential, random or trace".to_owned())
+    }
+}
+
+/// Why former words have no meaning.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FormerError {
+    /// The drive is filled twice.
+    #[error("--start fills the drive already: leave --warm-up away, or age it with --age trace")]
+    FilledTwice,
+    /// A share of a drive that is not filled.
+    #[error(
+        "--occupancy says how full --start leaves the drive: write --start sequential:{0} or \
+         --start steady:{0}"
+    )]
+    Occupancy(f64),
+    /// The preparation that they would make contradicts itself.
+    #[error(transparent)]
+    Contradiction(#[from] PreparationError),
+}
+
+impl Preparation {
+    /// Changes it as the former flags `--warm-up` and `--occupancy` say. If one was given, the text
+    /// tells what to write instead.
+    ///
+    /// # Errors
+    /// The flags contradict the preparation.
+    pub fn apply_former(
+        &mut self,
+        warm_up: Option<WarmUp>,
+        occupancy: Option<f64>,
+    ) -> Result<Option<String>, FormerError> {
+        if warm_up.is_none() && occupancy.is_none() {
+            return Ok(None);
+        }
+        let filled = matches!(warm_up, Some(WarmUp::Sequential | WarmUp::Random));
+        if filled && self.start != Start::Empty {
+            return Err(FormerError::FilledTwice);
+        }
+        let share = occupancy.unwrap_or(1.0);
+        match &self.start {
+            Start::Empty if filled => self.start = Start::sequential(share),
+            Start::Sequential(_) if occupancy.is_some() => self.start = Start::sequential(share),
+            Start::Steady(_) if occupancy.is_some() => self.start = Start::steady(share),
+            _ if share < 1.0 => return Err(FormerError::Occupancy(share)),
+            _ => {}
+        }
+        self.ages.extend(warm_up.map(|how| match how {
+            WarmUp::Sequential => Age::Random { times: 0 },
+            WarmUp::Random => Age::Random { times: OVERWRITES },
+            WarmUp::Trace => Age::Trace { times: 1 },
+        }));
+        self.check()?;
+        let mut words = vec![format!("--start {}", self.start)];
+        words.extend(self.ages.iter().map(|age| format!("--age {age}")));
+        let words = words.join(" ");
+        Ok(Some(format!("--warm-up and --occupancy are now --age and --start: write {words}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every pair of former flags, the --start beside them, and what to write instead.
+    #[test]
+    fn former_flags_mean_what_they_meant() {
+        let of = |warm_up, occupancy, start: &str| {
+            let mut preparation = Preparation::of(start.parse().unwrap(), 0);
+            let said = preparation.apply_former(warm_up, occupancy);
+            said.map(|said| said.map(|text| text.rsplit("write ").next().unwrap().to_owned()))
+        };
+        let write = |text: &str| Some(text.to_owned());
+        let [sequential, random, trace] = WarmUp::NAMES.map(|(_, own)| own);
+        for (warm_up, occupancy, start, now) in [
+            (None, None, "steady:0.3", None),
+            (Some(sequential), None, "empty", write("--start sequential --age random:0")),
+            (Some(random), None, "empty", write("--start sequential --age random:5")),
+            (Some(random), Some(0.5), "empty", write("--start sequential:0.5 --age random:5")),
+            (Some(trace), None, "empty", write("--start empty --age trace:1")),
+            (Some(trace), None, "steady", write("--start steady --age trace:1")),
+            (None, Some(0.25), "steady", write("--start steady:0.25")),
+            (None, Some(0.25), "sequential", write("--start sequential:0.25")),
+        ] {
+            assert_eq!(of(warm_up, occupancy, start).unwrap(), now, "{warm_up:?} {start}");
+        }
+        assert!(of(Some(random), None, "steady").is_err());
+        assert!(of(None, Some(0.5), "empty").is_err());
+        assert!(of(Some(trace), Some(0.5), "empty").is_err());
+    }
+}
