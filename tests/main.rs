@@ -21,6 +21,7 @@ mod keeper;
 mod killed;
 #[cfg(target_os = "linux")]
 mod memory;
+mod nand;
 mod outputs;
 mod predict;
 mod search;
