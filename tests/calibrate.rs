@@ -48,7 +48,11 @@ fn calibrate(scratch: &Scratch, points: &str, drive: &str) -> Command {
 fn points_become_a_drive_whose_file_says_how_far_it_is_to_be_trusted() {
     let scratch = Scratch::new();
     let mut command = calibrate(&scratch, POINTS, "Made up");
+    command.arg("--report").arg(scratch.path("r.html"));
     let found = document(&mut command);
+    let html = fs::read_to_string(scratch.path("r.html")).unwrap();
+    assert!(html.starts_with("<!doctype html>") && html.contains("Made up, measured"), "{html}");
+    assert!(html.contains("rig randread 4096 B: rate") && html.contains("(little)"));
     assert_eq!(found["fitted"].as_array().unwrap().len(), 4);
     assert_eq!(found["held_out"].as_array().unwrap().len(), 2);
     assert_eq!(found["refused"][0]["reason"], "little");
@@ -163,4 +167,74 @@ fn a_real_drive_is_met_at_points_that_were_held_out() {
     assert_eq!((held["is_held_out"].as_bool(), held["points"].as_u64()), (Some(true), Some(4)));
     let [mean, iops] = ["mean", "iops"].map(|name| held[name].as_f64().unwrap());
     assert!(mean < 10.0 && iops < 10.0, "{held}");
+}
+
+/// What fio would write (json+) of the jobs of a plan: requests of 80 us, and what their bytes take
+/// at 2 GB/s, on a drive that takes 64 at once.
+fn results_of(jobs: &serde_json::Value) -> String {
+    let job = |job: &serde_json::Value| {
+        let number = |key: &str| job[key].as_f64().unwrap();
+        let (bytes, depth) = (number("block_bytes"), number("iodepth") * number("numjobs"));
+        let nanos = (8e4 + bytes / 2.0) * (depth / 64.0_f64).max(1.0);
+        let iops = depth / nanos * 1e9;
+        serde_json::json!({
+            "jobname": job["name"], "groupid": 0, "error": 0,
+            "job options": {
+                "rw": job["rw"], "bs": format!("{bytes}"), "iodepth": job["iodepth"].to_string(),
+                "numjobs": job["numjobs"].to_string(),
+            },
+            "read": {
+                "total_ios": 100_000, "iops": iops, "bw_bytes": iops * bytes,
+                "lat_ns": { "mean": nanos, "bins": { format!("{}", nanos as u64): 100_000 } },
+            },
+        })
+    };
+    let jobs: Vec<serde_json::Value> = jobs.as_array().unwrap().iter().map(job).collect();
+    serde_json::json!({
+        "fio version": "fio-3.36",
+        "global options": { "filename": "/dev/nvme0n1", "ioengine": "libaio" },
+        "jobs": jobs,
+    })
+    .to_string()
+}
+
+#[test]
+fn a_plan_is_a_job_file_whose_results_are_points() {
+    let scratch = Scratch::new();
+    let plan = |more: &[&str]| {
+        let mut command = ssdtune();
+        command.args(["calibrate", "--plan", "--device", "/dev/nvme0n1"]).args(more);
+        command
+    };
+    let said = plan(&[]).assert().success();
+    said.stderr(predicate::str::contains("only reads from /dev/nvme0n1: fio --readonly "))
+        .stdout(predicate::str::contains("[randread-4k-d1-j1]\nstonewall\nrw=randread\n"))
+        .stdout(predicate::str::contains("rw=write").not());
+    let file = scratch.path("plan.fio");
+    let path = file.to_str().unwrap();
+    let said = plan(&["--destructive", "--out", path]).assert().success().stdout("");
+    said.stderr(predicate::str::contains("DESTROYS the data of /dev/nvme0n1"));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("rw=randrw\n") && text.contains("[sustained-1]"), "{text}");
+    // All of them would take a minute to fit.
+    let mut jobs = document(&mut plan(&[]))["jobs"].take();
+    jobs.as_array_mut().unwrap().truncate(6);
+    fs::write(scratch.path("results.json"), results_of(&jobs)).unwrap();
+    let mut fit = ssdtune();
+    fit.arg("calibrate").arg(scratch.path("results.json")).args(QUICK).arg("--out");
+    let found = document(fit.arg(scratch.path("drive.toml")));
+    let points = ["fitted", "held_out"].map(|part| found[part].as_array().unwrap().len());
+    assert_eq!(points.iter().sum::<usize>(), jobs.as_array().unwrap().len(), "{found}");
+    assert_eq!(found["refused"].as_array().unwrap().len(), 0);
+    for (arguments, word) in [
+        ("calibrate --plan", "--device"),
+        ("calibrate --plan --device /tmp/file", "name a block device"),
+        ("calibrate --destructive --base intel-750 --out x p.csv", "--plan"),
+        ("calibrate --plan --device /dev/sda p.csv", "cannot be used with"),
+        ("calibrate p.csv --base intel-750", "--out"),
+        ("calibrate p.csv --out x", "--base"),
+    ] {
+        let failed = ssdtune().args(arguments.split(' ')).assert().code(2);
+        failed.stderr(predicate::str::contains(word));
+    }
 }

@@ -1,6 +1,7 @@
 //! A whole calibration: from points and a base to a drive, with what is known of its errors.
 
 mod file;
+mod html;
 mod text;
 
 pub(crate) use file::text as drive_text;

@@ -12,7 +12,8 @@
 //!    and at points that were not; [`Calibration::drive_file`] is the drive with a header that says
 //!    so.
 //!
-//! [`derive()`] makes another capacity of a calibrated drive, by its dies alone.
+//! [`Plan`] is the job file of fio that measures what is needed. [`derive()`] makes another
+//! capacity of a calibrated drive, by its dies alone.
 //!
 //! ```
 //! use ssdtune_calibrate::{Micros, Operation, parse};
@@ -29,6 +30,7 @@ mod calibration;
 mod capacity;
 mod errors;
 mod fit;
+mod plan;
 mod point;
 mod read;
 mod replay;
@@ -44,6 +46,7 @@ pub use fit::{
     AXES, Axis, FREE, FREE_OF_RIGS, Fit, FitError, FitOptions, FittedValue, Free, Journal,
     JournalError, LOOKS, Look, Peak, Progress, Rival, Scale, Stage, Structure, Tried, digest, fit,
 };
+pub use plan::{NoDevice, Plan, PlanOptions, PlannedJob};
 pub use point::{Direction, Family, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
 pub use read::{Found, ReadError, parse, read};
 pub use replay::{ReplayError, ReplayOptions, replay};

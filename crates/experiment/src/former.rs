@@ -28,6 +28,27 @@ impl std::str::FromStr for WarmUp {
     }
 }
 
+/// What a value of the former flag `--initial-state` means: `footprint`, `empty`, `steady:SHARE`,
+/// or `filled:SHARE[:TIMES]`, which is now `sequential:SHARE` and random overwrites.
+///
+/// # Errors
+/// It is none of these; the text says what to write.
+pub fn former_initial_state(text: &str) -> Result<(Start, Vec<Age>), String> {
+    let wrong = "write --start footprint, --start empty, --start steady:SHARE, or \
+                 --start sequential:SHARE --age random:N";
+    let state = || match text.split_once(':') {
+        None if ["footprint", "empty"].contains(&text) => Some((text.parse().ok()?, vec![])),
+        Some(("steady", _)) => Some((text.parse().ok()?, vec![])),
+        Some(("filled", rest)) => {
+            let (share, times) = rest.split_once(':').unwrap_or((rest, "0"));
+            let start = format!("sequential:{share}").parse().ok()?;
+            Some((start, vec![format!("random:{times}").parse().ok()?]))
+        }
+        _ => None,
+    };
+    state().ok_or_else(|| wrong.to_owned())
+}
+
 /// Why former words have no meaning.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FormerError {
@@ -113,5 +134,22 @@ mod tests {
         assert!(of(Some(random), None, "steady").is_err());
         assert!(of(None, Some(0.5), "empty").is_err());
         assert!(of(Some(trace), Some(0.5), "empty").is_err());
+    }
+
+    #[test]
+    fn former_initial_states_mean_what_they_meant() {
+        let sequential = |share, times| (Start::sequential(share), vec![Age::Random { times }]);
+        for (text, now) in [
+            ("footprint", (Start::Footprint, vec![])),
+            ("empty", (Start::Empty, vec![])),
+            ("steady:0.7", (Start::steady(0.7), vec![])),
+            ("filled:0.5", sequential(0.5, 0)),
+            ("filled:0.5:2", sequential(0.5, 2)),
+        ] {
+            assert_eq!(former_initial_state(text), Ok(now), "{text}");
+        }
+        for wrong in ["", "full", "steady", "steady:2", "filled", "filled:x", "filled:0.5:101"] {
+            assert!(former_initial_state(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -134,3 +134,26 @@ fn the_file_says_for_each_kind_of_load_what_was_tested() {
     assert_eq!((mix.outstanding, mix.offered_iops), (Some([4, 16]), Some([40_000.0; 2])));
     assert!(tested[2].sequential && tested[2].direction == Direction::Write);
 }
+
+#[test]
+fn the_report_shows_every_point_and_names_nothing_outside() {
+    let found = run(&order(Some("Made up"))).unwrap();
+    let html = found.html();
+    // Mean, percentile and rate of the only family: three points fitted, two held out, and a sample
+    // of each in the legend.
+    assert_eq!(html.matches("<svg").count(), 3);
+    assert_eq!(html.matches("<circle").count(), 3 * (3 + 1 + 2 + 1));
+    for part in [
+        "rig randread 4096 B: mean latency",
+        "requests outstanding, as a power of 2",
+        "measured, held out",
+        "flash.page_read_latency_lsb_ns",
+        "(little)",
+        "[calibration]",
+        "Tested range: randread of 4096 B, 1 to 16 outstanding",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert_eq!(html.matches("<td>held out</td>").count(), 2 + 2, "errors and points");
+    assert!(!html.contains("http") && !html.contains("<script"));
+}

@@ -43,7 +43,7 @@ impl Calibration {
         text
     }
 
-    fn errors_table(&self) -> Table {
+    pub(super) fn errors_table(&self) -> Table {
         let mut table = Table::new([
             "points of",
             "which",
@@ -73,7 +73,7 @@ impl Calibration {
         table
     }
 
-    fn values_table(&self) -> Table {
+    pub(super) fn values_table(&self) -> Table {
         let mut table = Table::new(["parameter", "value", "from", "to", "told by the points"]);
         for value in &self.values {
             let end = |end: Option<f64>| end.map_or_else(String::new, |end| format!("{end:.0}"));

@@ -4,9 +4,10 @@
 //! `group_reporting`) are one point: rates add up, latencies are means over requests. Percentiles
 //! of several clones are means as well, unless `json+` gives the bins, which add up. Latencies are
 //! fio's total ones (`lat_ns`); percentiles those of completion (`clat_ns`) where fio was not told
-//! `lat_percentiles=1`.
+//! `lat_percentiles=1`. Jobs of a plan that only prepare the drive are no points.
 
 use super::{BLOCK_BYTES_LEGAL, Fault, block_bytes, count};
+use crate::plan::PREPARING;
 use crate::point::{Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
 use serde_json::Value;
 use ssdtune_trace::fio_output::{FioDirection, FioJob, FioLatency, FioOutput};
@@ -17,7 +18,7 @@ pub(super) fn read(file: &str, source: &str, text: &str) -> Result<Vec<Point>, F
     let output =
         FioOutput::parse(text).map_err(|error| ("fio's output".to_owned(), error.to_string()))?;
     let mut groups: Vec<(Options<'_>, Vec<&FioJob>)> = Vec::new();
-    for job in &output.jobs {
+    for job in output.jobs.iter().filter(|job| !job.name.starts_with(PREPARING)) {
         let options = Options { own: &job.options, all: &output.options };
         let known = groups.iter_mut().find(|(other, jobs)| {
             jobs[0].name == job.name && options.own == other.own && options.is_cloned()

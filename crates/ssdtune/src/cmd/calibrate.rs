@@ -1,5 +1,7 @@
 //! `ssdtune calibrate`: a simulated drive fitted to measurements of a real one.
 
+mod plan;
+
 use crate::context::{Context, Level};
 use crate::device::{self, Overrides};
 use crate::interrupt::Deferred;
@@ -27,7 +29,7 @@ use std::path::PathBuf;
 )]
 pub(crate) struct Args {
     /// Files or folders of measured points.
-    #[arg(required_unless_present = "capacity", value_name = "POINTS")]
+    #[arg(required_unless_present_any = ["capacity", "plan"], value_name = "POINTS")]
     points: Vec<PathBuf>,
 
     /// The drive, as the points name it; needed where they are of several.
@@ -36,15 +38,15 @@ pub(crate) struct Args {
 
     /// The drive that the fit begins with: a preset, a TOML file or an MQSim ssdconfig.xml. What no
     /// point tells stays as it is there.
-    #[arg(long, value_name = "DEVICE")]
-    base: String,
+    #[arg(long, value_name = "DEVICE", required_unless_present = "plan")]
+    base: Option<String>,
 
     #[command(flatten)]
     overrides: Overrides,
 
-    /// File for the calibrated drive.
-    #[arg(long, value_name = "FILE")]
-    out: OutFile,
+    /// File for the calibrated drive, or for the jobs of --plan.
+    #[arg(long, value_name = "FILE", required_unless_present = "plan")]
+    out: Option<OutFile>,
 
     /// Hold out the points for which this holds, to test the drive on them: conditions on bs,
     /// iodepth, numjobs, outstanding, rwmix_read, offered_iops, iops, op, source, drive, run and
@@ -77,6 +79,11 @@ pub(crate) struct Args {
     #[arg(conflicts_with = "requests")]
     capacity: Option<Bytes>,
 
+    /// File for a report in HTML: pictures of what was measured and predicted, errors by family,
+    /// parameters and their ranges, refused points, noise.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["capacity", "plan"])]
+    report: Option<OutFile>,
+
     /// Keep the structure of the base (channels, chips, cache reads, order on the bus), and fit
     /// only parameters.
     #[arg(long)]
@@ -90,26 +97,33 @@ pub(crate) struct Args {
     /// interruption.
     #[arg(long, value_name = "FILE")]
     journal: Option<GrowingFile>,
+
+    #[command(flatten)]
+    plan: plan::PlanArgs,
 }
 
 /// Reads, fits, writes and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
+    if args.plan.plan {
+        return plan::run(&args.plan, args.out.as_deref(), context);
+    }
+    let base_name = args.base.as_deref().unwrap_or_default();
     if let Some(size) = args.capacity {
-        return other_capacity(args, size, context);
+        return other_capacity(args, base_name, size, context);
     }
     let found = read(&args.points).map_err(Failure::input)?;
     if !found.skipped.is_empty() {
         context
             .note(format_args!("{} other files in the folders are skipped", found.skipped.len()));
     }
-    let (base, _) = device::load_own_seed(&args.base, &args.overrides, context)?;
+    let (base, _) = device::load_own_seed(base_name, &args.overrides, context)?;
     let fewer = |look: Look| Look { requests: look.requests.min(args.requests), ..look };
     let mut looks = LOOKS.map(fewer).to_vec();
     looks[LOOKS.len() - 1].requests = args.requests;
     let all = FitOptions::default();
     let order = Order {
         drive: args.drive.clone(),
-        base_name: args.base.clone(),
+        base_name: base_name.to_owned(),
         made_by: simulator(),
         hold_out: args.hold_out.clone(),
         allowed: args.allow.iter().copied().collect(),
@@ -132,22 +146,22 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let outcome = context.pool()?.install(fit);
     progress.finish();
     let calibration = outcome.map_err(failure)?;
-    outputs::write(&args.out, calibration.drive_file())?;
+    args.out.iter().try_for_each(|path| outputs::write(path, calibration.drive_file()))?;
+    args.report.iter().try_for_each(|path| outputs::write(path, calibration.html()))?;
     context.show(&calibration, calibration.text())
 }
 
 /// Derives another capacity, writes and prints.
-fn other_capacity(args: &Args, size: Bytes, context: &Context) -> Outcome {
-    let (base, real) = device::load_own_seed(&args.base, &args.overrides, context)?;
+fn other_capacity(args: &Args, name: &str, size: Bytes, context: &Context) -> Outcome {
+    let (base, real) = device::load_own_seed(name, &args.overrides, context)?;
     let real = real.ok_or_else(|| {
         Failure::usage(anyhow!(
-            "--base {}: --capacity derives from a calibrated drive, and this one has no table \
-             [calibration]",
-            args.base
+            "--base {name}: --capacity derives from a calibrated drive, and this one has no table \
+             [calibration]"
         ))
     })?;
     let made = derive(&real, &base, size, &simulator()).map_err(Failure::usage)?;
-    outputs::write(&args.out, &made.text)?;
+    args.out.iter().try_for_each(|path| outputs::write(path, &made.text))?;
     context.show(&made, made.words())
 }
 

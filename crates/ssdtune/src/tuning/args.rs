@@ -9,7 +9,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{FitArg, StrictArg};
 use anyhow::anyhow;
-use ssdtune_experiment::{Age, Preparation, Start};
+use ssdtune_experiment::{Age, Preparation, Start, former_initial_state};
 use ssdtune_model::source::read_text;
 use ssdtune_model::{Bytes, CheckedConfig, Sectors, catalogue};
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
@@ -109,9 +109,9 @@ pub(crate) struct TuneArgs {
     preparation: PreparationArgs,
 
     /// Now --start and --age.
-    #[arg(long, value_name = "STATE", hide = true, value_parser = former_state)]
+    #[arg(long, value_name = "STATE", hide = true, value_parser = former_initial_state)]
     #[arg(conflicts_with_all = ["start", "age"])]
-    initial_state: Option<Former>,
+    initial_state: Option<(Start, Vec<Age>)>,
 
     /// Measure with another simulator: a program that takes MQSim's two files, as in "sim
     /// {config.xml} {workload.xml}", or `mqsim:PATH` for MQSim itself.
@@ -194,26 +194,6 @@ fn depth(text: &str) -> Result<(String, u32), String> {
         Some((name.to_owned(), depth))
     });
     parsed.ok_or_else(|| "write WORKLOAD=N with N from 1 to 65536".to_owned())
-}
-
-/// What the former flag `--initial-state` named.
-#[derive(Clone, Debug, PartialEq)]
-struct Former(Start, Vec<Age>);
-
-fn former_state(text: &str) -> Result<Former, String> {
-    let wrong = "write --start footprint, --start empty, --start steady:SHARE, or \
-                 --start sequential:SHARE --age random:N";
-    let state = || match text.split_once(':') {
-        None if ["footprint", "empty"].contains(&text) => Some(Former(text.parse().ok()?, vec![])),
-        Some(("steady", _)) => Some(Former(text.parse().ok()?, vec![])),
-        Some(("filled", rest)) => {
-            let (share, times) = rest.split_once(':').unwrap_or((rest, "0"));
-            let start = format!("sequential:{share}").parse().ok()?;
-            Some(Former(start, vec![format!("random:{times}").parse().ok()?]))
-        }
-        _ => None,
-    };
-    state().ok_or_else(|| wrong.to_owned())
 }
 
 impl TuneArgs {
@@ -309,7 +289,7 @@ impl TuneArgs {
 
     /// What drives hold and have been through. Each drive has its own seed.
     fn preparation(&self, context: &Context) -> Outcome<Preparation> {
-        let Some(Former(start, ages)) = &self.initial_state else {
+        let Some((start, ages)) = &self.initial_state else {
             return self.preparation.preparation(0);
         };
         let ages_in_words: String = ages.iter().map(|age| format!(" --age {age}")).collect();
@@ -375,29 +355,5 @@ fn workload_failure(error: NamedError) -> Failure {
         NamedError::NoDepth { .. } | NamedError::Nameless { .. } => Failure::usage(error),
         NamedError::File(error) => device::failure(error),
         other => Failure::input(other),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every form of the former flag, and what to write instead.
-    #[test]
-    fn the_former_flag_means_what_it_meant() {
-        let sequential =
-            |share, times| Former(Start::sequential(share), vec![Age::Random { times }]);
-        for (text, now) in [
-            ("footprint", Former(Start::Footprint, vec![])),
-            ("empty", Former(Start::Empty, vec![])),
-            ("steady:0.7", Former(Start::steady(0.7), vec![])),
-            ("filled:0.5", sequential(0.5, 0)),
-            ("filled:0.5:2", sequential(0.5, 2)),
-        ] {
-            assert_eq!(former_state(text), Ok(now), "{text}");
-        }
-        for wrong in ["", "full", "steady", "steady:2", "filled", "filled:x", "filled:0.5:101"] {
-            assert!(former_state(wrong).is_err(), "{wrong}");
-        }
     }
 }
