@@ -102,6 +102,8 @@ fn what_is_wrong_is_said_with_its_code() {
     wrong(&POINTS.replace("Made up", "Mine"), &[], 2, "the points are of: Mine, Other");
     wrong(POINTS, &["--hold-out", "depth=4"], 2, "\"depth\" is no field");
     wrong(POINTS, &["--hold-out", "bs=4k"], 2, "holds out every point");
+    let none = "no point of the drive is one where op=randwrite";
+    wrong(POINTS, &["--only", "op=randwrite"], 2, none);
     wrong(POINTS, &["--allow", "ext4"], 2, "no reason for refusing points");
     wrong("hello\n", &[], 3, "fio --output-format=json");
     wrong(&POINTS.replace("14286", "fast"), &[], 3, "line 2: iops is \"fast\"");

@@ -28,6 +28,8 @@ const NOISE_MIN: f64 = 0.005;
 pub struct Order {
     /// The drive, as the points name it. Needed where they are of several.
     pub drive: Option<String>,
+    /// Which points are used; all of the drive without a rule.
+    pub only: Option<Expression>,
     /// What the base is called.
     pub base_name: String,
     /// Who calibrates, as the drive's file is to say.
@@ -59,6 +61,9 @@ pub enum CalibrateError {
     /// Every point is refused.
     #[error("every point of the drive is refused: {0} (--allow REASON keeps those of a reason)")]
     AllRefused(String),
+    /// The rule for the points to use chooses none of the drive's.
+    #[error("no point of the drive is one where {0}")]
+    NoneChosen(String),
     /// Every point is held out.
     #[error("the rule holds out every point: leave the ends of the sweeps to the fit")]
     AllHeldOut,
@@ -178,7 +183,13 @@ pub fn calibrate(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Calibration, CalibrateError> {
-    let (name, points) = of_drive(points, order.drive.as_deref())?;
+    let (name, mut points) = of_drive(points, order.drive.as_deref())?;
+    if let Some(only) = &order.only {
+        points.retain(|point| only.chooses(point));
+        if points.is_empty() {
+            return Err(CalibrateError::NoneChosen(only.to_string()));
+        }
+    }
     let queue = (base.host.interface == HostInterface::Sata).then_some(base.host.queue_depth);
     let screened = screen(points, &ScreenOptions { queue, allowed: order.allowed.clone() });
     if screened.kept.is_empty() {

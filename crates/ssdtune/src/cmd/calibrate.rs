@@ -36,6 +36,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     drive: Option<String>,
 
+    /// Use only the points for which this holds (a rule as for --hold-out), as in `op=randread`.
+    #[arg(long, value_name = "EXPR")]
+    only: Option<Expression>,
+
     /// The drive that the fit begins with: a preset, a TOML file or an MQSim ssdconfig.xml. What no
     /// point tells stays as it is there.
     #[arg(long, value_name = "DEVICE", required_unless_present = "plan")]
@@ -75,7 +79,7 @@ pub(crate) struct Args {
     /// fewer dies on each channel as that takes, and nothing else. SIZE is what the host sees, as
     /// in 2TB, within 1 %.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["points", "drive", "set", "hold_out"])]
-    #[arg(conflicts_with_all = ["allow", "rig", "own_structure", "no_profiles", "journal"])]
+    #[arg(conflicts_with_all = ["allow", "only", "rig", "own_structure", "no_profiles", "journal"])]
     #[arg(conflicts_with = "requests")]
     capacity: Option<Bytes>,
 
@@ -123,6 +127,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let all = FitOptions::default();
     let order = Order {
         drive: args.drive.clone(),
+        only: args.only.clone(),
         base_name: base_name.to_owned(),
         made_by: simulator(),
         hold_out: args.hold_out.clone(),
@@ -172,6 +177,7 @@ fn failure(error: CalibrateError) -> Failure {
         CalibrateError::UnknownDrive { .. }
         | CalibrateError::SeveralDrives(_)
         | CalibrateError::AllHeldOut
+        | CalibrateError::NoneChosen(_)
         | CalibrateError::Fit(FitError::Journal(JournalError::Other(_))) => Failure::usage(error),
         CalibrateError::AllRefused(_) | CalibrateError::Fit(FitError::NoPoints) => {
             Failure::input(error)
