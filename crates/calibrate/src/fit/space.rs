@@ -6,6 +6,7 @@
 
 use crate::point::Point;
 use ssdtune_model::catalogue::{self, Legal, Parameter, Value};
+use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Nanos};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -137,11 +138,13 @@ pub const FREE: &[Free] = &[
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
 
-/// Every parameter that a fit may change for the points of a rig: what its host's software costs
-/// beside that of the points of no rig. Each job has a processor of its own.
+/// Every parameter that a fit may change for the points of a rig: what its host costs beside that of
+/// the points of no rig. With NVMe each job has a processor of its own; with SATA the adapter is
+/// what all jobs share.
 pub const FREE_OF_RIGS: &[Free] = &[
     Free::linear("host.request_time_ns", 0.0, 6e4, Stage::Bare),
     Free::ratios("host.core_rate", 1e4, 1e7, Stage::Plateau).limits(Peak::RateOfAJob),
+    Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
 
 /// When the values of an axis are tried.
@@ -276,8 +279,11 @@ impl Space {
         };
         let own = free.iter().filter(works).map(|free| Knob { free: *free, rig: None });
         let known: BTreeSet<usize> = rigs.iter().flatten().copied().collect();
+        let is_sata = drive.host.interface == HostInterface::Sata;
+        let other = if is_sata { "host.core_rate" } else { "host.sata_processing_delay_ns" };
         let of_rigs = known.into_iter().flat_map(|rig| {
-            FREE_OF_RIGS.iter().map(move |free| Knob { free: *free, rig: Some(rig) })
+            let free = FREE_OF_RIGS.iter().filter(|free| free.key != other);
+            free.map(move |free| Knob { free: *free, rig: Some(rig) })
         });
         Self(own.chain(of_rigs).collect())
     }
