@@ -335,7 +335,7 @@ impl Reader<'_> {
         let DeValue::String(name) = value.get_ref() else {
             return self.wrong_type("base", at, "a string", value.get_ref());
         };
-        match shipped::text(name).filter(|text| !text.contains("\nbase")) {
+        match shipped::text(name).filter(|text| !shipped::has_base(text)) {
             // Presets state no base of their own (a test sees to it), so this ends.
             Some(text) => match Self::parse_preset(text) {
                 Ok(config) => self.config = DeviceConfig { name: name.to_string(), ..config },

@@ -11,6 +11,7 @@ macro_rules! shipped {
 
 shipped! {
     "intel-750" "samsung-850-pro" "z-ssd" "ssdkeeper" "haml" "lpm-znand" "lpm-nand" "mqsim-default"
+    "samsung-980-pro-1tb"
 }
 
 /// The names of all presets.
@@ -21,4 +22,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The text of a preset's file; `None` if there is no preset of that name.
 pub fn text(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
+}
+
+/// Whether the text of a preset names a base. The table of a calibrated drive names one, too, which
+/// is another matter.
+pub(crate) fn has_base(text: &str) -> bool {
+    text.split("\n[").next().is_some_and(|head| head.contains("\nbase"))
 }

@@ -6,7 +6,6 @@
 
 use crate::point::Point;
 use ssdtune_model::catalogue::{self, Legal, Parameter, Value};
-use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Nanos};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -138,9 +137,8 @@ pub const FREE: &[Free] = &[
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
 
-/// Every parameter that a fit may change for the points of a rig: what its host costs beside that of
-/// the points of no rig. With NVMe each job has a processor of its own; with SATA the adapter is
-/// what all jobs share.
+/// Every parameter that a fit may change for the points of a rig: what its host costs beside that
+/// of the points of no rig. Each job has a processor of its own, and all share a SATA adapter.
 pub const FREE_OF_RIGS: &[Free] = &[
     Free::linear("host.request_time_ns", 0.0, 6e4, Stage::Bare),
     Free::ratios("host.core_rate", 1e4, 1e7, Stage::Plateau).limits(Peak::RateOfAJob),
@@ -279,11 +277,10 @@ impl Space {
         };
         let own = free.iter().filter(works).map(|free| Knob { free: *free, rig: None });
         let known: BTreeSet<usize> = rigs.iter().flatten().copied().collect();
-        let is_sata = drive.host.interface == HostInterface::Sata;
-        let other = if is_sata { "host.core_rate" } else { "host.sata_processing_delay_ns" };
+        let works = |free: &&Free| free.row().is_some_and(|row| row.inert(drive).is_none());
+        let free: Vec<Free> = FREE_OF_RIGS.iter().filter(works).copied().collect();
         let of_rigs = known.into_iter().flat_map(|rig| {
-            let free = FREE_OF_RIGS.iter().filter(|free| free.key != other);
-            free.map(move |free| Knob { free: *free, rig: Some(rig) })
+            free.clone().into_iter().map(move |free| Knob { free, rig: Some(rig) })
         });
         Self(own.chain(of_rigs).collect())
     }
