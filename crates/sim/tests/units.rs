@@ -21,7 +21,8 @@ fn units() -> DeviceConfig {
     config
 }
 
-/// The same flash as far as allocation goes: each unit has a plane of its own.
+/// Flash on which allocation does what it does on that of [`units`]: each unit has a plane of its
+/// own.
 fn planes() -> DeviceConfig {
     let mut config = units();
     config.flash.page_bytes = 4_096;

@@ -152,7 +152,8 @@ pub enum Tried {
     First,
     /// In the structures that fit best after the first look.
     Then,
-    /// Likewise, where there are requests of several sizes, which alone can tell them.
+    /// In the structures that fit best after the first look, if there are requests of several sizes:
+    /// those of one size cannot tell such values apart.
     ThenBySizes,
 }
 
