@@ -36,7 +36,11 @@ impl Calibration {
         let equal = self.structures.iter().skip(1).filter(|rival| rival.is_equal);
         let equal: Vec<&str> = equal.map(|rival| rival.structure.as_str()).collect();
         if !equal.is_empty() {
-            lines.push(format!("Structures that fit as well: {}.", equal.join("; ")));
+            const NAMED: usize = 4;
+            let (named, rest) = equal.split_at(equal.len().min(NAMED));
+            let more =
+                if rest.is_empty() { String::new() } else { format!("; {} others", rest.len()) };
+            lines.push(format!("Structures that fit as well: {}{more}.", named.join("; ")));
         }
         let keys = |is_told: Option<bool>| {
             let own = self.values.iter().filter(|one| one.is_identified == is_told);

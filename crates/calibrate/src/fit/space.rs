@@ -152,8 +152,8 @@ pub enum Tried {
     First,
     /// In the structures that fit best after the first look.
     Then,
-    /// In the structures that fit best after the first look, if there are requests of several sizes:
-    /// those of one size cannot tell such values apart.
+    /// In the structures that fit best after the first look, if there are requests of several
+    /// sizes: those of one size cannot tell such values apart.
     ThenBySizes,
 }
 
