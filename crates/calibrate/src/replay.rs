@@ -217,7 +217,7 @@ impl Requests {
         })
     }
 
-    /// The same requests at random times (a Poisson process), `rate` of them a second in the mean.
+    /// These requests at random times (a Poisson process), `rate` of them a second in the mean.
     fn at_rate(mut self, rate: f64) -> Self {
         self.mean_ns = Some(1e9 / rate);
         self

@@ -7,7 +7,7 @@ use crate::preparation::{Age, OVERWRITES, Preparation, PreparationError, Start};
 pub enum WarmUp {
     /// Every page written once, in order.
     Sequential,
-    /// The same, and random overwrites.
+    /// Written in the order of addresses, and then overwritten at random.
     Random,
     /// The run's own requests served once.
     Trace,
