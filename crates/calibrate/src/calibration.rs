@@ -2,9 +2,11 @@
 
 mod file;
 mod html;
+mod origin;
 mod text;
 
 pub(crate) use file::text as drive_text;
+pub(crate) use origin::Origins;
 
 use crate::errors::Errors;
 use crate::fit::{Fit, FitError, FitOptions, FittedValue, Journal, Progress, Rival, digest, fit};
@@ -30,8 +32,12 @@ pub struct Order {
     pub drive: Option<String>,
     /// Which points are used; all of the drive without a rule.
     pub only: Option<Expression>,
-    /// What the base is called.
+    /// What the base is called: a preset, or a file. Of a file elsewhere than below the current
+    /// folder only the name is passed on.
     pub base_name: String,
+    /// The text of the base's file, whose comments say where its values are from. None for a
+    /// preset: what is known of another drive is a guess about this one.
+    pub base_text: Option<String>,
     /// Who calibrates, as the drive's file is to say.
     pub made_by: String,
     /// Which points are held out; every second load of a sweep without a rule.
@@ -167,9 +173,11 @@ pub struct Calibration {
     pub refused: Vec<Refused>,
     /// Evaluations of the fit.
     pub evaluations: usize,
-    /// The drive.
+    /// The drive. What has no effect on it has the catalogue's default.
     #[serde(skip)]
     pub config: DeviceConfig,
+    #[serde(skip)]
+    origins: Origins,
 }
 
 /// Calibrates a drive.
@@ -220,11 +228,12 @@ pub fn calibrate(
     };
     let (fitted, held_out) = (predict(split.fitted)?, predict(split.held_out)?);
     let rule = order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
-    let Fit { structure, values, objective, rivals, evaluations, drive: mut config, .. } = fit;
-    config.name.clone_from(&name);
+    let origins = Origins::of(&fit, base, order.base_text.as_deref());
+    let Fit { structure, values, objective, rivals, evaluations, drive, .. } = fit;
+    let config = DeviceConfig { name: name.clone(), ..origin::without_effectless(&drive) };
     Ok(Calibration {
         drive: name,
-        base: order.base_name.clone(),
+        base: origin::without_path(&order.base_name),
         made_by: order.made_by.clone(),
         hold_out: rule,
         errors: mean_errors(&fitted, &held_out),
@@ -240,6 +249,7 @@ pub fn calibrate(
         refused: screened.refused,
         evaluations,
         config,
+        origins,
     })
 }
 

@@ -5,7 +5,7 @@
 //! makers change besides (the data cache, the over-provisioning, a second die behind one enable
 //! line) stays as it is in the smaller or larger drive.
 
-use crate::calibration::drive_text;
+use crate::calibration::{Origins, drive_text};
 use ssdtune_model::ledger::Ledger;
 use ssdtune_model::{Bytes, Calibrated, CheckedConfig, DeviceConfig, Provenance, fingerprint};
 
@@ -100,6 +100,7 @@ pub fn derive(
     };
     let changed = Calibrated { config: (**base).clone(), ..real.clone() }.changed(&config);
     let value = |key| ssdtune_model::catalogue::find(key).map(|row| row.get(&config).to_string());
+    let origins = Origins::derived(&changed, name);
     let changed = changed.into_iter().filter_map(|key| Some((key, value(key)?))).collect();
     let ledger = Ledger::of(&config);
     let (dies, tested) = (config.geometry().dies(), base.geometry().dies());
@@ -116,7 +117,7 @@ pub fn derive(
     let header = header(&provenance, &derived);
     let config = DeviceConfig { name: provenance.drive.clone(), ..(*config).clone() };
     Ok(Derived {
-        text: drive_text(&header, &config, &provenance),
+        text: drive_text(&header, &config, &origins, &provenance),
         drive: provenance.drive,
         derived,
         visible_bytes: ledger.visible_bytes.0,

@@ -84,6 +84,14 @@ impl Document {
         &self.text
     }
 
+    /// What the file says behind the value of a key that it states, on the same line.
+    pub fn comment(&self, key: &str) -> Option<&str> {
+        let line = self.lines.get(key)?.checked_sub(1)?;
+        // No value of a row holds the sign of a comment.
+        let comment = self.text.lines().nth(line)?.split_once('#')?.1.trim();
+        (!comment.is_empty()).then_some(comment)
+    }
+
     /// A copy of the document with one value set. Comments and the order of the rest stay. `key` is
     /// a key of the catalogue or an MQSim tag.
     ///
@@ -158,14 +166,23 @@ impl Part {
 
 /// A configuration as the text of a new file. Every key is stated, except those with one legal
 /// value.
-///
 pub fn write(config: &DeviceConfig) -> String {
-    write_name(&config.name) + &write_rows(config, |row| !row.is_constant())
+    write_name(&config.name) + &write_rows(config, plain(|row| !row.is_constant()))
+}
+
+/// A configuration as the text of a new file. Each parameter for which `comment` has a text is
+/// stated with it, and no other.
+pub fn write_commented(
+    config: &DeviceConfig,
+    comment: impl Fn(&Parameter) -> Option<String>,
+) -> String {
+    let stated = |row: &Parameter| comment(row).filter(|_| !row.is_constant());
+    write_name(&config.name) + &write_rows(config, stated)
 }
 
 /// The parameters of a configuration that `is_stated` picks, as text. [`Part::parse`] reads it.
 pub fn write_part(config: &DeviceConfig, is_stated: impl Fn(&Parameter) -> bool) -> String {
-    write_rows(config, |row| !row.is_constant() && is_stated(row))
+    write_rows(config, plain(|row| !row.is_constant() && is_stated(row)))
 }
 
 /// A configuration without its name as canonical text, for the keys of stored evaluations.
@@ -185,10 +202,10 @@ pub fn identity(config: &DeviceConfig) -> String {
 /// A configuration without its name and without those rows that came in after `known` and have
 /// their default.
 fn without_later_defaults(config: &DeviceConfig, known: Since) -> String {
-    let stated = write_rows(config, |row| {
+    let is_stated = |row: &Parameter| {
         !row.is_constant() && (row.since <= known || row.get(config) != row.default_value())
-    });
-    write_name("") + &stated
+    };
+    write_name("") + &write_rows(config, plain(is_stated))
 }
 
 /// A short name of a configuration, which another one has once in 2^64 times. Neither its name nor
@@ -211,17 +228,26 @@ fn write_name(name: &str) -> String {
     format!("name = {}\n", toml_edit::Value::from(name))
 }
 
-fn write_rows(config: &DeviceConfig, is_stated: impl Fn(&Parameter) -> bool) -> String {
+/// Rows that are stated without a comment.
+fn plain(is_stated: impl Fn(&Parameter) -> bool) -> impl Fn(&Parameter) -> Option<String> {
+    move |row| is_stated(row).then(String::new)
+}
+
+/// Rows with the comments that `stated` has for them, and no others.
+fn write_rows(config: &DeviceConfig, stated: impl Fn(&Parameter) -> Option<String>) -> String {
     let mut text = String::new();
     for section in SECTIONS {
-        let mut rows = section.rows.iter().filter(|row| is_stated(row)).peekable();
+        let rows = section.rows.iter().filter_map(|row| Some((row, stated(row)?)));
+        let mut rows = rows.peekable();
         if rows.peek().is_none() {
             continue;
         }
         // Writing to a String cannot fail.
         let _ = writeln!(text, "\n# {}.\n[{}]", section.title, section.name);
-        for row in rows {
-            let _ = writeln!(text, "{} = {}", row.path().1, toml_text(row.get(config)));
+        for (row, comment) in rows {
+            let sign = if comment.is_empty() { "" } else { "  # " };
+            let value = toml_text(row.get(config));
+            let _ = writeln!(text, "{} = {value}{sign}{comment}", row.path().1);
         }
     }
     text

@@ -72,16 +72,15 @@ pub(crate) fn load_as_mqsim(
     Ok(noted(name, loaded, context))
 }
 
-/// Loads the drive as [`load_checked`] does, and what is known of the real one. It keeps its own
-/// seed: that of the command line is another's.
+/// Loads the drive as [`load_checked`] does, but with its own seed, and what its file says besides.
 pub(crate) fn load_own_seed(
     name: &str,
     overrides: &Overrides,
     context: &Context,
-) -> Outcome<(CheckedConfig, Option<Calibrated>)> {
+) -> Outcome<(CheckedConfig, Loaded)> {
     let loaded = ssdtune_mqsim::load(name, &overrides.set_pairs()).map_err(failure)?;
-    let Loaded { config, calibrated, .. } = noted(name, loaded, context);
-    Ok((config.check().map_err(Failure::usage)?, calibrated))
+    let loaded = noted(name, loaded, context);
+    Ok((loaded.config.check().map_err(Failure::usage)?, loaded))
 }
 
 /// Says on standard error where a calibrated drive is used outside of its tested range.

@@ -1,12 +1,16 @@
 //! The file of a calibrated drive: its configuration below a header that says how far it is to be
 //! trusted.
 
+use super::origin::Origins;
 use super::{Calibration, MeanErrors, TestedRange};
 use crate::fit::FittedValue;
 use crate::point::{Direction, Point};
-use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, document, fingerprint};
+use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+/// Columns of a line of the header.
+const COLUMNS: usize = 100;
 
 impl Calibration {
     /// The lines of the header, without the sign of a comment.
@@ -16,16 +20,15 @@ impl Calibration {
         let whole = |is_held_out: bool| {
             errors.iter().find(|one| one.family.is_none() && one.is_held_out == is_held_out)
         };
-        let mut lines = vec![
-            format!("{drive}, calibrated by {made_by} from the base {base}."),
-            format!(
-                "Points: {} fitted, {} held out ({hold_out}), {} refused; sources: {}.",
-                self.fitted.len(),
-                self.held_out.len(),
-                self.refused.len(),
-                sources.join(", ")
-            ),
-        ];
+        let mut lines = vec![format!("{drive}, calibrated by {made_by} from the base {base}.")];
+        lines.extend_from_slice(self.origins.facts());
+        lines.push(format!(
+            "Points: {} fitted, {} held out ({hold_out}), {} refused; sources: {}.",
+            self.fitted.len(),
+            self.held_out.len(),
+            self.refused.len(),
+            sources.join(", ")
+        ));
         for (name, errors) in [("fitted", whole(false)), ("held out", whole(true))] {
             if let Some(errors) = errors {
                 lines.push(format!("Mean absolute errors, {name}: {}.", in_words(errors)));
@@ -93,15 +96,36 @@ impl Calibration {
 
     /// The text of the file.
     pub fn drive_file(&self) -> String {
-        text(&self.header(), &self.config, &self.provenance())
+        text(&self.header(), &self.config, &self.origins, &self.provenance())
     }
 }
 
-/// The text of a drive's file: a header of comments, the configuration, and what programs are to
-/// know of its origin.
-pub(crate) fn text(header: &[String], config: &DeviceConfig, provenance: &Provenance) -> String {
-    let header: String = header.iter().map(|text| format!("# {}\n", line(text))).collect();
-    format!("{header}{}\n{}", document::write(config), provenance.to_toml())
+/// The text of a drive's file: a header of comments, the configuration with words about where each
+/// value is from, and what programs are to know of the drive's origin.
+pub(crate) fn text(
+    header: &[String],
+    config: &DeviceConfig,
+    origins: &Origins,
+    provenance: &Provenance,
+) -> String {
+    let header: String = header.iter().map(|text| wrapped(&line(text))).collect();
+    format!("{header}{}\n{}", origins.rows(config), provenance.to_toml())
+}
+
+/// A text as comments that are not too long, unless a word is.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec!["#".to_owned()];
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 1 && last + 1 + word.chars().count() > COLUMNS {
+            lines.push("#".to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// A text as one line: what files of points say may hold line feeds.

@@ -1,10 +1,10 @@
 //! From synthetic points to a drive's file.
 
 use super::*;
-use crate::fit::{FREE, Look};
+use crate::fit::{Axis, FREE, Look, Tried};
 use crate::read::parse;
 use ssdtune_model::document::Document;
-use ssdtune_model::{Direction, Nanos, TestedLoad, presets};
+use ssdtune_model::{Direction, Nanos, TestedLoad, catalogue, presets};
 use std::path::Path;
 
 fn drive() -> DeviceConfig {
@@ -95,6 +95,91 @@ fn a_drive_is_calibrated_and_its_file_says_how_far_it_is_to_be_trusted() {
     let words = found.text().to_string();
     assert!(words.contains("rig randread 4096 B") && words.contains("(little)"), "{words}");
     assert!(serde_json::to_string(&found).unwrap().contains("\"held_out\""));
+}
+
+/// The base's file, as a user writes it: sources behind some values, a default that is stated.
+const BASE: &str = "# Made up drive: what the fit begins with.
+#
+# [D] The maker's data sheet.
+base = \"intel-750\"
+name = \"base\"
+[host]
+queue_depth = 1024  # [D]
+queue_fetch_size = 1024
+[cache]
+mode = \"off\"
+[mapping]
+ideal = true  # guess: the whole table is in DRAM
+[flash]
+page_read_latency_lsb_ns = 50000  # [D]
+page_program_latency_lsb_ns = 900000  # [D]
+";
+
+#[test]
+fn each_row_of_the_file_says_where_its_value_is_from() {
+    let document = Document::parse(BASE).unwrap();
+    let mut base = document.config().clone();
+    catalogue::set(&mut base, "flash.page_program_latency_lsb_ns", "700000").unwrap();
+    let mut order = order(Some("Made up"));
+    order.fit.axes =
+        vec![Axis { key: "bus.chips_per_channel", values: &["5"], tried: Tried::First }];
+    (order.base_name, order.base_text) = ("/data/mine/base.toml".to_owned(), Some(BASE.to_owned()));
+    let stop = AtomicBool::new(false);
+    let found = calibrate(synthetic(), &base, &order, &stop, &|_| {}).unwrap();
+    let text = found.drive_file();
+    assert!(
+        text.starts_with("# Made up, calibrated by a test from the base base.toml.\n# [D] The")
+    );
+    assert!(!text.contains("/data"), "{text}");
+    let (rows, _) = text.split_once("\n[calibration]").unwrap();
+    for (key, word) in [
+        ("queue_depth", "[D]"),
+        ("ideal", "guess: the whole table is in DRAM"),
+        ("page_read_latency_lsb_ns", "fitted"),
+        // Set to something else than the file says.
+        ("page_program_latency_lsb_ns", "guess"),
+        ("page_program_latency_msb_ns", "guess"),
+        ("chips_per_channel", "fitted: structure"),
+        ("dies_per_chip", "dies go one to a chip"),
+        ("blocks_per_plane", "by the capacity"),
+    ] {
+        let row = rows.lines().find(|line| line.starts_with(&format!("{key} = ")));
+        let row = row.unwrap_or_else(|| panic!("{key}\n{text}"));
+        assert_eq!(row.split_once("  # ").map(|parts| parts.1), Some(word), "{row}");
+    }
+    for row in rows.lines().filter(|line| line.contains(" = ") && !line.starts_with("name")) {
+        assert!(row.contains("  # "), "{row}");
+    }
+    assert!(rows.lines().all(|line| line.chars().count() <= 100), "{text}");
+    // The same drive, and nothing stated that has no effect on it.
+    let read = Document::parse(&text).unwrap();
+    assert_eq!((read.config(), read.provenance()), (&found.config, Some(&found.provenance())));
+    assert_eq!(read.config().inert(read.stated().keys().copied()), []);
+    let base = base.inert(catalogue::parameters().map(|row| row.key));
+    assert!(!base.is_empty(), "the base has rows to leave out");
+    // What the fit has tried and what is written does the same.
+    let written = read.config().check().unwrap();
+    let options = ReplayOptions { requests: 1_500, seed: 1, ..ReplayOptions::default() };
+    let again = replay(&found.fitted[1].point, &written, &options, &stop).unwrap();
+    assert_eq!(again, found.fitted[1].predicted);
+}
+
+#[test]
+fn what_the_points_do_not_tell_and_what_was_fitted_to_another_drive_is_said() {
+    let mut order = order(Some("Made up"));
+    // Everything is within such a noise.
+    (order.fit.profiles, order.fit.noise) = (true, 100.0);
+    let found = run(&order).unwrap();
+    let untold = &found.values[0];
+    let (_, key) = untold.key.split_once('.').unwrap();
+    let row = format!("{key} = {}  # fitted; the points do not tell it\n", untold.value);
+    assert!(found.drive_file().contains(&row), "{}", found.drive_file());
+    // The file of a calibrated drive as a base.
+    order.base_text = Some(found.drive_file());
+    order.fit.free.retain(|free| free.key != untold.key);
+    let again = calibrate(synthetic(), &found.config, &order, &AtomicBool::new(false), &|_| {});
+    let text = again.unwrap().drive_file();
+    assert!(text.contains(&format!("{key} = {}  # guess\n", untold.value)), "{text}");
 }
 
 #[test]

@@ -11,10 +11,10 @@ use crate::program::simulator;
 use crate::progress::Progress;
 use anyhow::anyhow;
 use ssdtune_calibrate::{
-    CalibrateError, Expression, FitError, FitOptions, JournalError, LOOKS, Look, Order, Reason,
-    calibrate, derive, read,
+    AXES, CalibrateError, Expression, FitError, FitOptions, JournalError, LOOKS, Look, Order,
+    Reason, calibrate, derive, read,
 };
-use ssdtune_model::Bytes;
+use ssdtune_model::{Bytes, source::Format};
 use std::path::PathBuf;
 
 /// Arguments of `ssdtune calibrate`.
@@ -120,15 +120,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         context
             .note(format_args!("{} other files in the folders are skipped", found.skipped.len()));
     }
-    let (base, _) = device::load_own_seed(base_name, &args.overrides, context)?;
+    let (base, file) = device::load_own_seed(base_name, &args.overrides, context)?;
     let fewer = |look: Look| Look { requests: look.requests.min(args.requests), ..look };
     let mut looks = LOOKS.map(fewer).to_vec();
     looks[LOOKS.len() - 1].requests = args.requests;
-    let all = FitOptions::default();
     let order = Order {
         drive: args.drive.clone(),
         only: args.only.clone(),
         base_name: base_name.to_owned(),
+        base_text: (file.format == Format::Toml).then_some(file.text),
         made_by: simulator(),
         hold_out: args.hold_out.clone(),
         allowed: args.allow.iter().copied().collect(),
@@ -137,8 +137,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             rigs: args.rig.clone(),
             seed: context.seed().unwrap_or(1),
             profiles: !args.no_profiles,
-            axes: if args.own_structure { Vec::new() } else { all.axes },
-            ..all
+            axes: if args.own_structure { Vec::new() } else { AXES.to_vec() },
+            ..FitOptions::default()
         },
         journal: args.journal.as_ref().map(|path| path.to_path_buf()),
     };
@@ -158,8 +158,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 
 /// Derives another capacity, writes and prints.
 fn other_capacity(args: &Args, name: &str, size: Bytes, context: &Context) -> Outcome {
-    let (base, real) = device::load_own_seed(name, &args.overrides, context)?;
-    let real = real.ok_or_else(|| {
+    let (base, file) = device::load_own_seed(name, &args.overrides, context)?;
+    let real = file.calibrated.ok_or_else(|| {
         Failure::usage(anyhow!(
             "--base {name}: --capacity derives from a calibrated drive, and this one has no table \
              [calibration]"

@@ -83,8 +83,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let overrides = Overrides { set: Vec::new() };
     let candidate = |name: &String| {
-        let (device, calibrated) = device::load_own_seed(name, &overrides, context)?;
-        Ok(Candidate { name: name.clone(), device, calibrated })
+        let (device, loaded) = device::load_own_seed(name, &overrides, context)?;
+        Ok(Candidate { name: name.clone(), device, calibrated: loaded.calibrated })
     };
     let drives = named.iter().map(candidate).collect::<Outcome<Vec<_>>>()?;
     let question = args.question(context)?;

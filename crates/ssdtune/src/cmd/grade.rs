@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         let answers = pool.install(|| objective.answer_drives(&args.drives, &drives));
         let mut answers = answers.map_err(tuning::failure)?;
         for ((answer, drive), real) in answers.iter_mut().zip(&drives).zip(real) {
-            let Some(real) = real else { continue };
+            let Some(real) = real.calibrated else { continue };
             let outside = outside_tested_range(&real, drive, &job.task.target, &job.task.others);
             device::note_outside(&real, &outside, context);
             answer.outside_tested_range = Some(outside);

@@ -230,7 +230,7 @@ impl TuneArgs {
         context: &Context,
     ) -> Outcome<TuningJob> {
         // The seed of the command line is the search's.
-        let (base, real) = device::load_own_seed(&self.device, &self.overrides, context)?;
+        let (base, file) = device::load_own_seed(&self.device, &self.overrides, context)?;
         let space = match (self.space.as_deref(), bounds) {
             (Some("autoblox"), _) | (None, Bounds::Market) => Space::autoblox(),
             (Some("what-if"), _) | (None, Bounds::Wide) => Space::what_if(),
@@ -242,8 +242,9 @@ impl TuneArgs {
         let sectors = limits.host_sectors_min(&base, &space);
         let set = self.workloads(sectors, max_harm.is_some(), context)?;
         let WorkloadSet { target, others, validation, held_out } = set;
-        let outside = real.as_ref().map(|real| outside_tested_range(real, &base, &target, &others));
-        if let (Some(real), Some(outside)) = (&real, &outside) {
+        let real = file.calibrated.as_ref();
+        let outside = real.map(|real| outside_tested_range(real, &base, &target, &others));
+        if let (Some(real), Some(outside)) = (real, &outside) {
             device::note_outside(real, outside, context);
         }
         let max_harm = max_harm.map(|share| MaxHarm { share, validation });
