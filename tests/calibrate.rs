@@ -240,3 +240,62 @@ fn a_plan_is_a_job_file_whose_results_are_points() {
         failed.stderr(predicate::str::contains(word));
     }
 }
+
+/// Made up: the write amplification of a drive with about 28 % of its flash hidden.
+const RUNS: &str = "source,drive,run,pattern,details,span_gib,bs,run_s,write_mb_s,wa
+rig,Made up,01,sequential,,370,524288,400,1000,1.03
+rig,Made up,02,uniform,,370,4096,1200,1000,2.1
+rig,Made up,03,sequential,,200,524288,215,1000,1.03
+rig,Made up,04,zns-noshuffle,activeZones: 2,200,524288,300,1000,1.2
+";
+
+#[test]
+fn runs_of_writes_tell_the_spare_capacity_and_unknown_patterns_are_listed() {
+    let scratch = Scratch::new();
+    let file = scratch.path("runs.csv");
+    fs::write(&file, RUNS).unwrap();
+    let out = scratch.path("drive.toml");
+    let mut command = ssdtune();
+    command.arg("calibrate").arg(&file).args(["--base", "intel-750", "--out"]).arg(&out);
+    command.args(["--set", "mapping.ideal=true", "--set", "gc.unit=drive"]);
+    command.args(["--sanitised", "pattern=sequential", "--report"]).arg(scratch.path("r.html"));
+    let found = document(&mut command);
+    assert!((found["overhead"].as_f64().unwrap() - 1.03).abs() < 1e-9, "{found}");
+    assert_eq!(found["runs"].as_array().unwrap().len(), 4);
+    assert!(found["runs"][1]["error"].as_f64().unwrap().abs() < 0.02, "{found}");
+    assert!(found["runs"][3]["predicted"].is_null(), "{found}");
+    let text = fs::read_to_string(&out).unwrap();
+    assert!(
+        text.contains("# fitted: the raw capacity") && text.contains("1 not replayed"),
+        "{text}"
+    );
+    assert!(fs::read_to_string(scratch.path("r.html")).unwrap().contains("zns-noshuffle"));
+    let mut check = ssdtune();
+    check.args(["config", "check"]).arg(&out).assert().success();
+}
+
+#[test]
+fn what_is_wrong_with_runs_of_writes_is_said() {
+    let scratch = Scratch::new();
+    let points = scratch.path("points.csv");
+    fs::write(&points, POINTS).unwrap();
+    let run = |text: &str, more: &[&str]| {
+        let file = scratch.path("runs.csv");
+        fs::write(&file, text).unwrap();
+        let mut command = ssdtune();
+        command.arg("calibrate").arg(file).args(["--base", "intel-750", "--out"]);
+        command.arg(scratch.path("no.toml")).args(more).assert()
+    };
+    let points = points.to_str().unwrap();
+    let mixed = run(RUNS, &[points, "--drive", "Made up"]).code(2);
+    mixed.stderr(
+        predicate::str::contains("7 points and 4 runs")
+            .or(predicate::str::contains("8 points and 4 runs of writes: give one kind")),
+    );
+    let wrong = run(&RUNS.replace("uniform,", "zipf-shuffle,x"), &[]).code(3);
+    wrong.stderr(predicate::str::contains("line 3: details are \"x\": write the exponent"));
+    let small = run(&RUNS.replace("1000,2.1", "1000,0.5"), &[]).code(3);
+    small.stderr(predicate::str::contains("wa is 0.5: write NAND writes over host writes"));
+    let none = run(RUNS, &["--only", "pattern=zipf"]).code(2);
+    none.stderr(predicate::str::contains("pattern=zipf"));
+}

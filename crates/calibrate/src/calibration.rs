@@ -6,10 +6,12 @@ mod origin;
 mod text;
 
 pub(crate) use file::text as drive_text;
-pub(crate) use origin::Origins;
+pub(crate) use origin::{Origins, known_before, without_path};
 
 use crate::errors::Errors;
-use crate::fit::{Fit, FitError, FitOptions, FittedValue, Journal, Progress, Rival, digest, fit};
+use crate::fit::{
+    Fit, FitError, FitOptions, FittedValue, Journal, JournalError, Progress, Rival, digest, fit,
+};
 use crate::point::{Family, Figures, Point};
 use crate::replay::{ReplayError, ReplayOptions, replay};
 use crate::screen::{Noise, Reason, Refused, ScreenOptions, screen};
@@ -44,6 +46,8 @@ pub struct Order {
     pub hold_out: Option<Expression>,
     /// Reasons for which no point is refused.
     pub allowed: BTreeSet<Reason>,
+    /// Runs of writes before which the drive was sanitised.
+    pub sanitised: Option<Expression>,
     /// How the drive is fitted. Noise that repeats of points show goes before that of the options.
     pub fit: FitOptions,
     /// Where evaluations are kept, so that an interrupted calibration can go on.
@@ -64,6 +68,17 @@ pub enum CalibrateError {
     /// The points are of several drives, and none was named.
     #[error("the points are of several drives: name one of them with --drive: {0}")]
     SeveralDrives(String),
+    /// There are points and runs of writes.
+    #[error(
+        "there are {points} points and {runs} runs of writes: give one kind, and the drive that \
+         comes out as --base for the other"
+    )]
+    Mixed {
+        /// How many points.
+        points: usize,
+        /// How many runs.
+        runs: usize,
+    },
     /// Every point is refused.
     #[error("every point of the drive is refused: {0} (--allow REASON keeps those of a reason)")]
     AllRefused(String),
@@ -88,6 +103,20 @@ impl CalibrateError {
     /// Whether the caller stopped it.
     pub fn is_interrupted(&self) -> bool {
         matches!(self, Self::Fit(FitError::Interrupted) | Self::Replay(ReplayError::Interrupted))
+    }
+
+    /// Whether the order is wrong.
+    pub fn is_of_the_order(&self) -> bool {
+        let journal = matches!(self, Self::Fit(FitError::Journal(JournalError::Other(_))));
+        let named = matches!(self, Self::UnknownDrive { .. } | Self::SeveralDrives(_));
+        named
+            || journal
+            || matches!(self, Self::Mixed { .. } | Self::AllHeldOut | Self::NoneChosen(_))
+    }
+
+    /// Whether the points are of no use.
+    pub fn is_of_the_points(&self) -> bool {
+        matches!(self, Self::AllRefused(_) | Self::Fit(FitError::NoPoints))
     }
 }
 
@@ -191,7 +220,8 @@ pub fn calibrate(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Calibration, CalibrateError> {
-    let (name, mut points) = of_drive(points, order.drive.as_deref())?;
+    let (name, mut points) =
+        of_drive(points, order.drive.as_deref(), |point| point.drive.as_deref())?;
     if let Some(only) = &order.only {
         points.retain(|point| only.chooses(point));
         if points.is_empty() {
@@ -228,7 +258,7 @@ pub fn calibrate(
     };
     let (fitted, held_out) = (predict(split.fitted)?, predict(split.held_out)?);
     let rule = order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
-    let origins = Origins::of(&fit, base, order.base_text.as_deref());
+    let origins = Origins::of(&fit, &name, base, order.base_text.as_deref());
     let Fit { structure, values, objective, rivals, evaluations, drive, .. } = fit;
     let config = DeviceConfig { name: name.clone(), ..origin::without_effectless(&drive) };
     Ok(Calibration {
@@ -253,12 +283,14 @@ pub fn calibrate(
     })
 }
 
-/// The points of one drive, and its name. Points that name no drive are of any.
-fn of_drive(
-    points: Vec<Point>,
+/// What is of one drive, and its name. What names no drive is of any.
+pub(crate) fn of_drive<T>(
+    all: Vec<T>,
     asked: Option<&str>,
-) -> Result<(String, Vec<Point>), CalibrateError> {
-    let known: BTreeSet<String> = points.iter().filter_map(|point| point.drive.clone()).collect();
+    drive: impl Fn(&T) -> Option<&str>,
+) -> Result<(String, Vec<T>), CalibrateError> {
+    let known: BTreeSet<String> =
+        all.iter().filter_map(|one| drive(one).map(str::to_owned)).collect();
     let list = || known.iter().cloned().collect::<Vec<String>>().join(", ");
     let name = match (asked, known.len()) {
         (Some(asked), _) => asked.to_owned(),
@@ -269,8 +301,8 @@ fn of_drive(
     if !known.is_empty() && !known.contains(&name) {
         return Err(CalibrateError::UnknownDrive { asked: name, known: list() });
     }
-    let is_own = |point: &Point| point.drive.as_ref().is_none_or(|drive| *drive == name);
-    let own = points.into_iter().filter(is_own).collect();
+    let is_own = |one: &T| drive(one).is_none_or(|drive| drive == name);
+    let own = all.into_iter().filter(is_own).collect();
     Ok((name, own))
 }
 

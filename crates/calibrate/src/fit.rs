@@ -90,6 +90,17 @@ impl Default for FitOptions {
     }
 }
 
+impl FitOptions {
+    /// These with so many requests of each point in the last round, and no more in earlier ones.
+    pub fn with_requests(mut self, requests: u32) -> Self {
+        for look in &mut self.looks {
+            look.requests = look.requests.min(requests);
+        }
+        self.looks.iter_mut().next_back().into_iter().for_each(|look| look.requests = requests);
+        self
+    }
+}
+
 /// How far a fit is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {

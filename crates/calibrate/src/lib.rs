@@ -12,6 +12,9 @@
 //!    and at points that were not; [`Calibration::drive_file`] is the drive with a header that says
 //!    so.
 //!
+//! Runs of writes ([`Run`]) tell the spare capacity: [`calibrate_writes()`]. [`calibrate_found()`]
+//! takes whatever a file held.
+//!
 //! [`Plan`] is the job file of fio that measures what is needed. [`derive()`] makes another
 //! capacity of a calibrated drive, by its dies alone.
 //!
@@ -30,12 +33,15 @@ mod calibration;
 mod capacity;
 mod errors;
 mod fit;
+mod found;
 mod plan;
 mod point;
 mod read;
 mod replay;
+mod run;
 mod screen;
 mod split;
+mod writes;
 
 pub use calibration::{
     CalibrateError, Calibration, MeanErrors, Order, Prediction, TestedRange, calibrate,
@@ -46,9 +52,12 @@ pub use fit::{
     AXES, Axis, FREE, FREE_OF_RIGS, Fit, FitError, FitOptions, FittedValue, Free, Journal,
     JournalError, LOOKS, Look, Peak, Progress, Rival, Scale, Stage, Structure, Tried, digest, fit,
 };
+pub use found::{AnyCalibration, calibrate_found};
 pub use plan::{NoDevice, Plan, PlanOptions, PlannedJob};
 pub use point::{Direction, Family, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
 pub use read::{Found, ReadError, parse, read};
 pub use replay::{ReplayError, ReplayOptions, replay};
+pub use run::{Pattern, PatternError, Run, Shape};
 pub use screen::{Noise, Reason, Refused, ScreenOptions, Screened, screen};
 pub use split::{Expression, ExpressionError, Split};
+pub use writes::{RunErrors, RunPrediction, WriteCalibration, calibrate_writes};

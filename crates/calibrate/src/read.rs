@@ -1,6 +1,7 @@
-//! Reading points from files of several formats, which are told apart by their content.
+//! Reading points and runs of writes from files of several formats, which are told apart by their
+//! content.
 //!
-//! - columns separated by commas, with a line of names ([`columns`]);
+//! - columns separated by commas, with a line of names ([`columns`]): points, or runs of writes;
 //! - fio's JSON output, `json` and `json+` ([`fio`]), one file or a folder of them as fio-plot's
 //!   bench-fio leaves it;
 //! - the text that SPDK's `perf` prints ([`spdk`]).
@@ -12,6 +13,7 @@ mod fio;
 mod spdk;
 
 use crate::point::{Figures, MibPerSecond, Point};
+use crate::run::Run;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -78,6 +80,8 @@ type Fault = (String, String);
 pub struct Found {
     /// The points, in the order of files and lines.
     pub points: Vec<Point>,
+    /// The runs of writes, in the same order.
+    pub runs: Vec<Run>,
     /// Files of folders that hold no points.
     pub skipped: Vec<PathBuf>,
 }
@@ -86,6 +90,7 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Columns,
+    Runs,
     Fio,
     Spdk,
 }
@@ -97,6 +102,8 @@ impl Format {
             Some(Self::Spdk)
         } else if text.contains("\"fio version\"") {
             Some(Self::Fio)
+        } else if columns::is_header_of_runs(text) {
+            Some(Self::Runs)
         } else {
             columns::is_header(text).then_some(Self::Columns)
         }
@@ -115,21 +122,21 @@ pub fn read(paths: &[PathBuf]) -> Result<Found, ReadError> {
         let stem = path.file_stem().unwrap_or(path.as_os_str());
         let source = stem.to_string_lossy().into_owned();
         if !path.is_dir() {
-            found.points.extend(parse(path, &source, &text_of(path)?)?);
+            found.add(path, &source, &text_of(path)?)?;
             continue;
         }
-        let before = found.points.len();
+        let before = found.points.len() + found.runs.len();
         for file in files_below(path)? {
             let Ok(text) = text_of(&file) else {
                 found.skipped.push(file);
                 continue;
             };
             match Format::of(&text) {
-                Some(_) => found.points.extend(parse(&file, &source, &text)?),
+                Some(_) => found.add(&file, &source, &text)?,
                 None => found.skipped.push(file),
             }
         }
-        if found.points.len() == before {
+        if found.points.len() + found.runs.len() == before {
             let problem = "no file in it holds points".to_owned();
             return Err(ReadError::Unknown { path: path.clone(), problem });
         }
@@ -143,20 +150,43 @@ pub fn read(paths: &[PathBuf]) -> Result<Found, ReadError> {
 /// # Errors
 /// The text holds no points, or is faulty.
 pub fn parse(path: &Path, source: &str, text: &str) -> Result<Vec<Point>, ReadError> {
-    let unknown = |problem: &str| ReadError::Unknown {
-        path: path.to_path_buf(),
-        problem: problem.to_owned(),
-    };
-    let format = Format::of(text).ok_or_else(|| unknown("no points"))?;
-    let file = path.display().to_string();
-    let points = match format {
-        Format::Columns => columns::read(&file, source, text),
-        Format::Fio => fio::read(&file, source, text),
-        Format::Spdk => spdk::read(&file, source, text),
-    };
-    let faulty = |(place, problem)| ReadError::Faulty { path: path.to_path_buf(), place, problem };
-    let points = points.map_err(faulty)?;
-    if points.is_empty() { Err(unknown("it has no points, only names")) } else { Ok(points) }
+    let mut found = Found::default();
+    found.add(path, source, text)?;
+    if found.points.is_empty() {
+        let problem = "it holds runs of writes, and no points".to_owned();
+        return Err(ReadError::Unknown { path: path.to_path_buf(), problem });
+    }
+    Ok(found.points)
+}
+
+impl Found {
+    /// Adds what a text holds.
+    fn add(&mut self, path: &Path, source: &str, text: &str) -> Result<(), ReadError> {
+        let unknown = |problem: &str| ReadError::Unknown {
+            path: path.to_path_buf(),
+            problem: problem.to_owned(),
+        };
+        let format = Format::of(text).ok_or_else(|| unknown("no points"))?;
+        let file = path.display().to_string();
+        let before = self.points.len() + self.runs.len();
+        let added = match format {
+            Format::Columns => {
+                columns::read(&file, source, text).map(|own| self.points.extend(own))
+            }
+            Format::Runs => {
+                columns::read_runs(&file, source, text).map(|own| self.runs.extend(own))
+            }
+            Format::Fio => fio::read(&file, source, text).map(|own| self.points.extend(own)),
+            Format::Spdk => spdk::read(&file, source, text).map(|own| self.points.extend(own)),
+        };
+        added.map_err(|(place, problem)| ReadError::Faulty {
+            path: path.to_path_buf(),
+            place,
+            problem,
+        })?;
+        let is_empty = self.points.len() + self.runs.len() == before;
+        if is_empty { Err(unknown("it has no points, only names")) } else { Ok(()) }
+    }
 }
 
 /// The text of a file, unless it is too long.

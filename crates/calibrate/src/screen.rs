@@ -438,7 +438,7 @@ fn noise(kept: &[Point]) -> Vec<Noise> {
 
 /// The mean deviation of values from the means of their groups, in percent. Among n repeats the
 /// mean lies nearer to each than the truth does, by a factor of the root of (n - 1) / n.
-fn deviation(groups: impl Iterator<Item = Vec<f64>>) -> Option<f64> {
+pub(crate) fn deviation(groups: impl Iterator<Item = Vec<f64>>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0_usize);
     for values in groups {
         let n = values.len() as f64;

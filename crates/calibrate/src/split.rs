@@ -7,6 +7,7 @@
 
 mod expression;
 
+pub(crate) use expression::Fields;
 pub use expression::{Expression, ExpressionError};
 
 use crate::point::Point;

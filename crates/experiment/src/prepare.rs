@@ -196,7 +196,8 @@ impl<U: Upcoming + ?Sized> Work<'_, U> {
 
     fn write(&mut self, requests: impl Iterator<Item = Request>) -> Result<(), PrepareError> {
         let stop = self.stop;
-        Ok(self.drive.warm_up(requests.take_while(|_| !stop.load(Ordering::Relaxed)))?)
+        self.drive.warm_up(requests.take_while(|_| !stop.load(Ordering::Relaxed)))?;
+        Ok(())
     }
 
     fn serve_upcoming(&mut self) -> Result<(), PrepareError> {

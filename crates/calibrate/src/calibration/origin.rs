@@ -2,7 +2,7 @@
 
 use crate::fit::Fit;
 use ssdtune_model::document::{Document, write_commented};
-use ssdtune_model::{DeviceConfig, catalogue};
+use ssdtune_model::{DeviceConfig, Provenance, catalogue};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
@@ -21,33 +21,46 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// Those of a fitted drive. What was not fitted is from the base, whose file may say from where
-    /// it has it.
-    pub(super) fn of(fit: &Fit, base: &DeviceConfig, base_text: Option<&str>) -> Self {
-        let document = base_text.and_then(|text| Document::parse(text).ok());
-        // What was fitted to another drive is a guess about this one.
-        let document = document.filter(|document| document.provenance().is_none());
+    /// Those of a drive that was fitted from a base, apart from what was fitted. The file of the
+    /// base may say from where it has its values.
+    fn of_base(name: &str, drive: &DeviceConfig, base_text: Option<&str>) -> Self {
+        let document = document(name, base_text);
         let mut words = BTreeMap::new();
         if let Some(document) = &document {
-            let own = document.stated().keys().filter(|key| is_same(key, document, &fit.drive));
+            let own = document.stated().keys().filter(|key| is_same(key, document, drive));
             let word =
                 |key: &&'static str| (*key, document.comment(key).unwrap_or(GUESS).to_owned());
             words.extend(own.map(word));
         }
+        let facts = document.map_or_else(Vec::new, |document| facts(document.text()));
+        Self { words, other: GUESS.to_owned(), facts }
+    }
+
+    /// Those of a drive called `name` that was fitted to points.
+    pub(super) fn of(fit: &Fit, name: &str, base: &DeviceConfig, base_text: Option<&str>) -> Self {
+        let mut all = Self::of_base(name, &fit.drive, base_text);
         let changed = catalogue::parameters().filter(|row| row.get(base) != row.get(&fit.drive));
         let followed = changed.filter_map(|row| Some((row.key, follows(row.key)?.to_owned())));
-        words.extend(followed);
+        all.words.extend(followed);
         let structure = fit.structure.0.iter();
-        words.extend(structure.map(|(key, _)| (*key, "fitted: structure".to_owned())));
+        all.words.extend(structure.map(|(key, _)| (*key, "fitted: structure".to_owned())));
         for value in fit.values.iter().filter(|value| value.rig.is_none()) {
             let word = match value.is_identified {
                 Some(false) => "fitted; the points do not tell it",
                 _ => "fitted",
             };
-            words.insert(value.key, word.to_owned());
+            all.words.insert(value.key, word.to_owned());
         }
-        let facts = document.map_or_else(Vec::new, |document| facts(document.text()));
-        Self { words, other: GUESS.to_owned(), facts }
+        all
+    }
+
+    /// Those of a drive called `name` whose spare capacity was fitted to runs of writes.
+    pub(crate) fn of_writes(name: &str, drive: &DeviceConfig, base_text: Option<&str>) -> Self {
+        let mut all = Self::of_base(name, drive, base_text);
+        for key in ["mapping.overprovisioning", "flash.pages_per_block"] {
+            all.words.insert(key, "fitted: the raw capacity".to_owned());
+        }
+        all
     }
 
     /// Those of a drive with another number of dies than the calibrated one called `name`.
@@ -57,7 +70,7 @@ impl Origins {
     }
 
     /// What the base's file says of the real drive as a whole, as lines.
-    pub(super) fn facts(&self) -> &[String] {
+    pub(crate) fn facts(&self) -> &[String] {
         &self.facts
     }
 
@@ -70,6 +83,17 @@ impl Origins {
             (known.is_some() || !is_default).then(|| known.unwrap_or(&self.other).clone())
         })
     }
+}
+
+/// What the base's file says. What was fitted to another drive is a guess about this one.
+fn document(name: &str, base_text: Option<&str>) -> Option<Document> {
+    let document = base_text.and_then(|text| Document::parse(text).ok());
+    document.filter(|document| document.provenance().is_none_or(|known| known.drive == name))
+}
+
+/// What is known of the drive called `name` from an earlier calibration, whose outcome is the base.
+pub(crate) fn known_before(name: &str, base_text: Option<&str>) -> Option<Provenance> {
+    document(name, base_text).and_then(|document| document.provenance().cloned())
 }
 
 /// Whether a drive has the value of a file.
@@ -110,7 +134,7 @@ pub(super) fn without_effectless(drive: &DeviceConfig) -> DeviceConfig {
 }
 
 /// What a base is called, without folders of this machine.
-pub(super) fn without_path(name: &str) -> String {
+pub(crate) fn without_path(name: &str) -> String {
     let path = Path::new(name);
     let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
     let file = path.file_name().filter(|_| !is_below);

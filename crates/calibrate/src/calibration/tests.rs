@@ -175,11 +175,18 @@ fn what_the_points_do_not_tell_and_what_was_fitted_to_another_drive_is_said() {
     let row = format!("{key} = {}  # fitted; the points do not tell it\n", untold.value);
     assert!(found.drive_file().contains(&row), "{}", found.drive_file());
     // The file of a calibrated drive as a base.
-    order.base_text = Some(found.drive_file());
     order.fit.free.retain(|free| free.key != untold.key);
-    let again = calibrate(synthetic(), &found.config, &order, &AtomicBool::new(false), &|_| {});
-    let text = again.unwrap().drive_file();
-    assert!(text.contains(&format!("{key} = {}  # guess\n", untold.value)), "{text}");
+    let own = found.drive_file();
+    for (base, word) in [
+        (own.replace("\ndrive = \"Made up\"", "\ndrive = \"Another\""), "guess"),
+        // A drive that is calibrated further keeps what is known of it.
+        (own, "fitted; the points do not tell it"),
+    ] {
+        order.base_text = Some(base);
+        let again = calibrate(synthetic(), &found.config, &order, &AtomicBool::new(false), &|_| {});
+        let text = again.unwrap().drive_file();
+        assert!(text.contains(&format!("{key} = {}  # {word}\n", untold.value)), "{text}");
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
-//! Points in columns separated by commas.
+//! Points, or runs of writes, in columns separated by commas.
 //!
 //! The first line that is no comment (`#`) names the columns, in any order; unknown columns are
 //! allowed, and missing cells of figures.
 
 use super::{BLOCK_BYTES_LEGAL, Fault, block_bytes, count, with_bandwidth};
 use crate::point::{Direction, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
+use crate::run::{Pattern, Run};
 
-/// The columns, each with its spellings. `op` and `bs` must be there.
-const COLUMNS: [(&str, &[&str]); 16] = [
+/// The columns, each with its spellings. `bs` must be there, and `op` (points) or `pattern` and
+/// `span_gib` (runs of writes).
+const COLUMNS: [(&str, &[&str]); 22] = [
     ("op", &["op", "operation"]),
     ("bs", &["bs", "block_bytes"]),
     ("source", &["source"]),
@@ -24,6 +26,12 @@ const COLUMNS: [(&str, &[&str]); 16] = [
     ("p99", &["p99", "lat_p99", "lat_p99_us", "p99_us"]),
     ("p999", &["p999", "lat_p999", "lat_p999_us", "p999_us"]),
     ("notes", &["notes"]),
+    ("pattern", &["pattern"]),
+    ("details", &["details"]),
+    ("span_gib", &["span_gib"]),
+    ("run_s", &["run_s"]),
+    ("write_mb_s", &["write_mb_s"]),
+    ("wa", &["wa", "write_amplification"]),
 ];
 
 /// Whether a text begins with names of columns that make points.
@@ -34,13 +42,37 @@ pub(super) fn is_header(text: &str) -> bool {
     names.place("op").is_some() && names.place("bs").is_some()
 }
 
+/// Whether a text begins with names of columns that make runs of writes.
+pub(super) fn is_header_of_runs(text: &str) -> bool {
+    let Some((_, line)) = lines(text).next() else { return false };
+    let Ok(cells) = cells(line) else { return false };
+    let names = Names::of(&cells);
+    ["pattern", "span_gib", "bs"].iter().all(|name| names.place(name).is_some())
+}
+
 /// Reads the points; the error is a place and what is wrong there.
 pub(super) fn read(file: &str, source: &str, text: &str) -> Result<Vec<Point>, Fault> {
+    let point = |row: &Row<'_>, at: String| Ok(Point { at, ..row.point(source)? });
+    rows(file, text, point)
+}
+
+/// Reads the runs of writes; the error is a place and what is wrong there.
+pub(super) fn read_runs(file: &str, source: &str, text: &str) -> Result<Vec<Run>, Fault> {
+    let run = |row: &Row<'_>, at: String| Ok(Run { at, ..row.run(source)? });
+    rows(file, text, run)
+}
+
+/// Makes something of each line below the line of names.
+fn rows<T>(
+    file: &str,
+    text: &str,
+    make: impl Fn(&Row<'_>, String) -> Result<T, String>,
+) -> Result<Vec<T>, Fault> {
     let mut lines = lines(text);
     let Some((_, header)) = lines.next() else { return Ok(Vec::new()) };
     let header = cells(header).map_err(|problem| ("line 1".to_owned(), problem))?;
     let names = Names::of(&header);
-    let mut points = Vec::new();
+    let mut made = Vec::new();
     for (number, line) in lines {
         let place = format!("line {number}");
         let cells = cells(line).map_err(|problem| (place.clone(), problem))?;
@@ -53,11 +85,9 @@ pub(super) fn read(file: &str, source: &str, text: &str) -> Result<Vec<Point>, F
             return Err((place, problem));
         }
         let row = Row { names: &names, cells: &cells };
-        let mut point = row.point(source).map_err(|problem| (place, problem))?;
-        point.at = format!("{file}:{number}");
-        points.push(point);
+        made.push(make(&row, format!("{file}:{number}")).map_err(|problem| (place, problem))?);
     }
-    Ok(points)
+    Ok(made)
 }
 
 /// The lines that are neither empty nor comments, with their numbers.
@@ -167,11 +197,37 @@ impl Row<'_> {
         }
     }
 
+    fn block_bytes(&self) -> Result<u32, String> {
+        let bs = self.text("bs").unwrap_or("");
+        block_bytes(bs).ok_or_else(|| format!("bs is {bs:?}: write {BLOCK_BYTES_LEGAL}"))
+    }
+
+    fn run(&self, source: &str) -> Result<Run, String> {
+        let pattern = self.text("pattern").unwrap_or("");
+        let pattern = Pattern::new(pattern, self.text("details").unwrap_or(""));
+        let span_gib =
+            self.figure("span_gib")?.ok_or("span_gib: write the part that is written")?;
+        let amplification = self.figure("wa")?;
+        if let Some(small) = amplification.filter(|factor| *factor < 1.0) {
+            return Err(format!("wa is {small}: write NAND writes over host writes, from 1 on"));
+        }
+        Ok(Run {
+            at: String::new(),
+            source: self.text("source").unwrap_or(source).to_owned(),
+            drive: self.text("drive").map(str::to_owned),
+            run: self.text("run").unwrap_or("").to_owned(),
+            pattern: pattern.map_err(|error| error.to_string())?,
+            span_bytes: (span_gib * f64::from(1 << 30)) as u64,
+            block_bytes: self.block_bytes()?,
+            seconds: self.figure("run_s")?,
+            megabytes_per_second: self.figure("write_mb_s")?,
+            write_amplification: amplification,
+        })
+    }
+
     fn point(&self, source: &str) -> Result<Point, String> {
         let operation = self.operation()?;
-        let bs = self.text("bs").unwrap_or("");
-        let block_bytes =
-            block_bytes(bs).ok_or_else(|| format!("bs is {bs:?}: write {BLOCK_BYTES_LEGAL}"))?;
+        let block_bytes = self.block_bytes()?;
         let micros = |name: &str| self.figure(name).map(|figure| figure.map(Micros));
         let figures = Figures {
             iops: self.figure("iops")?.map(PerSecond),

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Fields with numbers: `bs`, `iodepth`, `numjobs`, `outstanding`, `rwmix_read`, `offered_iops`,
-//! `iops`; with text: `op`, `source`, `drive`, `run`, `notes`. A point without the field is chosen
-//! by `!=` alone.
+//! `iops`; with text: `op`, `source`, `drive`, `run`, `notes`. Runs of writes have `bs`, `span_gib`
+//! and `wa`, and `pattern`, `source`, `drive` and `run`. What has not the field is chosen by `!=`
+//! alone.
 
 use crate::point::Point;
 use std::fmt;
@@ -32,28 +33,55 @@ pub struct ExpressionError {
     pub problem: String,
 }
 
-/// A field that is a number.
-type Number = fn(&Point) -> Option<f64>;
-/// A field that is a text.
-type Text = fn(&Point) -> Option<&str>;
+/// Something that has fields by which it can be chosen.
+pub(crate) trait Fields {
+    /// The number in a field, if it has one.
+    fn number(&self, field: &str) -> Option<f64>;
+    /// The text in a field, if it has one.
+    fn text(&self, field: &str) -> Option<&str>;
+}
 
-const NUMBERS: [(&str, Number); 7] = [
-    ("bs", |point| Some(f64::from(point.block_bytes))),
-    ("iodepth", |point| point.iodepth.map(f64::from)),
-    ("numjobs", |point| Some(f64::from(point.numjobs))),
-    ("outstanding", |point| point.outstanding().map(f64::from)),
-    ("rwmix_read", |point| Some(point.read_percent)),
-    ("offered_iops", |point| point.offered.map(|rate| rate.0)),
-    ("iops", |point| point.figures.iops.map(|rate| rate.0)),
+/// Fields with numbers.
+const NUMBERS: [&str; 9] = [
+    "bs",
+    "iodepth",
+    "numjobs",
+    "outstanding",
+    "rwmix_read",
+    "offered_iops",
+    "iops",
+    "span_gib",
+    "wa",
 ];
 
-const TEXTS: [(&str, Text); 5] = [
-    ("op", |point| Some(point.operation.name())),
-    ("source", |point| Some(&point.source)),
-    ("drive", |point| point.drive.as_deref()),
-    ("run", |point| point.run.as_deref()),
-    ("notes", |point| Some(&point.notes)),
-];
+/// Fields with text.
+const TEXTS: [&str; 6] = ["op", "source", "drive", "run", "notes", "pattern"];
+
+impl Fields for Point {
+    fn number(&self, field: &str) -> Option<f64> {
+        match field {
+            "bs" => Some(f64::from(self.block_bytes)),
+            "iodepth" => self.iodepth.map(f64::from),
+            "numjobs" => Some(f64::from(self.numjobs)),
+            "outstanding" => self.outstanding().map(f64::from),
+            "rwmix_read" => Some(self.read_percent),
+            "offered_iops" => self.offered.map(|rate| rate.0),
+            "iops" => self.figures.iops.map(|rate| rate.0),
+            _ => None,
+        }
+    }
+
+    fn text(&self, field: &str) -> Option<&str> {
+        match field {
+            "op" => Some(self.operation.name()),
+            "source" => Some(&self.source),
+            "drive" => self.drive.as_deref(),
+            "run" => self.run.as_deref(),
+            "notes" => Some(&self.notes),
+            _ => None,
+        }
+    }
+}
 
 /// The signs of comparison, longer ones first.
 const SIGNS: [&str; 6] = ["!=", "<=", ">=", "=", "<", ">"];
@@ -69,7 +97,12 @@ enum Condition {
 impl Expression {
     /// Whether the expression chooses a point.
     pub fn chooses(&self, point: &Point) -> bool {
-        self.any.iter().any(|all| all.iter().all(|condition| condition.holds(point)))
+        self.holds_for(point)
+    }
+
+    /// Whether the expression holds for something with fields.
+    pub(crate) fn holds_for(&self, one: &impl Fields) -> bool {
+        self.any.iter().any(|all| all.iter().all(|condition| condition.holds(one)))
     }
 }
 
@@ -99,7 +132,7 @@ fn condition(part: &str) -> Result<Condition, ExpressionError> {
         *sign.ok_or_else(|| wrong("a field, one of = != < <= > >=, and values".to_owned()))?;
     let (field, values) = (field.trim(), rest[sign.len()..].trim());
     let negated = sign == "!=";
-    if let Some((field, _)) = NUMBERS.iter().find(|(name, _)| *name == field) {
+    if let Some(field) = NUMBERS.iter().find(|name| **name == field) {
         let list = matches!(sign, "=" | "!=");
         let values = if list { values.split(',').collect() } else { vec![values] };
         let ranges = values.into_iter().map(|value| {
@@ -108,10 +141,8 @@ fn condition(part: &str) -> Result<Condition, ExpressionError> {
         });
         return Ok(Condition::Number { field, ranges: ranges.collect::<Result<_, _>>()?, negated });
     }
-    let Some((field, _)) = TEXTS.iter().find(|(name, _)| *name == field) else {
-        let names =
-            NUMBERS.iter().map(|(name, _)| *name).chain(TEXTS.iter().map(|(name, _)| *name));
-        let names: Vec<&str> = names.collect();
+    let Some(field) = TEXTS.iter().find(|name| **name == field) else {
+        let names: Vec<&str> = NUMBERS.into_iter().chain(TEXTS).collect();
         return Err(wrong(format!("{field:?} is no field: {}", names.join(", "))));
     };
     if !matches!(sign, "=" | "!=") {
@@ -147,20 +178,16 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Condition {
-    fn holds(&self, point: &Point) -> bool {
+    fn holds(&self, one: &impl Fields) -> bool {
         let (found, negated) = match self {
             Self::Number { field, ranges, negated } => {
-                let value = NUMBERS.iter().find(|(name, _)| name == field);
-                let value = value.and_then(|(_, value)| value(point));
                 let is_in =
                     |value: f64| ranges.iter().any(|(from, to)| (*from..=*to).contains(&value));
-                (value.is_some_and(is_in), *negated)
+                (one.number(field).is_some_and(is_in), *negated)
             }
             Self::Text { field, patterns, negated } => {
-                let value = TEXTS.iter().find(|(name, _)| name == field);
-                let value = value.and_then(|(_, value)| value(point));
                 let is_one = |value: &str| patterns.iter().any(|pattern| fits(value, pattern));
-                (value.is_some_and(is_one), *negated)
+                (one.text(field).is_some_and(is_one), *negated)
             }
         };
         found != negated

@@ -8,7 +8,7 @@ use super::Simulator;
 use crate::vocabulary::SimError;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use ssdtune_ftl::Lookahead;
+use ssdtune_ftl::{FtlCounters, Lookahead};
 use ssdtune_model::Sectors;
 use ssdtune_trace::{Op, Request, TenantId};
 
@@ -53,14 +53,17 @@ impl Simulator {
     }
 
     /// Serves requests without time, each for the tenant it names. Call this before anything else,
-    /// except [`Simulator::set_initial_content`].
+    /// except [`Simulator::set_initial_content`]. Returns what the translation layer did meanwhile.
     ///
     /// # Errors
     /// A plane has no room left.
     ///
     /// # Panics
     /// Requests have arrived already.
-    pub fn warm_up(&mut self, requests: impl Iterator<Item = Request>) -> Result<(), SimError> {
+    pub fn warm_up(
+        &mut self,
+        requests: impl Iterator<Item = Request>,
+    ) -> Result<FtlCounters, SimError> {
         assert_eq!(self.core.base.books.stats.arrived, 0, "a drive is aged before its run");
         let mut ahead = Lookahead::new(GAP);
         for request in requests {
@@ -75,8 +78,9 @@ impl Simulator {
         while let Some(request) = ahead.pop() {
             self.warm_up_by(&request)?;
         }
+        let counters = *self.core.backend.ftl.counters();
         self.core.backend.ftl.reset_counters();
-        Ok(())
+        Ok(counters)
     }
 
     /// Serves one request.

@@ -11,8 +11,8 @@ use crate::program::simulator;
 use crate::progress::Progress;
 use anyhow::anyhow;
 use ssdtune_calibrate::{
-    AXES, CalibrateError, Expression, FitError, FitOptions, JournalError, LOOKS, Look, Order,
-    Reason, calibrate, derive, read,
+    AXES, CalibrateError, Expression, FitOptions, LOOKS, Order, Reason, calibrate_found, derive,
+    read,
 };
 use ssdtune_model::{Bytes, source::Format};
 use std::path::PathBuf;
@@ -23,7 +23,8 @@ use std::path::PathBuf;
     after_help = "Points are read from columns (source, drive, op, rwmix_read, bs, iodepth, \
     numjobs, iops, bw, lat_mean_us, lat_p50, p99, p999, notes), from fio's JSON (json, json+), \
     also a folder of it as bench-fio leaves, and from what SPDK's perf prints below its command \
-    line. Contaminated points are refused, each with its reason.\n\n\
+    line. Contaminated points are refused, each with its reason. Columns source, run, pattern, \
+    details, span_gib, bs, run_s, write_mb_s, wa are runs of writes: spare capacity is fitted.\n\n\
     Example:\n  ssdtune calibrate points.csv --drive \"Samsung 980 PRO 1TB\" --base intel-750 \
     --out drive.toml --hold-out 'iodepth=2,8,32 | bs>4k'"
 )]
@@ -65,6 +66,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EXPR")]
     rig: Vec<Expression>,
 
+    /// Runs of writes before which the drive was sanitised: this holds for them (a rule as for
+    /// --hold-out, fields pattern, span_gib, bs, wa, source, run). Other runs begin with the state
+    /// that the one before left; the first of each source with a drive that holds nothing.
+    #[arg(long, value_name = "EXPR")]
+    sanitised: Option<Expression>,
+
     /// Keep points that would be refused for this reason: little, percentiles, bandwidth,
     /// contradiction, spread, load-order, file-system or host-queue.
     #[arg(long, value_name = "REASON", value_delimiter = ',')]
@@ -79,6 +86,7 @@ pub(crate) struct Args {
     /// fewer dies on each channel as that takes, and nothing else. SIZE is what the host sees, as
     /// in 2TB, within 1 %.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["points", "drive", "set", "hold_out"])]
+    #[arg(conflicts_with = "sanitised")]
     #[arg(conflicts_with_all = ["allow", "only", "rig", "own_structure", "no_profiles", "journal"])]
     #[arg(conflicts_with = "requests")]
     capacity: Option<Bytes>,
@@ -121,9 +129,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             .note(format_args!("{} other files in the folders are skipped", found.skipped.len()));
     }
     let (base, file) = device::load_own_seed(base_name, &args.overrides, context)?;
-    let fewer = |look: Look| Look { requests: look.requests.min(args.requests), ..look };
-    let mut looks = LOOKS.map(fewer).to_vec();
-    looks[LOOKS.len() - 1].requests = args.requests;
     let order = Order {
         drive: args.drive.clone(),
         only: args.only.clone(),
@@ -131,14 +136,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         base_text: (file.format == Format::Toml).then_some(file.text),
         made_by: simulator(),
         hold_out: args.hold_out.clone(),
+        sanitised: args.sanitised.clone(),
         allowed: args.allow.iter().copied().collect(),
         fit: FitOptions {
-            looks,
             rigs: args.rig.clone(),
             seed: context.seed().unwrap_or(1),
             profiles: !args.no_profiles,
             axes: if args.own_structure { Vec::new() } else { AXES.to_vec() },
-            ..FitOptions::default()
+            ..FitOptions::default().with_requests(args.requests)
         },
         journal: args.journal.as_ref().map(|path| path.to_path_buf()),
     };
@@ -147,7 +152,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let tell = |at: ssdtune_calibrate::Progress| {
         progress.cell(0, at.done as f64 / at.expected as f64, 0);
     };
-    let fit = || calibrate(found.points, &base, &order, deferred.flag(), &tell);
+    let fit = || calibrate_found(found, &base, &order, deferred.flag(), &tell);
     let outcome = context.pool()?.install(fit);
     progress.finish();
     let calibration = outcome.map_err(failure)?;
@@ -174,14 +179,8 @@ fn other_capacity(args: &Args, name: &str, size: Bytes, context: &Context) -> Ou
 fn failure(error: CalibrateError) -> Failure {
     match error {
         error if error.is_interrupted() => Failure::Interrupted,
-        CalibrateError::UnknownDrive { .. }
-        | CalibrateError::SeveralDrives(_)
-        | CalibrateError::AllHeldOut
-        | CalibrateError::NoneChosen(_)
-        | CalibrateError::Fit(FitError::Journal(JournalError::Other(_))) => Failure::usage(error),
-        CalibrateError::AllRefused(_) | CalibrateError::Fit(FitError::NoPoints) => {
-            Failure::input(error)
-        }
+        error if error.is_of_the_order() => Failure::usage(error),
+        error if error.is_of_the_points() => Failure::input(error),
         error => Failure::Work(error.into()),
     }
 }

@@ -1,0 +1,265 @@
+//! What a calibration to runs of writes found, and the drive's file.
+
+use super::Chain;
+use crate::calibration::{Order, Origins, drive_text, known_before, without_path};
+use crate::run::{Run, Shape};
+use crate::screen::deviation;
+use serde::Serialize;
+use ssdtune_model::ledger::Ledger;
+use ssdtune_model::{DeviceConfig, Direction, Provenance, TestedLoad, fingerprint};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run, and what the calibrated drive does in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunPrediction {
+    /// The run, with what was measured.
+    pub run: Run,
+    /// Whether it was held out.
+    pub is_held_out: bool,
+    /// The flash's writes over the host's; `None` where the pattern is not known.
+    pub predicted: Option<f64>,
+    /// How far that is from what was measured, as a share: 0.1 is 10 % too high.
+    pub error: Option<f64>,
+}
+
+/// Mean absolute errors of the write amplification of some runs, in percent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunErrors {
+    /// The kind of pattern; `None` for all.
+    pub pattern: Option<&'static str>,
+    /// Whether the runs were held out.
+    pub is_held_out: bool,
+    /// How many runs.
+    pub runs: usize,
+    /// The error, in percent.
+    pub error: f64,
+}
+
+/// A drive that is calibrated to runs of writes, and all that is known of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WriteCalibration {
+    /// The real drive.
+    pub drive: String,
+    /// What the fit began with.
+    pub base: String,
+    /// Who calibrated.
+    pub made_by: String,
+    /// The rule that held runs out, `automatic` without one.
+    pub hold_out: String,
+    /// The rule for runs before which the drive was sanitised; the first of each source without it.
+    pub sanitised: Option<String>,
+    /// What the drive writes beside the data of host and collection, as a factor.
+    pub overhead: f64,
+    /// Raw capacity.
+    pub raw_bytes: u64,
+    /// What the host sees.
+    pub visible_bytes: u64,
+    /// Mean absolute errors, of everything first and then by pattern.
+    pub errors: Vec<RunErrors>,
+    /// How far repeats of a run are from their mean, in percent.
+    pub noise: Option<f64>,
+    /// All runs, source by source in their order.
+    pub runs: Vec<RunPrediction>,
+    /// The drive.
+    #[serde(skip)]
+    pub config: DeviceConfig,
+    #[serde(skip)]
+    origins: Origins,
+    /// What is known from a calibration to points, whose outcome is the base.
+    #[serde(skip)]
+    before: Option<Provenance>,
+}
+
+/// The whole drive with a hidden share, which the host sees as much of as before: blocks of more or
+/// fewer pages.
+pub(super) fn whole(base: &DeviceConfig, visible: u64, spare: f64, name: &str) -> DeviceConfig {
+    let mut made = base.clone();
+    let at = base.geometry();
+    let page_of_all = at.planes() * u64::from(at.blocks_per_plane) * u64::from(at.page_bytes);
+    let line = base.pages_per_program();
+    let pages = visible as f64 / (1.0 - spare) / page_of_all as f64;
+    let lines = ((pages / f64::from(line)).round() as u32).max(1);
+    made.flash.pages_per_block = lines * line;
+    let raw = page_of_all * u64::from(made.flash.pages_per_block);
+    made.mapping.overprovisioning = 1.0 - visible as f64 / raw as f64;
+    name.clone_into(&mut made.name);
+    made
+}
+
+impl WriteCalibration {
+    pub(super) fn new(
+        drive: String,
+        order: &Order,
+        overhead: f64,
+        config: DeviceConfig,
+        chains: Vec<Chain>,
+        predicted: Vec<Vec<Option<f64>>>,
+    ) -> Self {
+        let mut runs = Vec::new();
+        for (chain, predicted) in chains.into_iter().zip(predicted) {
+            let own = chain.runs.into_iter().zip(chain.is_held_out).zip(predicted);
+            runs.extend(own.map(|((run, is_held_out), predicted)| {
+                let predicted = predicted.map(|factor| factor * overhead);
+                let error =
+                    predicted.zip(run.write_amplification).map(|(own, real)| own / real - 1.0);
+                RunPrediction { run, is_held_out, predicted, error }
+            }));
+        }
+        let rule =
+            order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
+        let ledger = Ledger::of(&config);
+        let base_text = order.base_text.as_deref();
+        Self {
+            origins: Origins::of_writes(&drive, &config, base_text),
+            before: known_before(&drive, base_text),
+            drive,
+            base: without_path(&order.base_name),
+            made_by: order.made_by.clone(),
+            hold_out: rule,
+            sanitised: order.sanitised.as_ref().map(ToString::to_string),
+            overhead,
+            raw_bytes: ledger.raw_bytes.0,
+            visible_bytes: ledger.visible_bytes.0,
+            errors: errors(&runs),
+            noise: noise(&runs),
+            runs,
+            config,
+        }
+    }
+
+    /// The lines of the header of the drive's file, without the sign of a comment.
+    pub fn header(&self) -> Vec<String> {
+        let Self { drive, made_by, base, hold_out, overhead, raw_bytes, .. } = self;
+        let first =
+            format!("{drive}, spare capacity calibrated by {made_by} from the base {base}.");
+        let mut lines = vec![first];
+        lines.extend_from_slice(self.origins.facts());
+        lines.push(format!(
+            "Runs of writes: {} fitted, {} held out ({hold_out}), {} not replayed; sources: {}.",
+            self.known(false).count(),
+            self.known(true).count(),
+            self.runs.iter().filter(|one| one.error.is_none()).count(),
+            self.sources().join(", ")
+        ));
+        lines.push(match &self.sanitised {
+            Some(rule) => format!("Sanitised before the first run of a source, and where {rule}."),
+            None => "Assumed: sanitised before the first run of each source alone.".to_owned(),
+        });
+        for one in &self.errors {
+            let which = if one.is_held_out { "held out" } else { "fitted" };
+            lines.push(format!(
+                "Mean absolute error of write amplification, {}, {which}: {:.1} % ({} runs).",
+                one.pattern.unwrap_or("all"),
+                one.error,
+                one.runs
+            ));
+        }
+        lines.push(format!(
+            "Fitted: raw capacity {:.1} GiB (mapping.overprovisioning, flash.pages_per_block).",
+            *raw_bytes as f64 / f64::from(1 << 30)
+        ));
+        lines.push(format!(
+            "Not in this file: the drive writes {overhead:.4} times the data (parity, tables)."
+        ));
+        lines.push("Of these runs write amplification alone was compared, no times.".to_owned());
+        if let Some(before) = &self.before {
+            let Provenance { made_by, sources, .. } = before;
+            let sources = sources.join(", ");
+            lines.push(format!(
+                "Everything else: as {made_by} calibrated it to points of {sources}."
+            ));
+        }
+        lines
+    }
+
+    /// The runs that were predicted and measured.
+    fn known(&self, is_held_out: bool) -> impl Iterator<Item = &RunPrediction> + Clone {
+        let own = self.runs.iter().filter(|one| one.error.is_some());
+        own.filter(move |one| one.is_held_out == is_held_out)
+    }
+
+    fn sources(&self) -> Vec<String> {
+        let sources: BTreeSet<&str> = self.runs.iter().map(|one| one.run.source.as_str()).collect();
+        sources.into_iter().map(str::to_owned).collect()
+    }
+
+    /// What the drive's file says for programs.
+    pub fn provenance(&self) -> Provenance {
+        let held = self.errors.iter().find(|one| one.pattern.is_none() && one.is_held_out);
+        let short = |text: &str| text.chars().take(Provenance::NAME_MAX).collect::<String>();
+        let load = |sequential: bool| {
+            let is_own = |run: &&RunPrediction| {
+                sequential == matches!(run.run.pattern.shape, Shape::Sequential)
+            };
+            let all = self.known(false).chain(self.known(true));
+            let sizes = all.filter(is_own).map(|one| one.run.block_bytes);
+            Some(TestedLoad {
+                direction: Direction::Write,
+                sequential,
+                read_percent: [0.0; 2],
+                block_bytes: [sizes.clone().min()?, sizes.max()?],
+                outstanding: None,
+                offered_iops: None,
+            })
+        };
+        let error =
+            held.map(|one| ("write amplification".to_owned(), (one.error * 100.0).round() / 100.0));
+        let before = self.before.clone().unwrap_or_default();
+        let sources = self.sources();
+        let sources = before.sources.iter().chain(&sources).map(|source| short(source));
+        Provenance {
+            drive: short(&self.drive),
+            made_by: short(&self.made_by),
+            base: short(&self.base),
+            sources: sources.collect(),
+            points_fitted: before.points_fitted + self.known(false).count() as u32,
+            points_held_out: before.points_held_out + self.known(true).count() as u32,
+            derived: None,
+            fingerprint: Some(fingerprint(&self.config)),
+            errors_held_out_percent: before
+                .errors_held_out_percent
+                .into_iter()
+                .chain(error)
+                .collect(),
+            tested: before
+                .tested
+                .into_iter()
+                .chain([false, true].into_iter().filter_map(load))
+                .collect(),
+        }
+    }
+
+    /// The text of the drive's file.
+    pub fn drive_file(&self) -> String {
+        drive_text(&self.header(), &self.config, &self.origins, &self.provenance())
+    }
+}
+
+/// Mean errors of all runs and of each kind of pattern, fitted before held out.
+fn errors(runs: &[RunPrediction]) -> Vec<RunErrors> {
+    let mut groups: BTreeMap<(Option<&'static str>, bool), Vec<f64>> = BTreeMap::new();
+    for one in runs {
+        let Some(error) = one.error else { continue };
+        for pattern in [None, Some(one.run.pattern.kind())] {
+            groups.entry((pattern, one.is_held_out)).or_default().push(100.0 * error.abs());
+        }
+    }
+    let mean = |((pattern, is_held_out), errors): (_, Vec<f64>)| RunErrors {
+        pattern,
+        is_held_out,
+        runs: errors.len(),
+        error: errors.iter().sum::<f64>() / errors.len() as f64,
+    };
+    groups.into_iter().map(mean).collect()
+}
+
+/// How far runs of one pattern over one span are from their mean.
+fn noise(runs: &[RunPrediction]) -> Option<f64> {
+    let mut groups: BTreeMap<(String, u64), Vec<f64>> = BTreeMap::new();
+    for RunPrediction { run, .. } in runs {
+        if let Some(measured) = run.write_amplification {
+            groups.entry((run.pattern.to_string(), run.span_bytes)).or_default().push(measured);
+        }
+    }
+    deviation(groups.into_values().filter(|group| group.len() > 1))
+}

@@ -1,0 +1,172 @@
+//! Runs of a drive that is known.
+
+use super::*;
+use crate::read::read;
+use ssdtune_model::config::GcUnit;
+use ssdtune_model::document::Document;
+use ssdtune_model::presets;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// A drive of 64 dies, collected in superblocks.
+fn drive(spare: f64) -> DeviceConfig {
+    let mut drive = presets::load("intel-750").unwrap();
+    drive.mapping.ideal = true;
+    drive.gc.unit = GcUnit::Drive;
+    (drive.gc.threshold, drive.gc.hard_threshold) = (0.02, 0.005);
+    drive.wear.static_leveling = false;
+    drive.flash.blocks_per_plane = 200;
+    drive.mapping.overprovisioning = spare;
+    drive
+}
+
+/// Runs over shares of the drive, in percent: made up.
+fn runs(patterns: &[(&str, u64)], passes: f64) -> Vec<Run> {
+    let visible = Ledger::of(&drive(0.25)).visible_bytes.0;
+    let mut text = "source,run,pattern,details,span_gib,bs,run_s,write_mb_s,wa\n".to_owned();
+    for (nth, (pattern, percent)) in patterns.iter().enumerate() {
+        let span = visible as f64 * *percent as f64 / 100.0;
+        let (gib, mega) = (span / f64::from(1 << 30), passes * span / 1e6);
+        let (name, details) = pattern.split_once(' ').unwrap_or((pattern, ""));
+        writeln!(text, "rig,{nth:03},{name},{details},{gib},4k,1,{mega},1").unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.csv");
+    std::fs::write(&file, text).unwrap();
+    read(&[file]).unwrap().runs
+}
+
+fn amplifications(spare: f64, units: u64, runs: &[Run], rule: Option<&str>, seed: u64) -> Vec<f64> {
+    let base = drive(0.25);
+    let small = age::small(&base, spare, units).check().unwrap();
+    let visible = Ledger::of(&base).visible_bytes.0;
+    let rule: Option<Expression> = rule.map(|rule| rule.parse().unwrap());
+    let all = age::age(&small, visible, runs, rule.as_ref(), seed, &AtomicBool::new(false));
+    all.unwrap().into_iter().flatten().collect()
+}
+
+const SPANS: [(&str, u64); 8] = [
+    ("sequential", 60),
+    ("uniform", 60),
+    ("sequential", 80),
+    ("uniform", 80),
+    ("sequential", 100),
+    ("uniform", 100),
+    ("sequential", 100),
+    ("zipf-shuffle 0.8", 100),
+];
+
+/// What the runs would have cost a drive with another spare share, which writes 4 % beside.
+fn measured(rule: Option<&str>, passes: f64) -> Vec<Run> {
+    let mut runs = runs(&SPANS, passes);
+    let truth = amplifications(0.31, 1 << 19, &runs, rule, 77);
+    for (run, own) in runs.iter_mut().zip(truth) {
+        run.write_amplification = Some(1.04 * own);
+    }
+    runs
+}
+
+fn calibrated(sanitised: Option<&str>, runs: Vec<Run>) -> WriteCalibration {
+    let order = Order {
+        base_name: "made up".to_owned(),
+        made_by: "a test".to_owned(),
+        sanitised: sanitised.map(|rule| rule.parse().unwrap()),
+        ..Order::default()
+    };
+    let stop = AtomicBool::new(false);
+    calibrate_writes(runs, &drive(0.25), &order, &stop, &|_| {}).unwrap()
+}
+
+#[test]
+fn the_spare_capacity_of_a_known_drive_is_found_and_predicts_what_was_held_out() {
+    let rule = "pattern=sequential";
+    let found = calibrated(Some(rule), measured(Some(rule), 2.0));
+    let spare = found.config.mapping.overprovisioning;
+    assert!((spare / 0.31 - 1.0).abs() < 0.01, "{spare}");
+    assert!((found.overhead - 1.04).abs() < 1e-3, "{}", found.overhead);
+    let held: Vec<_> = found.errors.iter().filter(|one| one.is_held_out).collect();
+    assert!(!held.is_empty() && held.iter().all(|one| one.error < 1.0), "{held:?}");
+    assert!(!found.text().to_string().contains("--sanitised"));
+    // The host sees as much as before, and the file is the drive.
+    let visible = Ledger::of(&drive(0.25)).visible_bytes.0;
+    assert!(found.visible_bytes.abs_diff(visible) < visible / 10_000);
+    let document = Document::parse(&found.drive_file()).unwrap();
+    assert_eq!(*document.config(), found.config);
+    assert_eq!(found.provenance().points_held_out, 3);
+}
+
+#[test]
+fn runs_begin_with_what_the_one_before_left_unless_the_drive_was_sanitised() {
+    let runs = runs(&[("uniform", 100), ("sequential", 100)], 1.0);
+    let [_, after] = amplifications(0.1, 1 << 17, &runs, None, 1)[..] else { panic!() };
+    assert!(after > 1.05, "{after}");
+    let [_, alone] = amplifications(0.1, 1 << 17, &runs, Some("run=001"), 1)[..] else { panic!() };
+    assert_eq!(alone, 1.0);
+    let found = calibrated(None, measured(Some("pattern=sequential"), 1.0));
+    assert!(found.text().to_string().contains("--sanitised 'pattern=sequential'"));
+}
+
+#[test]
+fn a_smaller_drive_has_the_same_write_amplification() {
+    let runs = runs(&SPANS, 2.0);
+    let of = |units: u64| amplifications(0.2, units, &runs, None, 5);
+    let (small, large) = (of(1 << 18), of(1 << 20));
+    for (small, large) in small.iter().zip(&large) {
+        assert!((small / large - 1.0).abs() < 0.01, "{small} {large}");
+    }
+    assert!(large.iter().any(|one| *one > 2.0), "{large:?}");
+}
+
+#[test]
+fn ends_are_fitted_and_other_patterns_test_the_fit() {
+    let all = [&SPANS[..], &[("zns-noshuffle x", 50), ("sequential-shuffle", 100)]].concat();
+    let held = automatic(&runs(&all, 1.0));
+    assert_eq!(held, [false, false, true, true, false, false, false, true, true, true]);
+    let repeats = automatic(&runs(&[("uniform", 100), ("uniform", 100)], 1.0));
+    assert_eq!(repeats, [false, true]);
+}
+
+#[test]
+fn patterns_that_are_not_known_are_listed_and_not_replayed() {
+    let mut runs = measured(None, 1.0);
+    runs.truncate(2);
+    runs.push(Run { run: "900".to_owned(), ..runs[1].clone() });
+    runs[2].pattern = crate::run::Pattern::new("zns-noshuffle", "activeZones: 2").unwrap();
+    let found = calibrated(None, runs);
+    assert_eq!(found.runs[2].predicted, None);
+    assert!(found.text().to_string().contains("zns-noshuffle activeZones: 2"));
+    assert!(found.header().iter().any(|line| line.contains("1 not replayed")));
+}
+
+/// Measured figures: errors alone stand here.
+#[test]
+fn a_real_drives_write_amplification_is_predicted_from_other_spans() {
+    let Some(folder) = std::env::var_os("SSDTUNE_SHARED").map(PathBuf::from) else {
+        println!("skipped: SSDTUNE_SHARED names no folder of measurements");
+        return;
+    };
+    let file = folder.join("realdrives/write-amplification.csv");
+    if !file.exists() {
+        println!("skipped: {} is absent", file.display());
+        return;
+    }
+    let found = read(&[file]).unwrap();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../configs/bases");
+    let base = root.join("micron-7450-max-800gb.toml");
+    let base = ssdtune_model::source::load(base.to_str().unwrap(), &[]).unwrap().config;
+    let order = Order {
+        drive: Some("Micron 7450 MAX 800GB".to_owned()),
+        only: Some("source=ssdiq/finalop02b".parse().unwrap()),
+        // One span tells the spare capacity, all others test it.
+        hold_out: Some("pattern=uniform & span_gib!=745 | run=2024-09-06*".parse().unwrap()),
+        sanitised: Some("pattern=sequential".parse().unwrap()),
+        ..Order::default()
+    };
+    let stop = AtomicBool::new(false);
+    let found = calibrate_writes(found.runs, &base, &order, &stop, &|_| {}).unwrap();
+    for one in found.errors.iter().filter(|one| one.is_held_out) {
+        println!("{:?}: {:.2} % of {} runs", one.pattern, one.error, one.runs);
+        assert!(one.error < 3.0, "{one:?}");
+    }
+    assert_eq!(found.errors.iter().filter(|one| one.is_held_out).count(), 3);
+}
