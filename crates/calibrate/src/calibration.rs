@@ -3,10 +3,12 @@
 mod file;
 mod html;
 mod origin;
+mod residual;
 mod text;
 
 pub(crate) use file::text as drive_text;
 pub(crate) use origin::{Origins, known_before, without_path};
+pub use residual::Hint;
 
 use crate::errors::Errors;
 use crate::fit::{
@@ -202,6 +204,8 @@ pub struct Calibration {
     pub refused: Vec<Refused>,
     /// Evaluations of the fit.
     pub evaluations: usize,
+    /// Which mechanisms the residuals point to.
+    pub hints: Vec<Hint>,
     /// The drive. What has no effect on it has the catalogue's default.
     #[serde(skip)]
     pub config: DeviceConfig,
@@ -267,6 +271,7 @@ pub fn calibrate(
         made_by: order.made_by.clone(),
         hold_out: rule,
         errors: mean_errors(&fitted, &held_out),
+        hints: residual::hints(fitted.iter().chain(&held_out), &screened.noise),
         noise: screened.noise,
         objective,
         objective_noise: noise,

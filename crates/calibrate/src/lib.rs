@@ -44,7 +44,7 @@ mod split;
 mod writes;
 
 pub use calibration::{
-    CalibrateError, Calibration, MeanErrors, Order, Prediction, TestedRange, calibrate,
+    CalibrateError, Calibration, Hint, MeanErrors, Order, Prediction, TestedRange, calibrate,
 };
 pub use capacity::{CapacityError, Derived, derive};
 pub use errors::Errors;

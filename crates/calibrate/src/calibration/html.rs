@@ -1,7 +1,7 @@
 //! A calibration as one HTML file, without references to other files: what was measured beside what
 //! the drive does, family by family, and what is known of the parameters.
 
-use super::{Calibration, Prediction};
+use super::{Calibration, Hint, Prediction};
 use crate::point::{Family, Figures, Point};
 use ssdtune_report::{Axis, Chart, Page, Series, Svg, Table};
 use std::collections::BTreeMap;
@@ -56,6 +56,13 @@ impl Calibration {
             self.objective, self.objective_noise
         ));
         page.table(&self.values_table());
+        page.heading("What the residuals point to");
+        let words =
+            |hint: &Hint| format!("{}: {}; try: {}", hint.mechanism, hint.seen, hint.advice);
+        match self.hints.is_empty() {
+            true => page.paragraph("Nothing."),
+            false => page.list(self.hints.iter().map(words)),
+        };
         page.heading("Structures").table(&self.structures_table());
         page.heading("Refused points");
         match self.refused.is_empty() {

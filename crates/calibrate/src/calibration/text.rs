@@ -1,6 +1,7 @@
 //! A calibration as text for people.
 
-use super::{Calibration, MeanErrors};
+use super::{Calibration, Hint, MeanErrors};
+use ssdtune_model::catalogue::Value;
 use ssdtune_report::{Table, Text};
 
 /// Refused points that are listed; further ones are counted.
@@ -31,6 +32,12 @@ impl Calibration {
             text.line(format_args!("as good:   {} ({:.4})", rival.structure, rival.objective));
         }
         text.line(format_args!("Tested range: {}", self.tested));
+        if !self.hints.is_empty() {
+            text.line("").line("What the residuals point to:");
+            for Hint { mechanism, seen, advice } in &self.hints {
+                text.line(format_args!("{mechanism}: {seen}; try: {advice}"));
+            }
+        }
         if !refused.is_empty() {
             text.line("").line("Refused:");
             for one in refused.iter().take(REFUSED_MAX) {
@@ -76,7 +83,9 @@ impl Calibration {
     pub(super) fn values_table(&self) -> Table {
         let mut table = Table::new(["parameter", "value", "from", "to", "told by the points"]);
         for value in &self.values {
-            let end = |end: Option<f64>| end.map_or_else(String::new, |end| format!("{end:.0}"));
+            let digits = if matches!(value.value, Value::Real(_)) { 3 } else { 0 };
+            let end =
+                |end: Option<f64>| end.map_or_else(String::new, |end| format!("{end:.digits$}"));
             // Above the largest limit stands 0, which is none.
             let high = match value.range {
                 Some((low, 0.0)) if low > 0.0 => "no limit".to_owned(),

@@ -138,9 +138,11 @@ pub const FREE: &[Free] = &[
 ];
 
 /// Every parameter that a fit may change for the points of a rig: what its host costs beside that
-/// of the points of no rig. Each job has a processor of its own, and all share a SATA adapter.
+/// of the points of no rig. Each job has a processor of its own, and all share a SATA adapter and
+/// the link, which may be slower than the drive's.
 pub const FREE_OF_RIGS: &[Free] = &[
     Free::linear("host.request_time_ns", 0.0, 6e4, Stage::Bare),
+    Free::ratios("host.pcie_lane_bandwidth_gbps", 0.05, 8.0, Stage::Sizes).needs_sizes(),
     Free::ratios("host.core_rate", 1e4, 1e7, Stage::Plateau).limits(Peak::RateOfAJob),
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
@@ -268,7 +270,9 @@ pub(super) struct Space(pub(super) Vec<Knob>);
 
 impl Space {
     /// Those parameters of the drive that the catalogue has and that can change what the drive
-    /// does, and those of each rig. `sizes` says whether there are requests of several sizes.
+    /// does, and those of each rig. Where every point has a rig, what can be of the drive as well
+    /// is not told from that of the first one. `sizes` says whether there are requests of several
+    /// sizes.
     pub(super) fn of(free: &[Free], drive: &DeviceConfig, sizes: bool, rigs: &Rigs) -> Self {
         let works = |free: &&Free| {
             let row = free.row();
@@ -278,12 +282,20 @@ impl Space {
         };
         let own = free.iter().filter(works).map(|free| Knob { free: *free, rig: None });
         let known: BTreeSet<usize> = rigs.iter().flatten().copied().collect();
-        let works = |free: &&Free| free.row().is_some_and(|row| row.inert(drive).is_none());
-        let free: Vec<Free> = FREE_OF_RIGS.iter().filter(works).copied().collect();
-        let of_rigs = known.into_iter().flat_map(|rig| {
-            free.clone().into_iter().map(move |free| Knob { free, rig: Some(rig) })
-        });
-        Self(own.chain(of_rigs).collect())
+        let works = |free: &&Free| {
+            free.row().is_some_and(|row| row.inert(drive).is_none()) && (sizes || !free.needs_sizes)
+        };
+        let of_rigs: Vec<Free> = FREE_OF_RIGS.iter().filter(works).copied().collect();
+        let mut all: Vec<Knob> = own.collect();
+        let drives: Vec<&str> = all.iter().map(|knob| knob.free.key).collect();
+        // Where no point is without a rig, the drive is behind the first one.
+        let first = known.first().copied().filter(|_| rigs.iter().all(Option::is_some));
+        for rig in known {
+            let is_own = |free: &&Free| Some(rig) != first || !drives.contains(&free.key);
+            let own = of_rigs.iter().filter(is_own);
+            all.extend(own.map(|free| Knob { free: *free, rig: Some(rig) }));
+        }
+        Self(all)
     }
 
     /// The parameters whose start is told by the points of a stage.
@@ -366,7 +378,8 @@ fn legal(legal: &Legal, number: f64) -> Value {
             let steps = (number / *step as f64).round().max(0.0);
             Value::Int((steps as u64).saturating_mul(*step))
         }
-        _ => Value::Real(number),
+        // More digits than the points are worth make no other drive.
+        _ => Value::Real((number * 1e4).round() / 1e4),
     }
 }
 
@@ -446,6 +459,20 @@ mod tests {
         assert_eq!(made.flash.read_latency[..3], [40_000, 50_000, 60_000].map(Nanos));
         drive.flash.technology = FlashTechnology::Qlc;
         assert_eq!(keys(&drive, false)[1], "flash.page_read_latency_tsb_ns");
+    }
+
+    #[test]
+    fn the_adapter_of_the_first_rig_is_the_drives_where_all_points_have_rigs() {
+        let mut drive = DeviceConfig::default();
+        drive.host.interface = ssdtune_model::config::HostInterface::Sata;
+        let adapters = |rigs: &Rigs| -> Vec<Option<usize>> {
+            let all = Space::of(FREE, &drive, false, rigs).0;
+            let own = all.iter().filter(|knob| knob.free.key == "host.sata_processing_delay_ns");
+            own.map(|knob| knob.rig).collect()
+        };
+        assert_eq!(adapters(&[None, Some(0)]), [None, Some(0)]);
+        assert_eq!(adapters(&[Some(1), Some(0)]), [None, Some(1)]);
+        assert_eq!(adapters(&[Some(0)]), [None]);
     }
 
     #[test]

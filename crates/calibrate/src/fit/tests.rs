@@ -179,6 +179,32 @@ fn a_rig_is_told_from_the_drive() {
     assert_eq!(fit.drive_at(&points[0]), fit.drive);
 }
 
+/// A second host in a slot of less bandwidth: large requests take longer there, at any load.
+#[test]
+fn the_link_of_a_rig_is_told_from_the_drive() {
+    let mut points = synthetic(&truth(), &[1, 64], &[4, 16]);
+    let mut slow = truth();
+    slow.host.pcie_lane_bandwidth_gbps = 0.2;
+    let mut other = synthetic(&slow, &[1, 64], &[4, 16]);
+    other.iter_mut().for_each(|point| point.source = "slow".to_owned());
+    points.extend(other);
+    let again = Look { stage_evaluations: 0, evaluations: 100, ..LOOK };
+    let looks = vec![LOOK, again];
+    let rigs = vec!["source=slow".parse().unwrap()];
+    let options = FitOptions { rigs, looks, ..options(&[READ], false) };
+    let fit = run(&truth(), &points, &options);
+    let link = fit.values.iter().find(|value| value.key == "host.pcie_lane_bandwidth_gbps");
+    let Some(Value::Real(link)) = link.map(|value| value.value) else { panic!("{link:?}") };
+    assert!((link / 0.2 - 1.0).abs() < 0.1, "{link} {:?}", fit.values);
+    let own = truth().host.pcie_lane_bandwidth_gbps;
+    assert_eq!(fit.drive.host.pcie_lane_bandwidth_gbps, own);
+    // Requests of one size cannot tell it.
+    let small: Vec<Point> = points.into_iter().filter(|point| point.block_bytes == 4096).collect();
+    let look = Look { evaluations: 20, ..LOOK };
+    let fit = run(&truth(), &small, &FitOptions { looks: vec![look], ..options });
+    assert!(fit.values.iter().all(|value| !value.key.contains("bandwidth")), "{:?}", fit.values);
+}
+
 /// What is tried then begins where the coarse structure ended.
 #[test]
 fn the_best_structures_are_varied_after_the_first_look() {
