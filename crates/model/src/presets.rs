@@ -118,6 +118,15 @@ mod tests {
     }
 
     #[test]
+    fn calibrated_presets_are_the_drives_that_were_tested() {
+        for name in calibrated() {
+            let document = Document::parse(text(name).unwrap()).unwrap();
+            let own = Some(crate::fingerprint(document.config()));
+            assert_eq!(document.provenance().unwrap().fingerprint, own, "{name}");
+        }
+    }
+
+    #[test]
     fn a_wrong_name_is_answered_with_the_nearest() {
         let error = load("intel750").unwrap_err();
         assert_eq!(error.nearest, Some("intel-750"));
