@@ -93,9 +93,65 @@ fn one_reader_in_order_is_read_ahead_of() {
     assert!(gain > 4.0, "{gain}");
 }
 
+/// A drive of TLC with eight blocks of each of 16 planes for SLC mode: 8 x 16 x 21 pages of 8 KiB.
+const SLC_CACHE: [&str; 8] = [
+    "flash.technology=tlc",
+    "flash.page_program_latency_csb_ns=750us",
+    "cache.mode=off",
+    "mapping.overprovisioning=0.3",
+    "slc_cache.static_blocks=8",
+    "slc_cache.page_program_latency_ns=150us",
+    "slc_cache.fold_after_ns=20ms",
+    "bus.rate_mts=1200",
+];
+
+#[test]
+fn writes_fall_from_the_slc_cache_at_its_end_and_it_is_folded_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let room = 8 * 16 * 21;
+    let report = |pages: u64, set: &[&str]| {
+        let trace = trace(directory.path(), 0, 0..pages);
+        let mut command = ssdtune();
+        command.args(["simulate", "--device", "mqsim-default", "--replay", "closed:16"]);
+        for set in SMALL.iter().chain(set) {
+            command.args(["--set", set]);
+        }
+        let document = document(command.arg("--trace").arg(trace));
+        document["cells"][0]["report"].clone()
+    };
+    let mean = |report: &Value| number(&report["total"]["write"], "total_latency_ns", "mean");
+    let within = report(room, &SLC_CACHE);
+    let beyond = report(2 * room, &SLC_CACHE);
+    let without = report(room, &SLC_CACHE[..4]);
+    // The second half goes directly, as all of it does without the cache.
+    let direct = 2.0 * mean(&beyond) - mean(&within);
+    assert!(mean(&without) > 3.0 * mean(&within), "{} {}", mean(&without), mean(&within));
+    assert!((direct / mean(&without) - 1.0).abs() < 0.1, "{direct} {}", mean(&without));
+    // What was written fast was written twice in the end.
+    assert_eq!(number(&within["write_amplification"], "total", ""), 2.0);
+    assert_eq!(number(&beyond["write_amplification"], "total", ""), 1.5);
+    assert_eq!(within["slc_cache"]["folded_pages"], room);
+    assert_eq!(within["slc_cache"]["idle_folds"], 8 * 16);
+    assert_eq!(without.get("slc_cache"), None);
+    assert_eq!(without["energy"]["flash"]["program_by_page_type_j"].get("slc"), None);
+}
+
+#[test]
+fn the_summary_says_what_the_slc_cache_did() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path(), 0, 0..336);
+    let mut command = ssdtune();
+    command.args(["simulate", "--device", "mqsim-default", "--replay", "closed:16"]);
+    for set in SMALL.iter().chain(&SLC_CACHE) {
+        command.args(["--set", set]);
+    }
+    let says = "SLC cache       336 pages written, 336 folded; 16 blocks in idle time, 0 for space";
+    command.arg("--trace").arg(trace).assert().success().stdout(predicate::str::contains(says));
+}
+
 #[test]
 fn what_does_not_go_together_is_refused_with_what_to_do() {
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 6] = [
         (
             &["flash.independent_plane_reads=true", "flash.cache_read=true"],
             "flash.cache_read uses the registers of all planes of a die at once: switch it off",
@@ -109,6 +165,11 @@ fn what_does_not_go_together_is_refused_with_what_to_do() {
             &["cache.read_ahead_bytes=64MiB"],
             "8 streams need a data cache of twice that each (cache.capacity_bytes: 1073741824)",
         ),
+        (
+            &["slc_cache.static_blocks=16", "placement.policy=hotis"],
+            "set placement.policy to none and placement.moved to policy",
+        ),
+        (&["slc_cache.static_blocks=2000"], "raise mapping.overprovisioning or keep fewer"),
     ];
     for (set, says) in cases {
         let mut command = ssdtune();

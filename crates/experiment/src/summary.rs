@@ -163,6 +163,12 @@ fn drive(report: &Report, text: &mut Text) {
         "collection      {} blocks for space, {} for wear; {} pages moved, {} blocks erased",
         gc.executions, gc.wear_executions, gc.moved_pages, gc.blocks_erased
     ));
+    if let Some(cache) = &report.slc_cache {
+        text.line(format_args!(
+            "SLC cache       {} pages written, {} folded; {} blocks in idle time, {} for space",
+            cache.written_pages, cache.folded_pages, cache.idle_folds, cache.pressed_folds
+        ));
+    }
     endurance(report, text);
     let rate = |rate: Option<f64>| rate.map_or("none asked".to_owned(), percent);
     text.line(format_args!(

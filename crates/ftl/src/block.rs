@@ -14,6 +14,8 @@
 mod computed;
 mod figures;
 mod records;
+mod slc_mode;
+mod wear;
 
 pub(crate) use computed::PlaneSummary;
 
@@ -22,9 +24,11 @@ use crate::number::Owner;
 use crate::prefetch::prefetch;
 use records::{Frame, Records};
 use serde::{Deserialize, Serialize};
+use slc_mode::InSlcMode;
 use ssdtune_model::{BlockId, PageId, Place, Table, TenantId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use wear::WearBounds;
 
 /// Sectors of one page that hold host data, one bit each. Bit 0 is the first sector.
 pub type SectorMask = u64;
@@ -33,7 +37,8 @@ pub type SectorMask = u64;
 /// to which one kind of pages is written in order.
 ///
 /// There are three kinds: host data, translation pages, and pages moved by garbage collection. A
-/// placement policy adds further frontiers for host data and for moved pages.
+/// placement policy adds further frontiers for host data and for moved pages, an SLC cache adds one
+/// for host data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FrontierId(u8);
 
@@ -44,6 +49,8 @@ impl FrontierId {
     pub const TRANSLATION: Self = Self(1);
     /// Pages moved by garbage collection. Under a placement policy: the first queue of moved pages.
     pub const MOVED: Self = Self(2);
+    /// Host data in SLC mode, on a drive with an SLC cache. Such a drive has no placement policy.
+    pub const SLC: Self = Self::further(0);
 
     /// A frontier that a placement policy adds, by its number from 0.
     pub(crate) const fn further(number: u8) -> Self {
@@ -86,6 +93,8 @@ pub(crate) enum BlockState {
     /// It is a write frontier.
     Open,
     Full,
+    /// It is in SLC mode and full. Nothing but folding makes it a victim.
+    Cached,
     /// It is a victim: its valid pages are being moved, then it is erased.
     Collecting,
 }
@@ -114,6 +123,8 @@ pub(crate) struct Frontier {
     /// [`NO_BLOCK`] while it has none.
     block: BlockId,
     next: u32,
+    /// Pages that the block takes.
+    end: u32,
 }
 
 const NO_BLOCK: BlockId = BlockId(u32::MAX);
@@ -160,6 +171,8 @@ pub(crate) struct Plane {
     recycled: BinaryHeap<Reverse<(u32, u64, BlockId)>>,
     recycled_seq: u64,
     frontiers: Vec<Frontier>,
+    /// Blocks in SLC mode.
+    slc: InSlcMode,
     /// Write frontiers that each tenant has.
     frontiers_per_tenant: usize,
     /// How many blocks have become full so far.
@@ -171,27 +184,6 @@ pub(crate) struct Plane {
     /// Blocks erased so far.
     pub erases: u64,
     wear: WearBounds,
-}
-
-/// Erase counts between which those of all blocks with records lie. Counts only grow, so the lower
-/// bound stays one when blocks are erased; it is made exact when it matters.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct WearBounds {
-    least: u32,
-    most: u32,
-}
-
-impl WearBounds {
-    /// The bounds of no block.
-    const NONE: Self = Self { least: u32::MAX, most: 0 };
-
-    fn of(blocks: &Table<BlockId, Block>) -> Self {
-        blocks.iter().fold(Self::NONE, |bounds, block| bounds.with(block.erases))
-    }
-
-    fn with(self, erases: u32) -> Self {
-        Self { least: self.least.min(erases), most: self.most.max(erases) }
-    }
 }
 
 impl Plane {
@@ -215,7 +207,11 @@ impl Plane {
             fresh: 0,
             recycled: BinaryHeap::new(),
             recycled_seq: 0,
-            frontiers: vec![Frontier { block: NO_BLOCK, next: 0 }; tenants * frontiers_per_tenant],
+            frontiers: vec![
+                Frontier { block: NO_BLOCK, next: 0, end: pages_per_block };
+                tenants * frontiers_per_tenant
+            ],
+            slc: InSlcMode::default(),
             frontiers_per_tenant,
             fills: 0,
             collecting: 0,
@@ -225,9 +221,15 @@ impl Plane {
         }
     }
 
-    /// Blocks that hold nothing and are no frontier.
+    /// Blocks that hold nothing, are no frontier, and are not kept for SLC mode.
     #[inline]
     pub fn free_blocks(&self) -> u32 {
+        self.erased_blocks().saturating_sub(self.slc.kept)
+    }
+
+    /// Blocks that hold nothing and are no frontier.
+    #[inline]
+    pub fn erased_blocks(&self) -> u32 {
         self.blocks_total - self.fresh + self.recycled.len() as u32
     }
 
@@ -261,7 +263,12 @@ impl Plane {
         self.blocks[block].tenant = tenant;
         self.blocks[block].frontier = frontier;
         let at = self.place_of(tenant, frontier);
-        self.frontiers[at] = Frontier { block, next: 0 };
+        let mut end = self.pages_per_block;
+        if self.is_slc(frontier) {
+            end = self.slc.pages;
+            self.slc.count(self.slc.blocks + 1);
+        }
+        self.frontiers[at] = Frontier { block, next: 0, end };
         Some(block)
     }
 
@@ -396,7 +403,8 @@ impl Plane {
             _ if record.frame == Frame::NONE => 0,
             BlockState::Free => 0,
             BlockState::Open => self.frontiers[self.place_of(record.tenant, record.frontier)].next,
-            BlockState::Full | BlockState::Collecting => self.pages_per_block,
+            _ if self.is_slc(record.frontier) => self.slc.pages,
+            BlockState::Full | BlockState::Cached | BlockState::Collecting => self.pages_per_block,
         }
     }
 
@@ -407,9 +415,9 @@ impl Plane {
         let at = self.place_of(tenant, frontier);
         let frontier = &mut self.frontiers[at];
         let (block, first) = (frontier.block, frontier.next);
-        let count = wanted.min(self.pages_per_block - first);
+        let count = wanted.min(frontier.end - first);
         frontier.next += count;
-        let filled = frontier.next == self.pages_per_block;
+        let filled = frontier.next == frontier.end;
         let record = &mut self.blocks[block];
         if record.frame == Frame::NONE {
             record.frame = self.records.take();
@@ -419,7 +427,8 @@ impl Plane {
             frontier.block = NO_BLOCK;
             record.filled_at = self.fills;
             self.fills += 1;
-            self.states[block] = BlockState::Full;
+            let is_slc = frontier.end < self.pages_per_block;
+            self.states[block] = if is_slc { BlockState::Cached } else { BlockState::Full };
         }
         let first = Spot { block, page: PageId(first) };
         Run { first, count, filled }
@@ -557,6 +566,9 @@ impl Plane {
         self.wear = self.wear.with(record.erases);
         let wear = if level { record.erases } else { 0 };
         debug_assert_eq!(self.valid_pages(block).count(), 0);
+        if self.is_slc(self.blocks[block].frontier) {
+            self.slc.count(self.slc.blocks - 1);
+        }
         self.invalid[block] = 0;
         self.states[block] = BlockState::Free;
         self.recycled.push(Reverse((wear, self.recycled_seq, block)));
@@ -565,19 +577,9 @@ impl Plane {
         self.erases += 1;
     }
 
-    /// The erase count of the most erased block, if some block lags behind it by `gap` or more.
-    pub fn most_erased_if_apart(&mut self, gap: u32) -> Option<u32> {
-        let apart = |wear: WearBounds| wear.most.saturating_sub(wear.least) >= gap;
-        if !apart(self.wear) {
-            return None;
-        }
-        self.wear = WearBounds::of(&self.blocks);
-        apart(self.wear).then_some(self.wear.most)
-    }
-
     /// Marks a block as a victim.
     pub fn start_collecting(&mut self, block: BlockId) {
-        debug_assert_eq!(self.states[block], BlockState::Full);
+        debug_assert!(matches!(self.states[block], BlockState::Full | BlockState::Cached));
         self.states[block] = BlockState::Collecting;
         self.collecting += 1;
     }

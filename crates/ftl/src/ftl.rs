@@ -9,7 +9,7 @@
 //! The other operations of an [`Ftl`] stand in files of their own: `write` (host writes and trims),
 //! `mapping` and `initial_mappings` (the cached mapping table), `collect` (garbage collection and
 //! wear levelling), `content` (drives that are not empty at the start), `warmup` (ageing without
-//! time), `policy` (placement policies), `inspect` (figures and checks), `snapshot`.
+//! time), `policy` (placement policies), `slc_cache`, `inspect` (figures and checks), `snapshot`.
 //!
 //! Cost: a logical page takes 4 B of page table, 8 B if the data cache marks pages, and, once
 //! written, 4 B of block record.
@@ -22,18 +22,20 @@ mod initial_mappings;
 mod inspect;
 mod mapping;
 mod policy;
+mod slc_cache;
 mod snapshot;
 mod vocabulary;
 mod warmup;
 mod write;
 
+pub use slc_cache::SlcCounters;
 pub use snapshot::FtlState;
 pub use vocabulary::{
     FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,
 };
 pub use warmup::Warmup;
 
-use crate::block::{FrontierId, Pick, Plane};
+use crate::block::{FrontierId, Pick, Plane, SectorMask};
 use crate::cmt::{MappingCache, TranslationPages};
 use crate::error::FtlError;
 use crate::gc::VictimRules;
@@ -46,6 +48,7 @@ use crate::switches::Switches;
 use crate::tenant::{Places, Tenant, visible_sectors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
+use slc_cache::SlcCache;
 use ssdtune_model::config::{Allocation, GcUnit, PlaneOrder, Sharing};
 use ssdtune_model::{DeviceConfig, Geometry, Lpn, PlaneId, Table, TenantId};
 use warmup::Batch;
@@ -86,6 +89,28 @@ pub struct Ftl {
     pub(crate) batch: Batch,
     /// The placement policy.
     pub(crate) placer: Placer,
+    /// Blocks that the host writes in SLC mode, if any.
+    pub(crate) slc: Option<SlcCache>,
+}
+
+/// The planes of an empty drive. `frontiers` are those of each tenant in each plane, `whole` all
+/// sectors of a page.
+fn empty_planes(
+    config: &DeviceConfig,
+    geometry: &Geometry,
+    tenants: usize,
+    frontiers: usize,
+    whole: SectorMask,
+) -> Table<PlaneId, Plane> {
+    let (blocks, pages) = (geometry.blocks_per_plane, geometry.pages_per_block);
+    let empty = || {
+        let mut plane = Plane::new(blocks, pages, tenants, frontiers, whole);
+        if let Some(pages) = config.slc_pages_per_block() {
+            plane.allow_slc_mode(pages, config.slc_cache.static_blocks);
+        }
+        plane
+    };
+    (0..geometry.planes()).map(|_| empty()).collect()
 }
 
 impl Ftl {
@@ -123,22 +148,19 @@ impl Ftl {
         }
         let needs = FrontierNeeds::of(config, specs.len() as u32);
         let switches = Switches::new(config, &geometry, &needs);
-        let needed = needs.open + switches.reserve + 1;
+        let slc = SlcCache::new(config, switches.threshold);
+        let extra = slc.as_ref().map_or(0, |slc| slc.blocks_needed(config, specs.len() as u32));
+        let needed = (needs.open + switches.reserve + 1).saturating_add(extra);
         if geometry.blocks_per_plane < needed {
             return Err(FtlError::TooFewBlocks { blocks: geometry.blocks_per_plane, needed });
         }
         let placer = Placer::new(config, base);
         placer.check_spare(config, &needs)?;
+        let frontiers = placer.frontiers() + usize::from(slc.is_some());
         let mut ftl = Self {
             layout,
             table: PageTable::new(base, !config.mapping.ideal),
-            planes: (0..geometry.planes())
-                .map(|_| {
-                    let (blocks, pages) = (geometry.blocks_per_plane, geometry.pages_per_block);
-                    let whole = switches.full_mask;
-                    Plane::new(blocks, pages, specs.len(), placer.frontiers(), whole)
-                })
-                .collect(),
+            planes: empty_planes(config, &geometry, specs.len(), frontiers, switches.full_mask),
             tenants,
             caches: Table::default(),
             translation: TranslationPages::default(),
@@ -154,6 +176,7 @@ impl Ftl {
             initial_content: None,
             batch: Batch::default(),
             placer,
+            slc,
             geometry,
             flash,
             unit,

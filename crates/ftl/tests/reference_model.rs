@@ -42,12 +42,13 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
         None => 0..number("FTL_REFERENCE_CASES").unwrap_or(CASES),
     };
     let count = cases.end - cases.start;
-    let mut activity = [0; 4];
+    let (mut activity, mut slc) = ([0; 4], [0; 3]);
     let mut quiet = Vec::new();
     for number in cases {
         let case = cases::case(number);
         let run = shrink::run_or_explain(&case, number, &words(number, steps), CHECK_EVERY);
         (0..4).for_each(|i| activity[i] += run.activity[i]);
+        (0..3).for_each(|i| slc[i] += run.slc[i]);
         if run.activity[0] == 0 {
             quiet.push(number);
         }
@@ -56,9 +57,11 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
     println!(
         "collections, wear collections, moved pages, switches: {activity:?}; without any: {quiet:?}"
     );
+    println!("pages in SLC mode, blocks folded in idle time, and for space: {slc:?}");
     if count > 1 && steps >= STEPS {
         assert!(activity[0] > 1_000 && activity[1] > 10 && activity[2] > 10_000, "{activity:?}");
         assert!(activity[3] > 100, "{activity:?}");
+        assert!(slc[0] > 1_000 && slc[1] > 100 && slc[2] > 10, "{slc:?}");
         // None of the first hundred; drives that are hardly written to are drawn now and then.
         assert!(quiet.len() as u64 <= count / 200, "cases {quiet:?} never collected");
     }

@@ -16,6 +16,7 @@ mod flash;
 mod ftl;
 mod host;
 mod markdown;
+mod slc_cache;
 
 pub use crate::value::{Candidates, Field, Kind, Legal, Unit, Value};
 pub use describe::{Description, Difference, differences, select};
@@ -124,6 +125,7 @@ pub const SECTIONS: &[Section] = &[
     flash::SUSPENSION,
     flash::BUS,
     flash::FLASH,
+    slc_cache::SLC_CACHE,
     ageing::AGEING,
     energy::ENERGY,
     compat::COMPAT,

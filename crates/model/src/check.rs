@@ -7,7 +7,10 @@
 //! once.
 
 use crate::catalogue::{self, Parameter, Value};
-use crate::config::{Cache, CacheMode, DeviceConfig, Frontiers, Gc, GcUnit, HostInterface};
+use crate::config::{
+    Cache, CacheMode, DeviceConfig, Frontiers, Gc, GcUnit, HostInterface, MovedPages,
+    PlacementPolicy,
+};
 use crate::fault::{Fault, Faults, Problem};
 use crate::ledger::Ledger;
 use serde::Serialize;
@@ -21,6 +24,8 @@ pub const MAX_PAGES: u64 = 1 << 48;
 pub const MAX_PLANES: u64 = 1 << 20;
 /// Mapping units (pages, if they are not smaller) of a die that one command serves, at most.
 pub const COMMAND_UNITS_MAX: u32 = 64;
+
+const DYNAMIC_ABOVE: &str = "slc_cache.dynamic_above";
 
 /// A configuration that has passed [`DeviceConfig::check`].
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +81,7 @@ impl DeviceConfig {
             self.check_one_shot(&mut faults);
             self.check_units(&mut faults);
             self.check_latencies(&mut faults);
+            self.check_slc_cache(&mut faults);
             self.check_dram(&mut faults);
             self.check_write_buffer(&mut faults);
             self.check_read_ahead(&mut faults);
@@ -293,6 +299,66 @@ impl DeviceConfig {
         }
     }
 
+    /// Checks that an SLC cache leaves room for the data, and is not combined with what it is not
+    /// defined with.
+    fn check_slc_cache(&self, faults: &mut Faults) {
+        let cache = &self.slc_cache;
+        if !cache.is_on() {
+            return;
+        }
+        let key = if cache.static_blocks > 0 { "slc_cache.static_blocks" } else { DYNAMIC_ABOVE };
+        let mut conflict = |key: &str, reason: String| {
+            faults.push(Fault::new(key, Problem::Conflict { reason }));
+        };
+        let bits = self.flash.technology.page_types().len() as u32;
+        let dynamic = u32::from(cache.dynamic_above < 1.0);
+        let spare = Ledger::of(self).spare_blocks_per_plane - f64::from(cache.static_blocks);
+        if let Some(switch) = self.switch_of_mqsim() {
+            conflict(key, format!("MQSim has no SLC cache: switch {switch} off"));
+        }
+        if bits == 1 {
+            conflict(key, "flash.technology is slc: every block has one bit in a cell".to_owned());
+        } else if self.flash.pages_per_block < bits {
+            conflict(key, format!("a block needs {bits} pages (flash.pages_per_block)"));
+        }
+        if self.gc.copyback {
+            conflict(key, "folding changes the mode of cells: switch gc.copyback off".to_owned());
+        }
+        let placement = &self.placement;
+        if placement.policy != PlacementPolicy::None || placement.frontiers().moved != 1 {
+            let (none, policy) = (PlacementPolicy::None.name(), MovedPages::Policy.name());
+            conflict(
+                key,
+                format!(
+                    "there is one queue of host writes: set placement.policy to {none} and \
+                     placement.moved to {policy}"
+                ),
+            );
+        }
+        if spare < 2.0 + f64::from(dynamic) {
+            let least = 2 + dynamic;
+            conflict(
+                key,
+                format!(
+                    "leaves {spare:.2} spare blocks per plane beside those kept for SLC mode, and \
+                     {least} are needed: raise mapping.overprovisioning or keep fewer"
+                ),
+            );
+        }
+        if cache.dynamic_above < self.gc.threshold {
+            let reason = format!("below gc.threshold ({}): raise it", self.gc.threshold);
+            conflict(DYNAMIC_ABOVE, reason);
+        }
+        let times = [
+            ("slc_cache.page_read_latency_ns", cache.read_latency),
+            ("slc_cache.page_program_latency_ns", cache.program_latency),
+            ("slc_cache.block_erase_latency_ns", cache.erase_latency),
+        ];
+        for (key, _) in times.into_iter().filter(|(_, time)| time.0 == 0) {
+            conflict(key, "must be above 0".to_owned());
+        }
+    }
+
     /// Checks that the cache can hold a page, and a DRAM row a transfer.
     fn check_dram(&self, faults: &mut Faults) {
         let cache = &self.cache;
@@ -392,14 +458,14 @@ impl DeviceConfig {
         let mut advice = Vec::new();
         let mut say = |key, message| advice.push(Advice { key, message });
         let ledger = Ledger::of(self);
-        if ledger.spare_blocks_per_plane < ledger.needed_blocks_per_plane() {
+        let needed = ledger.needed_blocks_per_plane() + f64::from(self.slc_cache.static_blocks);
+        if ledger.spare_blocks_per_plane < needed {
             say(
                 "mapping.overprovisioning",
                 format!(
                     "{:.1} spare blocks per plane, but frontiers and the collection threshold ask \
-                     for {:.0}: a full drive collects without pause",
+                     for {needed:.0}: a full drive collects without pause",
                     ledger.spare_blocks_per_plane,
-                    ledger.needed_blocks_per_plane()
                 ),
             );
         }

@@ -10,6 +10,7 @@ mod compat;
 mod constants;
 mod defaults;
 mod placement;
+mod slc_cache;
 
 pub use choices::{
     Allocation, BusOrder, CacheMode, CommandTimes, FlashTechnology, GcPolicy, GcUnit,
@@ -19,6 +20,7 @@ pub use choices::{
 pub use compat::Compat;
 pub use constants::{Ageing, Energy};
 pub use placement::{Frontiers, MAX_FRONTIERS, Placement};
+pub use slc_cache::SlcCache;
 
 use crate::geometry::Geometry;
 use crate::units::{Bytes, Nanos};
@@ -51,6 +53,8 @@ pub struct DeviceConfig {
     pub bus: Bus,
     /// The flash chips.
     pub flash: Flash,
+    /// Blocks written with one bit in each cell.
+    pub slc_cache: SlcCache,
     /// Read retry, and latencies that change with wear.
     pub ageing: Ageing,
     /// Energy constants.

@@ -20,7 +20,7 @@ use relocate::Pace;
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, FtlState, Layout, Phys, Token};
 use ssdtune_model::config::{Allocation, GcUnit, Priority, Scheduler, Sharing};
-use ssdtune_model::{DeviceConfig, PlaneId};
+use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
 use std::collections::VecDeque;
 use stripes::Stripes;
 
@@ -40,6 +40,10 @@ struct Rules {
     moves_max: u32,
     /// Pages of a stripe: what one program command carries at most, if programs wait for that.
     stripe: u32,
+    /// Pages of a stripe in SLC mode.
+    slc_stripe: u32,
+    /// Blocks in SLC mode are folded when the host leaves the drive alone.
+    folds: bool,
     /// Cached pages that may wait for the rest of their stripes.
     waiting_max: usize,
     /// The priority of transactions that serve no request directly.
@@ -62,6 +66,8 @@ impl Rules {
             paced: config.gc.paced,
             moves_max: planes * word_line * (config.geometry().dies() as u32).max(16),
             stripe: planes_at_once * word_line,
+            slc_stripe: config.slc_stripe(),
+            folds: config.slc_cache.is_on() && config.slc_cache.fold_after > Nanos::ZERO,
             waiting_max: pages_to_flash(config, tenants) as usize - 1,
             internal_priority: if by_priority { Priority::High as u8 } else { 0 },
             page_sectors: config.geometry().sectors_per_page() as u16,

@@ -20,7 +20,7 @@ use crate::backend::{self, Backend};
 use crate::base::Base;
 use crate::controller::Controller;
 use crate::data_cache::DataCache;
-use crate::engine::{EventQueue, Server, ServerId, Servers};
+use crate::engine::{Server, ServerId, Servers};
 use crate::flash::{Flash, PageOut, Purpose};
 use crate::host::{Arrived, Host, Lookahead, Spaces, queue_count};
 use crate::id::{ChannelId, DieId, TransactionId};
@@ -102,7 +102,7 @@ impl Core {
         let spaces = Spaces::new(sizes, geometry.sectors_per_page(), aligned);
         let books = Books::new(config, tenants.len(), observe);
         Ok(Self {
-            base: Base { events: EventQueue::default(), books },
+            base: Base::new(config, books, &servers),
             host: Host::new(config, spaces, &servers),
             controller: Controller::new(config, &servers),
             cache: DataCache::new(config, tenants, &servers),
@@ -157,6 +157,11 @@ impl Core {
                 }
             }
             Server::Pipeline => host.pipeline_event(base),
+            Server::Rest => {
+                if base.alarm_event() {
+                    backend.fold_all(base);
+                }
+            }
             Server::Bell(queue) => host.bell_event(base, queue),
             Server::Stream(stream) => {
                 let ahead = Ahead { cache, ftl: &backend.ftl };

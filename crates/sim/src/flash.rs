@@ -34,7 +34,7 @@ use crate::stored::Part;
 use array::{FlashArray, Transactions};
 use plane_reads::Planes;
 use serde::{Deserialize, Serialize};
-use ssdtune_ftl::{Ftl, Layout, Phys};
+use ssdtune_ftl::{Ftl, Phys};
 use ssdtune_model::config::{BusOrder, GcUnit, Scheduler, Suspension, SuspensionSupport};
 use ssdtune_model::{DeviceConfig, Nanos, PageId, PlaneId, TenantId};
 use timing::FlashTiming;
@@ -72,6 +72,10 @@ struct Rules {
     priorities: u8,
     /// Mapping units that share a page. Each has a plane of its own in the geometry.
     units_per_page: u32,
+    /// The FTL knows pages by other places than the flash does.
+    places_differ: bool,
+    /// A page can go with others in a command if it is in another plane at the same offset.
+    joins_by_offset: bool,
 }
 
 impl Rules {
@@ -100,6 +104,8 @@ impl Rules {
             single_plane_erases: config.compat.single_plane_erases,
             priorities: if by_priority { array::PRIORITIES as u8 } else { 1 },
             units_per_page: config.units_per_page(),
+            places_differ: config.gc.unit != GcUnit::Block || config.slc_cache.is_on(),
+            joins_by_offset: config.units_per_page() == 1 && !config.slc_cache.is_on(),
         }
     }
 
@@ -219,10 +225,11 @@ impl Flash {
 
     /// Writes down where on flash a transaction goes.
     #[inline]
-    pub fn set_place(&mut self, layout: &Layout, id: TransactionId, phys: Phys) {
+    pub fn set_place(&mut self, ftl: &Ftl, id: TransactionId, phys: Phys) {
+        let layout = ftl.layout();
         let (mut plane, mut page) = (layout.plane(phys), layout.page(phys));
-        if let Some(striping) = &self.striping {
-            (plane, page) = striping.place(plane, page);
+        if self.rules.places_differ {
+            (plane, page) = self.place_on_flash(ftl, phys);
         }
         let place = self.array.place(plane);
         let record = &mut self.transactions[id];
@@ -231,6 +238,26 @@ impl Flash {
         record.die = place.die;
         record.plane = place.plane;
         record.page = page;
+    }
+
+    /// Where on flash a page lies that the FTL knows as one of a superblock, or of a block in SLC
+    /// mode. Pages in SLC mode have offsets behind those of all others: a block is addressed by its
+    /// mode, too, and no command mixes modes.
+    #[inline(never)]
+    fn place_on_flash(&self, ftl: &Ftl, phys: Phys) -> (PlaneId, PageId) {
+        let layout = ftl.layout();
+        let is_slc = ftl.is_in_slc_mode(layout.block(phys));
+        let (mut plane, mut page) = (layout.plane(phys), layout.page(phys));
+        if let Some(striping) = &self.striping {
+            (plane, page) = striping.place(plane, page, is_slc);
+        }
+        (plane, if is_slc { PageId(page.0 + self.timing.slc_from) } else { page })
+    }
+
+    /// Whether a transaction concerns a block in SLC mode.
+    #[inline]
+    pub fn is_in_slc_mode(&self, id: TransactionId) -> bool {
+        self.transactions[id].page.0 >= self.timing.slc_from
     }
 
     /// How superblocks lie on the flash; `None` without superblocks.
@@ -242,7 +269,7 @@ impl Flash {
     /// What waits for the scheduling unit of a plane as the FTL knows it, and its dies at work.
     pub fn backlog(&self, plane: PlaneId) -> u64 {
         let plane = match &self.striping {
-            Some(striping) => striping.place(plane, PageId(0)).0,
+            Some(striping) => striping.place(plane, PageId(0), false).0,
             None => plane,
         };
         let unit = &self.array.units[self.array.place(plane).unit];

@@ -454,6 +454,7 @@ impl Host {
         let record = &self.requests[request];
         let (tenant, queue) = (record.tenant, self.queue_of(record.tenant));
         base.books.request_completed(record.completion(base.now()));
+        base.request_left();
         self.requests.remove(request);
         self.queues[queue].acknowledge(fetched);
         if self.sata.is_some() {
@@ -531,7 +532,6 @@ pub(crate) fn queue_count(interface: HostInterface, tenants: usize) -> usize {
 mod tests {
     use super::*;
     use crate::accounting::Books;
-    use crate::engine::EventQueue;
     use crate::vocabulary::Observe;
     use ssdtune_model::{Lpn, Sectors};
 
@@ -550,7 +550,7 @@ mod tests {
         let servers = Servers::new(1, 1);
         let observe = Observe { completions: true, ..Observe::default() };
         let books = Books::new(&config, 1, observe);
-        let mut base = Base { events: EventQueue::default(), books };
+        let mut base = Base::new(&config, books, &servers);
         let spaces = Spaces::new(std::iter::once(1_000), 8, true);
         let mut host = Host::new(&config, spaces, &servers);
         let queue = QueueId(0);

@@ -71,8 +71,8 @@ pub use accounting::{
 };
 pub use report::{
     Busy, Capacity, Collection, DataCache, Ending, Endurance, EraseBin, Mapping, OpMetrics, Report,
-    RequestCounts, SCHEMA, Simulation, TenantCollection, TenantMetrics, TenantReport, Times,
-    UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
+    RequestCounts, SCHEMA, Simulation, SlcCache, TenantCollection, TenantMetrics, TenantReport,
+    Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use simulator::{
     Filling, Footprint, InitialContent, Look, Outcome, Replay, Simulator, SnapshotError, Stream,

@@ -10,6 +10,9 @@ pub(crate) enum Work {
     Erase = 2,
 }
 
+/// The type of pages in SLC mode. Those of other pages are their places in the lists of latencies.
+pub(crate) const SLC_MODE: usize = 4;
+
 /// What a transaction does, and for whom. It decides the queue in which the transaction waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Class {

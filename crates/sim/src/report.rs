@@ -47,6 +47,9 @@ pub struct Report {
     pub write_amplification: WriteAmplification,
     /// Garbage collection and wear levelling.
     pub collection: Collection,
+    /// What the SLC cache did; absent on a drive without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCache>,
     /// How far the flash is worn, and how long it lasts under this workload.
     pub endurance: Endurance,
     /// The cached mapping table.
@@ -225,6 +228,21 @@ pub struct Collection {
     pub held_writes: u64,
     /// How many blocks were erased how often.
     pub erase_histogram: Vec<EraseBin>,
+}
+
+/// What the SLC cache of the drive did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlcCache {
+    /// Pages of the host programmed in SLC mode, contained in `flash.pages_programmed_host`.
+    pub written_pages: u64,
+    /// Pages moved out of blocks in SLC mode, contained in `collection.moved_pages`.
+    pub folded_pages: u64,
+    /// Blocks folded because the host left the drive alone, contained in `collection.executions`.
+    pub idle_folds: u64,
+    /// Blocks folded because free blocks were few, contained in `collection.executions`.
+    pub pressed_folds: u64,
+    /// Blocks in SLC mode at the end.
+    pub blocks: u64,
 }
 
 /// Blocks with the same erase count.

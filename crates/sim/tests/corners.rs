@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::config::*;
 use ssdtune_model::{Bytes, DeviceConfig, Nanos, Place, Sectors, TenantId};
-use ssdtune_sim::{Completion, Outcome, Places, Replay, Simulator, Stream, Tenant};
+use ssdtune_sim::{Completion, Outcome, Places, Replay, Report, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,6 +38,8 @@ pub fn case(number: u64) -> Case {
     draw_superblocks(&mut config, &mut tenants, &mut Pcg64Mcg::seed_from_u64(number ^ 0x5b1c));
     draw_nand(&mut config, &mut Pcg64Mcg::seed_from_u64(number ^ 0x9a9d));
     draw_size(&mut config, tenants.len() as u32, rng);
+    let slc = &mut Pcg64Mcg::seed_from_u64(number ^ 0x51c);
+    draw_slc_cache(&mut config, tenants.len() as u32, slc);
     let streams = draw_streams(&config, tenants.len(), rng);
     let mut case = Case { config, tenants, streams };
     draw_streams_ahead(&mut case, &mut Pcg64Mcg::seed_from_u64(number ^ 0xa4ead));
@@ -156,6 +158,26 @@ fn draw_nand(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
         config.cache.write_buffer.0 = least * rng.random_range(1..5);
         config.cache.capacity.0 = config.cache.capacity.0.max(config.cache.write_buffer.0);
     }
+}
+
+/// Half the drives that may have one get an SLC cache, with the blocks that it needs.
+fn draw_slc_cache(config: &mut DeviceConfig, tenants: u32, rng: &mut Pcg64Mcg) {
+    let bits = config.flash.technology.page_types().len() as u32;
+    let may = config.compat == Compat::default() && !config.gc.copyback;
+    if !may || bits == 1 || rng.random() {
+        return;
+    }
+    config.slc_cache.static_blocks = rng.random_range(0..4);
+    config.slc_cache.dynamic_above = match pick(rng, &[None, Some(0.0), Some(0.3)]) {
+        Some(more) => config.gc.threshold + more,
+        None => 1.0,
+    };
+    config.slc_cache.fold_after = Nanos(pick(rng, &[0, 20_000, 5_000_000]));
+    config.slc_cache.program_latency = Nanos(pick(rng, &[100_000, 200_000]));
+    let blocks = &mut config.flash.blocks_per_plane;
+    let visible = (1.0 - config.mapping.overprovisioning) * f64::from(*blocks);
+    *blocks += config.slc_cache.static_blocks + tenants;
+    config.mapping.overprovisioning = 1.0 - visible / f64::from(*blocks);
 }
 
 /// Half the drives that are not MQSim's read ahead of streams, and half their requests follow each
@@ -278,7 +300,10 @@ fn least_latency(case: &Case, done: &Completion) -> Nanos {
     let mode = case.tenants[done.tenant.index()].cache;
     let through = matches!(mode, CacheMode::Off | CacheMode::Read);
     let program = match done.op {
-        Op::Write if through && sectors > 0 => case.config.flash.program_latency[0],
+        Op::Write if through && sectors > 0 => {
+            let slc = Some(&case.config.slc_cache).filter(|cache| cache.is_on());
+            slc.map_or(case.config.flash.program_latency[0], |cache| cache.program_latency)
+        }
         _ => Nanos::ZERO,
     };
     let adapter = match host.interface {
@@ -288,7 +313,7 @@ fn least_latency(case: &Case, done: &Completion) -> Nanos {
     data + program + adapter
 }
 
-fn check(case: &Case) -> Outcome {
+fn check(case: &Case) -> (Outcome, Report) {
     let mut simulator =
         Simulator::new(&case.config.check().expect("legal settings"), &case.tenants, WATCH)
             .expect("a drive of legal settings");
@@ -328,7 +353,7 @@ fn check(case: &Case) -> Outcome {
     assert_eq!(completions.len() as u64, report.requests.completed);
     check_completions(case, &completions);
     assert!(report.write_amplification.total >= 1.0);
-    outcome
+    (outcome, report)
 }
 
 fn check_completions(case: &Case, completions: &[Completion]) {
@@ -390,7 +415,7 @@ fn nothing_hangs_or_is_lost_in_any_corner() {
         Some(only) => only..only + 1,
         None => 0..number("SIM_CORNERS_CASES").unwrap_or(CASES),
     };
-    let mut ends = [0; 2];
+    let (mut ends, mut cached) = ([0; 2], [0; 3]);
     for number in cases.clone() {
         let case = case(number);
         case.config.check().unwrap_or_else(|faults| panic!("case {number}: {faults}"));
@@ -405,8 +430,15 @@ fn nothing_hangs_or_is_lost_in_any_corner() {
                 least,
             );
         }
-        ends[usize::from(check(&case) != Outcome::Completed)] += 1;
+        let (outcome, report) = check(&case);
+        ends[usize::from(outcome != Outcome::Completed)] += 1;
+        if let Some(cache) = report.slc_cache {
+            let found = [cache.written_pages, cache.idle_folds, cache.pressed_folds];
+            (0..3).for_each(|index| cached[index] += found[index]);
+        }
     }
     println!("completed {}, out of space {}", ends[0], ends[1]);
+    println!("pages in SLC mode, blocks folded in idle time, and for space: {cached:?}");
     assert!(cases.end - cases.start == 1 || ends[0] > ends[1]);
+    assert!(cases.end - cases.start < CASES || cached.iter().all(|&count| count > 100));
 }

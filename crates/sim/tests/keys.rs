@@ -103,6 +103,7 @@ fn scenes() -> Vec<Scene> {
     scenes.push(buffer_scene());
     scenes.push(unit_scene());
     scenes.push(stream_scene());
+    scenes.push(slc_scene());
     scenes.push(mqsim_scene());
     scenes
 }
@@ -389,6 +390,29 @@ fn unit_scene() -> Scene {
         let commands = flash.programs + flash.programs_multiplane;
         vec![("small writes share pages", flash.pages_programmed_host > 2 * commands)]
     })
+}
+
+/// Blocks in SLC mode are filled, folded when the host pauses, and folded for space.
+fn slc_scene() -> Scene {
+    let cache = |c: &mut DeviceConfig| {
+        c.slc_cache.static_blocks = 2;
+        c.slc_cache.dynamic_above = 0.3;
+        c.slc_cache.fold_after = Nanos(1_000_000);
+        c.flash.blocks_per_plane = 30;
+        c.cache.mode = CacheMode::Off;
+    };
+    let busy = Mix { gap_ns: 100_000.0, ..WRITES };
+    let slow = Mix { gap_ns: 4_000_000.0, requests: 400, ..WRITES }.requests(0).into_iter();
+    let pauses = slow.map(|r| Request { at: r.at + Nanos(1_000_000_000), ..r });
+    let slc = scene("slc cache", cache, |shown| {
+        let found = shown.ran.report.slc_cache.expect("a cache");
+        vec![
+            ("pages are written in SLC mode", found.written_pages > 0),
+            ("idle time folds", found.idle_folds > 0),
+            ("a lack of blocks folds", found.pressed_folds > 0),
+        ]
+    });
+    Scene { streams: vec![busy.requests(0).into_iter().chain(pauses).collect()], ..slc }
 }
 
 /// The drive is written, then read in order.

@@ -33,7 +33,7 @@ impl Plane {
         next: u32,
     ) {
         let at = self.place_of(tenant, frontier);
-        self.frontiers[at] = Frontier { block, next };
+        self.frontiers[at] = Frontier { block, next, end: self.pages_per_block };
     }
 
     /// Takes over an initial content without making block records.

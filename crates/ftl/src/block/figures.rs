@@ -49,11 +49,13 @@ impl Plane {
         }
         let count = |state| self.states.iter().filter(|s| **s == state).count() as u32;
         let free = count(BlockState::Free) + self.fresh_blocks();
-        assert_eq!(free, self.free_blocks());
+        assert_eq!(free, self.erased_blocks());
+        self.check_slc_mode();
         assert_eq!(count(BlockState::Collecting), self.collecting);
         let open = self.frontiers.iter().filter(|f| f.block != NO_BLOCK).count() as u32;
         assert_eq!(count(BlockState::Open), open);
-        let all = free + open + count(BlockState::Full) + self.collecting;
+        let full = count(BlockState::Full) + count(BlockState::Cached);
+        let all = free + open + full + self.collecting;
         assert_eq!(all, self.blocks_total);
         let mut valid = 0;
         for ((index, block), &invalid) in self.blocks.named().zip(&self.invalid) {

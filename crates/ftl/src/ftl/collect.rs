@@ -27,8 +27,11 @@ impl Ftl {
         {
             return None;
         }
-        let block = self.rules.choose(record, &mut self.rng)?;
-        record.start_collecting(block);
+        let block = match self.pressed_fold(plane) {
+            Some(block) => block,
+            None => self.rules.choose(&self.planes[plane], &mut self.rng)?,
+        };
+        self.planes[plane].start_collecting(block);
         self.counters.collections += 1;
         Some(BlockAddr { plane, block })
     }
@@ -114,10 +117,10 @@ impl Ftl {
         self.planes[victim.plane].next_valid(victim.block, from)
     }
 
-    /// The valid pages of a victim, and how many pages it has.
+    /// The valid pages of a victim, and how many pages it has when it has been erased.
     pub fn victim_size(&self, victim: BlockAddr) -> (u32, u32) {
-        let pages = self.geometry.pages_per_block;
-        (pages - self.planes[victim.plane].invalid[victim.block], pages)
+        let (plane, pages) = (&self.planes[victim.plane], self.geometry.pages_per_block);
+        (plane.capacity(victim.block) - plane.invalid[victim.block], pages)
     }
 
     /// How much faster than the writes of the host demand it a plane should be collected: 1 when it
@@ -189,7 +192,8 @@ impl Ftl {
         }
         let (plane, at) = self.layout.spot(from);
         let sectors = self.planes[plane].sectors(at);
-        self.counters.moved_pages += 1;
+        let from = self.planes[plane].blocks[at.block].frontier;
+        self.count_moves(from, 1);
         Some(self.append(tenant, to, plane, Owner::IN_FLIGHT, sectors))
     }
 

@@ -5,6 +5,7 @@
 //! [`Ftl::new`]. The stored form is whatever the caller's serialiser writes; with a format that
 //! does not name fields (the simulator uses postcard), the order of the fields below is the format.
 
+use super::slc_cache::SlcCache;
 use super::{Ftl, FtlCounters};
 use crate::block::Plane;
 use crate::cmt::{MappingCache, TranslationPages};
@@ -60,6 +61,7 @@ state! {
         turn: u32,
         initial_content: Option<Box<ComputedContent>>,
         placer: Placer,
+        slc: Option<SlcCache>,
     }
     // From the configuration, except `batch`, which is empty between two calls.
     derived {

@@ -3,10 +3,11 @@
 //!
 //! Use it to bring a drive into the state that an earlier part of a workload would have left.
 //! Effects of time are left out: two things never happen at once, so no move is dropped because the
-//! host was faster, and dynamic placement knows no backlog. Cost: one page-table access and one
+//! host was faster, and dynamic placement knows no backlog. An SLC cache takes no writes: what it
+//! would have taken has been folded. Cost: one page-table access and one
 //! page record for each write, and the same for each page that collection moves.
 
-use super::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, WriteBack};
+use super::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, SlcCounters, WriteBack};
 use crate::block::{FrontierId, SectorMask};
 use crate::error::FtlError;
 use crate::layout::{Phys, Spot};
@@ -31,6 +32,9 @@ impl Ftl {
     /// it.
     pub fn reset_counters(&mut self) {
         self.counters = FtlCounters::default();
+        if let Some(slc) = &mut self.slc {
+            slc.counters = SlcCounters::default();
+        }
     }
 }
 
@@ -48,12 +52,13 @@ impl Warmup<'_> {
         let at = self.ftl.entry(tenant, lpn);
         self.access_mapping(tenant, lpn, at, true);
         let plane = self.ftl.plane_for_write(tenant, lpn, &NoLoad);
-        while self.ftl.must_hold(tenant, lpn, plane) {
+        while self.ftl.must_hold_direct(tenant, lpn, plane) {
             if !self.collect_one(plane) {
                 return Err(FtlError::OutOfSpace { plane });
             }
         }
-        let plan = self.ftl.place_write(tenant, lpn, at, plane, sectors);
+        let frontier = self.ftl.direct_frontier(tenant, lpn);
+        let plan = self.ftl.place_on(tenant, lpn, at, (plane, frontier), sectors);
         self.ftl.program_done(plan.placed.phys);
         self.after(plan.placed);
         Ok(())
@@ -159,7 +164,7 @@ impl Ftl {
             moved += count;
         }
         self.planes[victim.plane].vacate(victim.block, moved as u32);
-        self.counters.moved_pages += moved as u64;
+        self.count_moves(from, moved as u64);
         self.batch = batch;
         self.erase_done(victim);
     }

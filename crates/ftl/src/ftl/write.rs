@@ -41,14 +41,25 @@ impl Ftl {
     /// Whether a host write to a plane must be held back until the plane has been collected. Ask
     /// before [`Ftl::place_write`].
     #[inline]
-    pub fn must_hold(&self, tenant: TenantId, lpn: Lpn, plane: PlaneId) -> bool {
+    pub fn must_hold(&self, tenant: TenantId, lpn: Lpn, at: PlaneId) -> bool {
+        let free = self.planes[at].free_blocks();
+        if self.config.eager_frontiers {
+            return free < self.config.reserve;
+        }
+        free <= self.config.reserve
+            && self.must_hold_direct(tenant, lpn, at)
+            && !self.admits_slc(tenant, at)
+    }
+
+    /// As [`Ftl::must_hold`], for a write that does not go to the SLC cache.
+    pub(crate) fn must_hold_direct(&self, tenant: TenantId, lpn: Lpn, plane: PlaneId) -> bool {
         let plane = &self.planes[plane];
         let free = plane.free_blocks();
         if self.config.eager_frontiers {
             return free < self.config.reserve;
         }
         free <= self.config.reserve && {
-            let frontier = self.placer.host_frontier(self.tenants[tenant].page(lpn));
+            let frontier = self.direct_frontier(tenant, lpn);
             free < self.config.floor || !plane.has_room(tenant, frontier)
         }
     }
@@ -94,6 +105,20 @@ impl Ftl {
         plane: PlaneId,
         sectors: SectorMask,
     ) -> WritePlan {
+        let frontier = self.host_frontier(tenant, lpn, plane);
+        self.place_on(tenant, lpn, at, (plane, frontier), sectors)
+    }
+
+    /// As [`Ftl::place_write`], on a frontier.
+    #[inline]
+    pub(crate) fn place_on(
+        &mut self,
+        tenant: TenantId,
+        lpn: Lpn,
+        at: EntryRef,
+        (plane, frontier): (PlaneId, FrontierId),
+        sectors: SectorMask,
+    ) -> WritePlan {
         let mut merge = None;
         let mut all = sectors;
         if let Some(old) = self.table.phys(at) {
@@ -108,7 +133,9 @@ impl Ftl {
             self.planes[old_plane].invalidate(spot);
         }
         let owner = self.tenants[tenant].page(lpn);
-        let frontier = self.placer.host_frontier(owner);
+        if self.slc.is_some() && frontier == FrontierId::SLC {
+            self.count_slc_page();
+        }
         let placed = self.append(tenant, frontier, plane, owner.into(), all);
         self.placer.observe(owner);
         self.table.set_phys(at, placed.phys);

@@ -6,7 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Places, TenantSpec};
 use ssdtune_model::config::{
-    Allocation, Compat, Frontiers, GcPolicy, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
+    Allocation, Compat, FlashTechnology, Frontiers, GcPolicy, MovedPages, PlacementPolicy,
+    PlaneOrder, Sharing,
 };
 use ssdtune_model::{Bytes, DeviceConfig, Geometry, Nanos};
 
@@ -43,6 +44,8 @@ pub fn case(number: u64) -> Case {
     let tenants = tenants(&config.geometry(), rng);
     place(&mut config, number, tenants.len(), rng);
     size(&mut config, tenants.len() as u32, rng);
+    let slc = &mut Pcg64Mcg::seed_from_u64(number ^ 0x51c0_cace);
+    slc_cache(&mut config, number, tenants.len() as u32, slc);
     // Dynamic placement may fill a plane with valid pages. Translation pages whose programs never
     // end are never collected. A tenant that is bound to fewer channels may have more data than
     // they hold.
@@ -92,6 +95,30 @@ fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64
     if config.placement.policy == PlacementPolicy::Haml && config.placement.wear_rules {
         config.wear.static_leveling = false;
     }
+}
+
+/// Gives every third drive that may have one an SLC cache, and the blocks that it needs.
+fn slc_cache(config: &mut DeviceConfig, number: u64, tenants: u32, rng: &mut Pcg64Mcg) {
+    let may =
+        config.placement.policy == PlacementPolicy::None && config.compat == Compat::default();
+    if !may || !number.is_multiple_of(3) {
+        return;
+    }
+    let fits = |technology: &&FlashTechnology| {
+        let bits = technology.page_types().len() as u32;
+        bits > 1 && bits <= config.flash.pages_per_block
+    };
+    let dense: Vec<_> = FlashTechnology::ALL.iter().filter(fits).copied().collect();
+    config.flash.technology = *dense.choose(rng).expect("MLC fits");
+    let (kept, dynamic) = (rng.random_range(0..4), rng.random());
+    config.slc_cache.static_blocks = kept;
+    // Down to the threshold, or a few blocks more.
+    let above = config.gc.threshold + 0.2 * rng.random::<f64>();
+    config.slc_cache.dynamic_above = if dynamic || kept == 0 { above } else { 1.0 };
+    let blocks = &mut config.flash.blocks_per_plane;
+    let visible = (1.0 - config.mapping.overprovisioning) * f64::from(*blocks);
+    *blocks += kept + if config.slc_cache.dynamic_above < 1.0 { tenants } else { 0 };
+    config.mapping.overprovisioning = 1.0 - visible / f64::from(*blocks);
 }
 
 /// Free blocks of a plane that moves may come to need: one for each frontier they go to, or one in

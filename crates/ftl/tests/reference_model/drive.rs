@@ -35,6 +35,8 @@ pub enum State {
     Free,
     Open,
     Full,
+    /// Full, in SLC mode.
+    Cached,
     Collecting,
 }
 
@@ -61,6 +63,9 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// Host data in SLC mode.
+    pub const SLC: Self = Self::Data(3);
+
     /// What a frontier is for.
     pub fn of(frontier: FrontierId) -> Self {
         match frontier {
@@ -102,6 +107,16 @@ pub struct Reference {
     pub place: BTreeMap<Owner, Phys>,
     pub versions: BTreeMap<Owner, u64>,
     pub appended: [u64; 3],
+    slc: Option<Slc>,
+}
+
+/// What the SLC cache may take.
+struct Slc {
+    /// Pages of a block.
+    pages: usize,
+    fixed: u32,
+    /// Free blocks above which others are taken.
+    above: u32,
 }
 
 impl Reference {
@@ -139,7 +154,65 @@ impl Reference {
             place: BTreeMap::new(),
             versions: BTreeMap::new(),
             appended: [0; 3],
+            slc: config.slc_pages_per_block().map(|pages| {
+                let share = |share: f64| (share * f64::from(blocks)) as u32;
+                let (cache, least) = (&config.slc_cache, share(config.gc.threshold).max(2));
+                let dynamic = cache.dynamic_above < 1.0;
+                let above = if dynamic { share(cache.dynamic_above).max(least) } else { u32::MAX };
+                Slc { pages: pages as usize, fixed: cache.static_blocks, above }
+            }),
         }
+    }
+
+    /// Pages that a block takes.
+    fn capacity(&self, purpose: Purpose) -> usize {
+        let slc = self.slc.as_ref().filter(|_| purpose == Purpose::SLC);
+        slc.map_or(self.pages_per_block, |slc| slc.pages)
+    }
+
+    /// Blocks of a plane in SLC mode.
+    fn in_slc_mode(&self, plane: PlaneId) -> u32 {
+        let is_slc = |block: &&Block| block.purpose.is_some_and(|(_, of)| of == Purpose::SLC);
+        if self.slc.is_none() {
+            return 0;
+        }
+        self.planes[plane].iter().filter(is_slc).count() as u32
+    }
+
+    /// Free blocks that are kept for SLC mode.
+    fn kept(&self, plane: PlaneId) -> u32 {
+        let fixed = self.slc.as_ref().map_or(0, |slc| slc.fixed);
+        fixed.saturating_sub(self.in_slc_mode(plane))
+    }
+
+    /// Whether the next host page of a tenant is written in SLC mode.
+    pub fn admits_slc(&self, plane: PlaneId, tenant: TenantId) -> bool {
+        self.slc.as_ref().is_some_and(|slc| {
+            self.frontiers.contains_key(&(plane, tenant, Purpose::SLC))
+                || self.in_slc_mode(plane) < slc.fixed && self.erased_blocks(plane) > self.keep
+                || self.free_blocks(plane) > slc.above
+        })
+    }
+
+    /// The block in SLC mode that is folded next, if any can be.
+    fn oldest_cached(&self, plane: PlaneId) -> Option<BlockAddr> {
+        let all = self.planes[plane]
+            .named()
+            .filter(|(_, block)| block.state == State::Cached && block.programs == 0);
+        let oldest = all.min_by_key(|(_, block)| block.filled_at);
+        oldest.map(|(block, _)| BlockAddr { plane, block })
+    }
+
+    /// The block that idle time folds now.
+    pub fn next_fold(&self, plane: PlaneId) -> Option<BlockAddr> {
+        let may = self.collecting(plane) == 0 && self.erased_blocks(plane) > self.keep;
+        self.oldest_cached(plane).filter(|_| may)
+    }
+
+    /// The block that a plane in need of free blocks folds now.
+    fn pressed_fold(&self, plane: PlaneId) -> Option<BlockAddr> {
+        let slc = self.slc.as_ref()?;
+        self.oldest_cached(plane).filter(|_| self.in_slc_mode(plane) > slc.fixed)
     }
 
     fn block(&self, at: BlockAddr) -> &Block {
@@ -200,14 +273,15 @@ impl Reference {
         let block = self.block_mut(at);
         block.pages.push(page);
         block.programs += 1;
-        let filled = offset + 1 == self.pages_per_block;
+        let filled = offset + 1 == self.capacity(purpose);
         let opens = if self.eager { filled && some_free } else { offset == 0 };
         assert_eq!(opened, opens, "{at:?} page {offset}");
         if filled {
             self.fills += 1;
-            let fills = self.fills;
+            let (fills, pages) = (self.fills, self.pages_per_block);
             let block = self.block_mut(at);
-            block.state = State::Full;
+            let is_slc = purpose == Purpose::SLC && block.pages.len() < pages;
+            block.state = if is_slc { State::Cached } else { State::Full };
             block.filled_at = fills;
             self.frontiers.remove(&key);
         }
@@ -254,13 +328,17 @@ impl Reference {
 
     /// Free blocks. A frontier that owns a block without a page counts as open.
     pub fn free_blocks(&self, plane: PlaneId) -> u32 {
-        let free = self.planes[plane].iter().filter(|b| b.state == State::Free).count() as u32;
+        let free = self.erased_blocks(plane);
         if !self.eager {
-            return free;
+            return free.saturating_sub(self.kept(plane));
         }
         let visible = self.frontiers.keys().filter(|(at, ..)| *at == plane);
         // A frontier that found no free block waits for the next one that is erased.
         free.saturating_sub(self.frontiers_per_plane - visible.count() as u32)
+    }
+
+    fn erased_blocks(&self, plane: PlaneId) -> u32 {
+        self.planes[plane].iter().filter(|b| b.state == State::Free).count() as u32
     }
 
     /// Whether a page may be written although nobody can hold it back: enough blocks must be left
@@ -294,6 +372,9 @@ impl Reference {
 
     /// The FTL names a victim: it must be legal, and the one that the policy asks for.
     pub fn check_victim(&self, at: BlockAddr) {
+        if let Some(folded) = self.pressed_fold(at.plane) {
+            return assert_eq!(at, folded, "blocks in SLC mode go first");
+        }
         let candidates = self.candidates(at.plane);
         assert!(candidates.contains(&at), "{at:?} is no candidate: {:?}", self.block(at));
         let most = |of: &[BlockAddr]| of.iter().map(|&b| self.invalid(b)).max().unwrap_or(0);

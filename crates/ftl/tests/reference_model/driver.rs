@@ -91,6 +91,9 @@ pub struct Driver {
     moves: [u64; 2],
     collections: [u64; 2],
     switched: u64,
+    /// Pages of the host written in SLC mode, and blocks that idle time folds.
+    in_slc: u64,
+    folds: u64,
 }
 
 impl Driver {
@@ -116,6 +119,8 @@ impl Driver {
             moves: [0; 2],
             collections: [0; 2],
             switched: 0,
+            in_slc: 0,
+            folds: 0,
             ftl,
         };
         driver.expect_first_translation_pages();
@@ -179,6 +184,9 @@ impl Driver {
         let choice = rng.random_range(0..100);
         if self.case.switches && rng.random_range(0..400) == 0 {
             self.switch(&mut rng);
+        }
+        if self.case.config.slc_cache.is_on() && rng.random_range(0..12) == 0 {
+            self.fold(PlaneId::at(rng.random_range(0..self.held.len())));
         }
         if busy || choice >= 45 {
             self.end_one(&mut rng);
@@ -355,6 +363,7 @@ impl Driver {
         if mask == 0 && old.is_some() {
             return;
         }
+        let in_slc = self.reference.admits_slc(plane, tenant);
         let mut sectors = mask;
         let placed = if mask == 0 {
             sectors = 1;
@@ -369,6 +378,11 @@ impl Driver {
             plan.placed
         };
         assert_eq!(self.ftl.layout().plane(placed.phys), plane);
+        if self.case.config.slc_cache.is_on() {
+            let expected = if in_slc { Purpose::SLC } else { Purpose::Data(0) };
+            assert_eq!(self.purpose(placed.phys, mask == 0), expected);
+            self.in_slc += u64::from(in_slc);
+        }
         assert_eq!(self.ftl.sectors(placed.phys), sectors);
         let content = self.content(owner, sectors);
         let purpose = self.purpose(placed.phys, mask == 0);
@@ -393,6 +407,9 @@ impl Driver {
     /// matter; without a policy there is one.
     fn purpose(&self, phys: Phys, is_read: bool) -> Purpose {
         let purpose = Purpose::of(self.ftl.block_frontier(self.ftl.layout().block(phys)));
+        if self.case.config.slc_cache.is_on() {
+            return purpose;
+        }
         let one = is_read || self.case.config.placement.policy == PlacementPolicy::None;
         assert!(!one || purpose == Purpose::Data(0), "{purpose:?}");
         assert!(matches!(purpose, Purpose::Data(_)), "{purpose:?} for host data");
@@ -467,6 +484,17 @@ impl Driver {
                 let least = reserve(&self.case.config, self.case.tenants.len() as u32);
                 assert!(!idle || free > least || candidates.is_empty(), "{plane:?} idles");
             }
+        }
+    }
+
+    /// Lets a plane fold a block in SLC mode, as in idle time.
+    fn fold(&mut self, plane: PlaneId) {
+        let expected = self.reference.next_fold(plane);
+        assert_eq!(self.ftl.next_fold(plane), expected);
+        if let Some(victim) = expected {
+            self.collections[0] += 1;
+            self.folds += 1;
+            self.start_job(victim);
         }
     }
 

@@ -15,6 +15,8 @@ thread_local! {
 pub struct Run {
     /// What [`Driver::activity`] says at the end.
     pub activity: [u64; 4],
+    /// What [`Driver::slc_activity`] says at the end.
+    pub slc: [u64; 3],
 }
 
 /// A run that broke something: after how many words, and the message.
@@ -51,7 +53,7 @@ fn run(case: &Case, words: &[u64], check_every: usize) -> Result<Run, Failure> {
             }
         }
         driver.drain();
-        Run { activity: driver.activity() }
+        Run { activity: driver.activity(), slc: driver.slc_activity() }
     }));
     QUIET.set(false);
     result.map_err(|cause| {

@@ -2,7 +2,8 @@
 
 use super::flash::{needs_middle_page, needs_slc_not, needs_top_page};
 use super::host::needs_cache;
-use super::{Parameter, Section, Unit, row};
+use super::slc_cache::needs_slc_cache;
+use super::{Parameter, Section, Since, Unit, row};
 
 const NJ_PER_BIT: Unit = Unit::Other("nJ/bit");
 const NJ_PER_BYTE: Unit = Unit::Other("nJ/B");
@@ -74,6 +75,22 @@ pub(super) const ENERGY: Section = Section {
              model, which has one figure for all pages).",
         )
         .unless(needs_top_page),
+        constant(
+            row!("energy.slc_read_nj_per_bit", energy.slc_read_nj_per_bit),
+            NJ_PER_BIT,
+            "Reading one bit of a page in SLC mode (0.15: that of other pages; Grupp et al. 2009 \
+             measured SLC chips).",
+        )
+        .unless(needs_slc_cache)
+        .since(Since::RealDrives),
+        constant(
+            row!("energy.slc_program_nj_per_bit", energy.slc_program_nj_per_bit),
+            NJ_PER_BIT,
+            "Programming one bit of a page in SLC mode (3.31: that of other pages; less where \
+             programs in SLC mode are shorter).",
+        )
+        .unless(needs_slc_cache)
+        .since(Since::RealDrives),
         constant(
             row!("energy.flash_erase_nj_per_bit", energy.flash_erase_nj_per_bit),
             NJ_PER_BIT,

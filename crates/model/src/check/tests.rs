@@ -121,6 +121,59 @@ fn the_cache_holds_what_is_read_ahead_of_all_streams() {
 }
 
 #[test]
+fn an_slc_cache_needs_dense_cells_and_room_beside_the_data() {
+    let of = |blocks: u32, change: fn(&mut DeviceConfig)| {
+        faults_of(|config| {
+            config.slc_cache.static_blocks = blocks;
+            change(config);
+        })
+    };
+    let key = "slc_cache.static_blocks";
+    assert_eq!(of(16, |_| ()), [""; 0]);
+    // 143.36 blocks of a plane are spare.
+    assert_eq!(of(141, |_| ()), [""; 0]);
+    assert_eq!(of(142, |_| ()), [key]);
+    assert_eq!(of(16, |config| config.flash.technology = FlashTechnology::Slc), [key]);
+    assert_eq!(of(16, |config| config.gc.copyback = true), [key]);
+    assert_eq!(of(16, |config| config.compat.read_fill_dirty = true), [key]);
+    assert_eq!(of(16, |config| config.placement.policy = PlacementPolicy::Hotis), [key]);
+    assert_eq!(of(16, |config| config.placement.moved = MovedPages::WithHost), [key]);
+    let few = |config: &mut DeviceConfig| {
+        config.flash.technology = FlashTechnology::Qlc;
+        config.flash.pages_per_block = 3;
+    };
+    assert_eq!(of(16, few), [key]);
+    let dynamic = |above: f64| {
+        faults_of(|config| {
+            config.slc_cache.dynamic_above = above;
+            config.slc_cache.erase_latency.0 = 0;
+        })
+    };
+    assert_eq!(dynamic(1.0), [""; 0]);
+    assert_eq!(dynamic(0.05), ["slc_cache.block_erase_latency_ns"]);
+    let both = ["slc_cache.dynamic_above", "slc_cache.block_erase_latency_ns"];
+    assert_eq!(dynamic(0.049), both);
+}
+
+#[test]
+fn a_block_in_slc_mode_has_one_page_for_each_cell() {
+    let of = |technology, unit| {
+        let mut config = DeviceConfig::default();
+        config.flash.technology = technology;
+        config.flash.pages_per_block = 100;
+        config.gc.unit = unit;
+        assert_eq!(config.slc_pages_per_block(), None);
+        config.slc_cache.static_blocks = 1;
+        config.slc_pages_per_block()
+    };
+    assert_eq!(of(FlashTechnology::Mlc, GcUnit::Block), Some(50));
+    assert_eq!(of(FlashTechnology::Tlc, GcUnit::Block), Some(33));
+    // Two planes a die, 128 in all.
+    assert_eq!(of(FlashTechnology::Qlc, GcUnit::Die), Some(2 * 25));
+    assert_eq!(of(FlashTechnology::Tlc, GcUnit::Drive), Some(128 * 33));
+}
+
+#[test]
 fn a_page_type_that_the_cells_lack_may_take_no_time() {
     assert_eq!(faults_of(|config| config.flash.read_latency[1].0 = 0), [""; 0]);
 }

@@ -51,6 +51,10 @@ pub struct Energy {
     /// Energy to program one bit of the flash array, in nanojoule, by page type as in
     /// [`Flash::read_latency`](super::Flash::read_latency).
     pub flash_program_nj_per_bit: [f64; 4],
+    /// Energy to read one bit of a page in SLC mode, in nanojoule.
+    pub slc_read_nj_per_bit: f64,
+    /// Energy to program one bit of a page in SLC mode, in nanojoule.
+    pub slc_program_nj_per_bit: f64,
     /// Energy to erase one bit of the flash array, in nanojoule.
     pub flash_erase_nj_per_bit: f64,
     /// Energy to move one byte over a channel, in nanojoule.
@@ -78,6 +82,8 @@ impl Default for Energy {
         Self {
             flash_read_nj_per_bit: [0.15; 4],
             flash_program_nj_per_bit: [3.31; 4],
+            slc_read_nj_per_bit: 0.15,
+            slc_program_nj_per_bit: 3.31,
             flash_erase_nj_per_bit: 0.07,
             channel_nj_per_byte: 0.5,
             flash_idle_mw: 12.7,

@@ -3,7 +3,8 @@
 use super::{
     Ageing, Allocation, Bus, BusOrder, Cache, CacheMode, CommandTimes, Compat, Controller,
     DeviceConfig, Energy, Flash, FlashTechnology, Gc, GcPolicy, GcUnit, Host, HostInterface,
-    Mapping, Placement, PlaneOrder, Run, Scheduler, Sharing, Suspension, SuspensionSupport, Wear,
+    Mapping, Placement, PlaneOrder, Run, Scheduler, Sharing, SlcCache, Suspension,
+    SuspensionSupport, Wear,
 };
 use crate::units::{Bytes, Nanos};
 
@@ -22,6 +23,7 @@ impl Default for DeviceConfig {
             suspension: Suspension::default(),
             bus: Bus::default(),
             flash: Flash::default(),
+            slc_cache: SlcCache::default(),
             ageing: Ageing::default(),
             energy: Energy::default(),
             compat: Compat::default(),

@@ -17,7 +17,7 @@
 //! DRAM accesses for the mapping table (they belong to the controller's work), power states.
 
 use super::joules::{ControllerEnergy, DramEnergy, Energy, FlashEnergy, PageTypes};
-use crate::operation::Work;
+use crate::operation::{SLC_MODE, Work};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::Energy as Constants;
 use ssdtune_model::ledger::Memory;
@@ -39,7 +39,7 @@ const W_OF_MW: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     /// Pages read and programmed, and blocks erased: see [`place`].
-    arrays: [u64; 12],
+    arrays: [u64; PLACES],
     at_once: AtOnce,
 }
 
@@ -90,9 +90,11 @@ pub(crate) struct Meter {
     /// The controller's work on one transaction.
     transaction_nj: f64,
     /// The array's work on one page or block: see [`place`].
-    array_nj: [f64; 12],
+    array_nj: [f64; PLACES],
     /// The array's and the controller's work on one page or block: see [`place`].
-    work_nj: [f64; 12],
+    work_nj: [f64; PLACES],
+    /// Pages may be in SLC mode.
+    has_slc_mode: bool,
     /// One sector over a channel.
     sector_nj: f64,
     /// One sector read from DRAM, and one written to it.
@@ -108,11 +110,33 @@ pub(crate) struct Meter {
     windows: Windows,
 }
 
-/// Where the tables have the work on a page of a type. Erases have no type; all four of their
-/// values are equal.
+/// Types that a table has room for: a power of two.
+const KINDS: usize = 8;
+/// Places in a table.
+const PLACES: usize = 3 * KINDS;
+
+/// Where the tables have the work on a page of a type. Erases have no type; all their values are
+/// equal.
 #[inline]
 fn place(work: Work, kind: usize) -> usize {
-    work as usize * 4 + (kind & 3)
+    work as usize * KINDS + (kind & (KINDS - 1))
+}
+
+/// Energy of an array for one bit of a page, or of a block's share of a bit, in nanojoule: see
+/// [`place`].
+fn array_nj_per_bit(constants: &Constants, pages_per_block: u32) -> [f64; PLACES] {
+    let mut per_bit = [0.0; PLACES];
+    let erase = constants.flash_erase_nj_per_bit * f64::from(pages_per_block);
+    let kinds = [
+        (Work::Read, constants.flash_read_nj_per_bit, constants.slc_read_nj_per_bit),
+        (Work::Program, constants.flash_program_nj_per_bit, constants.slc_program_nj_per_bit),
+        (Work::Erase, [erase; 4], erase),
+    ];
+    for (work, each, slc) in kinds {
+        (0..).zip(each).for_each(|(kind, nj)| per_bit[place(work, kind)] = nj);
+        per_bit[place(work, SLC_MODE)] = slc;
+    }
+    per_bit
 }
 
 impl Meter {
@@ -125,15 +149,13 @@ impl Meter {
         let dram_background_mw = constants.dram_background_mw_per_gib * gib;
         let flash_idle_mw = constants.flash_idle_mw * geometry.chips() as f64;
         let sector = SECTOR_BYTES as f64;
-        let erase = constants.flash_erase_nj_per_bit * f64::from(geometry.pages_per_block);
-        let per_bit =
-            [constants.flash_read_nj_per_bit, constants.flash_program_nj_per_bit, [erase; 4]];
-        let mut array_nj = [0.0; 12];
-        array_nj.iter_mut().zip(per_bit.as_flattened()).for_each(|(nj, per)| *nj = per * bits);
+        let per_bit = array_nj_per_bit(&constants, geometry.pages_per_block);
+        let array_nj = per_bit.map(|nj| nj * bits);
         Self {
             transaction_nj: constants.controller_nj_per_transaction,
             work_nj: array_nj.map(|nj| nj + constants.controller_nj_per_transaction),
             array_nj,
+            has_slc_mode: config.slc_cache.is_on(),
             sector_nj: constants.channel_nj_per_byte * sector,
             dram_sector_nj: [constants.dram_read_nj_per_byte, constants.dram_write_nj_per_byte]
                 .map(|nj| nj * sector),
@@ -261,6 +283,7 @@ impl Meter {
             csb: array(work, 1),
             msb: array(work, 2),
             tsb: array(work, 3),
+            slc: self.has_slc_mode.then(|| array(work, SLC_MODE)),
         };
         let read_by_page_type_j = types(Work::Read);
         let program_by_page_type_j = types(Work::Program);

@@ -65,6 +65,9 @@ pub struct PageTypes {
     pub msb: f64,
     /// Pages of the top (fourth) bits.
     pub tsb: f64,
+    /// Pages in SLC mode, on a drive with an SLC cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<f64>,
 }
 
 /// Energy of the DRAM.
@@ -94,7 +97,7 @@ pub struct ControllerEnergy {
 impl PageTypes {
     /// The sum over all types.
     pub fn sum(&self) -> f64 {
-        self.lsb + self.csb + self.msb + self.tsb
+        self.lsb + self.csb + self.msb + self.tsb + self.slc.unwrap_or(0.0)
     }
 }
 

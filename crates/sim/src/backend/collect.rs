@@ -119,7 +119,7 @@ impl Backend {
             let record = self.flash.transaction_mut(id);
             record.class = Class::GcWrite;
             record.set_left(from);
-            self.flash.set_place(&self.layout, id, placed.phys);
+            self.flash.set_place(&self.ftl, id, placed.phys);
         }
         (placed, job)
     }
@@ -183,6 +183,32 @@ impl Backend {
         self.release_held(base, host, plane);
         if !self.rules.collect_when_full_only || self.ftl.must_hold(TenantId(0), Lpn(0), plane) {
             self.collect(base, plane);
+        }
+        if self.rules.folds {
+            self.fold(base, plane);
+        }
+    }
+
+    /// Folds blocks in SLC mode in all planes, if the host leaves the drive alone.
+    pub fn fold_all(&mut self, base: &mut Base) {
+        self.flash.defer();
+        for plane in self.held.names() {
+            self.fold(base, plane);
+        }
+        self.flash.resume(base, &self.ftl);
+    }
+
+    /// Folds a block in SLC mode of a plane, or goes on with one, if the host leaves the drive
+    /// alone.
+    #[inline(never)]
+    pub(super) fn fold(&mut self, base: &mut Base, plane: PlaneId) {
+        if !base.is_at_rest() {
+            return;
+        }
+        if let Some(victim) = self.ftl.next_fold(plane) {
+            self.start_job(base, victim, false);
+        } else if self.flash.striping().is_some() {
+            self.step(base, plane);
         }
     }
 

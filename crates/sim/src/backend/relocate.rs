@@ -64,7 +64,7 @@ impl Backend {
         let Some(id) = self.paces[plane].job else { return };
         while let Job { way: Way::Steps { next: Some(next) }, left, victim, .. } = self.jobs[id]
             && left < self.rules.moves_max
-            && self.may_move(plane)
+            && self.may_move(base, plane, victim)
         {
             match self.ftl.next_victim_page(victim, next) {
                 Some(page) => self.read_stripe(id, victim, page),
@@ -82,11 +82,12 @@ impl Backend {
     }
 
     /// Whether a plane's collection may move another page now.
-    fn may_move(&self, plane: PlaneId) -> bool {
+    fn may_move(&self, base: &Base, plane: PlaneId, victim: BlockAddr) -> bool {
         !self.rules.paced
             || self.paces[plane].credit >= 1.0
             || !self.held[plane].is_empty()
             || self.ftl.is_urgent(plane)
+            || self.rules.folds && base.is_at_rest() && self.ftl.is_in_slc_mode(victim)
     }
 
     /// Stages reads of the valid pages of a stripe, from one of them on.
@@ -113,7 +114,8 @@ impl Backend {
         let victim = self.jobs[id].victim;
         let entry = self.ftl.entry(TenantId(0), Lpn(0));
         let tenant = self.ftl.block_tenant(victim);
-        let Some(blocks) = self.flash.striping().map(Striping::blocks) else { return };
+        let Some(blocks) = self.flash.striping() else { return };
+        let blocks = blocks.blocks(self.ftl.is_in_slc_mode(victim));
         self.jobs[id].way = Way::Erasing { blocks: blocks.len() as u32 };
         for first in blocks {
             let erase = Transaction::new(Class::Erase, Purpose::Erase(id), entry, tenant);

@@ -66,6 +66,12 @@ impl Backend {
             self.flash.stage(id);
             return;
         }
+        let width = if self.flash.is_in_slc_mode(id) { self.rules.slc_stripe } else { width };
+        if width == 1 {
+            self.flash.stage(id);
+            return;
+        }
+        let record = self.flash.transaction(id);
         let is_cached = record.purpose == Purpose::Destage;
         let may_wait = match record.purpose {
             Purpose::Destage => record.flush.is_none(),

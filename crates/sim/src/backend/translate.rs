@@ -127,7 +127,7 @@ impl Backend {
     #[inline]
     pub(super) fn insert(&mut self, transaction: Transaction, phys: Phys) -> TransactionId {
         let id = self.flash.insert(transaction);
-        self.flash.set_place(&self.layout, id, phys);
+        self.flash.set_place(&self.ftl, id, phys);
         id
     }
 
@@ -176,7 +176,7 @@ impl Backend {
                 placed.phys
             }
         };
-        self.flash.set_place(&self.layout, id, phys);
+        self.flash.set_place(&self.ftl, id, phys);
         Translated::Placed
     }
 
@@ -199,7 +199,7 @@ impl Backend {
             false => None,
         };
         let plan = self.ftl.place_write(tenant, lpn, entry, plane, mask);
-        self.flash.set_place(&self.layout, id, plan.placed.phys);
+        self.flash.set_place(&self.ftl, id, plan.placed.phys);
         if let Some((old, missing)) = plan.merge {
             let mut merge = Transaction::new(Class::UserRead, Purpose::Merge(id), entry, tenant);
             merge.set_lpn(lpn);
@@ -238,6 +238,9 @@ impl Backend {
         let plane = self.layout.plane(phys);
         if !self.held[plane].is_empty() {
             self.collect_for_held(base, plane);
+        }
+        if self.rules.folds {
+            self.fold(base, plane);
         }
     }
 

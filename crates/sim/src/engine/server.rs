@@ -25,7 +25,8 @@ const DRAM: u32 = STREAMS_MAX + 4;
 const HOST_CPU: u32 = STREAMS_MAX + 5;
 const CONTROLLER: u32 = STREAMS_MAX + 6;
 const PIPELINE: u32 = STREAMS_MAX + 7;
-const FIRST_BELL: u32 = STREAMS_MAX + 8;
+const REST: u32 = STREAMS_MAX + 8;
+const FIRST_BELL: u32 = STREAMS_MAX + 9;
 
 /// What a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(crate) enum Server {
     Controller,
     /// The controller: the last data of a read leave it.
     Pipeline,
+    /// Notices that the host leaves the drive alone.
+    Rest,
     /// Hears the host give back places of a completion queue.
     Bell(QueueId),
     /// A flash channel.
@@ -87,6 +90,7 @@ impl Servers {
             Server::HostCpu => HOST_CPU,
             Server::Controller => CONTROLLER,
             Server::Pipeline => PIPELINE,
+            Server::Rest => REST,
             Server::Bell(queue) => FIRST_BELL + queue.0,
             Server::Channel(channel) => self.first_channel + channel.0,
             Server::Die(die) => self.first_die + die.0,
@@ -109,6 +113,7 @@ impl Servers {
             HOST_CPU => Server::HostCpu,
             CONTROLLER => Server::Controller,
             PIPELINE => Server::Pipeline,
+            REST => Server::Rest,
             bell if bell >= FIRST_BELL => Server::Bell(QueueId(bell - FIRST_BELL)),
             stream => Server::Stream(StreamId(stream)),
         }
@@ -133,6 +138,7 @@ mod tests {
             Server::HostCpu,
             Server::Controller,
             Server::Pipeline,
+            Server::Rest,
             Server::Bell(QueueId(0)),
             Server::Bell(QueueId(2)),
             Server::Channel(ChannelId(0)),

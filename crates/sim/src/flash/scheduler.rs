@@ -369,7 +369,7 @@ impl Flash {
             let fits = batch.units & bit == 0
                 && !record.blocked
                 && (batch.count == 0 || record.page == page || source.0 == Class::Erase)
-                && (self.rules.units_per_page == 1 || self.is_of_stripe(ftl, batch, record));
+                && (self.rules.joins_by_offset || self.goes_with(ftl, batch, record));
             if fits && !(source.0 == Class::Erase && self.is_being_read(ftl, id)) {
                 self.array.dequeue(&mut self.transactions, id);
                 batch.add(&mut self.transactions, id);
@@ -382,7 +382,12 @@ impl Flash {
     #[inline(never)]
     fn gather_word_lines(&mut self, ftl: &Ftl, die: DieId, source: Source, batch: &mut Batch) {
         let layout = ftl.layout();
-        let word_line = self.timing.word_line;
+        let (word_line, slc_from) = (self.timing.word_line, self.timing.slc_from);
+        // In SLC mode each page is a word line. Their numbers are behind those of all others.
+        let line = |record: &Transaction| match record.page.0 {
+            slc if slc >= slc_from => slc,
+            page => page / word_line,
+        };
         let mut at = self.array.first(die, source);
         while let Some(id) = at
             && batch.count < self.array.units_per_die * word_line
@@ -394,7 +399,7 @@ impl Flash {
             let goes_with = |other: TransactionId| {
                 let other = &self.transactions[other];
                 let planes = [other, record].map(|one| self.plane_of(one));
-                other.page.0 / word_line == record.page.0 / word_line
+                line(other) == line(record)
                     && (planes[0] != planes[1]
                         || layout.block(other.phys) == layout.block(record.phys))
             };
@@ -424,15 +429,18 @@ impl Flash {
         firsts.count() as u32
     }
 
-    /// Whether a transaction is of the stripe of the others of a command, or is the first one.
-    /// Where several mapping units share a page, only that tells that they are in one page.
+    /// Whether a transaction can go with the others of a command, whose first one may have any
+    /// offset: its block is in the same mode. Where several mapping units share a page, it is of
+    /// the same stripe; only that tells that they are in one page.
     #[inline(never)]
-    fn is_of_stripe(&self, ftl: &Ftl, batch: &Batch, record: &Transaction) -> bool {
-        batch.list.is_none_or(|first| {
-            let first = &self.transactions[first];
-            let layout = ftl.layout();
-            layout.block(first.phys) == layout.block(record.phys) && first.page == record.page
-        })
+    fn goes_with(&self, ftl: &Ftl, batch: &Batch, record: &Transaction) -> bool {
+        let Some(first) = batch.list else { return true };
+        let first = &self.transactions[first];
+        let [mode, other] = [record, first].map(|one| one.page.0 >= self.timing.slc_from);
+        let layout = ftl.layout();
+        let is_of_stripe =
+            || layout.block(first.phys) == layout.block(record.phys) && first.page == record.page;
+        mode == other && (self.rules.units_per_page == 1 || is_of_stripe())
     }
 
     /// Whether the erases of a unit wait for nothing but host reads.

@@ -7,6 +7,9 @@
 //! i P to i P + P - 1 are a *stripe*: what one command programs. Dies follow each other channel by
 //! channel, then chip by chip, so that neighbouring stripes go over different channels.
 //!
+//! Of a superblock in SLC mode only the first offsets of each block are used; its stripes have P
+//! pages, as its word lines have one.
+//!
 //! If a command programs whole word lines of W pages (`flash.one_shot`), a stripe has P W pages:
 //! all planes of a die at one offset, then at the next one, and so on.
 
@@ -44,19 +47,25 @@ impl Striping {
         self.width
     }
 
-    /// The first page of each block of a superblock.
-    pub fn blocks(&self) -> impl ExactSizeIterator<Item = PageId> + use<> {
-        let Self { planes_per_die: planes, width, .. } = *self;
+    /// Pages of a stripe of superblocks in SLC mode, or of others.
+    fn width_of(&self, is_slc: bool) -> u32 {
+        if is_slc { self.planes_per_die } else { self.width }
+    }
+
+    /// The first page of each block of a superblock, which is in SLC mode or is not.
+    pub fn blocks(&self, is_slc: bool) -> impl ExactSizeIterator<Item = PageId> + use<> {
+        let (planes, width) = (self.planes_per_die, self.width_of(is_slc));
         (0..planes * self.dies.len() as u32)
             .map(move |block| PageId(block / planes * width + block % planes))
     }
 
     /// The plane of the drive that a page of a superblock lies in, and its offset in its block.
     #[inline(never)]
-    pub fn place(&self, plane: PlaneId, page: PageId) -> (PlaneId, PageId) {
-        let (stripe, within) = (page.0 / self.width, page.0 % self.width);
+    pub fn place(&self, plane: PlaneId, page: PageId, is_slc: bool) -> (PlaneId, PageId) {
+        let width = self.width_of(is_slc);
+        let (stripe, within) = (page.0 / width, page.0 % width);
         let (row, within) = (within / self.planes_per_die, within % self.planes_per_die);
-        let (dies, rows) = (self.dies.len() as u32, self.width / self.planes_per_die);
+        let (dies, rows) = (self.dies.len() as u32, width / self.planes_per_die);
         let first = self.dies[(stripe % dies) as usize].0;
         let base = if self.spans_all { 0 } else { plane.0 * self.planes_per_die };
         (PlaneId(base + first + within), PageId(stripe / dies * rows + row))
@@ -110,30 +119,38 @@ mod tests {
         let mut config = drive(unit);
         config.flash.technology = technology;
         config.flash.one_shot = true;
+        config.slc_cache.static_blocks = 1;
         let striping = Striping::new(&config).unwrap();
         let (flash, allocated) = (config.geometry(), config.allocation_geometry());
-        let blocks = striping.blocks().len() as u32;
-        assert_eq!(allocated.pages_per_block, blocks * flash.pages_per_block);
-        let firsts: BTreeSet<_> =
-            striping.blocks().map(|page| striping.place(PlaneId(0), page)).collect();
-        assert!(firsts.len() as u32 == blocks && firsts.iter().all(|first| first.1.0 == 0));
-        let mut seen = BTreeSet::new();
-        for plane in 0..allocated.planes() as u32 {
-            for page in 0..allocated.pages_per_block {
-                let (at, offset) = striping.place(PlaneId(plane), PageId(page));
-                assert_eq!(striping.allocated(at), PlaneId(plane));
-                assert!(u64::from(at.0) < flash.planes() && offset.0 < flash.pages_per_block);
-                assert!(seen.insert((at, offset)), "{at:?} {offset:?} twice");
+        let bits = technology.page_types().len() as u32;
+        for (is_slc, offsets) in [(false, 6), (true, 6 / bits)] {
+            let blocks = striping.blocks(is_slc).len() as u32;
+            assert_eq!(allocated.pages_per_block, blocks * flash.pages_per_block);
+            let place = |plane, page| striping.place(PlaneId(plane), page, is_slc);
+            let firsts: BTreeSet<_> = striping.blocks(is_slc).map(|page| place(0, page)).collect();
+            assert!(firsts.len() as u32 == blocks && firsts.iter().all(|first| first.1.0 == 0));
+            let mut seen = BTreeSet::new();
+            let pages = match is_slc {
+                true => config.slc_pages_per_block().unwrap(),
+                false => allocated.pages_per_block,
+            };
+            for plane in 0..allocated.planes() as u32 {
+                for page in 0..pages {
+                    let (at, offset) = place(plane, PageId(page));
+                    assert_eq!(striping.allocated(at), PlaneId(plane));
+                    assert!(u64::from(at.0) < flash.planes() && offset.0 < offsets);
+                    assert!(seen.insert((at, offset)), "{at:?} {offset:?} twice");
+                }
             }
+            assert_eq!(seen.len() as u64, flash.planes() * u64::from(offsets));
         }
-        assert_eq!(seen.len() as u64, flash.planes() * u64::from(flash.pages_per_block));
     }
 
     #[test]
     fn a_stripe_is_one_command_and_neighbours_use_other_channels() {
         let config = drive(GcUnit::Drive);
         let striping = Striping::new(&config).unwrap();
-        let of = |page| striping.place(PlaneId(0), PageId(page));
+        let of = |page| striping.place(PlaneId(0), PageId(page), false);
         let stripe: Vec<_> = (4..8).map(of).collect();
         let planes: Vec<u32> = stripe.iter().map(|(plane, _)| plane.0).collect();
         // The second die in order is the first one of the second channel.

@@ -4,13 +4,13 @@
 //! ONFI NV-DDR2 command sequences with the fixed times of the specification's timing mode, and
 //! transfers at the rate of the channel.
 
-use crate::operation::Work;
+use crate::operation::{SLC_MODE, Work};
 use ssdtune_model::config::FlashTechnology;
 use ssdtune_model::{DeviceConfig, Nanos, PageId, Table};
 
 /// Times of the array operations on one page.
 struct ArrayTimes {
-    /// The type of the page: see [`page_type`].
+    /// The type of the page: see [`page_type`] and [`SLC_MODE`].
     kind: usize,
     read: Nanos,
     program: Nanos,
@@ -31,8 +31,10 @@ pub(super) struct FlashTiming {
     transfer: Vec<Nanos>,
     /// Times of array operations, by the offset of the page in its block.
     arrays: Table<PageId, ArrayTimes>,
-    /// Time of an erase in the array.
-    pub erase: Nanos,
+    /// Time of an erase in the array, of a block with all bits and of one in SLC mode.
+    erase: [Nanos; 2],
+    /// Pages in SLC mode have offsets from here on; none if there is no SLC cache.
+    pub slc_from: u32,
     /// Time to move a page from one register of a die to the other.
     pub cache_busy: Nanos,
     /// Pages that a program command gives each plane at most: those of a word line, or one.
@@ -49,6 +51,7 @@ impl FlashTiming {
         // page.
         let sectors = u64::from(config.geometry().page_bytes / 512) * 2;
         let flash = &config.flash;
+        let slc = Some(&config.slc_cache).filter(|cache| cache.is_on());
         let (types, word_line) = (flash.technology.page_types(), config.pages_per_program());
         let slowest = types.iter().map(|&kind| flash.program_latency[kind]).max();
         /// Time from the end of an array read until the controller has seen the ready signal.
@@ -74,8 +77,17 @@ impl FlashTiming {
                     let program = program.unwrap_or(flash.program_latency[kind]);
                     ArrayTimes { kind, read, program }
                 })
+                .chain(slc.into_iter().flat_map(|cache| {
+                    let (read, program) = (cache.read_latency + READY_NS, cache.program_latency);
+                    (0..flash.pages_per_block).map(move |_| ArrayTimes {
+                        kind: SLC_MODE,
+                        read,
+                        program,
+                    })
+                }))
                 .collect(),
-            erase: flash.erase_latency,
+            erase: [flash.erase_latency, config.slc_cache.erase_latency],
+            slc_from: slc.map_or(u32::MAX, |_| flash.pages_per_block),
             cache_busy: flash.cache_busy,
             word_line,
         }
@@ -94,7 +106,7 @@ impl FlashTiming {
         let takes = match work {
             Work::Read => times.read,
             Work::Program => times.program,
-            Work::Erase => self.erase,
+            Work::Erase => self.erase[usize::from(page.0 >= self.slc_from)],
         };
         (takes, times.kind)
     }

@@ -5,8 +5,8 @@ use crate::accounting::{Counts, FlashCommands, Latencies, OpStats, TenantEnergy,
 use crate::core::Core;
 use crate::report::{
     Busy, Capacity, Collection, DataCache, Ending, Endurance, EraseBin, Mapping, OpMetrics, Report,
-    RequestCounts, SCHEMA, Simulation, TenantCollection, TenantMetrics, TenantReport, Times,
-    UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
+    RequestCounts, SCHEMA, Simulation, SlcCache, TenantCollection, TenantMetrics, TenantReport,
+    Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 use ssdtune_ftl::FtlCounters;
 use ssdtune_model::config::{CacheMode, DeviceConfig, SuspensionSupport};
@@ -50,6 +50,7 @@ pub(super) fn of(simulator: &Simulator) -> Report {
             config,
         ),
         collection: collection(core, config),
+        slc_cache: slc_cache(core, config),
         endurance: Endurance::default(),
         mapping: mapping(core.backend.ftl.counters(), &stats.flash, config),
         data_cache: data_cache(&stats.counts),
@@ -228,6 +229,21 @@ fn collection(core: &Core, config: &DeviceConfig) -> Collection {
     }
 }
 
+fn slc_cache(core: &Core, config: &DeviceConfig) -> Option<SlcCache> {
+    // Of each superblock, a block lies in each of these planes.
+    let wide = config.flash_geometry().planes() / config.allocation_geometry().planes();
+    let ftl = &core.backend.ftl;
+    let counters = ftl.slc_counters()?;
+    let planes = 0..ftl.geometry().planes() as u32;
+    Some(SlcCache {
+        written_pages: counters.written_pages,
+        folded_pages: counters.folded_pages,
+        idle_folds: counters.idle_folds,
+        pressed_folds: counters.pressed_folds,
+        blocks: planes.map(|plane| u64::from(ftl.slc_blocks(PlaneId(plane)))).sum::<u64>() * wide,
+    })
+}
+
 fn utilisation(core: &Core) -> Utilisation {
     let since = core.now().saturating_sub(core.base.books.stats.first_arrival.unwrap_or_default());
     // Busy time is counted when an operation starts, and may reach past the end of an interrupted
@@ -303,6 +319,11 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
         ("suspension", suspension, flash.program_suspensions + flash.erase_suspensions),
         ("cache reads", cache_reads, flash.cache_reads),
         ("cache programs", cache_programs, flash.cache_programs),
+        (
+            "folding of the SLC cache",
+            report.slc_cache.is_some(),
+            report.slc_cache.map_or(0, |cache| cache.idle_folds + cache.pressed_folds),
+        ),
         ("read retries", config.ageing.has_retries(), flash.read_retries),
     ];
     let idle = mechanisms.into_iter().filter(|&(_, has, count)| has && count == 0);

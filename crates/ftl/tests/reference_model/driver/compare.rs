@@ -37,6 +37,11 @@ impl Driver {
         assert_eq!(counters.moved_pages, self.moves[0]);
         assert_eq!(counters.moves_dropped, self.moves[1]);
         assert_eq!([counters.collections, counters.wear_collections], self.collections);
+        if let Some(counters) = self.ftl.slc_counters() {
+            assert_eq!(counters.written_pages, self.in_slc);
+            assert_eq!(counters.idle_folds, self.folds);
+            assert!(counters.folded_pages <= self.moves[0]);
+        }
         if let Some(mapping) = &self.mapping {
             assert_eq!(counters.mapping_hits, mapping.hits);
             assert_eq!(counters.mapping_misses_read, mapping.misses[0]);
@@ -55,6 +60,13 @@ impl Driver {
         for block in self.reference.planes.iter().flatten() {
             assert_eq!(block.state == State::Free, block.purpose.is_none());
         }
+    }
+
+    /// Pages written in SLC mode, blocks in that mode that idle time has folded, and those folded
+    /// for space.
+    pub fn slc_activity(&self) -> [u64; 3] {
+        let pressed = self.ftl.slc_counters().map_or(0, |counters| counters.pressed_folds);
+        [self.in_slc, self.folds, pressed]
     }
 
     /// How many blocks were collected for space, how many for wear, how many pages were moved, and
