@@ -18,7 +18,11 @@ pub(super) fn is_table(text: &str) -> bool {
 
 /// The line above the rows of a table.
 fn is_head(line: &str) -> bool {
-    line.starts_with("Device Information") && line.contains("IOPS") && line.contains("Average")
+    let names = ["Device Information", "IOPS", "Average"];
+    // A broken line may be both; as a command line it says more.
+    line.starts_with(names[0])
+        && names.iter().all(|name| line.contains(name))
+        && !Command::is_one(line)
 }
 
 /// Reads the points; the error is a place and what is wrong there.
@@ -221,6 +225,13 @@ Summary latency data for PCIE (0000:06:00.0) NSID 1                  from core 0
         assert_eq!((points[0].at.as_str(), points[0].iodepth), ("a.txt:7", Some(32)));
         assert_eq!(points[1].iodepth, Some(64));
         assert_eq!(points[1].figures.iops, Some(PerSecond(500000.0)));
+    }
+
+    #[test]
+    fn a_head_that_is_a_command_line_is_no_head() {
+        let broken = RUN.replace("    Average ", "    Average + spdk_nvme_perf -q 32 -o 4096 ");
+        assert_eq!(read("a.txt", "a", &broken).unwrap(), []);
+        assert!(!is_table(&broken));
     }
 
     #[test]
