@@ -385,6 +385,29 @@ fn a_whole_drive_writes_at_the_rate_of_its_mode() {
     }
 }
 
+/// Paced collection waits for the host's writes. It must not keep idle time from folding: what is
+/// under way is finished first.
+#[test]
+fn a_collection_that_waits_for_the_host_does_not_keep_idle_time_from_folding() {
+    let mut config = with_static(FlashTechnology::Tlc, 6);
+    [config.bus.channels, config.flash.planes_per_die] = [2, 2];
+    config.gc.unit = GcUnit::Drive;
+    config.slc_cache.fold_after = Nanos::from_ms(2);
+    config.mapping.overprovisioning = 0.25;
+    for more in 0..6 {
+        let mut drive = new(&config);
+        let pages = drive.address_space(TenantId(0)).0 / 4096;
+        let writes = (0..pages).chain(scattered(pages)).chain(scattered(pages / 4 + more * 40));
+        let writes = writes.map(|page| request(Op::Write, page));
+        assert_eq!(drive.run(vec![Stream::closed(writes, 16)], |_| true), Outcome::Completed);
+        drive.check();
+        assert!(drive.report().collection.executions > 6, "superblocks are collected");
+        let found = cache(&drive);
+        // The one being filled stays, if one is: four blocks, one in each plane.
+        assert!(found.idle_folds >= 5 && found.blocks <= 4, "{more}: {found:?}");
+    }
+}
+
 /// The moment of a snapshot, in the middle of folding, is not noticed by what follows.
 #[test]
 fn a_snapshot_in_the_middle_of_folding_goes_on_the_same() {

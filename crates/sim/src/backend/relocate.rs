@@ -10,7 +10,7 @@
 //! state needs. It pays more as free superblocks become fewer
 //! ([`Ftl::haste`](ssdtune_ftl::Ftl::haste)).
 //! When the host waits for space, or free superblocks are below `gc.hard_threshold`, nothing needs
-//! to be paid.
+//! to be paid; neither while idle time folds an SLC cache, which waits for the job under way.
 
 use super::Backend;
 use super::collect::{Job, Way};
@@ -64,7 +64,7 @@ impl Backend {
         let Some(id) = self.paces[plane].job else { return };
         while let Job { way: Way::Steps { next: Some(next) }, left, victim, .. } = self.jobs[id]
             && left < self.rules.moves_max
-            && self.may_move(base, plane, victim)
+            && self.may_move(base, plane)
         {
             match self.ftl.next_victim_page(victim, next) {
                 Some(page) => self.read_stripe(id, victim, page),
@@ -82,12 +82,12 @@ impl Backend {
     }
 
     /// Whether a plane's collection may move another page now.
-    fn may_move(&self, base: &Base, plane: PlaneId, victim: BlockAddr) -> bool {
+    fn may_move(&self, base: &Base, plane: PlaneId) -> bool {
         !self.rules.paced
             || self.paces[plane].credit >= 1.0
             || !self.held[plane].is_empty()
             || self.ftl.is_urgent(plane)
-            || self.rules.folds && base.is_at_rest() && self.ftl.is_in_slc_mode(victim)
+            || self.rules.folds && base.is_at_rest()
     }
 
     /// Stages reads of the valid pages of a stripe, from one of them on.
