@@ -11,7 +11,7 @@ macro_rules! shipped {
 
 shipped! {
     "intel-750" "samsung-850-pro" "z-ssd" "ssdkeeper" "haml" "lpm-znand" "lpm-nand" "mqsim-default"
-    "samsung-980-pro-1tb" "wd-zn540-1tb"
+    "samsung-980-pro-1tb" "wd-zn540-1tb" "samsung-pm981a-256gb"
 }
 
 /// The names of all presets.
