@@ -182,6 +182,26 @@ fn writes_of_whole_pages_have_an_amplification_of_one() {
     assert_eq!((amplification.total, amplification.bytes), (1.0, Some(1.0)));
 }
 
+/// Writes far apart, one after the other on dies in turn: each die is busy for its programs, and a
+/// channel for the transfers to its dies.
+#[test]
+fn parts_of_a_drive_are_busy_for_as_long_as_their_work_takes() {
+    let mut config = plain();
+    config.flash.planes_per_die = 1;
+    let (writes, gap) = (400, 2_000_000);
+    let ran = run(&config, &fill(writes * 8, 8, gap));
+    let utilisation = &ran.report.utilisation;
+    let whole = (writes * gap) as f64;
+    let dies = 4.0 * utilisation.dies.mean * whole;
+    let programs = writes as f64 * config.flash.program_latency[0].0 as f64;
+    assert!((dies / programs - 1.0).abs() < 0.01, "{dies} {programs}");
+    // A page of 4 KiB at the rate of a channel, and commands.
+    let transfer = 4_096.0 * 1_000.0 / f64::from(config.bus.rate_mts * config.bus.width_bytes);
+    let channels = 2.0 * utilisation.channels.mean * whole / writes as f64;
+    assert!((transfer..1.15 * transfer).contains(&channels), "{channels} {transfer}");
+    assert!(ran.report.simulation.events >= writes, "{:?}", ran.report.simulation);
+}
+
 /// Dynamic allocation: while one of two dies has a long queue of reads, both of two writes go to
 /// the other one, though the first one would be next in turn.
 #[test]
