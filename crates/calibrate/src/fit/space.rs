@@ -137,12 +137,15 @@ pub const FREE: &[Free] = &[
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
 
+/// The link of a host.
+const LINK: &str = "host.pcie_lane_bandwidth_gbps";
+
 /// Every parameter that a fit may change for the points of a rig: what its host costs beside that
 /// of the points of no rig. Each job has a processor of its own, and all share a SATA adapter and
 /// the link, which may be slower than the drive's.
 pub const FREE_OF_RIGS: &[Free] = &[
     Free::linear("host.request_time_ns", 0.0, 6e4, Stage::Bare),
-    Free::ratios("host.pcie_lane_bandwidth_gbps", 0.05, 8.0, Stage::Sizes).needs_sizes(),
+    Free::ratios(LINK, 0.05, 8.0, Stage::Sizes).needs_sizes(),
     Free::ratios("host.core_rate", 1e4, 1e7, Stage::Plateau).limits(Peak::RateOfAJob),
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
@@ -303,7 +306,9 @@ impl Space {
         (0..self.0.len()).filter(|&axis| self.0[axis].free.stage == stage).collect()
     }
 
-    /// Where a drive's own values lie, and limits a little above what was measured at points.
+    /// Where a drive's own values lie, and limits a little above what was measured at points. So
+    /// is the link of a rig, or else as fast as the drive's: both caps of bandwidth together cannot
+    /// be found one after the other.
     pub(super) fn places(&self, drive: &DeviceConfig, points: &[Point], rigs: &Rigs) -> Vec<f64> {
         let own = |free: &Free| match free.row().map(|row| row.get(drive)) {
             Some(Value::Int(int)) => int as f64,
@@ -315,7 +320,15 @@ impl Space {
             let own = (0..points.len()).filter(is_own).map(|at| &points[at]);
             free.limits.map(|peak| 1.1 * peak.of(own)).filter(|peak| *peak > 0.0)
         };
-        let start = |knob: &Knob| peak(knob).unwrap_or_else(|| own(&knob.free));
+        let link = |Knob { free, rig }: &Knob| {
+            let is_own = |at: &usize| rigs[*at] == *rig;
+            let points = (0..points.len()).filter(is_own).map(|at| &points[at]);
+            let peak =
+                1.1e-3 * Peak::Bandwidth.of(points) / f64::from(drive.host.pcie_lanes.max(1));
+            (free.key == LINK && peak > 0.0).then(|| peak.min(own(free)))
+        };
+        let start =
+            |knob: &Knob| peak(knob).or_else(|| link(knob)).unwrap_or_else(|| own(&knob.free));
         self.0.iter().map(|knob| knob.free.place(start(knob))).collect()
     }
 
