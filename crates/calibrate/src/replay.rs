@@ -21,7 +21,7 @@ use rand_pcg::Pcg64;
 use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, serve};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Faults, Nanos, SECTOR_BYTES, Sectors};
-use ssdtune_sim::{Completion, Observe, Stream, Tenant};
+use ssdtune_sim::{Completion, Observe, SnapshotError, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,6 +65,9 @@ pub enum ReplayError {
     /// The drive ran out of free blocks.
     #[error("{0} runs the drive out of free blocks: give it more over-provisioning")]
     OutOfSpace(String),
+    /// The state of the drive cannot be copied.
+    #[error(transparent)]
+    State(#[from] SnapshotError),
     /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,

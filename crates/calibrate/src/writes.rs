@@ -1,9 +1,10 @@
 //! Calibrating what writes cost a drive's flash: from runs of writes to the spare capacity.
 //!
-//! Two numbers are fitted. What a drive writes beside the data (parity, tables) shows where the
+//! Three numbers are fitted. What a drive writes beside the data (parity, tables) shows where the
 //! host writes in order, since nothing is collected there: the *overhead*, a factor. The hidden
 //! share of the flash shows where the host writes at random places: collection costs as much as
-//! was measured at one share only. Everything else (how victims are chosen, how many blocks stay
+//! was measured at one share only. The time of a program follows from the throughput of the same
+//! runs, where it is known. Everything else (how victims are chosen, how many blocks stay
 //! free) is the base's.
 //!
 //! Runs are replayed without time on a small drive ([`age`]), each on the state that the runs
@@ -21,19 +22,39 @@ use crate::fit::{FitError, Progress};
 use crate::replay::ReplayError;
 use crate::run::{Run, Shape};
 use crate::split::{Expression, Fields};
+use age::Aged;
 use rayon::prelude::*;
-use ssdtune_model::DeviceConfig;
 use ssdtune_model::ledger::Ledger;
+use ssdtune_model::{DeviceConfig, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Hidden shares between which the fit looks.
 const SPARE: (f64, f64) = (0.03, 0.6);
-/// Evaluations, mapping units of the small drive, and the width of the range around the best share
-/// that is known (as a share of it; the first round looks everywhere).
-const ROUNDS: [(usize, u64, Option<f64>); 2] = [(12, 1 << 17, None), (8, 1 << 18, Some(0.12))];
-/// Mapping units of the small drive that predicts.
-const UNITS: u64 = 1 << 20;
+/// How far a share was looked for before, as a part of the best one, in the second round.
+const WIDTH: f64 = 0.12;
+/// Evaluations of each round that looks for the spare share.
+const EVALUATIONS: [usize; 2] = [12, 8];
+/// Steps to the time of a program.
+const PROGRAM_STEPS: usize = 3;
+
+/// Sizes of the small drives.
+struct Sizes {
+    /// Mapping units in each round that looks for the spare share.
+    rounds: [u64; 2],
+    /// Mapping units where all runs are predicted.
+    whole: u64,
+    /// Mapping units, and pages of a block at least, with time; `None` leaves times out. In shorter
+    /// blocks the wait for the last programs of a superblock that is collected costs throughput:
+    /// 9, 18, 36, 72 pages gave 489, 585, 618, 619 MB/s.
+    timed: Option<(u64, u64)>,
+}
+
+/// The sizes unless a test says otherwise.
+const SIZES: Sizes =
+    Sizes { rounds: [1 << 17, 1 << 18], whole: 1 << 20, timed: Some((1 << 18, 36)) };
+/// Times of a program, as factors of the base's, between which the fit looks.
+const PROGRAM_FACTOR: (f64, f64) = (0.02, 50.0);
 /// The ratio of the golden section.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
@@ -69,6 +90,18 @@ pub fn calibrate_writes(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<WriteCalibration, CalibrateError> {
+    calibrate_sized(runs, base, order, &SIZES, stop, progress)
+}
+
+/// As [`calibrate_writes()`], on small drives of some sizes.
+fn calibrate_sized(
+    runs: Vec<Run>,
+    base: &DeviceConfig,
+    order: &Order,
+    sizes: &Sizes,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<WriteCalibration, CalibrateError> {
     let (name, mut runs) = of_drive(runs, order.drive.as_deref(), |run| run.drive.as_deref())?;
     if let Some(only) = &order.only {
         runs.retain(|run| only.holds_for(run));
@@ -85,10 +118,24 @@ pub fn calibrate_writes(
     let overhead = overhead(&chains);
     let seed = order.fit.seed;
     let sanitised = order.sanitised.as_ref();
-    let work = Work { base, visible, chains: &chains, overhead, sanitised, seed, stop, progress };
+    let chains_of = &chains;
+    let done = AtomicUsize::new(0);
+    let work = Work {
+        base,
+        visible,
+        chains: chains_of,
+        overhead,
+        sanitised,
+        sizes,
+        seed,
+        stop,
+        progress,
+        done,
+    };
     let spare = work.fit()?;
-    let predicted = work.predicted(spare, UNITS, false)?;
-    let config = outcome::whole(base, visible, spare, &name);
+    let programs = work.fit_programs(spare)?;
+    let predicted = work.predicted(&work.slowed(programs), spare, sizes.whole, Which::All)?;
+    let config = outcome::whole(&work.slowed(programs), visible, spare, &name);
     Ok(WriteCalibration::new(name, order, overhead, config, chains, predicted))
 }
 
@@ -140,6 +187,13 @@ impl Chain {
         all.filter_map(|(at, run)| Some((at, run, run.write_amplification?)))
     }
 
+    /// Runs that tell the time of a program, and their throughput.
+    fn timed(&self) -> impl Iterator<Item = (usize, f64)> {
+        let all =
+            self.fitted().filter(|(_, run, _)| !matches!(run.pattern.shape, Shape::Unknown(_)));
+        all.filter_map(|(at, run, _)| Some((at, run.megabytes_per_second?)))
+    }
+
     /// Runs that tell the spare capacity.
     fn telling(&self) -> impl Iterator<Item = (usize, f64)> {
         let all = self.fitted().filter(|(_, run, _)| {
@@ -166,9 +220,11 @@ struct Work<'a> {
     chains: &'a [Chain],
     overhead: f64,
     sanitised: Option<&'a Expression>,
+    sizes: &'a Sizes,
     seed: u64,
     stop: &'a AtomicBool,
     progress: &'a (dyn Fn(Progress) + Sync),
+    done: AtomicUsize,
 }
 
 impl Work<'_> {
@@ -179,14 +235,13 @@ impl Work<'_> {
         if self.chains.iter().all(|chain| chain.telling().next().is_none()) {
             return Ok(own);
         }
-        let done = AtomicUsize::new(0);
-        let expected = ROUNDS.iter().map(|(evaluations, ..)| evaluations).sum();
         let (mut best, mut reason) = ((own, f64::INFINITY), None);
-        for (evaluations, units, width) in ROUNDS {
+        for (round, (evaluations, units)) in
+            EVALUATIONS.into_iter().zip(self.sizes.rounds).enumerate()
+        {
             let mut ask = |spare: f64| -> Result<f64, CalibrateError> {
                 let found = self.distance(spare, units);
-                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                (self.progress)(Progress { done, expected });
+                self.tell();
                 match found {
                     Err(error) if error.is_interrupted() => Err(error),
                     // Too little spare capacity is no drive.
@@ -197,9 +252,9 @@ impl Work<'_> {
                     found => found,
                 }
             };
-            let (mut low, mut high) = match width {
-                None => SPARE,
-                Some(width) => (best.0 * (1.0 - width), (best.0 * (1.0 + width)).min(SPARE.1)),
+            let (mut low, mut high) = match round {
+                0 => SPARE,
+                _ => (best.0 * (1.0 - WIDTH), (best.0 * (1.0 + WIDTH)).min(SPARE.1)),
             };
             let inner =
                 |low: f64, high: f64| [high - GOLDEN * (high - low), low + GOLDEN * (high - low)];
@@ -227,33 +282,87 @@ impl Work<'_> {
 
     /// How far the fitted runs are from what was measured: the mean absolute logarithm.
     fn distance(&self, spare: f64, units: u64) -> Result<f64, CalibrateError> {
-        let predicted = self.predicted(spare, units, true)?;
+        let predicted = self.predicted(self.base, spare, units, Which::Telling)?;
         let mut all = Vec::new();
         for (chain, predicted) in self.chains.iter().zip(&predicted) {
             let own = chain.telling().filter_map(|(at, measured)| {
-                Some((self.overhead * (*predicted.get(at)?)? / measured).ln().abs())
+                let own = self.overhead * predicted.get(at)?.amplification?;
+                Some((own / measured).ln().abs())
             });
             all.extend(own);
         }
         Ok(all.iter().sum::<f64>() / all.len().max(1) as f64)
     }
 
-    /// What the flash writes for each byte that the drive writes for the host, run by run: all of
-    /// them, or those of each source up to the last one that tells the spare capacity.
+    /// Says how far the calibration is.
+    fn tell(&self) {
+        let expected = EVALUATIONS.iter().sum::<usize>() + PROGRAM_STEPS;
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        (self.progress)(Progress { done, expected });
+    }
+
+    /// The base with programs of so many times its time.
+    fn slowed(&self, factor: f64) -> DeviceConfig {
+        let mut slowed = self.base.clone();
+        for latency in &mut slowed.flash.program_latency {
+            *latency = Nanos((latency.0 as f64 * factor).round() as u64);
+        }
+        slowed
+    }
+
+    /// How many times the base's the time of a program is. As long as programs are what limits the
+    /// drive, throughput is inverse to it, so that each step takes the mean logarithm of what is
+    /// missing away. 1 where no throughput was measured.
+    fn fit_programs(&self, spare: f64) -> Result<f64, CalibrateError> {
+        let mut factor = 1.0_f64;
+        let Some((units, _)) = self.sizes.timed else { return Ok(factor) };
+        for _ in 0..PROGRAM_STEPS {
+            let predicted = self.predicted(&self.slowed(factor), spare, units, Which::Timed)?;
+            self.tell();
+            let chains = self.chains.iter().zip(&predicted);
+            let missing: Vec<f64> = chains
+                .flat_map(|(chain, predicted)| {
+                    chain.timed().filter_map(|(at, real)| {
+                        Some((predicted.get(at)?.megabytes_per_second? / real).ln())
+                    })
+                })
+                .collect();
+            if missing.is_empty() {
+                break;
+            }
+            let mean = missing.iter().sum::<f64>() / missing.len() as f64;
+            factor = (factor * mean.exp()).clamp(PROGRAM_FACTOR.0, PROGRAM_FACTOR.1);
+        }
+        Ok(factor)
+    }
+
+    /// What a drive does run by run: all runs, or those of each source up to the last one that is
+    /// asked about.
     fn predicted(
         &self,
+        drive: &DeviceConfig,
         spare: f64,
         units: u64,
-        telling: bool,
-    ) -> Result<Vec<Vec<Option<f64>>>, CalibrateError> {
-        let drive = age::small(self.base, spare, units).check()?;
+        which: Which,
+    ) -> Result<Vec<Vec<Aged>>, CalibrateError> {
+        let timed = self.sizes.timed.filter(|_| which != Which::Telling);
+        let pages = timed.map_or(1, |(_, pages)| pages);
+        let is_timed = timed.is_some();
+        let drive = age::small(drive, spare, units, pages).check()?;
+        let replay = age::Replay {
+            visible: self.visible,
+            sanitised: self.sanitised,
+            is_timed,
+            seed: self.seed,
+            stop: self.stop,
+        };
         let one = |chain: &Chain| {
-            let runs = match (telling, chain.telling().last()) {
-                (false, _) => &chain.runs[..],
-                (true, Some((last, _))) => &chain.runs[..=last],
-                (true, None) => return Ok(Vec::new()),
+            let last = match which {
+                Which::All => chain.runs.len().checked_sub(1),
+                Which::Telling => chain.telling().last().map(|(at, _)| at),
+                Which::Timed => chain.timed().last().map(|(at, _)| at),
             };
-            age::age(&drive, self.visible, runs, self.sanitised, self.seed, self.stop)
+            last.map_or(Ok(Vec::new()), |last| replay.age(&drive, &chain.runs[..=last]))
         };
         let all = self.chains.par_iter().with_max_len(1).map(one);
         all.collect::<Result<_, ReplayError>>().map_err(|error| match error {
@@ -261,6 +370,16 @@ impl Work<'_> {
             error => error.into(),
         })
     }
+}
+
+/// The runs that are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    All,
+    /// Those that tell the spare capacity.
+    Telling,
+    /// Those that are fitted and whose throughput is known.
+    Timed,
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::extents::Extents;
 use crate::preparation::{Age, Preparation, Share, Shares, Start};
 use ssdtune_model::{CheckedConfig, Place, Sectors, TenantId};
 use ssdtune_sim::{
-    Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator, Tenant,
+    Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator,
+    SnapshotError, Tenant,
 };
 use ssdtune_trace::Request;
 use std::borrow::Cow;
@@ -121,10 +122,18 @@ impl<'a> Blank<'a> {
         Ok(drive)
     }
 
+    /// The drive whose snapshot this is, made with the same parts.
+    ///
+    /// # Errors
+    /// The bytes are no whole snapshot, or one of another drive.
+    pub fn resume(&self, snapshot: &[u8]) -> Result<Simulator, SnapshotError> {
+        Simulator::restore(self.device, self.tenants, self.observe, snapshot)
+    }
+
     fn restore(&self, path: &Path) -> Result<Simulator, PrepareError> {
         let unreadable = |source| PrepareError::Unreadable { path: path.to_path_buf(), source };
         let bytes = std::fs::read(path).map_err(unreadable)?;
-        Simulator::restore(self.device, self.tenants, self.observe, &bytes)
+        self.resume(&bytes)
             .map_err(|source| PrepareError::Restore { path: path.to_path_buf(), source })
     }
 }

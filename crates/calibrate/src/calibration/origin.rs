@@ -55,8 +55,17 @@ impl Origins {
     }
 
     /// Those of a drive called `name` whose spare capacity was fitted to runs of writes.
-    pub(crate) fn of_writes(name: &str, drive: &DeviceConfig, base_text: Option<&str>) -> Self {
+    /// `has_times` says whether the time of a program was fitted too.
+    pub(crate) fn of_writes(
+        name: &str,
+        drive: &DeviceConfig,
+        base_text: Option<&str>,
+        has_times: bool,
+    ) -> Self {
         let mut all = Self::of_base(name, drive, base_text);
+        let programs = catalogue::parameters()
+            .filter(|row| has_times && row.key.starts_with("flash.page_program_latency_"));
+        all.words.extend(programs.map(|row| (row.key, "fitted: the throughput".to_owned())));
         for key in ["mapping.overprovisioning", "flash.pages_per_block"] {
             all.words.insert(key, "fitted: the raw capacity".to_owned());
         }

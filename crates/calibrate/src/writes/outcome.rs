@@ -1,6 +1,7 @@
 //! What a calibration to runs of writes found, and the drive's file.
 
 use super::Chain;
+use super::age::Aged;
 use crate::calibration::{Order, Origins, drive_text, known_before, without_path};
 use crate::run::{Run, Shape};
 use crate::screen::deviation;
@@ -20,9 +21,13 @@ pub struct RunPrediction {
     pub predicted: Option<f64>,
     /// How far that is from what was measured, as a share: 0.1 is 10 % too high.
     pub error: Option<f64>,
+    /// What the host could write towards its end, in units of 1,000,000 bytes in a second.
+    pub predicted_mb_s: Option<f64>,
+    /// How far that is from what was measured, as a share.
+    pub error_mb_s: Option<f64>,
 }
 
-/// Mean absolute errors of the write amplification of some runs, in percent.
+/// Mean absolute errors of some runs, in percent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunErrors {
     /// The kind of pattern; `None` for all.
@@ -31,8 +36,10 @@ pub struct RunErrors {
     pub is_held_out: bool,
     /// How many runs.
     pub runs: usize,
-    /// The error, in percent.
+    /// Of the write amplification.
     pub error: f64,
+    /// Of the throughput, where it is known.
+    pub throughput: Option<f64>,
 }
 
 /// A drive that is calibrated to runs of writes, and all that is known of it.
@@ -93,24 +100,28 @@ impl WriteCalibration {
         overhead: f64,
         config: DeviceConfig,
         chains: Vec<Chain>,
-        predicted: Vec<Vec<Option<f64>>>,
+        predicted: Vec<Vec<Aged>>,
     ) -> Self {
         let mut runs = Vec::new();
         for (chain, predicted) in chains.into_iter().zip(predicted) {
             let own = chain.runs.into_iter().zip(chain.is_held_out).zip(predicted);
             runs.extend(own.map(|((run, is_held_out), predicted)| {
-                let predicted = predicted.map(|factor| factor * overhead);
+                let predicted_mb_s = predicted.megabytes_per_second;
+                let real = run.megabytes_per_second;
+                let error_mb_s = predicted_mb_s.zip(real).map(|(own, real)| own / real - 1.0);
+                let predicted = predicted.amplification.map(|factor| factor * overhead);
                 let error =
                     predicted.zip(run.write_amplification).map(|(own, real)| own / real - 1.0);
-                RunPrediction { run, is_held_out, predicted, error }
+                RunPrediction { run, is_held_out, predicted, error, predicted_mb_s, error_mb_s }
             }));
         }
         let rule =
             order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
+        let has_times = runs.iter().any(|one| one.error_mb_s.is_some());
         let ledger = Ledger::of(&config);
         let base_text = order.base_text.as_deref();
         Self {
-            origins: Origins::of_writes(&drive, &config, base_text),
+            origins: Origins::of_writes(&drive, &config, base_text, has_times),
             before: known_before(&drive, base_text),
             drive,
             base: without_path(&order.base_name),
@@ -148,9 +159,10 @@ impl WriteCalibration {
         for one in &self.errors {
             let which = if one.is_held_out { "held out" } else { "fitted" };
             lines.push(format!(
-                "Mean absolute error of write amplification, {}, {which}: {:.1} % ({} runs).",
+                "Mean absolute errors, {}, {which}: write amplification {:.1} %{} ({} runs).",
                 one.pattern.unwrap_or("all"),
                 one.error,
+                one.throughput.map_or_else(String::new, |error| format!(", MB/s {error:.1} %")),
                 one.runs
             ));
         }
@@ -161,7 +173,10 @@ impl WriteCalibration {
         lines.push(format!(
             "Not in this file: the drive writes {overhead:.4} times the data (parity, tables)."
         ));
-        lines.push("Of these runs write amplification alone was compared, no times.".to_owned());
+        if self.runs.iter().any(|one| one.error_mb_s.is_some()) {
+            lines.push("Fitted to throughput: the times of programs, by one factor.".to_owned());
+        }
+        lines.push("Of these runs no latency was compared.".to_owned());
         if let Some(before) = &self.before {
             let Provenance { made_by, sources, .. } = before;
             let sources = sources.join(", ");
@@ -202,8 +217,13 @@ impl WriteCalibration {
                 offered_iops: None,
             })
         };
-        let error =
-            held.map(|one| ("write amplification".to_owned(), (one.error * 100.0).round() / 100.0));
+        let rounded = |error: f64| (error * 100.0).round() / 100.0;
+        let error = held.into_iter().flat_map(|one| {
+            let rate = one.throughput.map(|error| ("write MB/s".to_owned(), rounded(error)));
+            [Some(("write amplification".to_owned(), rounded(one.error))), rate]
+                .into_iter()
+                .flatten()
+        });
         let before = self.before.clone().unwrap_or_default();
         let sources = self.sources();
         let sources = before.sources.iter().chain(&sources).map(|source| short(source));
@@ -237,18 +257,23 @@ impl WriteCalibration {
 
 /// Mean errors of all runs and of each kind of pattern, fitted before held out.
 fn errors(runs: &[RunPrediction]) -> Vec<RunErrors> {
-    let mut groups: BTreeMap<(Option<&'static str>, bool), Vec<f64>> = BTreeMap::new();
+    type Group = (Vec<f64>, Vec<f64>);
+    let mut groups: BTreeMap<(Option<&'static str>, bool), Group> = BTreeMap::new();
     for one in runs {
         let Some(error) = one.error else { continue };
         for pattern in [None, Some(one.run.pattern.kind())] {
-            groups.entry((pattern, one.is_held_out)).or_default().push(100.0 * error.abs());
+            let own = groups.entry((pattern, one.is_held_out)).or_default();
+            own.0.push(100.0 * error.abs());
+            own.1.extend(one.error_mb_s.map(|error| 100.0 * error.abs()));
         }
     }
-    let mean = |((pattern, is_held_out), errors): (_, Vec<f64>)| RunErrors {
+    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
+    let mean = |((pattern, is_held_out), (errors, rates)): (_, Group)| RunErrors {
         pattern,
         is_held_out,
         runs: errors.len(),
-        error: errors.iter().sum::<f64>() / errors.len() as f64,
+        error: mean(&errors),
+        throughput: (!rates.is_empty()).then(|| mean(&rates)),
     };
     groups.into_iter().map(mean).collect()
 }

@@ -8,6 +8,8 @@ use ssdtune_model::presets;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+const UNTIMED: Sizes = Sizes { timed: None, ..SIZES };
+
 /// A drive of 64 dies, collected in superblocks.
 fn drive(spare: f64) -> DeviceConfig {
     let mut drive = presets::load("intel-750").unwrap();
@@ -38,11 +40,14 @@ fn runs(patterns: &[(&str, u64)], passes: f64) -> Vec<Run> {
 
 fn amplifications(spare: f64, units: u64, runs: &[Run], rule: Option<&str>, seed: u64) -> Vec<f64> {
     let base = drive(0.25);
-    let small = age::small(&base, spare, units).check().unwrap();
+    let small = age::small(&base, spare, units, 1).check().unwrap();
     let visible = Ledger::of(&base).visible_bytes.0;
     let rule: Option<Expression> = rule.map(|rule| rule.parse().unwrap());
-    let all = age::age(&small, visible, runs, rule.as_ref(), seed, &AtomicBool::new(false));
-    all.unwrap().into_iter().flatten().collect()
+    let stop = AtomicBool::new(false);
+    let sanitised = rule.as_ref();
+    let replay = age::Replay { visible, sanitised, is_timed: false, seed, stop: &stop };
+    let all = replay.age(&small, runs).unwrap();
+    all.into_iter().filter_map(|one| one.amplification).collect()
 }
 
 const SPANS: [(&str, u64); 8] = [
@@ -74,7 +79,7 @@ fn calibrated(sanitised: Option<&str>, runs: Vec<Run>) -> WriteCalibration {
         ..Order::default()
     };
     let stop = AtomicBool::new(false);
-    calibrate_writes(runs, &drive(0.25), &order, &stop, &|_| {}).unwrap()
+    calibrate_sized(runs, &drive(0.25), &order, &UNTIMED, &stop, &|_| {}).unwrap()
 }
 
 #[test]
@@ -163,10 +168,46 @@ fn a_real_drives_write_amplification_is_predicted_from_other_spans() {
         ..Order::default()
     };
     let stop = AtomicBool::new(false);
-    let found = calibrate_writes(found.runs, &base, &order, &stop, &|_| {}).unwrap();
+    let found = calibrate_sized(found.runs, &base, &order, &UNTIMED, &stop, &|_| {}).unwrap();
     for one in found.errors.iter().filter(|one| one.is_held_out) {
         println!("{:?}: {:.2} % of {} runs", one.pattern, one.error, one.runs);
         assert!(one.error < 3.0, "{one:?}");
     }
     assert_eq!(found.errors.iter().filter(|one| one.is_held_out).count(), 3);
+}
+
+/// The time of a program is found again from throughput, and predicts that of other runs.
+#[test]
+fn the_time_of_a_program_follows_from_the_throughput_of_runs() {
+    let sizes = Sizes { rounds: [1 << 14; 2], whole: 1 << 14, timed: Some((1 << 14, 12)) };
+    let mut base = drive(0.3);
+    [base.bus.channels, base.bus.chips_per_channel] = [2, 2];
+    base.flash.blocks_per_plane = 60;
+    let visible = Ledger::of(&base).visible_bytes.0;
+    let mut known = runs(&[("sequential", 100), ("uniform", 100), ("uniform", 50)], 2.0);
+    for (run, part) in known.iter_mut().zip([1, 1, 2]) {
+        run.span_bytes = visible / part;
+        run.seconds = Some(2.0 * visible as f64 / 1e6);
+        run.megabytes_per_second = Some(1.0);
+    }
+    let stop = AtomicBool::new(false);
+    let replay = age::Replay { visible, sanitised: None, is_timed: true, seed: 77, stop: &stop };
+    let small = age::small(&base, 0.3, 1 << 14, 12).check().unwrap();
+    let real = replay.age(&small, &known).unwrap();
+    for (run, real) in known.iter_mut().zip(real) {
+        run.write_amplification = real.amplification;
+        run.megabytes_per_second = real.megabytes_per_second;
+        // As much as was written before.
+        run.seconds = Some(2.0 * visible as f64 / 1e6 / real.megabytes_per_second.unwrap());
+    }
+    let own = base.flash.program_latency[0].0 as f64;
+    base.flash.program_latency = base.flash.program_latency.map(|time| Nanos(time.0 / 3));
+    let order = Order { base_name: "made up".to_owned(), ..Order::default() };
+    let found = calibrate_sized(known, &base, &order, &sizes, &stop, &|_| {}).unwrap();
+    let ratio = found.config.flash.program_latency[0].0 as f64 / own;
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    assert!(found.drive_file().contains("# fitted: the throughput"));
+    for one in &found.runs {
+        assert!(one.error_mb_s.unwrap().abs() < 0.08, "{one:?}");
+    }
 }

@@ -20,7 +20,8 @@ impl WriteCalibration {
             gib(self.visible_bytes),
             100.0 * self.config.mapping.overprovisioning
         ));
-        text.line("").line("Mean absolute errors of write amplification in percent:");
+        text.line("")
+            .line("Mean absolute errors of write amplification and throughput in percent:");
         text.table(self.errors_table());
         if let Some(noise) = self.noise {
             text.line(format_args!("Repeats of a run are {noise:.1} % from their mean."));
@@ -66,34 +67,54 @@ impl WriteCalibration {
     }
 
     fn errors_table(&self) -> Table {
-        let mut table = Table::new(["runs of", "which", "runs", "error"]);
-        for RunErrors { pattern, is_held_out, runs, error } in &self.errors {
+        let mut table = Table::new(["runs of", "which", "runs", "amplification", "MB/s"]);
+        for RunErrors { pattern, is_held_out, runs, error, throughput } in &self.errors {
             let which = if *is_held_out { "held out" } else { "fitted" };
             let name = pattern.unwrap_or("all").to_owned();
-            table.add_row([name, which.to_owned(), runs.to_string(), format!("{error:.2}")]);
+            let rate = throughput.map_or_else(|| "-".to_owned(), |error| format!("{error:.2}"));
+            let cells = [name, which.to_owned(), runs.to_string(), format!("{error:.2}"), rate];
+            table.add_row(cells);
         }
         table.align_right(2..);
         table
     }
 
     fn runs_table(&self) -> Table {
-        let names = ["source", "run", "pattern", "GiB", "which", "measured", "predicted", "error"];
+        let names = [
+            "source",
+            "run",
+            "pattern",
+            "GiB",
+            "which",
+            "measured",
+            "predicted",
+            "error",
+            "MB/s",
+            "predicted",
+            "error",
+        ];
         let mut table = Table::new(names);
-        let cell = |number: Option<f64>, unit: &str| match number {
-            Some(number) => format!("{number:.3}{unit}"),
-            None => "-".to_owned(),
+        let cell = |number: Option<f64>, digits: usize| {
+            number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}"))
         };
-        for RunPrediction { run, is_held_out, predicted, error } in &self.runs {
-            let which = if *is_held_out { "held out" } else { "fitted" };
+        let error = |error: Option<f64>| {
+            error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", 100.0 * error))
+        };
+        for one in &self.runs {
+            let run = &one.run;
+            let which = if one.is_held_out { "held out" } else { "fitted" };
             table.add_row([
                 run.source.clone(),
                 run.run.clone(),
                 run.pattern.to_string(),
                 (run.span_bytes >> 30).to_string(),
                 which.to_owned(),
-                cell(run.write_amplification, ""),
-                cell(*predicted, ""),
-                error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", 100.0 * error)),
+                cell(run.write_amplification, 3),
+                cell(one.predicted, 3),
+                error(one.error),
+                cell(run.megabytes_per_second, 0),
+                cell(one.predicted_mb_s, 0),
+                error(one.error_mb_s),
             ]);
         }
         table.align_right(3..=3);
