@@ -91,7 +91,8 @@ impl Default for FitOptions {
 }
 
 impl FitOptions {
-    /// These with so many requests of each point in the last round, and no more in earlier ones.
+    /// These options, with `requests` of each point in the last round and at most as many in
+    /// earlier ones.
     pub fn with_requests(mut self, requests: u32) -> Self {
         for look in &mut self.looks {
             look.requests = look.requests.min(requests);

@@ -7,9 +7,9 @@
 //! runs, where it is known. Everything else (how victims are chosen, how many blocks stay
 //! free) is the base's.
 //!
-//! Runs are replayed without time on a small drive ([`age`]), each on the state that the runs
-//! before it left. Cost: some 60 ns a page that is written or moved, 20 evaluations of the runs up
-//! to the last fitted one.
+//! Runs are replayed on small drives ([`age`]), each on the state that the runs before it left.
+//! Cost without time: some 60 ns a page that is written or moved, 20 evaluations of the runs up to
+//! the last fitted one. With time: some 2.5 us a request, 3 evaluations and the prediction.
 
 mod age;
 mod outcome;
@@ -301,7 +301,7 @@ impl Work<'_> {
         (self.progress)(Progress { done, expected });
     }
 
-    /// The base with programs of so many times its time.
+    /// The base with the time of each program multiplied by `factor`.
     fn slowed(&self, factor: f64) -> DeviceConfig {
         let mut slowed = self.base.clone();
         for latency in &mut slowed.flash.program_latency {

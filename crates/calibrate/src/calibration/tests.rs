@@ -151,7 +151,7 @@ fn each_row_of_the_file_says_where_its_value_is_from() {
         assert!(row.contains("  # "), "{row}");
     }
     assert!(rows.lines().all(|line| line.chars().count() <= 100), "{text}");
-    // The same drive, and nothing stated that has no effect on it.
+    // The file reads back as the calibrated drive, and states no parameter without effect.
     let read = Document::parse(&text).unwrap();
     assert_eq!((read.config(), read.provenance()), (&found.config, Some(&found.provenance())));
     assert_eq!(read.config().inert(read.stated().keys().copied()), []);

@@ -14,7 +14,7 @@ pub(super) struct InSlcMode {
     pub blocks: u32,
     /// Blocks that are kept for it.
     pub fixed: u32,
-    /// Free blocks that are kept for it, as long as there are so many.
+    /// How many of the free blocks count as taken: those of `fixed` that are not in SLC mode.
     pub kept: u32,
 }
 
