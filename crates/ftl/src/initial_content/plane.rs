@@ -220,7 +220,8 @@ impl PlaneContent {
         steady: &mut Distributions,
     ) {
         let (pages, seed) = (self.pages, self.seed);
-        self.owners = interleave(&self.groups, self.full);
+        let shares: Table<GroupId, u32> = self.groups.iter().map(|group| group.full).collect();
+        self.owners = interleave(&shares, self.full);
         let (mut open, oldest) = (self.first.0 + self.full, self.oldest());
         for (id, group) in self.groups.named_mut() {
             let own = (0..self.full).filter(|&block| self.owners[block as usize] == id);
@@ -386,18 +387,18 @@ impl Group {
     }
 }
 
-/// The group of each full block. Groups take turns in proportion to their blocks, so that all of
-/// them age evenly.
-fn interleave(groups: &Table<GroupId, Group>, full: u32) -> Vec<GroupId> {
-    let mut given: Table<GroupId, u32> = Table::of(0, groups.len());
+/// The group of each of `full` blocks, of which each group has its share. Groups take turns in
+/// proportion to their blocks, so that all of them age evenly.
+fn interleave(shares: &Table<GroupId, u32>, full: u32) -> Vec<GroupId> {
+    let mut given: Table<GroupId, u32> = Table::of(0, shares.len());
     let next = |_| {
         let behind = |&id: &GroupId| {
-            let group: &Group = &groups[id];
+            let share = shares[id];
             // Where its next block would stand if its blocks were spread evenly.
-            (u64::from(given[id]) + 1) * u64::from(full) / u64::from(group.full).max(1)
-                + if given[id] < group.full { 0 } else { 1 << 40 }
+            (u64::from(given[id]) + 1) * u64::from(full) / u64::from(share).max(1)
+                + if given[id] < share { 0 } else { 1 << 40 }
         };
-        let id = groups.names().min_by_key(behind).unwrap_or(GroupId(0));
+        let id = shares.names().min_by_key(behind).unwrap_or(GroupId(0));
         given[id] += 1;
         id
     };
@@ -420,5 +421,17 @@ fn balance(valid: &mut [u32], target: u64, pages: u32, seed: u64) {
             missing += 1;
         }
         at = (at + 1) % blocks;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_take_turns_in_proportion_to_their_blocks() {
+        let shares: Table<GroupId, u32> = [2, 6, 0, 4].into_iter().collect();
+        let turns = interleave(&shares, 12).into_iter().map(|group| group.index());
+        assert_eq!(turns.collect::<Vec<_>>(), [1, 3, 1, 0, 1, 3, 1, 3, 1, 0, 1, 3]);
     }
 }

@@ -401,6 +401,33 @@ mod tests {
     }
 
     #[test]
+    fn the_best_of_some_leaves_each_level_as_often_as_it_is_reached() {
+        let model = Model { pages: 32, rho: 0.8 };
+        let (c, draws) = (2.5, 7);
+        let masses = model.choices(c, draws).expect("blocks to draw");
+        let drawable = 1.0 - masses[32];
+        let mut above = 0.0;
+        for (i, mass) in masses.iter().enumerate().take(32).skip(1).rev() {
+            above += mass / drawable;
+            // Blocks leave a level with an overwritten page; a victim below it replaces them.
+            let (leaving, below) = (i as f64 * mass / c, 1.0 - above.powi(draws));
+            assert!((leaving - below).abs() < 1e-9, "level {i}: {leaving}, {below}");
+        }
+    }
+
+    #[test]
+    fn pages_die_evenly_in_blocks_that_nothing_collects() {
+        let model = Model { pages: 64, rho: 0.7 };
+        let lives = model.lives(1e3);
+        let step = 2.0 * (1.0 - model.rho) / f64::from(AGES);
+        for (nth, masses) in lives.iter().enumerate().take(200) {
+            let valid = mean_of(std::slice::from_ref(masses));
+            let left = 64.0 * (-step * (nth as f64 + 0.5)).exp();
+            assert!((valid - left).abs() < 1e-6, "step {nth}: {valid}, {left}");
+        }
+    }
+
+    #[test]
     fn every_policy_has_the_right_share_of_valid_pages() {
         for &policy in GcPolicy::ALL {
             for rho in [0.3, 0.6, 0.8, 0.9, 0.95] {

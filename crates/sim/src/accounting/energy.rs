@@ -452,4 +452,16 @@ mod tests {
         windows.add(Nanos(9 * MS), Nanos(9 * MS), -1.0);
         assert_eq!(windows.peak(Nanos(9 * MS), 0.0), 0.0);
     }
+
+    #[test]
+    fn short_work_belongs_to_the_window_in_which_it_happens() {
+        let config = DeviceConfig::default();
+        let mut meter = Meter::new(&config);
+        for window in [5, 1, 7, 3].into_iter().enumerate() {
+            let (nth, requests) = window;
+            (0..requests).for_each(|_| meter.request(Nanos(nth as u64 * MS + MS / 2)));
+        }
+        let busiest = 7.0 * config.energy.controller_nj_per_request;
+        assert_eq!(meter.windows.peak(Nanos(4 * MS - 1), meter.pending_nj()), busiest);
+    }
 }

@@ -199,4 +199,15 @@ mod tests {
         config.cache.dram_burst_bytes = 1;
         assert_eq!(DramTiming::new(&config).sectors(8), Nanos(20_506));
     }
+
+    #[test]
+    fn the_row_formula_counts_half_of_the_rows_and_divides_the_rest_by_a_time() {
+        let mut config = DeviceConfig::default();
+        config.compat.dram_row_formula = true;
+        let dram = DramTiming::new(&config);
+        // Twice 26 ns to open; for each two full rows 1280 ns of bursts and 13 ns to close; and
+        // bytes behind the last full row over 4 * 1.25.
+        assert_eq!(dram.sectors(17), Nanos(52 + 102));
+        assert_eq!(dram.sectors(5 * 16 + 8), Nanos(52 + 2 * 1293 + 819));
+    }
 }

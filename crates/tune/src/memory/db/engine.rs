@@ -203,3 +203,21 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     IN_ENGINE.set(outer);
     done
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_refuses_is_told_from_a_file_that_says_too_little() {
+        let of_the_system = |error: io::Error| is_of_the_system(&error);
+        assert!(of_the_system(io::ErrorKind::StorageFull.into()));
+        assert!(of_the_system(io::ErrorKind::PermissionDenied.into()));
+        // A code of the system that has no kind of its own.
+        assert!(of_the_system(io::Error::from_raw_os_error(i32::MAX)));
+        for kind in [io::ErrorKind::NotFound, io::ErrorKind::UnexpectedEof] {
+            assert!(!of_the_system(kind.into()), "{kind}");
+        }
+        assert!(!of_the_system(io::Error::other("the engine's own words")));
+    }
+}

@@ -114,3 +114,40 @@ fn zeros_anywhere_lose_little_and_add_nothing() {
         }
     }
 }
+
+/// The header of the segment at a place that says up to where all was on disk.
+fn header(place: i64, stable: i64) -> [u8; SEGMENT_HEADER] {
+    let mut bytes = [0; SEGMENT_HEADER];
+    bytes[4..12].copy_from_slice(&(place ^ i64::MAX).to_le_bytes());
+    bytes[12..].copy_from_slice(&(stable ^ i64::MAX).to_le_bytes());
+    let sum = !crc32fast::hash(&bytes[4..]);
+    bytes[..4].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// A header may call stable what lies before the end of its own segment, and no more.
+#[test]
+fn a_segment_that_was_stable_before_it_was_written_is_made_up() {
+    const SIZE: i64 = SEGMENT as i64;
+    let (mut log, _) = log();
+    log.resize(log.len().next_multiple_of(SEGMENT) + 2 * SEGMENT, 0);
+    let place = log.len() - SEGMENT;
+    let mut found = |stable: i64| {
+        log[place..place + SEGMENT_HEADER].copy_from_slice(&header(place as i64, stable));
+        intact_of(&log, 0, &|_| Body::Gone).err()
+    };
+    assert_ne!(found(place as i64 + SIZE), Some(Senseless::MadeUp));
+    assert_eq!(found(place as i64 + SIZE + 1), Some(Senseless::MadeUp));
+}
+
+/// What was removed with its page does not come back from a log that is whole.
+#[test]
+fn a_page_that_was_given_back_is_gone() {
+    let page = |page: u64, kind: u8| Message { kind, segment: 0, page, body: &[], length: 0 };
+    let mut pages = Pages::default();
+    for number in [1, 2] {
+        pages.pages.insert(number, Page::Index { first: 0 });
+    }
+    assert_eq!(pages.apply_body(&page(1, FREE), &[]), Some(()));
+    assert_eq!(pages.pages.keys().collect::<Vec<_>>(), [&2]);
+}
