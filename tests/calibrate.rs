@@ -233,6 +233,7 @@ fn a_plan_is_a_job_file_whose_results_are_points() {
         ("calibrate --plan --device /tmp/file", "name a block device"),
         ("calibrate --destructive --base intel-750 --out x p.csv", "--plan"),
         ("calibrate --plan --device /dev/sda p.csv", "cannot be used with"),
+        ("calibrate --plan --device /dev/sda --only op=randread", "cannot be used with"),
         ("calibrate p.csv --base intel-750", "--out"),
         ("calibrate p.csv --out x", "--base"),
     ] {

@@ -226,10 +226,15 @@ fn a_search_that_goes_on_replaces_its_own_result_and_no_input() {
                   --batch 2 --db db --out out";
     desk.run(search).assert().success();
     let first = fs::read(desk.path("out/result.json")).unwrap();
+    let drive = fs::read(desk.path("out/recommended.toml")).unwrap();
     desk.refuses(search, 2, &["out/recommended.toml", "exists"]);
     desk.run(&format!("{search} --resume")).assert().success();
     let left = fs::read_dir(desk.path("out")).unwrap().count();
     assert_eq!(left, 5, "five files, and nothing beside them");
+    // The result of another search is not its own.
+    let other = format!("{search} --resume --seed 7");
+    desk.refuses(&other, 2, &["out/recommended.toml", "exists"]);
+    assert_eq!(fs::read(desk.path("out/recommended.toml")).unwrap(), drive);
     assert!(!first.is_empty());
     // What it has recommended is the drive to beat of the next one.
     let next = format!("{search} --device out/recommended.toml");

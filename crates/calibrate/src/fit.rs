@@ -35,7 +35,7 @@ use ssdtune_model::{DeviceConfig, document};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// One round over structures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Requests of each point.
     pub requests: u32,
@@ -47,20 +47,30 @@ pub struct Look {
     pub stage_evaluations: usize,
     /// Evaluations with all points.
     pub evaluations: usize,
+    /// The size of the simplex that begins, as a share of each parameter's range.
+    pub extent: f64,
 }
 
-/// The rounds of a fit, unless told otherwise.
-pub const LOOKS: [Look; 4] = [
-    Look {
-        requests: 2_000,
-        structures: usize::MAX,
-        varies: false,
-        stage_evaluations: 16,
-        evaluations: 30,
-    },
-    Look { requests: 2_000, structures: 6, varies: true, stage_evaluations: 0, evaluations: 40 },
-    Look { requests: 10_000, structures: 6, varies: false, stage_evaluations: 0, evaluations: 60 },
-    Look { requests: 50_000, structures: 2, varies: false, stage_evaluations: 0, evaluations: 60 },
+impl Look {
+    /// A round that goes on from the places of the one before.
+    pub const fn further(
+        requests: u32,
+        structures: usize,
+        evaluations: usize,
+        extent: f64,
+    ) -> Self {
+        Self { requests, structures, varies: false, stage_evaluations: 0, evaluations, extent }
+    }
+}
+
+/// The rounds of a fit, unless told otherwise. A simplex that has become flat no longer moves along
+/// a valley, so the best structures get a large one again before the last round.
+pub const LOOKS: [Look; 5] = [
+    Look { stage_evaluations: 16, ..Look::further(2_000, usize::MAX, 30, 0.08) },
+    Look { varies: true, ..Look::further(2_000, 6, 40, 0.04) },
+    Look::further(10_000, 6, 60, 0.02),
+    Look::further(4_000, 3, 150, 0.06),
+    Look::further(50_000, 2, 60, 0.01),
 ];
 
 /// How a drive is fitted.
@@ -282,7 +292,7 @@ fn best_of(
         let looked: Result<Vec<Candidate>, FitError> = candidates
             .into_par_iter()
             .with_max_len(1)
-            .map(|candidate| work.look(candidate, look, round))
+            .map(|candidate| work.look(candidate, look))
             .collect();
         candidates = looked?;
         // Equal ones keep their order.
@@ -381,8 +391,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Refines the parameters of a structure.
-    fn look(&self, mut of: Candidate, look: &Look, round: usize) -> Result<Candidate, FitError> {
-        let size = 0.08 / (1 << round.min(4)) as f64;
+    fn look(&self, mut of: Candidate, look: &Look) -> Result<Candidate, FitError> {
         for stage in [Stage::Bare, Stage::Sizes, Stage::Plateau] {
             let points = self.points_of(stage);
             let own: Vec<usize> = of.space.axes_of(stage);
@@ -392,7 +401,7 @@ impl Work<'_> {
             let start: Vec<f64> = own.iter().map(|&axis| of.places[axis]).collect();
             let budget = Budget { evaluations: look.stage_evaluations, tolerance: 1e-3 };
             let mut places = of.places.clone();
-            let (found, _) = minimise(&start, 2.0 * size, budget, |at| {
+            let (found, _) = minimise(&start, 2.0 * look.extent, budget, |at| {
                 own.iter().zip(at).for_each(|(&axis, place)| places[axis] = *place);
                 self.evaluate(&of, &places, &points, look.requests)
             })?;
@@ -400,8 +409,9 @@ impl Work<'_> {
         }
         let all: Vec<usize> = (0..self.points.len()).collect();
         let budget = Budget { evaluations: look.evaluations, tolerance: 1e-4 };
-        let (places, objective): Corner =
-            minimise(&of.places, size, budget, |at| self.evaluate(&of, at, &all, look.requests))?;
+        let (places, objective): Corner = minimise(&of.places, look.extent, budget, |at| {
+            self.evaluate(&of, at, &all, look.requests)
+        })?;
         Ok(Candidate { places, objective, ..of })
     }
 

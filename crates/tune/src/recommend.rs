@@ -33,7 +33,7 @@ mod text;
 
 pub use crate::breach::SCHEMA;
 pub use ablation::{AblationRow, Weight, ablate, ablation_text};
-pub use build::{Options, evidence_max, recommend};
+pub use build::{Options, evidence_max, question, recommend};
 pub use choice::{Choice, Refused, choice_max, choose};
 pub use html::html_page;
 pub use judgement::Judgement;
@@ -47,8 +47,8 @@ use crate::grade::{Figures, Speedup};
 use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
 use crate::space::ParameterChange;
 use serde::Serialize;
-use std::fs::File;
-use std::io::Read as _;
+use serde_json::Value;
+use std::fs;
 use std::path::Path;
 
 /// The files that a search leaves in a directory: the drive in both forms, the document, and the
@@ -56,13 +56,25 @@ use std::path::Path;
 pub const FILES: [&str; 5] =
     ["recommended.toml", "recommended.xml", "result.json", "report.html", "report.md"];
 
-/// Whether a directory holds the result of a search, by the beginning of its document.
-pub fn is_result(directory: &Path) -> bool {
-    let start = format!("{{\n  \"schema\": {SCHEMA},\n  \"question\": {{\n");
-    let mut found = vec![0; start.len()];
-    let read = File::open(directory.join("result.json"))
-        .and_then(|mut document| document.read_exact(&mut found));
-    read.is_ok() && found == start.as_bytes()
+/// Whether a directory holds the result of a search for this question, with whatever budget.
+pub fn is_result(directory: &Path, question: &Question) -> bool {
+    let document = fs::read(directory.join("result.json")).ok();
+    let own = serde_json::to_vec(&Stub { schema: SCHEMA, question }).ok();
+    let [found, own] = [document, own].map(|text| {
+        let mut stub: Value = serde_json::from_slice(&text?).ok()?;
+        let question = stub.get_mut("question")?;
+        question.get_mut("settings")?.as_object_mut()?.remove("budget");
+        question.as_object_mut()?.remove("outside_tested_range");
+        Some((stub.get("schema")?.clone(), stub["question"].take()))
+    });
+    found.is_some() && found == own
+}
+
+/// What a document of a result begins with.
+#[derive(Serialize)]
+struct Stub<'a> {
+    schema: u32,
+    question: &'a Question,
 }
 
 impl Recommendation {

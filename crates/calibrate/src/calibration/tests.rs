@@ -35,13 +35,7 @@ fn synthetic() -> Vec<Point> {
 }
 
 fn order(drive: Option<&str>) -> Order {
-    let looks = vec![Look {
-        requests: 1_500,
-        structures: 1,
-        varies: false,
-        stage_evaluations: 10,
-        evaluations: 30,
-    }];
+    let looks = vec![Look { stage_evaluations: 10, ..Look::further(1_500, 1, 30, 0.08) }];
     let free = FREE.iter().filter(|free| free.key.contains("page_read_latency")).copied().collect();
     let fit = FitOptions { free, axes: vec![], looks, profiles: false, ..FitOptions::default() };
     Order {

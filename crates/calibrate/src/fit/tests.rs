@@ -37,8 +37,7 @@ fn synthetic(drive: &DeviceConfig, depths: &[u32], sizes: &[u32]) -> Vec<Point> 
     points
 }
 
-const LOOK: Look =
-    Look { requests: 2_000, structures: 9, varies: false, stage_evaluations: 12, evaluations: 50 };
+const LOOK: Look = Look { stage_evaluations: 12, ..Look::further(2_000, 9, 50, 0.08) };
 
 fn options(keys: &[&str], profiles: bool) -> FitOptions {
     let free = FREE.iter().filter(|free| keys.contains(&free.key)).copied().collect();
@@ -109,22 +108,8 @@ fn the_right_structure_wins_for_any_number_of_threads_and_after_an_interruption(
     base.bus.chips_per_channel = 1;
     let axes =
         vec![Axis { key: "bus.chips_per_channel", values: &["1", "2", "4"], tried: Tried::First }];
-    let looks = vec![
-        Look {
-            requests: 1_000,
-            structures: 9,
-            varies: false,
-            stage_evaluations: 8,
-            evaluations: 20,
-        },
-        Look {
-            requests: 2_000,
-            structures: 2,
-            varies: false,
-            stage_evaluations: 0,
-            evaluations: 20,
-        },
-    ];
+    let first = Look { stage_evaluations: 8, ..Look::further(1_000, 9, 20, 0.08) };
+    let looks = vec![first, Look::further(2_000, 2, 20, 0.04)];
     let options = FitOptions { axes, looks, ..options(&[READ, RATE], false) };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let fit = one.install(|| run(&base, &points, &options));
@@ -188,7 +173,7 @@ fn the_link_of_a_rig_is_told_from_the_drive() {
     let mut other = synthetic(&slow, &[1, 64], &[4, 16]);
     other.iter_mut().for_each(|point| point.source = "slow".to_owned());
     points.extend(other);
-    let again = Look { stage_evaluations: 0, evaluations: 100, ..LOOK };
+    let again = Look::further(2_000, 9, 100, 0.04);
     let looks = vec![LOOK, again];
     let rigs = vec!["source=slow".parse().unwrap()];
     let options = FitOptions { rigs, looks, ..options(&[READ], false) };
@@ -213,7 +198,7 @@ fn the_best_structures_are_varied_after_the_first_look() {
     exponential.controller.core_times = ssdtune_model::config::CommandTimes::Exponential;
     let points = synthetic(&exponential, &[1, 4, 16, 64], &[4]);
     let axes = AXES.iter().filter(|axis| axis.tried == Tried::Then).copied().collect();
-    let looks = vec![LOOK, Look { varies: true, stage_evaluations: 0, ..LOOK }];
+    let looks = vec![LOOK, Look { varies: true, ..Look::further(2_000, 9, 50, 0.04) }];
     let own = options(&[READ, "controller.core_rate"], false);
     let options = FitOptions { axes, looks, ..own };
     let fit = run(&truth(), &points, &options);

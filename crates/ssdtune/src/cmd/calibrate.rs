@@ -86,9 +86,8 @@ pub(crate) struct Args {
     /// fewer dies on each channel as that takes, and nothing else. SIZE is what the host sees, as
     /// in 2TB, within 1 %.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["points", "drive", "set", "hold_out"])]
-    #[arg(conflicts_with = "sanitised")]
     #[arg(conflicts_with_all = ["allow", "only", "rig", "own_structure", "no_profiles", "journal"])]
-    #[arg(conflicts_with = "requests")]
+    #[arg(conflicts_with_all = ["sanitised", "requests"])]
     capacity: Option<Bytes>,
 
     /// File for a report in HTML: pictures of what was measured and predicted, errors by family,

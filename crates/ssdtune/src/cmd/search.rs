@@ -136,26 +136,23 @@ impl Args {
 
 /// Searches and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    if let Some(directory) = args.out.as_deref() {
-        // A search that goes on replaces the result that it has left there.
-        match args.resume && recommend::is_result(directory) {
-            true => {
-                context.will_replace("--out", recommend::FILES.map(|name| directory.join(name)))
-            }
-            false => context.will_write_into("--out", directory, recommend::FILES),
-        }?;
-    }
+    let enter = |directory: &Path| context.will_write_into("--out", directory, recommend::FILES);
+    args.out.as_deref().filter(|_| !args.resume).map_or(Ok(()), enter)?;
     let job =
         args.tune.load(Bounds::Market, args.tune.weights(), Some(args.harm.max_harm), context)?;
     let settings = args.settings(context);
-    let (beginning, prior) = match &job.db {
-        Some(db) => {
-            let (beginning, prior) = begin(&job, db, &settings, args, context)?;
-            (Some(beginning), prior)
-        }
-        None => (None, PriorKnowledge::default()),
-    };
-    let result = find(&job, &prior, &settings, context)?;
+    if let Some(directory) = args.out.as_deref().filter(|_| args.resume) {
+        // A search that goes on replaces the result that it has left there.
+        let question = recommend::question(&job.task, &settings, &*job.evaluator);
+        let paths = recommend::FILES.map(|name| directory.join(name));
+        match recommend::is_result(directory, &question) {
+            true => context.will_replace("--out", paths),
+            false => enter(directory),
+        }?;
+    }
+    let begin = |db| begin(&job, db, &settings, args, context);
+    let (beginning, prior) = job.db.as_ref().map(begin).transpose()?.unzip();
+    let result = find(&job, &prior.unwrap_or_default(), &settings, context)?;
     if let (Some(db), Some(beginning)) = (&job.db, &beginning) {
         result.store(db, beginning).map_err(autodb::failure)?;
     }

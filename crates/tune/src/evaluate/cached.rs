@@ -1,6 +1,6 @@
 //! An evaluator with a memory and threads: no evaluation is run twice.
 
-use super::{EvaluationError, Evaluator, ExternalError, Job, described, filled_and_overwritten};
+use super::{EvaluationError, Evaluator, ExternalError, Job, filled_and_overwritten};
 use crate::digest::Digest;
 use crate::measurement::{Measurement, WorkloadMeasurement};
 use crate::memory::{
@@ -98,9 +98,9 @@ impl<'a> CachedEvaluator<'a> {
         }
     }
 
-    /// What drives hold and have been through before each run, in words.
-    pub fn preparation_in_words(&self) -> String {
-        described(&self.evaluator.preparation())
+    /// The evaluator behind the memory.
+    pub(crate) fn behind(&self) -> &dyn Evaluator {
+        self.evaluator
     }
 
     /// The identity of the evaluator behind the memory.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::breach::TraceSet;
 use crate::error::TuneError;
-use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
+use crate::evaluate::{CachedEvaluator, Evaluator, WorkloadMeasurement, described};
 use crate::grade::Speedup;
 use crate::search::{Found, Settings, Trial, Verdict};
 use crate::space::{DRAM, LAYOUT, Point, changes};
@@ -62,7 +62,7 @@ pub fn recommend(
     let tick = evaluator.counts();
     Ok(Recommendation {
         schema: SCHEMA,
-        question: question(task, settings, evaluator),
+        question: question(task, settings, evaluator.behind()),
         ended: found.ended,
         effort: Effort {
             proposals: found.trials.len() - 1,
@@ -113,7 +113,8 @@ pub fn evidence_max(task: &Task, found: &Found, chosen: usize, options: &Options
     changed + 5 * all + 2 * held_out + 3 * validation
 }
 
-fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Question {
+/// What a search with these settings asks.
+pub fn question(task: &Task, settings: &Settings, evaluator: &dyn Evaluator) -> Question {
     Question {
         baseline: task.base.name.clone(),
         target: task.target.name.clone(),
@@ -122,7 +123,7 @@ fn question(task: &Task, settings: &Settings, evaluator: &CachedEvaluator) -> Qu
         points: task.space.size(),
         limits: task.limits.lines(),
         requests: task.target.traces.iter().map(|trace| trace.requests().len()).sum(),
-        initial_state: evaluator.preparation_in_words(),
+        initial_state: described(&evaluator.preparation()),
         alpha: task.weights.alpha,
         beta: task.weights.beta,
         max_harm: task.max_harm.as_ref().map(|harm| harm.share),

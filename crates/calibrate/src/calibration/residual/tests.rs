@@ -49,17 +49,11 @@ fn measured(drive: &DeviceConfig, source: &str, loads: &[(u32, u32, u32)]) -> Ve
 
 /// The mechanisms that the residuals point to, with some parameters free and some rigs.
 fn hints(base: &DeviceConfig, points: &[Point], free: &[&str], rig: Option<&str>) -> Vec<String> {
-    let look = Look {
-        requests: 4_000,
-        structures: 1,
-        varies: false,
-        stage_evaluations: 10,
-        evaluations: 60,
-    };
+    let first = Look { stage_evaluations: 10, ..Look::further(4_000, 1, 60, 0.08) };
     let fit = FitOptions {
         free: FREE.iter().filter(|one| free.contains(&one.key)).copied().collect(),
         axes: vec![],
-        looks: vec![look, Look { stage_evaluations: 0, ..look }],
+        looks: vec![first, Look::further(4_000, 1, 60, 0.04)],
         rigs: rig.iter().map(|rule| rule.parse().unwrap()).collect(),
         profiles: false,
         ..FitOptions::default()
