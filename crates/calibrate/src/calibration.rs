@@ -1,11 +1,13 @@
 //! A whole calibration: from points and a base to a drive, with what is known of its errors.
 
+mod collapse;
 mod file;
 mod html;
 mod origin;
 mod residual;
 mod text;
 
+pub use collapse::Collapse;
 pub(crate) use file::text as drive_text;
 pub(crate) use origin::{Origins, known_before, without_path};
 pub use residual::Hint;
@@ -14,11 +16,11 @@ use crate::errors::Errors;
 use crate::fit::{
     Fit, FitError, FitOptions, FittedValue, Journal, JournalError, Progress, Rival, digest, fit,
 };
+use crate::load;
 use crate::point::{Family, Figures, Point};
-use crate::replay::{ReplayError, ReplayOptions, replay};
+use crate::replay::{ReplayError, ReplayOptions, replay_all};
 use crate::screen::{Noise, Reason, Refused, ScreenOptions, screen};
 use crate::split::{Expression, Split};
-use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Faults};
@@ -204,6 +206,8 @@ pub struct Calibration {
     pub refused: Vec<Refused>,
     /// Evaluations of the fit.
     pub evaluations: usize,
+    /// Where paced loads are too much for the drive. Empty without paced points.
+    pub collapses: Vec<Collapse>,
     /// Which mechanisms the residuals point to.
     pub hints: Vec<Hint>,
     /// The drive. What has no effect on it has the catalogue's default.
@@ -246,20 +250,14 @@ pub fn calibrate(
     }
     let noise = objective_noise(&screened.noise).unwrap_or(order.fit.noise);
     let options = FitOptions { noise, ..order.fit.clone() };
-    let inputs = digest(base, &split.fitted, &options);
+    let told = load::telling(&split.fitted);
+    let inputs = digest(base, &told, &options);
     let journal = order.journal.as_ref().map(|path| Journal::open(path, &inputs)).transpose();
     let journal = journal.map_err(FitError::from)?.unwrap_or_default();
-    let fit = fit(base, &split.fitted, &options, &journal, stop, progress)?;
+    let fit = fit(base, &told, &options, &journal, stop, progress)?;
     let requests = options.looks.last().map_or(0, |look| look.requests);
     let replayed = ReplayOptions { requests, seed: options.seed, ..ReplayOptions::default() };
-    let predict = |points: Vec<Point>| -> Result<Vec<Prediction>, CalibrateError> {
-        let one = |point: Point| {
-            let drive = fit.drive_at(&point).check()?;
-            let predicted = replay(&point, &drive, &replayed, stop)?;
-            Ok(Prediction { errors: Errors::of(&point, &predicted), predicted, point })
-        };
-        points.into_par_iter().with_max_len(1).map(one).collect()
-    };
+    let predict = |points| predictions(points, &fit, &replayed, stop);
     let (fitted, held_out) = (predict(split.fitted)?, predict(split.held_out)?);
     let rule = order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
     let origins = Origins::of(&fit, &name, base, order.base_text.as_deref());
@@ -271,6 +269,7 @@ pub fn calibrate(
         made_by: order.made_by.clone(),
         hold_out: rule,
         errors: mean_errors(&fitted, &held_out),
+        collapses: collapse::all(&fitted, &held_out),
         hints: residual::hints(fitted.iter().chain(&held_out), &screened.noise),
         noise: screened.noise,
         objective,
@@ -286,6 +285,23 @@ pub fn calibrate(
         config,
         origins,
     })
+}
+
+/// What a fitted drive does at points.
+fn predictions(
+    points: Vec<Point>,
+    fit: &Fit,
+    options: &ReplayOptions,
+    stop: &AtomicBool,
+) -> Result<Vec<Prediction>, CalibrateError> {
+    let asked = |point| Ok((point, fit.drive_at(point).check()?));
+    let asked: Result<Vec<_>, Faults> = points.iter().map(asked).collect();
+    let predicted = replay_all(&asked?, options, stop)?;
+    let one = |(point, predicted): (Point, Figures)| {
+        let errors = Errors::of(&point, &predicted);
+        Prediction { point, predicted, errors }
+    };
+    Ok(points.into_iter().zip(predicted).map(one).collect())
 }
 
 /// What is of one drive, and its name. What names no drive is of any.

@@ -19,16 +19,19 @@ mod simplex;
 mod space;
 
 pub use journal::{Journal, JournalError};
-pub use space::{AXES, Axis, FREE, FREE_OF_RIGS, Free, Peak, Scale, Stage, Structure, Tried};
+pub use space::{
+    AXES, Axis, FREE, FREE_OF_RIGS, Free, Needs, Peak, Scale, Stage, Structure, Tried,
+};
 
 use crate::errors::Errors;
-use crate::point::{Operation, Point};
-use crate::replay::{ReplayError, ReplayOptions, replay};
+use crate::load;
+use crate::point::{Figures, Operation, Point};
+use crate::replay::{ReplayError, ReplayOptions, replay, replay_all};
 use crate::split::Expression;
 use rayon::prelude::*;
 use serde::Serialize;
 use simplex::{Budget, Corner, minimise};
-use space::{Knob, Rigs, Space};
+use space::{Knob, Rigs, Space, Told};
 use ssdtune_model::catalogue::Value;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, document};
@@ -227,12 +230,13 @@ pub fn fit(
     }
     let base = roomy(base, points);
     let structures = Structure::all(&options.axes, &base);
-    let several = points.iter().any(|point| point.block_bytes != points[0].block_bytes);
+    let told = Told::by(points);
     let rigs: Vec<_> = points.iter().map(|point| rig_of(&options.rigs, point)).collect();
     let work = Work {
         points,
         rigs: &rigs,
-        several,
+        told,
+        overloaded: load::overloaded(points),
         options,
         journal,
         stop,
@@ -348,14 +352,14 @@ struct Candidate {
 impl Candidate {
     fn new(structure: Structure, base: &DeviceConfig, work: &Work<'_>) -> Option<Self> {
         let drive = structure.apply(base)?;
-        let space = Space::of(&work.options.free, &drive, work.several, work.rigs);
+        let space = Space::of(&work.options.free, &drive, work.told, work.rigs);
         let places = space.places(&drive, work.points, work.rigs);
         Some(Self { structure, drive, space, places, objective: f64::INFINITY, is_equal: false })
     }
 
     /// The finer structures of this one, which begin at the places that it has.
     fn variants(&self, base: &DeviceConfig, work: &Work<'_>) -> Vec<Self> {
-        let all = self.structure.variants(&work.options.axes, base, work.several);
+        let all = self.structure.variants(&work.options.axes, base, work.told.sizes);
         let finer = all.into_iter().filter_map(|structure| Self::new(structure, base, work));
         finer
             .map(|finer| {
@@ -379,8 +383,10 @@ impl Candidate {
 struct Work<'a> {
     points: &'a [Point],
     rigs: &'a Rigs,
-    /// There are requests of several sizes.
-    several: bool,
+    /// What the points can tell.
+    told: Told,
+    /// Paced points that offer more than the real drive did.
+    overloaded: Vec<bool>,
     options: &'a FitOptions,
     journal: &'a Journal,
     stop: &'a AtomicBool,
@@ -436,7 +442,24 @@ impl Work<'_> {
                 Stage::Plateau => same.max() == Some(load(at)),
             }
         };
-        some.iter().copied().filter(is_end).collect()
+        let closed = some.iter().copied().filter(is_end);
+        let mut all: Vec<usize> = closed.chain(self.paced_points_of(stage)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Paced points that tell the start of the parameters of a stage: the lightest load, and the
+    /// heaviest one.
+    fn paced_points_of(&self, stage: Stage) -> Vec<usize> {
+        let load =
+            |at: usize| self.points[at].offered.filter(|_| self.points[at].operation.is_paced());
+        let paced = || (0..self.points.len()).filter_map(|at| Some((at, load(at)?.0)));
+        let end = match stage {
+            Stage::Bare => paced().map(|(_, rate)| rate).fold(f64::INFINITY, f64::min),
+            Stage::Sizes => return Vec::new(),
+            Stage::Plateau => paced().map(|(_, rate)| rate).fold(0.0, f64::max),
+        };
+        paced().filter(|(_, rate)| *rate == end).map(|(at, _)| at).collect()
     }
 
     /// The objective of a drive over some points; infinite if it cannot be simulated at all of
@@ -477,17 +500,22 @@ impl Work<'_> {
         requests: u32,
     ) -> Result<Option<f64>, FitError> {
         let replayed = ReplayOptions { requests, seed: self.options.seed, ..Default::default() };
-        let one = |&at: &usize| {
+        let mut asked = Vec::new();
+        for &at in points {
             let Ok(drive) = drive_at(at).check() else { return Ok(None) };
-            match replay(&self.points[at], &drive, &replayed, self.stop) {
-                Ok(figures) => Ok(Errors::of(&self.points[at], &figures).objective()),
-                Err(ReplayError::Interrupted) => Err(FitError::Interrupted),
-                Err(_) => Ok(None),
-            }
+            asked.push((&self.points[at], drive));
+        }
+        let figures = match replay_all(&asked, &replayed, self.stop) {
+            Ok(figures) => figures,
+            Err(ReplayError::Interrupted) => return Err(FitError::Interrupted),
+            Err(_) => return Ok(None),
         };
-        let all: Result<Vec<Option<f64>>, FitError> =
-            points.par_iter().with_max_len(1).map(one).collect();
-        let all: Option<Vec<f64>> = all?.into_iter().collect();
+        let objective = |(&at, figures): (&usize, &Figures)| {
+            let errors = Errors::of(&self.points[at], figures);
+            // Beyond what a drive can do, latencies are those of the host's queues.
+            if self.overloaded[at] { errors.iops.map(f64::abs) } else { errors.objective() }
+        };
+        let all: Option<Vec<f64>> = points.iter().zip(&figures).map(objective).collect();
         Ok(all.map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64))
     }
 

@@ -34,29 +34,35 @@ mod capacity;
 mod errors;
 mod fit;
 mod found;
+mod load;
 mod plan;
 mod point;
 mod read;
 mod replay;
 mod run;
 mod screen;
+mod small;
 mod split;
 mod writes;
 
 pub use calibration::{
-    CalibrateError, Calibration, Hint, MeanErrors, Order, Prediction, TestedRange, calibrate,
+    CalibrateError, Calibration, Collapse, Hint, MeanErrors, Order, Prediction, TestedRange,
+    calibrate,
 };
 pub use capacity::{CapacityError, Derived, derive};
 pub use errors::Errors;
 pub use fit::{
     AXES, Axis, FREE, FREE_OF_RIGS, Fit, FitError, FitOptions, FittedValue, Free, Journal,
-    JournalError, LOOKS, Look, Peak, Progress, Rival, Scale, Stage, Structure, Tried, digest, fit,
+    JournalError, LOOKS, Look, Needs, Peak, Progress, Rival, Scale, Stage, Structure, Tried,
+    digest, fit,
 };
 pub use found::{AnyCalibration, calibrate_found};
 pub use plan::{NoDevice, Plan, PlanOptions, PlannedJob};
-pub use point::{Direction, Family, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
+pub use point::{
+    Direction, Family, Figures, MibPerSecond, Micros, Operation, PerSecond, Point, TimedJob,
+};
 pub use read::{Found, ReadError, parse, read};
-pub use replay::{ReplayError, ReplayOptions, replay};
+pub use replay::{ReplayError, ReplayOptions, replay, replay_all};
 pub use run::{Pattern, PatternError, Run, Shape};
 pub use screen::{Noise, Reason, Refused, ScreenOptions, Screened, screen};
 pub use split::{Expression, ExpressionError, Split};

@@ -148,6 +148,30 @@ pub struct Figures {
     pub p999: Option<Micros>,
 }
 
+/// The job of a paced load whose operations are timed, where those of the other jobs are not.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TimedJob {
+    /// Its requests that arrive in a second, reads and writes together.
+    pub rate: PerSecond,
+    /// Reads among them, in percent.
+    pub read_percent: f64,
+    /// Reads among the requests of the other jobs, in percent.
+    pub others_read_percent: f64,
+}
+
+/// Requests of a paced load that arrive at random times (a Poisson process).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Flow {
+    /// How many arrive in a second.
+    pub(crate) rate: f64,
+    /// Reads among them, from 0 to 1.
+    pub(crate) read_share: f64,
+    /// How many of them the drive has at a time; later ones wait in the host.
+    pub(crate) outstanding: u32,
+    /// Whether their latencies are measured.
+    pub(crate) is_timed: bool,
+}
+
 /// One measured point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
@@ -170,8 +194,12 @@ pub struct Point {
     pub iodepth: Option<u32>,
     /// Jobs that ran at the same time.
     pub numjobs: u32,
-    /// Requests that arrived in a second, reads and writes together, where a rate was given.
+    /// Requests that arrived in a second, reads and writes together, where a rate was given. With a
+    /// timed job the rate that its measurer names, which leaves out the reads of this job.
     pub offered: Option<PerSecond>,
+    /// The job whose operations were timed, where that was one of several of a paced load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timed: Option<TimedJob>,
     /// What was measured.
     pub figures: Figures,
     /// Whatever else the file says.
@@ -182,6 +210,34 @@ impl Point {
     /// Requests outstanding at any time in a closed loop: depth times jobs.
     pub fn outstanding(&self) -> Option<u32> {
         self.iodepth.filter(|_| !self.operation.is_paced())?.checked_mul(self.numjobs)
+    }
+
+    /// Where the requests of a paced load come from; none where there is no rate.
+    pub(crate) fn flows(&self) -> Vec<Flow> {
+        let Some(PerSecond(offered)) = self.offered.filter(|_| self.operation.is_paced()) else {
+            return Vec::new();
+        };
+        let outstanding = |jobs| self.iodepth.map_or(u32::MAX, |depth| depth.saturating_mul(jobs));
+        let flow = |rate, read_percent: f64, jobs, is_timed| Flow {
+            rate,
+            read_share: read_percent / 100.0,
+            outstanding: outstanding(jobs),
+            is_timed,
+        };
+        let Some(timed) = self.timed else {
+            return vec![flow(offered, self.read_percent, self.numjobs, true)];
+        };
+        let own = flow(timed.rate.0, timed.read_percent, 1, true);
+        let rest = offered - own.rate * (1.0 - own.read_share);
+        let others = self.numjobs.saturating_sub(1).max(1);
+        let others = flow(rest, timed.others_read_percent, others, false);
+        if rest > 0.0 { vec![own, others] } else { vec![own] }
+    }
+
+    /// Requests that arrive in a second, reads and writes of all jobs together, in a paced load.
+    pub fn arriving(&self) -> Option<PerSecond> {
+        let rates = self.flows().iter().map(|flow| flow.rate).sum();
+        (rates > 0.0).then_some(PerSecond(rates))
     }
 
     /// Whether its percentiles are those of all its requests. Of several jobs in a closed loop they
@@ -233,6 +289,27 @@ impl fmt::Display for Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::parse;
+    use std::path::Path;
+
+    #[test]
+    fn the_reads_of_a_timed_job_arrive_beside_the_rate_that_is_named() {
+        let text = "op,rwmix_read,bs,iodepth,numjobs,offered_iops,notes\n\
+                    open-r,33.7,4k,64,7,,\"Poisson target 10000/s in all (7 threads; 6 at 99pc \
+                    writes, 1 at 50/50 and 10k/s is the one timed)\"\n\
+                    open-w,25,4k,8,2,9000,\nopen-w,25,4k,,2,9000,\nrandread,100,4k,8,2,,\n";
+        let points = parse(Path::new("p"), "p", text).unwrap();
+        let flows = points[0].flows();
+        let (own, others) = (flows[0], flows[1]);
+        assert_eq!((own.rate, own.read_share, own.outstanding), (10_000.0, 0.5, 64));
+        assert_eq!((others.rate, others.read_share, others.outstanding), (5_000.0, 0.01, 384));
+        assert!(own.is_timed && !others.is_timed);
+        assert_eq!(points[0].arriving(), Some(PerSecond(15_000.0)));
+        let one = Flow { rate: 9_000.0, read_share: 0.25, outstanding: 16, is_timed: true };
+        assert_eq!(points[1].flows(), [one]);
+        assert_eq!(points[2].flows(), [Flow { outstanding: u32::MAX, ..one }]);
+        assert_eq!((points[3].flows().len(), points[3].arriving()), (0, None));
+    }
 
     #[test]
     fn operations_have_one_name_each_and_halves_of_mixes_find_each_other() {

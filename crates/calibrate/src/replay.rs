@@ -6,6 +6,8 @@
 //! percentile near saturation by half. Sequential requests follow each other through the address
 //! space.
 //!
+//! Points whose requests arrive at a rate are simulated by `paced`.
+//!
 //! The drive holds data everywhere: written in the order of addresses for points that only read, in
 //! the steady state of random overwrites for those that write. For points that only read it may
 //! have fewer blocks in each plane than the real one, so that it is made in milliseconds, as long
@@ -14,10 +16,12 @@
 //!
 //! Left out: several submission queues, files, and the states that earlier runs leave.
 
+mod paced;
+
 use crate::point::{Direction, Figures, MibPerSecond, Micros, PerSecond, Point};
 use rand::{RngExt, SeedableRng};
-use rand_distr::Exp1;
 use rand_pcg::Pcg64;
+use rayon::prelude::*;
 use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, serve};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Faults, Nanos, SECTOR_BYTES, Sectors};
@@ -83,6 +87,64 @@ pub fn replay(
     options: &ReplayOptions,
     stop: &AtomicBool,
 ) -> Result<Figures, ReplayError> {
+    let mut all = replay_all(&[(point, drive.clone())], options, stop)?;
+    Ok(all.remove(0))
+}
+
+/// Simulates points, each on a drive of its own, and returns the figures of each. Paced points that
+/// differ only in their direction or in what was measured are simulated once, and those of one
+/// drive begin with the same state.
+///
+/// # Errors
+/// A drive cannot be simulated, has no room, a point's load is not known, or `stop` was set.
+pub fn replay_all(
+    all: &[(&Point, CheckedConfig)],
+    options: &ReplayOptions,
+    stop: &AtomicBool,
+) -> Result<Vec<Figures>, ReplayError> {
+    let (mut drives, mut loads, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    for (point, drive) in all {
+        asked.push(paced::Load::of(point).map(|load| {
+            let drive = place_of(&mut drives, drive);
+            place_of(&mut loads, &(drive, load))
+        }));
+    }
+    let aged: Result<Vec<paced::Aged>, ReplayError> = drives
+        .par_iter()
+        .with_max_len(1)
+        .map(|drive| paced::Aged::new(drive, options.seed, stop))
+        .collect();
+    let aged = aged?;
+    let served: Result<Vec<[Figures; 2]>, ReplayError> = loads
+        .par_iter()
+        .with_max_len(1)
+        .map(|(drive, load)| aged[*drive].serve(load, options, stop))
+        .collect();
+    let served = served?;
+    let one = |((point, drive), load): (&(&Point, CheckedConfig), &Option<usize>)| match load {
+        Some(load) => {
+            Ok(served[*load][usize::from(point.operation.direction() == Direction::Write)])
+        }
+        None => replay_closed(point, drive, options, stop),
+    };
+    all.par_iter().zip(&asked).with_max_len(1).map(one).collect()
+}
+
+/// The place of something in a list, to which it is added if it is not there.
+fn place_of<T: Clone + PartialEq>(list: &mut Vec<T>, wanted: &T) -> usize {
+    list.iter().position(|known| known == wanted).unwrap_or_else(|| {
+        list.push(wanted.clone());
+        list.len() - 1
+    })
+}
+
+/// Simulates a point in a closed loop.
+fn replay_closed(
+    point: &Point,
+    drive: &CheckedConfig,
+    options: &ReplayOptions,
+    stop: &AtomicBool,
+) -> Result<Figures, ReplayError> {
     let is_scaled = options.scaled && reads_only(point);
     let small = is_scaled.then(|| scaled(drive)).flatten().map(|config| config.check());
     let small = small.transpose()?;
@@ -96,17 +158,15 @@ pub fn replay(
         return Err(ReplayError::Interrupted);
     }
     let space = simulator.address_space(TenantId(0)).sectors_floor();
-    let load = Load::of(point).ok_or_else(|| ReplayError::NoLoad(point.to_string()))?;
+    let depth = point.outstanding().ok_or_else(|| ReplayError::NoLoad(point.to_string()))?;
     let counted = u64::from(options.requests.max(1));
-    let before = load.before(counted);
-    let total = before + counted + load.behind();
+    // The queues fill and the loop loses its step; the last counted requests have company.
+    let before = counted / 10 + 4 * u64::from(depth);
+    let total = before + counted + u64::from(depth);
     let requests = Requests::new(point, drive, space, total, options.seed)
         .ok_or_else(|| ReplayError::TooSmall(point.to_string()))?;
     let mut take = Taken { from: before, to: before + counted, ..Taken::new(point) };
-    let stream = match load {
-        Load::Closed(depth) => Stream::closed(requests, depth),
-        Load::Paced(rate) => Stream::open(requests.at_rate(rate)),
-    };
+    let stream = Stream::closed(requests, depth);
     let served = serve(&mut simulator, vec![stream], None, stop, |_, completions, _| {
         completions.iter().for_each(|completion| take.add(completion));
         true
@@ -143,40 +203,6 @@ fn scaled(drive: &CheckedConfig) -> Option<DeviceConfig> {
     (small.flash.blocks_per_plane < drive.flash.blocks_per_plane).then_some(small)
 }
 
-/// When requests are submitted.
-#[derive(Clone, Copy)]
-enum Load {
-    /// This many are outstanding at any time.
-    Closed(u32),
-    /// This many arrive in a second, at random times.
-    Paced(f64),
-}
-
-impl Load {
-    fn of(point: &Point) -> Option<Self> {
-        match point.offered.filter(|_| point.operation.is_paced()) {
-            Some(rate) => Some(Self::Paced(rate.0)),
-            None => point.outstanding().map(Self::Closed),
-        }
-    }
-
-    /// Requests before those that are counted: the queues fill and the loop loses its step.
-    fn before(self, counted: u64) -> u64 {
-        match self {
-            Self::Closed(depth) => counted / 10 + 4 * u64::from(depth),
-            Self::Paced(_) => counted / 10,
-        }
-    }
-
-    /// Requests behind them, so that the last counted ones have company.
-    fn behind(self) -> u64 {
-        match self {
-            Self::Closed(depth) => u64::from(depth),
-            Self::Paced(_) => 0,
-        }
-    }
-}
-
 /// The requests of a point.
 struct Requests {
     rng: Pcg64,
@@ -186,8 +212,6 @@ struct Requests {
     is_mixed: bool,
     places: Places,
     sectors: u32,
-    mean_ns: Option<f64>,
-    at_ns: f64,
 }
 
 impl Requests {
@@ -215,15 +239,7 @@ impl Requests {
             is_mixed: point.operation.is_mixed(),
             places,
             sectors: u32::try_from(sectors).ok()?,
-            mean_ns: None,
-            at_ns: 0.0,
         })
-    }
-
-    /// These requests at random times (a Poisson process), `rate` of them a second in the mean.
-    fn at_rate(mut self, rate: f64) -> Self {
-        self.mean_ns = Some(1e9 / rate);
-        self
     }
 }
 
@@ -237,10 +253,7 @@ impl Iterator for Requests {
             (true, _) | (false, Direction::Write) => Op::Write,
             (false, Direction::Read) => Op::Read,
         };
-        if let Some(mean) = self.mean_ns {
-            self.at_ns += self.rng.sample::<f64, _>(Exp1) * mean;
-        }
-        let (at, lba) = (Nanos(self.at_ns as u64), self.places.next(&mut self.rng));
+        let (at, lba) = (Nanos::ZERO, self.places.next(&mut self.rng));
         Some(Request { at, lba, sectors: self.sectors, tenant: TenantId(0), op })
     }
 }
@@ -353,25 +366,36 @@ impl Taken {
         }
     }
 
-    fn figures(mut self) -> Figures {
-        self.latencies_ns.sort_unstable();
-        let all = &self.latencies_ns;
-        let Some(last) = all.len().checked_sub(1) else { return Figures::default() };
-        let at = |share: f64| {
-            let rank = (share * all.len() as f64).ceil() as usize;
-            Some(Micros(all[rank.saturating_sub(1).min(last)] as f64 / 1000.0))
-        };
-        let sum: u128 = all.iter().map(|&nanos| u128::from(nanos)).sum();
+    fn figures(self) -> Figures {
         let seconds = (self.end - self.begin).0.max(1) as f64 / 1e9;
-        let iops = all.len() as f64 / seconds;
-        Figures {
-            iops: Some(PerSecond(iops)),
-            bandwidth: Some(MibPerSecond(iops * f64::from(self.block_bytes) / 1_048_576.0)),
-            mean: Some(Micros(sum as f64 / all.len() as f64 / 1000.0)),
-            p50: at(0.5),
-            p99: at(0.99),
-            p999: at(0.999),
-        }
+        let rate = self.latencies_ns.len() as f64 / seconds;
+        figures(self.latencies_ns, rate, self.block_bytes)
+    }
+}
+
+/// Figures of requests that took these times, where `rate` requests ended in a second, those that
+/// were not timed among them.
+fn figures(mut latencies_ns: Vec<u64>, rate: f64, block_bytes: u32) -> Figures {
+    latencies_ns.sort_unstable();
+    let all = &latencies_ns;
+    let figures = Figures {
+        iops: Some(PerSecond(rate)).filter(|_| rate > 0.0),
+        bandwidth: Some(MibPerSecond(rate * f64::from(block_bytes) / 1_048_576.0))
+            .filter(|_| rate > 0.0),
+        ..Figures::default()
+    };
+    let Some(last) = all.len().checked_sub(1) else { return figures };
+    let at = |share: f64| {
+        let rank = (share * all.len() as f64).ceil() as usize;
+        Some(Micros(all[rank.saturating_sub(1).min(last)] as f64 / 1000.0))
+    };
+    let sum: u128 = all.iter().map(|&nanos| u128::from(nanos)).sum();
+    Figures {
+        mean: Some(Micros(sum as f64 / all.len() as f64 / 1000.0)),
+        p50: at(0.5),
+        p99: at(0.99),
+        p999: at(0.999),
+        ..figures
     }
 }
 
@@ -430,7 +454,7 @@ mod tests {
 
     #[test]
     fn paced_points_have_their_rate_and_mixes_their_share() {
-        let reads = run("open-r,25,4k,1,1,200");
+        let reads = run("open-r,25,4k,8,4,200");
         assert!((reads.iops.unwrap().0 / 50.0 - 1.0).abs() < 0.1, "{reads:?}");
         let writes = run("randrw-w,75,4k,4,1,").iops.unwrap().0;
         let reads = run("randrw-r,75,4k,4,1,").iops.unwrap().0;

@@ -1,6 +1,6 @@
 //! A calibration as text for people.
 
-use super::{Calibration, Hint, MeanErrors};
+use super::{Calibration, Hint, MeanErrors, collapse};
 use ssdtune_model::catalogue::Value;
 use ssdtune_report::{Table, Text};
 
@@ -21,6 +21,14 @@ impl Calibration {
         text.line("")
             .line("Mean absolute errors in percent, and how far repeats are from their mean:");
         text.table(self.errors_table());
+        if !self.collapses.is_empty() {
+            text.line("").line(
+                "The first load of which less than 98 % is completed, in requests that arrive:",
+            );
+            text.table(collapse::table(&self.collapses));
+            text.line("").line("Mean absolute errors in percent at the loads below it:");
+            text.table(collapse::errors_table(&self.collapses));
+        }
         text.line("").line(format_args!(
             "Parameters, and the range in which the objective ({:.4}) rises by less than {:.4}:",
             self.objective, self.objective_noise

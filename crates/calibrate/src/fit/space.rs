@@ -30,6 +30,50 @@ pub enum Stage {
     Plateau,
 }
 
+/// Which points a parameter needs to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Any.
+    Any,
+    /// Points in a closed loop.
+    Closed,
+    /// Requests of several sizes.
+    Sizes,
+    /// Paced points: reads beside writes at known loads.
+    Paced,
+}
+
+/// What points can tell, apart from what any can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) closed: bool,
+    pub(super) sizes: bool,
+    pub(super) paced: bool,
+}
+
+impl Told {
+    /// What these points can tell.
+    pub(super) fn by(points: &[Point]) -> Self {
+        let any = |is_it: fn(&Point, &Point) -> bool| {
+            points.first().is_some_and(|first| points.iter().any(|point| is_it(point, first)))
+        };
+        Self {
+            closed: any(|point, _| !point.operation.is_paced()),
+            sizes: any(|point, first| point.block_bytes != first.block_bytes),
+            paced: any(|point, _| point.operation.is_paced()),
+        }
+    }
+
+    fn meets(self, needs: Needs) -> bool {
+        match needs {
+            Needs::Any => true,
+            Needs::Closed => self.closed,
+            Needs::Sizes => self.sizes,
+            Needs::Paced => self.paced,
+        }
+    }
+}
+
 /// A parameter that a fit may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Free {
@@ -43,8 +87,8 @@ pub struct Free {
     pub scale: Scale,
     /// Which points tell its start.
     pub stage: Stage,
-    /// Whether only requests of several sizes can tell it.
-    pub needs_sizes: bool,
+    /// Which points can tell it.
+    pub needs: Needs,
     /// What it limits, if it is a limit. 0 stands for none then and is tried at the upper end of
     /// the range; the start lies a little above the highest value measured.
     pub limits: Option<Peak>,
@@ -76,7 +120,7 @@ impl Peak {
 impl Free {
     /// A parameter with ranges of equal differences.
     const fn linear(key: &'static str, min: f64, max: f64, stage: Stage) -> Self {
-        Self { key, min, max, scale: Scale::Linear, stage, needs_sizes: false, limits: None }
+        Self { key, min, max, scale: Scale::Linear, stage, needs: Needs::Any, limits: None }
     }
 
     /// A parameter with ranges of equal ratios.
@@ -84,8 +128,8 @@ impl Free {
         Self { scale: Scale::Logarithmic, ..Self::linear(key, min, max, stage) }
     }
 
-    const fn needs_sizes(self) -> Self {
-        Self { needs_sizes: true, ..self }
+    const fn needs(self, needs: Needs) -> Self {
+        Self { needs, ..self }
     }
 
     const fn limits(self, peak: Peak) -> Self {
@@ -128,15 +172,23 @@ pub const FREE: &[Free] = &[
     Free::ratios("flash.page_read_latency_msb_ns", 2e3, 3e5, Stage::Bare),
     Free::ratios("flash.page_read_latency_tsb_ns", 2e3, 3e5, Stage::Bare),
     Free::linear("controller.read_time_ns", 0.0, 6e4, Stage::Bare),
-    Free::ratios("bus.rate_mts", 50.0, 6_400.0, Stage::Sizes),
-    Free::linear("controller.pipeline_time_ns", 0.0, 2e4, Stage::Sizes).needs_sizes(),
-    Free::ratios("controller.core_rate", 2e4, 1e7, Stage::Plateau).limits(Peak::Rate),
+    Free::ratios("bus.rate_mts", 50.0, 6_400.0, Stage::Sizes).needs(Needs::Closed),
+    Free::linear("controller.pipeline_time_ns", 0.0, 2e4, Stage::Sizes).needs(Needs::Sizes),
+    Free::ratios("controller.core_rate", 2e4, 1e7, Stage::Plateau)
+        .needs(Needs::Closed)
+        .limits(Peak::Rate),
     Free::ratios("controller.bandwidth_mbs", 50.0, 3e4, Stage::Plateau)
-        .needs_sizes()
+        .needs(Needs::Sizes)
         .limits(Peak::Bandwidth),
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
+    Free::linear("controller.write_time_ns", 0.0, 6e4, Stage::Bare).needs(Needs::Paced),
+    Free::linear("suspension.suspend_program_ns", 0.0, 3e5, Stage::Bare).needs(Needs::Paced),
+    Free::linear("suspension.program_for_read_ns", 0.0, 1e6, Stage::Bare).needs(Needs::Paced),
+    Free::ratios(PROGRAM, 1e5, 2e7, Stage::Plateau).needs(Needs::Paced),
 ];
 
+/// The program time that is fitted; those of other page types keep their ratio to it.
+const PROGRAM: &str = "flash.page_program_latency_lsb_ns";
 /// The link of a host.
 const LINK: &str = "host.pcie_lane_bandwidth_gbps";
 
@@ -145,7 +197,7 @@ const LINK: &str = "host.pcie_lane_bandwidth_gbps";
 /// the link, which may be slower than the drive's.
 pub const FREE_OF_RIGS: &[Free] = &[
     Free::linear("host.request_time_ns", 0.0, 6e4, Stage::Bare),
-    Free::ratios(LINK, 0.05, 8.0, Stage::Sizes).needs_sizes(),
+    Free::ratios(LINK, 0.05, 8.0, Stage::Sizes).needs(Needs::Sizes),
     Free::ratios("host.core_rate", 1e4, 1e7, Stage::Plateau).limits(Peak::RateOfAJob),
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
 ];
@@ -274,19 +326,18 @@ pub(super) struct Space(pub(super) Vec<Knob>);
 impl Space {
     /// Those parameters of the drive that the catalogue has and that can change what the drive
     /// does, and those of each rig. Where every point has a rig, what can be of the drive as well
-    /// is not told from that of the first one. `sizes` says whether there are requests of several
-    /// sizes.
-    pub(super) fn of(free: &[Free], drive: &DeviceConfig, sizes: bool, rigs: &Rigs) -> Self {
+    /// is not told from that of the first one.
+    pub(super) fn of(free: &[Free], drive: &DeviceConfig, told: Told, rigs: &Rigs) -> Self {
         let works = |free: &&Free| {
             let row = free.row();
             row.is_some_and(|row| row.inert(drive).is_none())
                 && !is_between(free.key, drive)
-                && (sizes || !free.needs_sizes)
+                && told.meets(free.needs)
         };
         let own = free.iter().filter(works).map(|free| Knob { free: *free, rig: None });
         let known: BTreeSet<usize> = rigs.iter().flatten().copied().collect();
         let works = |free: &&Free| {
-            free.row().is_some_and(|row| row.inert(drive).is_none()) && (sizes || !free.needs_sizes)
+            free.row().is_some_and(|row| row.inert(drive).is_none()) && told.meets(free.needs)
         };
         let of_rigs: Vec<Free> = FREE_OF_RIGS.iter().filter(works).copied().collect();
         let mut all: Vec<Knob> = own.collect();
@@ -338,6 +389,7 @@ impl Space {
         let mut made = drive.clone();
         self.set(&mut made, places, None);
         between(&mut made);
+        in_ratio(&mut made, drive);
         made
     }
 
@@ -408,6 +460,17 @@ fn between(drive: &mut DeviceConfig) {
     }
 }
 
+/// The program times of all page types change as that of the first one did.
+fn in_ratio(made: &mut DeviceConfig, before: &DeviceConfig) {
+    let (new, old) = (&mut made.flash.program_latency, before.flash.program_latency);
+    if new[0] != old[0] && old[0] > Nanos::ZERO {
+        let ratio = new[0].0 as f64 / old[0].0 as f64;
+        for page in 1..old.len() {
+            new[page] = Nanos((old[page].0 as f64 * ratio).round() as u64);
+        }
+    }
+}
+
 /// Whether a parameter is the read time of a page type that others decide.
 fn is_between(key: &str, drive: &DeviceConfig) -> bool {
     let keys =
@@ -420,7 +483,7 @@ fn is_between(key: &str, drive: &DeviceConfig) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_model::config::FlashTechnology;
+    use ssdtune_model::config::{FlashTechnology, SuspensionSupport};
 
     #[test]
     fn places_and_values_are_each_others_inverse() {
@@ -453,8 +516,10 @@ mod tests {
     fn only_parameters_with_an_effect_are_free_and_middle_pages_lie_between() {
         let mut drive = DeviceConfig::default();
         drive.flash.technology = FlashTechnology::Tlc;
+        let reads = Told { closed: true, ..Told::default() };
         let keys = |drive: &DeviceConfig, sizes: bool| -> Vec<&str> {
-            let space = Space::of(FREE, drive, sizes, &[]);
+            let told = Told { sizes, ..reads };
+            let space = Space::of(FREE, drive, told, &[]);
             space.0.iter().map(|knob| knob.free.key).collect()
         };
         let found = keys(&drive, false);
@@ -466,7 +531,7 @@ mod tests {
         assert!(absent.iter().all(|key| !found.contains(key)), "{found:?}");
         assert!(!found.contains(&"controller.bandwidth_mbs"));
         assert!(keys(&drive, true).contains(&"controller.bandwidth_mbs"));
-        let space = Space::of(FREE, &drive, false, &[]);
+        let space = Space::of(FREE, &drive, reads, &[]);
         drive.flash.read_latency = [40_000, 1, 60_000, 1].map(Nanos);
         let made = space.apply(&drive, &space.places(&drive, &[], &[]));
         assert_eq!(made.flash.read_latency[..3], [40_000, 50_000, 60_000].map(Nanos));
@@ -475,11 +540,33 @@ mod tests {
     }
 
     #[test]
+    fn paced_points_tell_about_writes_and_programs_keep_their_ratios() {
+        let mut drive = DeviceConfig::default();
+        drive.flash.technology = FlashTechnology::Tlc;
+        drive.suspension.support = SuspensionSupport::ProgramErase;
+        drive.flash.program_latency = [100_000, 200_000, 300_000, 0].map(Nanos);
+        let paced = Told { paced: true, ..Told::default() };
+        let space = Space::of(FREE, &drive, paced, &[]);
+        let keys: Vec<&str> = space.0.iter().map(|knob| knob.free.key).collect();
+        for key in ["controller.write_time_ns", "suspension.suspend_program_ns", PROGRAM] {
+            assert!(keys.contains(&key), "{keys:?}");
+        }
+        assert!(!keys.contains(&"bus.rate_mts") && !keys.contains(&"controller.core_rate"));
+        let mut places = space.places(&drive, &[], &[]);
+        let axis = keys.iter().position(|key| *key == PROGRAM).unwrap();
+        places[axis] = space.0[axis].free.place(400_000.0);
+        let made = space.apply(&drive, &places);
+        let programs = made.flash.program_latency;
+        assert_eq!(programs, [400_000, 800_000, 1_200_000, 0].map(Nanos));
+    }
+
+    #[test]
     fn the_adapter_of_the_first_rig_is_the_drives_where_all_points_have_rigs() {
         let mut drive = DeviceConfig::default();
         drive.host.interface = ssdtune_model::config::HostInterface::Sata;
         let adapters = |rigs: &Rigs| -> Vec<Option<usize>> {
-            let all = Space::of(FREE, &drive, false, rigs).0;
+            let told = Told { closed: true, ..Told::default() };
+            let all = Space::of(FREE, &drive, told, rigs).0;
             let own = all.iter().filter(|knob| knob.free.key == "host.sata_processing_delay_ns");
             own.map(|knob| knob.rig).collect()
         };

@@ -4,7 +4,9 @@
 //! allowed, and missing cells of figures.
 
 use super::{BLOCK_BYTES_LEGAL, Fault, block_bytes, count, with_bandwidth};
-use crate::point::{Direction, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
+use crate::point::{
+    Direction, Figures, MibPerSecond, Micros, Operation, PerSecond, Point, TimedJob,
+};
 use crate::run::{Pattern, Run};
 
 /// The columns, each with its spellings. `bs` must be there, and `op` (points) or `pattern` and
@@ -253,6 +255,7 @@ impl Row<'_> {
             iodepth: self.count("iodepth")?,
             numjobs: self.count("numjobs")?.unwrap_or(1),
             offered: offered.map(PerSecond),
+            timed: timed(&notes).filter(|_| operation.is_paced()),
             figures: with_bandwidth(figures, block_bytes),
             notes,
         })
@@ -266,9 +269,45 @@ fn target(notes: &str) -> Option<f64> {
     rate.trim().parse().ok().filter(|rate| (1.0..1e12).contains(rate))
 }
 
+/// The job that notes name as the one whose operations were timed, as in `6 at 99pc writes, 1 at
+/// 50/50 and 10k/s is the one timed`: 50 % reads and 10,000 requests a second, beside jobs with 1 %
+/// reads.
+fn timed(notes: &str) -> Option<TimedJob> {
+    let (before, _) = notes.split_once(" is the one timed")?;
+    let (before, rate) = before.rsplit_once(" and ")?;
+    let (before, mix) = before.rsplit_once(" at ")?;
+    let rate = rate.trim().strip_suffix("/s")?;
+    let (rate, unit) = rate.strip_suffix('k').map_or((rate, 1.0), |thousands| (thousands, 1e3));
+    let rate = unit * rate.parse::<f64>().ok().filter(|rate| (1e-3..1e9).contains(rate))?;
+    let (reads, writes) = mix.trim().split_once('/')?;
+    let [reads, writes] = [reads, writes].map(|share| share.parse::<f64>().ok());
+    let (read_percent, _) = reads.zip(writes).filter(|(reads, writes)| reads + writes == 100.0)?;
+    let (before, _) = before.split_once("pc writes")?;
+    let others: f64 = before.rsplit(' ').next()?.parse().ok()?;
+    let others_read_percent = Some(100.0 - others).filter(|share| (0.0..=100.0).contains(share))?;
+    Some(TimedJob { rate: PerSecond(rate), read_percent, others_read_percent })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn notes_name_the_job_that_was_timed() {
+        let notes = "Poisson target 40000/s in all (7 threads; 6 at 99pc writes, 1 at 50/50 and \
+                     10k/s is the one timed);4K uniform";
+        let wanted =
+            TimedJob { rate: PerSecond(10_000.0), read_percent: 50.0, others_read_percent: 1.0 };
+        assert_eq!(timed(notes), Some(wanted));
+        let slow = "3 at 70pc writes, 1 at 20/80 and 500/s is the one timed";
+        let wanted =
+            TimedJob { rate: PerSecond(500.0), read_percent: 20.0, others_read_percent: 30.0 };
+        assert_eq!(timed(slow), Some(wanted));
+        for other in ["target 40000/s", "1 at 50/60 and 10k/s is the one timed", "is the one timed"]
+        {
+            assert_eq!(timed(other), None, "{other}");
+        }
+    }
 
     const HEAD: &str = "source,drive,op,rwmix_read,bs,iodepth,numjobs,iops,bw,lat_mean_us,\
                         lat_p50,p99,p999,notes\n";

@@ -135,6 +135,7 @@ fn of_jobs(options: &Options<'_>, jobs: &[&FioJob]) -> Result<Vec<Point>, String
             iodepth: Some(iodepth),
             numjobs,
             offered: None,
+            timed: None,
             figures: figures(&sides)?,
             notes: String::new(),
         });

@@ -109,6 +109,7 @@ impl Command {
             iodepth: Some(self.iodepth),
             numjobs: table.cores,
             offered: None,
+            timed: None,
             figures: table.figures,
             notes: "SPDK perf".to_owned(),
         }

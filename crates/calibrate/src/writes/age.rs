@@ -1,27 +1,22 @@
 //! Runs of writes on a small drive: most of each without time, and its end with time.
 //!
-//! The small drive has the same number of blocks in each plane as the whole one, and the same
-//! over-provisioning, but shorter blocks, which are erased in as much less time: write
-//! amplification and throughput know shares only. A run writes the same share of the small drive as
-//! of the whole one.
+//! A run writes the same share of the small drive ([`small`]) as of the whole one.
 //!
 //! For its throughput a run goes on, with time, from the state that it has reached, many requests
 //! outstanding. The next run begins without that.
 
 use crate::replay::ReplayError;
 use crate::run::{Places, Run, Shape};
+use crate::small;
 use crate::split::Expression;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, serve};
-use ssdtune_model::config::{GcUnit, HostInterface};
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, SECTOR_BYTES, Sectors, TenantId};
 use ssdtune_sim::{Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Pages that a block has at least, unless it is a part of a superblock.
-const BLOCK_PAGES_MIN: u64 = 32;
 /// Parts of a run, the last of which counts: what collection costs settles by then.
 const PARTS: u64 = 3;
 /// Requests outstanding with time. How many there were is not known; runs are to saturate a drive.
@@ -29,8 +24,6 @@ const OUTSTANDING: u32 = 128;
 /// The part of the span, in passes, that is written with time before requests count, and then:
 /// the pace of collection swings for half a pass after what was served without time.
 const TIMED_PASS: [f64; 2] = [0.5, 0.5];
-/// What a small drive buffers at most: this many programs of each plane.
-const BUFFERED_PROGRAMS: u64 = 2;
 /// Requests that are counted with time, at least.
 const TIMED_MIN: u64 = 500;
 /// The longest request with time: a small drive has no room for many long ones.
@@ -39,26 +32,8 @@ const REQUEST_BYTES_MAX: u64 = 128 << 10;
 /// A drive of about this many mapping units, with this share of its raw capacity hidden.
 /// Blocks have at least `pages`.
 pub(super) fn small(drive: &DeviceConfig, spare: f64, units: u64, pages: u64) -> DeviceConfig {
-    let (at, mut small) = (drive.geometry(), drive.clone());
-    let whole_line = u64::from(drive.pages_per_program());
-    let is_block = drive.gc.unit == GcUnit::Block;
-    let least = if is_block { BLOCK_PAGES_MIN } else { 2 }.max(whole_line).max(pages);
-    let pages = (units / (at.planes() * u64::from(at.blocks_per_plane)).max(1)).max(least);
-    let pages = pages.next_multiple_of(whole_line).min(u64::from(drive.flash.pages_per_block));
-    small.flash.pages_per_block = pages as u32;
-    small.mapping.overprovisioning = spare;
-    let erase = &mut small.flash.erase_latency;
-    *erase = Nanos(erase.0 * pages / u64::from(drive.flash.pages_per_block).max(1));
-    // As deep as it is, the buffer would hold as much as several blocks of a small drive.
-    let buffer = &mut small.cache.write_buffer.0;
-    let of_a_program = whole_line * u64::from(drive.flash.page_bytes);
-    *buffer = (*buffer).min(BUFFERED_PROGRAMS * drive.flash_geometry().planes() * of_a_program);
-    let entries = (OUTSTANDING + 1).next_power_of_two();
-    if small.host.interface == HostInterface::Nvme {
-        small.host.queue_depth = small.host.queue_depth.max(entries);
-        small.host.queue_fetch_size = small.host.queue_fetch_size.max(entries);
-    }
-    small
+    let size = small::Size { units, pages, outstanding: OUTSTANDING };
+    small::small(drive, spare, size)
 }
 
 /// What a run did on the small drive.
