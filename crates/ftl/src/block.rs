@@ -266,7 +266,7 @@ impl Plane {
         let mut end = self.pages_per_block;
         if self.is_slc(frontier) {
             end = self.slc.pages;
-            self.slc.count(self.slc.blocks + 1);
+            self.slc.open();
         }
         self.frontiers[at] = Frontier { block, next: 0, end };
         Some(block)
@@ -567,7 +567,7 @@ impl Plane {
         let wear = if level { record.erases } else { 0 };
         debug_assert_eq!(self.valid_pages(block).count(), 0);
         if self.is_slc(self.blocks[block].frontier) {
-            self.slc.count(self.slc.blocks - 1);
+            self.slc.erase();
         }
         self.invalid[block] = 0;
         self.states[block] = BlockState::Free;
@@ -580,6 +580,9 @@ impl Plane {
     /// Marks a block as a victim.
     pub fn start_collecting(&mut self, block: BlockId) {
         debug_assert!(matches!(self.states[block], BlockState::Full | BlockState::Cached));
+        if self.is_in_slc_mode(block) {
+            self.slc.fold();
+        }
         self.states[block] = BlockState::Collecting;
         self.collecting += 1;
     }

@@ -14,14 +14,28 @@ pub(super) struct InSlcMode {
     pub blocks: u32,
     /// Blocks that are kept for it.
     pub fixed: u32,
-    /// How many of the free blocks count as taken: those of `fixed` that are not in SLC mode.
+    /// How many of the free blocks count as taken: those of `fixed` that are not in SLC mode. A
+    /// block that is being folded counts as gone already: the next one has its place, and when it
+    /// is erased, the plane has a free block more. So folding gives back the block that its moves
+    /// may take, as all collection does.
     pub kept: u32,
 }
 
 impl InSlcMode {
-    pub fn count(&mut self, blocks: u32) {
-        self.blocks = blocks;
-        self.kept = self.fixed.saturating_sub(blocks);
+    /// A block is opened.
+    pub fn open(&mut self) {
+        self.blocks += 1;
+        self.kept = self.kept.saturating_sub(1);
+    }
+
+    /// A block is to be folded. No other one is.
+    pub fn fold(&mut self) {
+        self.kept += u32::from(self.blocks <= self.fixed);
+    }
+
+    /// The block that was folded is erased.
+    pub fn erase(&mut self) {
+        self.blocks -= 1;
     }
 }
 
@@ -60,7 +74,7 @@ impl Plane {
     /// erased blocks are for pages that move.
     pub fn admits_slc(&self, tenant: TenantId, above: u32, reserve: u32) -> bool {
         self.has_room(tenant, FrontierId::SLC)
-            || self.slc.blocks < self.slc.fixed && self.erased_blocks() > reserve
+            || self.slc.kept > 0 && self.erased_blocks() > reserve
             || self.free_blocks() > above
     }
 
@@ -84,9 +98,12 @@ impl Plane {
     /// Asserts that blocks in SLC mode are counted right. Walks every record.
     pub(super) fn check_slc_mode(&self) {
         let used = self.blocks.iter().zip(&self.states);
-        let in_mode = used
-            .filter(|(block, state)| **state != BlockState::Free && self.is_slc(block.frontier));
-        assert_eq!(in_mode.count() as u32, self.slc.blocks);
-        assert_eq!(self.slc.kept, self.slc.fixed.saturating_sub(self.slc.blocks));
+        let in_mode: Vec<BlockState> = used
+            .filter(|(block, state)| **state != BlockState::Free && self.is_slc(block.frontier))
+            .map(|(_, state)| *state)
+            .collect();
+        let staying = in_mode.iter().filter(|state| **state != BlockState::Collecting);
+        assert_eq!(self.slc.kept, self.slc.fixed.saturating_sub(staying.count() as u32));
+        assert_eq!(in_mode.len() as u32, self.slc.blocks);
     }
 }

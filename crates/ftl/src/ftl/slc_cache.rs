@@ -116,7 +116,7 @@ impl Ftl {
     pub fn next_fold(&mut self, plane: PlaneId) -> Option<BlockAddr> {
         let slc = self.slc.as_mut()?;
         let record = &mut self.planes[plane];
-        if record.collecting > 0 || record.erased_blocks() <= self.config.reserve {
+        if record.collecting > 0 || record.free_blocks() <= self.config.reserve {
             return None;
         }
         let block = record.oldest_cached()?;

@@ -170,9 +170,12 @@ impl Reference {
         slc.map_or(self.pages_per_block, |slc| slc.pages)
     }
 
-    /// Blocks of a plane in SLC mode.
+    /// Blocks of a plane in SLC mode that are not being folded.
     fn in_slc_mode(&self, plane: PlaneId) -> u32 {
-        let is_slc = |block: &&Block| block.purpose.is_some_and(|(_, of)| of == Purpose::SLC);
+        let is_slc = |block: &&Block| {
+            let is_slc = block.purpose.is_some_and(|(_, of)| of == Purpose::SLC);
+            is_slc && block.state != State::Collecting
+        };
         if self.slc.is_none() {
             return 0;
         }
@@ -205,7 +208,7 @@ impl Reference {
 
     /// The block that idle time folds now.
     pub fn next_fold(&self, plane: PlaneId) -> Option<BlockAddr> {
-        let may = self.collecting(plane) == 0 && self.erased_blocks(plane) > self.keep;
+        let may = self.collecting(plane) == 0 && self.free_blocks(plane) > self.keep;
         self.oldest_cached(plane).filter(|_| may)
     }
 
