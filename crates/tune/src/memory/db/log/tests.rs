@@ -140,6 +140,22 @@ fn a_segment_that_was_stable_before_it_was_written_is_made_up() {
     assert_eq!(found(place as i64 + SIZE + 1), Some(Senseless::MadeUp));
 }
 
+/// A sound store is saved whole.
+#[test]
+fn what_is_saved_of_a_sound_store_is_all_that_it_holds() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("db");
+    let db = AutoDb::open(&path).expect("it opens");
+    for number in 0..20u32 {
+        db.put(RecordKind::Evaluation, &number.to_be_bytes(), &vec![7; 50]).expect("put");
+    }
+    drop(db);
+    let store = path.join("store");
+    let whole = intact(&store).expect("a log").expect("a whole tree");
+    let last: Contents = saved(&store).expect("a log").into_iter().collect();
+    assert!(whole.len() > 20 && last == whole, "{} of {}", last.len(), whole.len());
+}
+
 /// What was removed with its page does not come back from a log that is whole.
 #[test]
 fn a_page_that_was_given_back_is_gone() {
