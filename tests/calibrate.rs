@@ -275,6 +275,42 @@ fn runs_of_writes_tell_the_spare_capacity_and_unknown_patterns_are_listed() {
     check.args(["config", "check"]).arg(&out).assert().success();
 }
 
+/// Made up: samples of the second run over time, and of one that has no line above.
+const SAMPLES: &str = "source,drive,run,pattern,span_gib,bs,t_s,write_mib_s,read_iops
+rig,Made up,02,uniform,370,4096,100,1500,0
+rig,Made up,02,uniform,370,4096,200,1000,0
+rig,Made up,02,uniform,370,4096,300,500,0
+rig,Made up,04,zns-noshuffle activeZones: 2,200,524288,10,1000,0
+rig,Made up,05,zns-noshuffle activeZones: 4,200,524288,10,1000,0
+";
+
+#[test]
+fn samples_over_time_are_joined_with_the_runs_that_they_are_of() {
+    let scratch = Scratch::new();
+    let [sums, samples] = ["runs.csv", "samples.csv"].map(|name| scratch.path(name));
+    fs::write(&sums, RUNS).unwrap();
+    fs::write(&samples, SAMPLES).unwrap();
+    let mut command = ssdtune();
+    command.arg("calibrate").args([&sums, &samples]).args(["--base", "intel-750", "--out"]);
+    command.arg(scratch.path("drive.toml")).args(["--set", "mapping.ideal=true"]);
+    // What is not replayed takes no time.
+    command.args(["--set", "gc.unit=drive", "--only", "pattern=unknown,sequential"]);
+    let found = document(command.args(["--filled", "run=01", "--sanitised", "run=03"]));
+    let runs = found["runs"].as_array().unwrap();
+    let names: Vec<&str> = runs.iter().map(|one| one["run"]["run"].as_str().unwrap()).collect();
+    assert_eq!(names, ["01", "03", "04", "05"], "{found}");
+    assert_eq!(runs[2]["run"]["mib_per_second"], 1000.0);
+    assert_eq!(runs[2]["run"]["write_amplification"], 1.2);
+    assert_eq!((&found["filled"], &found["sanitised"]), (&"run=01".into(), &"run=03".into()));
+    let text = fs::read_to_string(scratch.path("drive.toml")).unwrap();
+    assert!(text.contains("Sanitised, and then written once in order, where run=01."), "{text}");
+    fs::write(&samples, SAMPLES.replace(",200,1000,", ",100,1000,")).unwrap();
+    let mut command = ssdtune();
+    command.arg("calibrate").arg(&samples).args(["--base", "intel-750", "--out"]);
+    let failed = command.arg(scratch.path("drive.toml")).assert().code(3);
+    failed.stderr(predicate::str::contains("run 02: t_s must grow from sample to sample"));
+}
+
 #[test]
 fn what_is_wrong_with_runs_of_writes_is_said() {
     let scratch = Scratch::new();

@@ -52,6 +52,8 @@ pub struct Order {
     pub allowed: BTreeSet<Reason>,
     /// Runs of writes before which the drive was sanitised.
     pub sanitised: Option<Expression>,
+    /// Runs of writes before which the drive was sanitised, and their span written once in order.
+    pub filled: Option<Expression>,
     /// How the drive is fitted. Noise that repeats of points show goes before that of the options.
     pub fit: FitOptions,
     /// Where evaluations are kept, so that an interrupted calibration can go on.

@@ -124,6 +124,13 @@ pub struct Progress {
     pub expected: usize,
 }
 
+impl Progress {
+    /// The share that is done.
+    pub fn share(&self) -> f64 {
+        self.done as f64 / self.expected.max(1) as f64
+    }
+}
+
 /// Why there is no fit.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {

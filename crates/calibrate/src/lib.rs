@@ -63,7 +63,9 @@ pub use point::{
 };
 pub use read::{Found, ReadError, parse, read};
 pub use replay::{ReplayError, ReplayOptions, replay, replay_all};
-pub use run::{Pattern, PatternError, Run, Shape};
+pub use run::{Fall, Pattern, PatternError, Run, Sample, Shape};
 pub use screen::{Noise, Reason, Refused, ScreenOptions, Screened, screen};
 pub use split::{Expression, ExpressionError, Split};
-pub use writes::{RunErrors, RunPrediction, WriteCalibration, calibrate_writes};
+pub use writes::{
+    FallErrors, FallPrediction, RunErrors, RunPrediction, WriteCalibration, calibrate_writes,
+};

@@ -1,12 +1,14 @@
 //! Reading points and runs of writes from files of several formats, which are told apart by their
 //! content.
 //!
-//! - columns separated by commas, with a line of names ([`columns`]): points, or runs of writes;
+//! - columns separated by commas, with a line of names ([`columns`]): points, runs of writes, or
+//!   samples of runs over time;
 //! - fio's JSON output, `json` and `json+` ([`fio`]), one file or a folder of them as fio-plot's
 //!   bench-fio leaves it;
 //! - the text that SPDK's `perf` prints ([`spdk`]).
 //!
-//! Files are untrusted: none above 64 MiB is read, and every fault names file, place and field.
+//! Files may be compressed (gzip, zstd, xz, bzip2). They are untrusted: no more than 64 MiB of one
+//! is read, and every fault names file, place and field.
 
 mod columns;
 mod fio;
@@ -14,6 +16,7 @@ mod spdk;
 
 use crate::point::{Figures, MibPerSecond, Point};
 use crate::run::Run;
+use ssdtune_trace::compress::decompressed;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -141,6 +144,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Found, ReadError> {
             return Err(ReadError::Unknown { path: path.clone(), problem });
         }
     }
+    found.runs = Run::joined(found.runs);
     Ok(found)
 }
 
@@ -189,11 +193,11 @@ impl Found {
     }
 }
 
-/// The text of a file, unless it is too long.
+/// The text of a file, decompressed if it is compressed, unless it is too long.
 fn text_of(path: &Path) -> Result<String, ReadError> {
     let unreadable = |source| ReadError::Unreadable { path: path.to_path_buf(), source };
     let mut text = String::new();
-    let file = fs::File::open(path).map_err(unreadable)?;
+    let file = fs::File::open(path).and_then(decompressed).map_err(unreadable)?;
     file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
     if text.len() as u64 > BYTES_MAX {
         let problem = "more than 64 MiB: divide it".to_owned();
@@ -261,6 +265,8 @@ fn with_bandwidth(mut figures: Figures, block_bytes: u32) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssdtune_trace::compress;
+    use std::io::Write as _;
 
     #[test]
     fn sizes_are_read_as_fio_writes_them() {
@@ -293,6 +299,37 @@ mod tests {
         fs::remove_dir_all(folder.path().join("drive")).unwrap();
         let error = read(&[folder.path().to_path_buf()]).unwrap_err().to_string();
         assert!(error.contains("no file in it holds points"), "{error}");
+    }
+
+    #[test]
+    fn samples_of_runs_are_joined_with_their_sums_and_files_may_be_compressed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sums, samples) = (folder.path().join("wa.csv"), folder.path().join("t.csv.xz"));
+        let head = "source,drive,run,pattern,details,span_gib,bs,run_s,write_mb_s,wa\n";
+        fs::write(&sums, format!("{head}rig,A,1,zipf-shuffle,0.8,2,4k,35,,2.5\n")).unwrap();
+        let head = "source,drive,run,pattern,span_gib,bs,t_s,write_mib_s,read_iops\n";
+        let row = |drive: &str, t: u32, rate: u32| {
+            format!("rig,{drive},1,zipf-shuffle 0.800000,2,4096,{t},{rate},0\n")
+        };
+        let rows = [row("A", 10, 200), row("B", 10, 7), row("A", 20, 0), row("A", 30, 100)];
+        let (file, xz) = (fs::File::create(&samples).unwrap(), compress::Compression::Xz);
+        let mut file = compress::Compressor::new(file, xz).unwrap();
+        file.write_all(format!("{head}{}", rows.concat()).as_bytes()).unwrap();
+        file.finish().unwrap();
+        for files in [[sums.clone(), samples.clone()], [samples.clone(), sums]] {
+            let runs = read(&files).unwrap().runs;
+            assert_eq!(runs.len(), 2, "{runs:?}");
+            let both = runs.iter().find(|run| run.drive.as_deref() == Some("A")).unwrap();
+            assert_eq!((both.samples.len(), both.write_amplification), (3, Some(2.5)));
+            assert_eq!(both.host_bytes(), 3000.0 * 1_048_576.0);
+            assert_eq!(both.mib_per_second, Some(100.0));
+        }
+        fs::write(&samples, format!("{head}{}{}", row("A", 10, 1), row("A", 10, 1))).unwrap();
+        let error = read(std::slice::from_ref(&samples)).unwrap_err().to_string();
+        assert!(error.contains("run 1: t_s must grow"), "{error}");
+        fs::write(&samples, format!("{head}{}", row("A", 0, 1))).unwrap();
+        let error = read(&[samples]).unwrap_err().to_string();
+        assert!(error.contains("line 2: t_s: write the seconds"), "{error}");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! Three numbers are fitted. What a drive writes beside the data (parity, tables) shows where the
 //! host writes in order, since nothing is collected there: the *overhead*, a factor. The hidden
 //! share of the flash shows where the host writes at random places: collection costs as much as
-//! was measured at one share only. The time of a program follows from the throughput of the same
-//! runs, where it is known. Everything else (how victims are chosen, how many blocks stay
-//! free) is the base's.
+//! was measured at one share only; where that was not measured, the throughput falls when what was
+//! hidden is written. The time of a program follows from the throughput of the same runs, where it
+//! is known. Everything else (how victims are chosen, how many blocks stay free) is the base's.
+//!
+//! Runs that were sampled over time are predicted as a series, from the state that they begin with.
 //!
 //! Runs are replayed on small drives ([`age`]), each on the state that the runs before it left.
 //! Cost without time: some 60 ns a page that is written or moved, 20 evaluations of the runs up to
@@ -15,14 +17,14 @@ mod age;
 mod outcome;
 mod text;
 
-pub use outcome::{RunErrors, RunPrediction, WriteCalibration};
+pub use outcome::{FallErrors, FallPrediction, RunErrors, RunPrediction, WriteCalibration};
 
 use crate::calibration::{CalibrateError, Order, of_drive};
 use crate::fit::{FitError, Progress};
 use crate::replay::ReplayError;
 use crate::run::{Run, Shape};
-use crate::split::{Expression, Fields};
-use age::Aged;
+use crate::split::Fields;
+use age::{Aged, Starts};
 use rayon::prelude::*;
 use ssdtune_model::ledger::Ledger;
 use ssdtune_model::{DeviceConfig, Nanos};
@@ -55,6 +57,10 @@ const SIZES: Sizes =
     Sizes { rounds: [1 << 17, 1 << 18], whole: 1 << 20, timed: Some((1 << 18, 36)) };
 /// Times of a program, as factors of the base's, between which the fit looks.
 const PROGRAM_FACTOR: (f64, f64) = (0.02, 50.0);
+/// Corrections of the spare share by runs with time.
+const CORRECTIONS: usize = 2;
+/// How far a run is taken to be from what was measured if it lacks what was.
+const FAR: f64 = 1.0;
 /// The ratio of the golden section.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
@@ -117,7 +123,7 @@ fn calibrate_sized(
     let chains = Chain::of(runs, &held);
     let overhead = overhead(&chains);
     let seed = order.fit.seed;
-    let sanitised = order.sanitised.as_ref();
+    let starts = Starts::of(order);
     let chains_of = &chains;
     let done = AtomicUsize::new(0);
     let work = Work {
@@ -125,15 +131,19 @@ fn calibrate_sized(
         visible,
         chains: chains_of,
         overhead,
-        sanitised,
+        starts,
         sizes,
         seed,
         stop,
         progress,
         done,
     };
-    let spare = work.fit()?;
-    let programs = work.fit_programs(spare)?;
+    let mut spare = work.fit()?;
+    let mut programs = work.fit_programs(spare)?;
+    for _ in 0..work.steps_with_time() {
+        spare = work.corrected(spare, programs)?;
+        programs = work.fit_programs(spare)?;
+    }
     let predicted = work.predicted(&work.slowed(programs), spare, sizes.whole, Which::All)?;
     let config = outcome::whole(&work.slowed(programs), visible, spare, &name);
     Ok(WriteCalibration::new(name, order, overhead, config, chains, predicted))
@@ -181,35 +191,46 @@ impl Chain {
         sources.into_values().map(chain).collect()
     }
 
-    /// Runs with what is fitted to them.
-    fn fitted(&self) -> impl Iterator<Item = (usize, &Run, f64)> {
-        let all = self.runs.iter().enumerate().filter(|(at, _)| !self.is_held_out[*at]);
-        all.filter_map(|(at, run)| Some((at, run, run.write_amplification?)))
+    /// Runs that are fitted, of patterns that are known.
+    fn fitted(&self) -> impl Iterator<Item = (usize, &Run)> {
+        let is_own = |(at, run): &(usize, &Run)| {
+            !self.is_held_out[*at] && !matches!(run.pattern.shape, Shape::Unknown(_))
+        };
+        self.runs.iter().enumerate().filter(is_own)
     }
 
     /// Runs that tell the time of a program, and their throughput.
     fn timed(&self) -> impl Iterator<Item = (usize, f64)> {
-        let all =
-            self.fitted().filter(|(_, run, _)| !matches!(run.pattern.shape, Shape::Unknown(_)));
-        all.filter_map(|(at, run, _)| Some((at, run.megabytes_per_second?)))
+        self.fitted().filter_map(|(at, run)| Some((at, run.mib_per_second?)))
     }
 
     /// Runs that tell the spare capacity.
-    fn telling(&self) -> impl Iterator<Item = (usize, f64)> {
-        let all = self.fitted().filter(|(_, run, _)| {
-            !matches!(run.pattern.shape, Shape::Sequential | Shape::Unknown(_))
-        });
-        all.map(|(at, _, measured)| (at, measured))
+    fn telling(&self) -> impl Iterator<Item = (usize, Told)> {
+        let own = self.fitted().filter(|(_, run)| run.pattern.shape != Shape::Sequential);
+        own.filter_map(|(at, run)| match run.write_amplification {
+            Some(measured) => Some((at, Told::Amplification(measured))),
+            None => Some((at, Told::Passes(run.fall()?.passes?))),
+        })
     }
+}
+
+/// What tells the spare capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Told {
+    /// What the flash wrote, over what the host wrote.
+    Amplification(f64),
+    /// How often the span was written until the throughput fell: what is hidden is written first.
+    Passes(f64),
 }
 
 /// What the drive writes beside the data, as a factor: the geometric mean of what sequential runs
 /// cost.
 fn overhead(chains: &[Chain]) -> f64 {
-    let own = chains.iter().flat_map(Chain::fitted).filter(|(_, run, _)| {
+    let own = chains.iter().flat_map(Chain::fitted).filter(|(_, run)| {
         matches!(run.pattern.shape, Shape::Sequential) && !run.pattern.is_shuffled
     });
-    let logarithms: Vec<f64> = own.map(|(_, _, measured)| measured.ln()).collect();
+    let logarithms: Vec<f64> =
+        own.filter_map(|(_, run)| Some(run.write_amplification?.ln())).collect();
     (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
 }
 
@@ -219,7 +240,7 @@ struct Work<'a> {
     visible: u64,
     chains: &'a [Chain],
     overhead: f64,
-    sanitised: Option<&'a Expression>,
+    starts: Starts<'a>,
     sizes: &'a Sizes,
     seed: u64,
     stop: &'a AtomicBool,
@@ -285,9 +306,18 @@ impl Work<'_> {
         let predicted = self.predicted(self.base, spare, units, Which::Telling)?;
         let mut all = Vec::new();
         for (chain, predicted) in self.chains.iter().zip(&predicted) {
-            let own = chain.telling().filter_map(|(at, measured)| {
-                let own = self.overhead * predicted.get(at)?.amplification?;
-                Some((own / measured).ln().abs())
+            let own = chain.telling().map(|(at, told)| {
+                let own = predicted.get(at);
+                let ratio = match told {
+                    Told::Amplification(measured) => own
+                        .and_then(|own| own.amplification)
+                        .map(|own| self.overhead * own / measured),
+                    Told::Passes(measured) => {
+                        own.and_then(|own| own.passes).map(|own| own / measured)
+                    }
+                };
+                // A drive whose throughput does not fall is as far off as can be.
+                ratio.map_or(FAR, |ratio| ratio.ln().abs())
             });
             all.extend(own);
         }
@@ -296,9 +326,35 @@ impl Work<'_> {
 
     /// Says how far the calibration is.
     fn tell(&self) {
-        let expected = EVALUATIONS.iter().sum::<usize>() + PROGRAM_STEPS;
+        let rounds = 1 + self.steps_with_time();
+        let expected = EVALUATIONS.iter().sum::<usize>() + rounds * PROGRAM_STEPS;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         (self.progress)(Progress { done, expected });
+    }
+
+    /// How often the spare share is corrected by when throughput falls with time.
+    fn steps_with_time(&self) -> usize {
+        let by_passes = |(_, told): (usize, Told)| matches!(told, Told::Passes(_));
+        let is_told = self.chains.iter().flat_map(Chain::telling).any(by_passes);
+        if is_told && self.sizes.timed.is_some() { CORRECTIONS } else { 0 }
+    }
+
+    /// The hidden share with which throughput falls when it was measured to, with time: what is
+    /// hidden changes as the passes until then are to.
+    fn corrected(&self, spare: f64, programs: f64) -> Result<f64, CalibrateError> {
+        let Some((units, _)) = self.sizes.timed else { return Ok(spare) };
+        let predicted = self.predicted(&self.slowed(programs), spare, units, Which::Falling)?;
+        let chains = self.chains.iter().zip(&predicted);
+        let ratios = chains.flat_map(|(chain, predicted)| {
+            chain.telling().filter_map(|(at, told)| match told {
+                Told::Passes(measured) => Some((measured / predicted.get(at)?.passes?).ln()),
+                Told::Amplification(_) => None,
+            })
+        });
+        let ratios: Vec<f64> = ratios.collect();
+        let mean = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
+        let hidden = spare / (1.0 - spare) * mean.exp();
+        Ok((hidden / (1.0 + hidden)).clamp(SPARE.0, SPARE.1))
     }
 
     /// The base with the time of each program multiplied by `factor`.
@@ -323,7 +379,7 @@ impl Work<'_> {
             let missing: Vec<f64> = chains
                 .flat_map(|(chain, predicted)| {
                     chain.timed().filter_map(|(at, real)| {
-                        Some((predicted.get(at)?.megabytes_per_second? / real).ln())
+                        Some((predicted.get(at)?.mib_per_second? / real).ln())
                     })
                 })
                 .collect();
@@ -348,18 +404,22 @@ impl Work<'_> {
         let timed = self.sizes.timed.filter(|_| which != Which::Telling);
         let pages = timed.map_or(1, |(_, pages)| pages);
         let is_timed = timed.is_some();
-        let drive = age::small(drive, spare, units, pages).check()?;
+        let mut drive = age::small(drive, spare, units, pages);
+        let fewer = if is_timed { age::thin(&mut drive, units) } else { 1 };
+        let drive = drive.check()?;
         let replay = age::Replay {
             visible: self.visible,
-            sanitised: self.sanitised,
+            starts: self.starts,
             is_timed,
+            with_series: matches!(which, Which::All | Which::Falling),
+            fewer,
             seed: self.seed,
             stop: self.stop,
         };
         let one = |chain: &Chain| {
             let last = match which {
                 Which::All => chain.runs.len().checked_sub(1),
-                Which::Telling => chain.telling().last().map(|(at, _)| at),
+                Which::Telling | Which::Falling => chain.telling().last().map(|(at, _)| at),
                 Which::Timed => chain.timed().last().map(|(at, _)| at),
             };
             last.map_or(Ok(Vec::new()), |last| replay.age(&drive, &chain.runs[..=last]))
@@ -378,6 +438,8 @@ enum Which {
     All,
     /// Those that tell the spare capacity.
     Telling,
+    /// The same, with time as a whole.
+    Falling,
     /// Those that are fitted and whose throughput is known.
     Timed,
 }

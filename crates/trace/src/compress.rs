@@ -64,6 +64,16 @@ const EXPANSION_FREE_BYTES: u64 = 256 << 20;
 const XZ_MEMORY_BYTES: u64 = 80 << 20;
 const ZSTD_WINDOW_LOG: u32 = 26;
 
+/// What a stream of bytes holds, decompressed if it is compressed. How much that may be is for the
+/// caller to say ([`Read::take`]).
+///
+/// # Errors
+/// The first bytes cannot be read.
+pub fn decompressed(raw: impl Read + Send + 'static) -> io::Result<impl Read + Send> {
+    let stream = Stream::new(Box::new(raw), Limits { max_expansion: u64::MAX })?;
+    Ok(stream.reader)
+}
+
 /// Counts the bytes that are read through it.
 struct Counted<R> {
     inner: R,

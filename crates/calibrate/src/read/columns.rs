@@ -7,11 +7,11 @@ use super::{BLOCK_BYTES_LEGAL, Fault, block_bytes, count, with_bandwidth};
 use crate::point::{
     Direction, Figures, MibPerSecond, Micros, Operation, PerSecond, Point, TimedJob,
 };
-use crate::run::{Pattern, Run};
+use crate::run::{Pattern, Run, Sample};
 
 /// The columns, each with its spellings. `bs` must be there, and `op` (points) or `pattern` and
-/// `span_gib` (runs of writes).
-const COLUMNS: [(&str, &[&str]); 22] = [
+/// `span_gib` (runs of writes; with `t_s` each line is a sample of one).
+const COLUMNS: [(&str, &[&str]); 23] = [
     ("op", &["op", "operation"]),
     ("bs", &["bs", "block_bytes"]),
     ("source", &["source"]),
@@ -32,7 +32,8 @@ const COLUMNS: [(&str, &[&str]); 22] = [
     ("details", &["details"]),
     ("span_gib", &["span_gib"]),
     ("run_s", &["run_s"]),
-    ("write_mb_s", &["write_mb_s"]),
+    ("write_mb_s", &["write_mb_s", "write_mib_s"]),
+    ("t_s", &["t_s"]),
     ("wa", &["wa", "write_amplification"]),
 ];
 
@@ -61,7 +62,17 @@ pub(super) fn read(file: &str, source: &str, text: &str) -> Result<Vec<Point>, F
 /// Reads the runs of writes; the error is a place and what is wrong there.
 pub(super) fn read_runs(file: &str, source: &str, text: &str) -> Result<Vec<Run>, Fault> {
     let run = |row: &Row<'_>, at: String| Ok(Run { at, ..row.run(source)? });
-    rows(file, text, run)
+    let mut runs: Vec<Run> = Vec::new();
+    for run in rows(file, text, run)? {
+        match runs.iter_mut().rev().find(|own| !run.samples.is_empty() && own.is_same(&run)) {
+            Some(own) => own.samples.extend(run.samples),
+            None => runs.push(run),
+        }
+    }
+    match runs.iter_mut().find_map(|run| run.end_samples().err().map(|problem| (run, problem))) {
+        Some((run, problem)) => Err((format!("run {}", run.run), problem)),
+        None => Ok(runs),
+    }
 }
 
 /// Makes something of each line below the line of names.
@@ -206,13 +217,21 @@ impl Row<'_> {
 
     fn run(&self, source: &str) -> Result<Run, String> {
         let pattern = self.text("pattern").unwrap_or("");
-        let pattern = Pattern::new(pattern, self.text("details").unwrap_or(""));
+        let (name, behind) = pattern.split_once(' ').unwrap_or((pattern, ""));
+        let pattern = Pattern::new(name, self.text("details").unwrap_or(behind));
         let span_gib =
             self.figure("span_gib")?.ok_or("span_gib: write the part that is written")?;
         let amplification = self.figure("wa")?;
         if let Some(small) = amplification.filter(|factor| *factor < 1.0) {
             return Err(format!("wa is {small}: write NAND writes over host writes, from 1 on"));
         }
+        let rate = self.figure("write_mb_s")?;
+        let until = self.figure("t_s")?;
+        if self.names.place("t_s").is_some() && until.is_none() {
+            return Err("t_s: write the seconds at the end of the sample".to_owned());
+        }
+        let mib_per_second = rate.unwrap_or(0.0);
+        let samples = until.into_iter().map(|seconds| Sample { seconds, mib_per_second });
         Ok(Run {
             at: String::new(),
             source: self.text("source").unwrap_or(source).to_owned(),
@@ -222,8 +241,9 @@ impl Row<'_> {
             span_bytes: (span_gib * f64::from(1 << 30)) as u64,
             block_bytes: self.block_bytes()?,
             seconds: self.figure("run_s")?,
-            megabytes_per_second: self.figure("write_mb_s")?,
+            mib_per_second: rate.filter(|_| until.is_none()),
             write_amplification: amplification,
+            samples: samples.collect(),
         })
     }
 

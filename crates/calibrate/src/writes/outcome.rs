@@ -3,12 +3,13 @@
 use super::Chain;
 use super::age::Aged;
 use crate::calibration::{Order, Origins, drive_text, known_before, without_path};
-use crate::run::{Run, Shape};
+use crate::run::{Fall, Run, Sample, Shape};
 use crate::screen::deviation;
 use serde::Serialize;
 use ssdtune_model::ledger::Ledger;
 use ssdtune_model::{DeviceConfig, Direction, Provenance, TestedLoad, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// A run, and what the calibrated drive does in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,10 +22,65 @@ pub struct RunPrediction {
     pub predicted: Option<f64>,
     /// How far that is from what was measured, as a share: 0.1 is 10 % too high.
     pub error: Option<f64>,
-    /// What the host could write towards its end, in units of 1,000,000 bytes in a second.
-    pub predicted_mb_s: Option<f64>,
+    /// What the host could write towards its end, in MiB/s.
+    pub predicted_mib_s: Option<f64>,
     /// How far that is from what was measured, as a share.
-    pub error_mb_s: Option<f64>,
+    pub error_mib_s: Option<f64>,
+    /// How its throughput falls, where it was sampled over time.
+    pub fall: Option<FallPrediction>,
+    /// The predicted throughput in the samples of the run.
+    #[serde(skip)]
+    pub samples: Vec<Sample>,
+}
+
+/// How the throughput of a run falls, measured and predicted. Errors are shares.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FallPrediction {
+    /// What was measured.
+    pub measured: Fall,
+    /// What the calibrated drive does.
+    pub predicted: Fall,
+    /// How far the level before is from what was measured.
+    pub error_before: f64,
+    /// How far the level after is.
+    pub error_after: f64,
+    /// How far the lowest level is.
+    pub error_lowest: f64,
+    /// How far the time of the fall is; `None` where one of both does not fall.
+    pub error_seconds: Option<f64>,
+}
+
+impl FallPrediction {
+    fn of(run: &Run, samples: &[Sample]) -> Option<Self> {
+        let (measured, predicted) = (run.fall()?, Fall::of(samples, run.span_bytes)?);
+        let error = |of: fn(&Fall) -> f64| of(&predicted) / of(&measured) - 1.0;
+        let times = predicted.seconds.zip(measured.seconds);
+        Some(Self {
+            measured,
+            predicted,
+            error_before: error(|fall| fall.before),
+            error_after: error(|fall| fall.after),
+            error_lowest: error(|fall| fall.lowest),
+            error_seconds: times.map(|(own, real)| own / real - 1.0),
+        })
+    }
+}
+
+/// Mean absolute errors of the falls of some runs, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FallErrors {
+    /// How many runs were sampled.
+    pub runs: usize,
+    /// Of the level before the fall.
+    pub before: f64,
+    /// Of the level after it.
+    pub after: f64,
+    /// Of the lowest level.
+    pub lowest: f64,
+    /// Of its time, where both fall.
+    pub seconds: Option<f64>,
+    /// Runs of which only the measured or only the predicted throughput falls.
+    pub missed: usize,
 }
 
 /// Mean absolute errors of some runs, in percent.
@@ -36,10 +92,12 @@ pub struct RunErrors {
     pub is_held_out: bool,
     /// How many runs.
     pub runs: usize,
-    /// Of the write amplification.
-    pub error: f64,
+    /// Of the write amplification, where it is known.
+    pub error: Option<f64>,
     /// Of the throughput, where it is known.
     pub throughput: Option<f64>,
+    /// Of the fall of the throughput, where it was sampled.
+    pub fall: Option<FallErrors>,
 }
 
 /// A drive that is calibrated to runs of writes, and all that is known of it.
@@ -55,6 +113,8 @@ pub struct WriteCalibration {
     pub hold_out: String,
     /// The rule for runs before which the drive was sanitised; the first of each source without it.
     pub sanitised: Option<String>,
+    /// The rule for runs before which it was sanitised and their span written once in order.
+    pub filled: Option<String>,
     /// What the drive writes beside the data of host and collection, as a factor.
     pub overhead: f64,
     /// Raw capacity.
@@ -106,18 +166,28 @@ impl WriteCalibration {
         for (chain, predicted) in chains.into_iter().zip(predicted) {
             let own = chain.runs.into_iter().zip(chain.is_held_out).zip(predicted);
             runs.extend(own.map(|((run, is_held_out), predicted)| {
-                let predicted_mb_s = predicted.megabytes_per_second;
-                let real = run.megabytes_per_second;
-                let error_mb_s = predicted_mb_s.zip(real).map(|(own, real)| own / real - 1.0);
+                let (samples, predicted_mib_s) = (predicted.samples, predicted.mib_per_second);
+                let fall = FallPrediction::of(&run, &samples);
+                let real = run.mib_per_second;
+                let error_mib_s = predicted_mib_s.zip(real).map(|(own, real)| own / real - 1.0);
                 let predicted = predicted.amplification.map(|factor| factor * overhead);
                 let error =
                     predicted.zip(run.write_amplification).map(|(own, real)| own / real - 1.0);
-                RunPrediction { run, is_held_out, predicted, error, predicted_mb_s, error_mb_s }
+                RunPrediction {
+                    run,
+                    is_held_out,
+                    predicted,
+                    error,
+                    predicted_mib_s,
+                    error_mib_s,
+                    fall,
+                    samples,
+                }
             }));
         }
         let rule =
             order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
-        let has_times = runs.iter().any(|one| one.error_mb_s.is_some());
+        let has_times = runs.iter().any(|one| one.error_mib_s.is_some());
         let ledger = Ledger::of(&config);
         let base_text = order.base_text.as_deref();
         Self {
@@ -128,6 +198,7 @@ impl WriteCalibration {
             made_by: order.made_by.clone(),
             hold_out: rule,
             sanitised: order.sanitised.as_ref().map(ToString::to_string),
+            filled: order.filled.as_ref().map(ToString::to_string),
             overhead,
             raw_bytes: ledger.raw_bytes.0,
             visible_bytes: ledger.visible_bytes.0,
@@ -149,23 +220,19 @@ impl WriteCalibration {
             "Runs of writes: {} fitted, {} held out ({hold_out}), {} not replayed; sources: {}.",
             self.known(false).count(),
             self.known(true).count(),
-            self.runs.iter().filter(|one| one.error.is_none()).count(),
+            self.runs.iter().filter(|one| one.predicted.is_none()).count(),
             self.sources().join(", ")
         ));
         lines.push(match &self.sanitised {
             Some(rule) => format!("Sanitised before the first run of a source, and where {rule}."),
             None => "Assumed: sanitised before the first run of each source alone.".to_owned(),
         });
-        for one in &self.errors {
-            let which = if one.is_held_out { "held out" } else { "fitted" };
-            lines.push(format!(
-                "Mean absolute errors, {}, {which}: write amplification {:.1} %{} ({} runs).",
-                one.pattern.unwrap_or("all"),
-                one.error,
-                one.throughput.map_or_else(String::new, |error| format!(", MB/s {error:.1} %")),
-                one.runs
-            ));
-        }
+        lines.extend(
+            self.filled
+                .iter()
+                .map(|rule| format!("Sanitised, and then written once in order, where {rule}.")),
+        );
+        lines.extend(self.errors.iter().map(ToString::to_string));
         lines.push(format!(
             "Fitted: raw capacity {:.1} GiB (mapping.overprovisioning, flash.pages_per_block).",
             *raw_bytes as f64 / f64::from(1 << 30)
@@ -173,7 +240,7 @@ impl WriteCalibration {
         lines.push(format!(
             "Not in this file: the drive writes {overhead:.4} times the data (parity, tables)."
         ));
-        if self.runs.iter().any(|one| one.error_mb_s.is_some()) {
+        if self.runs.iter().any(|one| one.error_mib_s.is_some()) {
             lines.push("Fitted to throughput: the times of programs, by one factor.".to_owned());
         }
         lines.push("Of these runs no latency was compared.".to_owned());
@@ -189,7 +256,7 @@ impl WriteCalibration {
 
     /// The runs that were predicted and measured.
     fn known(&self, is_held_out: bool) -> impl Iterator<Item = &RunPrediction> + Clone {
-        let own = self.runs.iter().filter(|one| one.error.is_some());
+        let own = self.runs.iter().filter(|one| one.error.is_some() || one.error_mib_s.is_some());
         own.filter(move |one| one.is_held_out == is_held_out)
     }
 
@@ -219,10 +286,9 @@ impl WriteCalibration {
         };
         let rounded = |error: f64| (error * 100.0).round() / 100.0;
         let error = held.into_iter().flat_map(|one| {
-            let rate = one.throughput.map(|error| ("write MB/s".to_owned(), rounded(error)));
-            [Some(("write amplification".to_owned(), rounded(one.error))), rate]
-                .into_iter()
-                .flatten()
+            let rate = one.throughput.map(|error| ("write MiB/s".to_owned(), rounded(error)));
+            let own = one.error.map(|error| ("write amplification".to_owned(), rounded(error)));
+            [own, rate].into_iter().flatten()
         });
         let before = self.before.clone().unwrap_or_default();
         let sources = self.sources();
@@ -255,27 +321,65 @@ impl WriteCalibration {
     }
 }
 
+impl fmt::Display for RunErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let which = if self.is_held_out { "held out" } else { "fitted" };
+        write!(f, "Mean absolute errors, {}, {which}:", self.pattern.unwrap_or("all"))?;
+        let mut part = |name: &str, error: Option<f64>| match error {
+            Some(error) => write!(f, " {name} {error:.1} %,"),
+            None => Ok(()),
+        };
+        part("write amplification", self.error)?;
+        part("MiB/s", self.throughput)?;
+        if let Some(fall) = &self.fall {
+            part("level before the fall", Some(fall.before))?;
+            part("after", Some(fall.after))?;
+            part("time of the fall", fall.seconds)?;
+        }
+        write!(f, " of {} runs.", self.runs)
+    }
+}
+
 /// Mean errors of all runs and of each kind of pattern, fitted before held out.
 fn errors(runs: &[RunPrediction]) -> Vec<RunErrors> {
-    type Group = (Vec<f64>, Vec<f64>);
-    let mut groups: BTreeMap<(Option<&'static str>, bool), Group> = BTreeMap::new();
-    for one in runs {
-        let Some(error) = one.error else { continue };
+    let mut groups: BTreeMap<(Option<&'static str>, bool), Vec<&RunPrediction>> = BTreeMap::new();
+    for one in runs.iter().filter(|one| one.error.is_some() || one.error_mib_s.is_some()) {
         for pattern in [None, Some(one.run.pattern.kind())] {
-            let own = groups.entry((pattern, one.is_held_out)).or_default();
-            own.0.push(100.0 * error.abs());
-            own.1.extend(one.error_mb_s.map(|error| 100.0 * error.abs()));
+            groups.entry((pattern, one.is_held_out)).or_default().push(one);
         }
     }
-    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
-    let mean = |((pattern, is_held_out), (errors, rates)): (_, Group)| RunErrors {
+    let of = |((pattern, is_held_out), own): ((_, bool), Vec<&RunPrediction>)| RunErrors {
         pattern,
         is_held_out,
-        runs: errors.len(),
-        error: mean(&errors),
-        throughput: (!rates.is_empty()).then(|| mean(&rates)),
+        runs: own.len(),
+        error: percent(own.iter().filter_map(|one| one.error)),
+        throughput: percent(own.iter().filter_map(|one| one.error_mib_s)),
+        fall: FallErrors::of(&own),
     };
-    groups.into_iter().map(mean).collect()
+    groups.into_iter().map(of).collect()
+}
+
+impl FallErrors {
+    fn of(runs: &[&RunPrediction]) -> Option<Self> {
+        let falls = || runs.iter().filter_map(|one| one.fall);
+        let is_missed = |one: &FallPrediction| {
+            one.measured.seconds.is_some() != one.predicted.seconds.is_some()
+        };
+        Some(Self {
+            runs: falls().count(),
+            before: percent(falls().map(|one| one.error_before))?,
+            after: percent(falls().map(|one| one.error_after))?,
+            lowest: percent(falls().map(|one| one.error_lowest))?,
+            seconds: percent(falls().filter_map(|one| one.error_seconds)),
+            missed: falls().filter(is_missed).count(),
+        })
+    }
+}
+
+/// The mean of absolute shares, in percent.
+fn percent(shares: impl Iterator<Item = f64>) -> Option<f64> {
+    let all: Vec<f64> = shares.map(|share| 100.0 * share.abs()).collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
 }
 
 /// How far runs of one pattern over one span are from their mean.

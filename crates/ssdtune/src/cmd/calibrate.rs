@@ -9,7 +9,6 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, GrowingFile, OutFile};
 use crate::program::simulator;
 use crate::progress::Progress;
-use anyhow::anyhow;
 use ssdtune_calibrate::{
     AXES, CalibrateError, Expression, FitOptions, LOOKS, Order, Reason, calibrate_found, derive,
     read,
@@ -24,7 +23,7 @@ use std::path::PathBuf;
     numjobs, iops, bw, lat_mean_us, lat_p50, p99, p999, notes), from fio's JSON (json, json+), \
     also a folder of it as bench-fio leaves, and from what SPDK's perf prints below its command \
     line. Contaminated points are refused, each with its reason. Columns source, run, pattern, \
-    details, span_gib, bs, run_s, write_mb_s, wa are runs of writes: spare capacity is fitted.\n\n\
+    details, span_gib, bs, run_s, write_mb_s, wa, or t_s, are runs of writes: spare is fitted.\n\n\
     Example:\n  ssdtune calibrate points.csv --drive \"Samsung 980 PRO 1TB\" --base intel-750 \
     --out drive.toml --hold-out 'iodepth=2,8,32 | bs>4k'"
 )]
@@ -72,6 +71,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EXPR")]
     sanitised: Option<Expression>,
 
+    /// Runs of writes before which it was sanitised, and their span then written once in order.
+    #[arg(long, value_name = "EXPR")]
+    filled: Option<Expression>,
+
     /// Keep points that would be refused for this reason: little, percentiles, bandwidth,
     /// contradiction, spread, load-order, file-system or host-queue.
     #[arg(long, value_name = "REASON", value_delimiter = ',')]
@@ -86,8 +89,8 @@ pub(crate) struct Args {
     /// fewer dies on each channel as that takes, and nothing else. SIZE is what the host sees, as
     /// in 2TB, within 1 %.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["points", "drive", "set", "hold_out"])]
+    #[arg(conflicts_with_all = ["sanitised", "filled", "requests"])]
     #[arg(conflicts_with_all = ["allow", "only", "rig", "own_structure", "no_profiles", "journal"])]
-    #[arg(conflicts_with_all = ["sanitised", "requests"])]
     capacity: Option<Bytes>,
 
     /// File for a report in HTML: pictures of what was measured and predicted, errors by family,
@@ -136,6 +139,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         made_by: simulator(),
         hold_out: args.hold_out.clone(),
         sanitised: args.sanitised.clone(),
+        filled: args.filled.clone(),
         allowed: args.allow.iter().copied().collect(),
         fit: FitOptions {
             rigs: args.rig.clone(),
@@ -148,9 +152,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     };
     let deferred = Deferred::new();
     let progress = Progress::new(1, context.level() > Level::Quiet);
-    let tell = |at: ssdtune_calibrate::Progress| {
-        progress.cell(0, at.done as f64 / at.expected as f64, 0);
-    };
+    let tell = |at: ssdtune_calibrate::Progress| progress.cell(0, at.share(), 0);
     let fit = || calibrate_found(found, &base, &order, deferred.flag(), &tell);
     let outcome = context.pool()?.install(fit);
     progress.finish();
@@ -164,7 +166,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 fn other_capacity(args: &Args, name: &str, size: Bytes, context: &Context) -> Outcome {
     let (base, file) = device::load_own_seed(name, &args.overrides, context)?;
     let real = file.calibrated.ok_or_else(|| {
-        Failure::usage(anyhow!(
+        Failure::usage(anyhow::anyhow!(
             "--base {name}: --capacity derives from a calibrated drive, and this one has no table \
              [calibration]"
         ))
