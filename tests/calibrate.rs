@@ -307,7 +307,7 @@ fn samples_over_time_are_joined_with_the_runs_that_they_are_of() {
     fs::write(&samples, SAMPLES.replace(",200,1000,", ",100,1000,")).unwrap();
     let mut command = ssdtune();
     command.arg("calibrate").arg(&samples).args(["--base", "intel-750", "--out"]);
-    let failed = command.arg(scratch.path("drive.toml")).assert().code(3);
+    let failed = command.arg(scratch.path("other.toml")).assert().code(3);
     failed.stderr(predicate::str::contains("run 02: t_s must grow from sample to sample"));
 }
 
