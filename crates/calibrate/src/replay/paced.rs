@@ -38,8 +38,9 @@ struct Scale {
 const SCALE: Scale = Scale { units: 1 << 20, superblocks: 60, pages: 96 };
 /// Superblocks that the host and collection write to.
 const OPEN: f64 = 2.0;
-/// The part of the drive that is overwritten with time before the loads.
-const OVERWRITTEN: f64 = 0.5;
+/// How often the drive is overwritten with time before the loads. Collection has found its pace
+/// then: what an overloaded drive completes no longer depends on how long it is watched.
+const OVERWRITTEN: f64 = 2.0;
 /// Requests outstanding meanwhile, and how often the host looks for completions.
 const OUTSTANDING: u64 = 256;
 const LOOK: Nanos = Nanos(100_000);
