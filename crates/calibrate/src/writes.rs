@@ -438,7 +438,8 @@ enum Which {
     All,
     /// Those that tell the spare capacity.
     Telling,
-    /// The same, with time as a whole.
+    /// Those that tell the spare capacity, sampled ones served with time from their beginning to
+    /// their end: when their throughput falls tells it where write amplification is not known.
     Falling,
     /// Those that are fitted and whose throughput is known.
     Timed,

@@ -27,7 +27,8 @@ pub struct Collapse {
     /// Mean absolute errors of reads at the loads below the measured collapse, first where they
     /// were fitted, then where they were held out.
     pub reads_below: Vec<MeanErrors>,
-    /// The same errors of writes.
+    /// Mean absolute errors of writes at the loads below the measured collapse, first where they
+    /// were fitted, then where they were held out.
     pub writes_below: Vec<MeanErrors>,
 }
 
