@@ -31,6 +31,18 @@ const WRITES: &[&str] =
 const MIXES: &[&str] = &["suspension.support", "bus.order", "gc.preemptible"];
 const COLLECTION: &[&str] = &["mapping.overprovisioning", "gc.policy", "gc.unit"];
 
+const LOADS: &[&str] = &[
+    "suspension.suspend_program_ns",
+    "suspension.program_for_read_ns",
+    "controller.write_time_ns",
+    "flash.page_program_latency_lsb_ns",
+];
+/// Thousands of requests a second of the paced loads, of all clones: up to where a quick drive
+/// falls behind. Of a slow one the loads beyond are all alike.
+const PACES: [u32; 10] = [5, 10, 20, 40, 60, 80, 100, 130, 170, 220];
+/// Reads among them, in percent; clones, and the requests that each has outstanding at most.
+const PACED: (u32, u32, u32) = (30, 4, 64);
+
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
@@ -57,6 +69,10 @@ pub struct PlannedJob {
     pub iodepth: u32,
     /// Clones.
     pub numjobs: u32,
+    /// Requests of all clones that arrive in a second, at random times; `None` if each request
+    /// that ends is followed by another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_iops: Option<u32>,
     /// Seconds that it takes; `None` if it ends with the last byte of the device.
     pub seconds: Option<u32>,
     /// The parameters that it tells about.
@@ -190,6 +206,7 @@ impl PlannedJob {
             block_bytes: kib << 10,
             iodepth: depth,
             numjobs: jobs,
+            offered_iops: None,
             seconds: None,
             tells,
         }
@@ -205,6 +222,11 @@ impl PlannedJob {
         );
         if *rw == "randrw" {
             let _ = writeln!(text, "rwmixread={}", self.read_percent);
+        }
+        if let Some(offered) = self.offered_iops {
+            let reads = offered * self.read_percent / 100;
+            let (reads, writes) = (reads / numjobs, (offered - reads) / numjobs);
+            let _ = writeln!(text, "rate_iops={reads},{writes}\nrate_process=poisson");
         }
         match self.seconds {
             Some(seconds) => {
@@ -260,6 +282,13 @@ fn writes(seconds: u32) -> Vec<PlannedJob> {
             PlannedJob { name, read_percent, ..job }
         }));
     }
+    let (read_percent, clones, depth) = PACED;
+    jobs.extend(PACES.map(|thousands| {
+        let job = timed(PlannedJob::new("randrw", 4, depth, clones, LOADS));
+        let (name, offered) = (format!("paced-{thousands}k"), Some(1000 * thousands));
+        PlannedJob { name, read_percent, offered_iops: offered, ..job }
+    }));
+    // Last, because every other load wants what random writes left.
     jobs.extend([1, 32].map(|depth| timed(PlannedJob::new("write", 128, depth, 1, WRITES))));
     jobs
 }
@@ -305,8 +334,15 @@ mod tests {
             let number = |key: &str| own[key].trim_end_matches('k').parse::<f64>().unwrap();
             let outstanding = number("iodepth") * number("numjobs");
             let nanos = (1e5 + 250.0 * number("bs")) * (outstanding / 64.0).max(1.0);
+            let rate = match own.get("rate_iops").and_then(|rates| rates.split_once(',')) {
+                Some((reads, writes)) => {
+                    let rates = [reads, writes].map(|rate| rate.parse::<f64>().unwrap());
+                    rates.iter().sum::<f64>() * number("numjobs")
+                }
+                None => outstanding / nanos * 1e9,
+            };
             let side = |share: f64| {
-                let iops = share * outstanding / nanos * 1e9;
+                let iops = share * rate;
                 let bytes = iops * number("bs") * 1024.0;
                 let bin = nanos as u64;
                 format!(
@@ -351,6 +387,10 @@ mod tests {
                 for point in own {
                     let load = (point.block_bytes, point.iodepth, point.numjobs);
                     assert_eq!(load, (job.block_bytes, Some(job.iodepth), job.numjobs));
+                    assert_eq!(
+                        point.arriving().map(|rate| rate.0),
+                        job.offered_iops.map(f64::from)
+                    );
                     assert!((point.read_percent - f64::from(job.read_percent)).abs() < 1e-9);
                 }
             }
@@ -387,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_that_a_fit_may_change_is_told_by_a_read() {
+    fn every_parameter_that_a_fit_may_change_is_told_by_a_job() {
         let told: BTreeSet<&str> =
             plan(false).jobs.iter().flat_map(|job| job.tells).copied().collect();
         let of_reads = |free: &&Free| free.needs != Needs::Paced;
@@ -397,8 +437,13 @@ mod tests {
                 free.key.starts_with("host.request") || free.key.starts_with("host.core");
             assert!(told.contains(free.key) || is_hosts, "{}", free.key);
         }
-        for key in plan(true).jobs.iter().flat_map(|job| job.tells) {
+        let all: BTreeSet<&str> =
+            plan(true).jobs.iter().flat_map(|job| job.tells).copied().collect();
+        for key in &all {
             assert!(catalogue::find(key).is_some(), "{key}");
+        }
+        for free in FREE.iter().filter(|free| free.needs == Needs::Paced) {
+            assert!(all.contains(free.key), "{}", free.key);
         }
     }
 

@@ -250,7 +250,10 @@ fn figures(points: &[Point], at: usize, _: &ScreenOptions) -> Verdict {
 fn load(points: &[Point], at: usize, _: &ScreenOptions) -> Verdict {
     let point = &points[at];
     let (is_known, wanted) = match point.operation.is_paced() {
-        true => (point.offered.is_some(), "offered_iops, or a target in the notes"),
+        true => (
+            point.offered.is_some(),
+            "offered_iops, a target in the notes, or to fio rate_iops with rate_process=poisson",
+        ),
         false => (point.outstanding().is_some(), "iodepth"),
     };
     let detail = || format!("its load is not known and cannot be replayed: give {wanted}");

@@ -5,10 +5,13 @@
 //! of several clones are means as well, unless `json+` gives the bins, which add up. Latencies are
 //! fio's total ones (`lat_ns`); percentiles those of completion (`clat_ns`) where fio was not told
 //! `lat_percentiles=1`. Jobs of a plan that only prepare the drive are no points.
+//!
+//! A job with `rate_iops` and `rate_process=poisson` is a load at a given rate. Jobs that are held
+//! back in another way have no load that could be replayed, and screening refuses them.
 
 use super::{BLOCK_BYTES_LEGAL, Fault, block_bytes, count};
 use crate::plan::PREPARING;
-use crate::point::{Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
+use crate::point::{Direction, Figures, MibPerSecond, Micros, Operation, PerSecond, Point};
 use serde_json::Value;
 use ssdtune_trace::fio_output::{FioDirection, FioJob, FioLatency, FioOutput};
 use std::collections::BTreeMap;
@@ -93,6 +96,50 @@ impl Options<'_> {
     }
 }
 
+/// The options that hold a job back.
+const PACED: [&str; 4] = ["rate_iops", "rate", "rate_min", "thinktime"];
+
+/// Requests that arrive in a second in each clone of a job, reads and writes.
+struct Pace {
+    reads: f64,
+    writes: f64,
+}
+
+impl Pace {
+    /// The pace of a job that is held back: `None` inside if no replay sends requests like that.
+    fn of(
+        options: &Options<'_>,
+        kinds: (Option<Operation>, Option<Operation>),
+    ) -> Option<Option<Self>> {
+        let is_given = |name: &&&str| options.get(&[**name]).is_some_and(|value| value != "0");
+        let given = PACED.iter().find(is_given)?;
+        let is_poisson = options.get(&["rate_process"]).is_some_and(|name| name == "poisson");
+        let is_random = [kinds.0, kinds.1].into_iter().flatten().all(|own| !own.is_sequential());
+        if *given != "rate_iops" || !is_poisson || !is_random {
+            return Some(None);
+        }
+        let text = options.get(&["rate_iops"]).unwrap_or_default();
+        let rate = |part: &str| {
+            let part = part.trim().to_ascii_lowercase();
+            let (digits, unit) = part.strip_suffix('k').map_or((&*part, 1.0), |own| (own, 1e3));
+            digits
+                .parse()
+                .ok()
+                .map(|rate: f64| rate * unit)
+                .filter(|rate| (1.0..=1e9).contains(rate))
+        };
+        let (first, second) = text.split_once(',').unwrap_or((&text, &text));
+        let of_kind =
+            |kind: Option<Operation>, part| if kind.is_some() { rate(part) } else { Some(0.0) };
+        let (reads, writes) = (of_kind(kinds.0, first), of_kind(kinds.1, second));
+        Some(reads.zip(writes).map(|(reads, writes)| Self { reads, writes }))
+    }
+
+    fn total(&self) -> f64 {
+        self.reads + self.writes
+    }
+}
+
 /// The points of a job and its clones: one, or two of a mix. Where they stand is left empty.
 fn of_jobs(options: &Options<'_>, jobs: &[&FioJob]) -> Result<Vec<Point>, String> {
     if let Some(job) = jobs.iter().find(|job| job.error != 0) {
@@ -111,11 +158,16 @@ fn of_jobs(options: &Options<'_>, jobs: &[&FioJob]) -> Result<Vec<Point>, String
     };
     let (read, written) = (total(|job| &job.read), total(|job| &job.write));
     let shares = read as f64 + written as f64;
-    let read_percent = match (reads, writes) {
-        (Some(_), None) => 100.0,
-        (None, Some(_)) => 0.0,
+    let pace = Pace::of(options, (reads, writes));
+    let read_percent = match (&pace, reads, writes) {
+        // Of what arrives: a drive that is overloaded completes another share.
+        (Some(Some(pace)), ..) => 100.0 * pace.reads / pace.total(),
+        (_, Some(_), None) => 100.0,
+        (_, None, Some(_)) => 0.0,
         _ => 100.0 * read as f64 / shares.max(1.0),
     };
+    let is_paced = pace.is_some();
+    let offered = pace.flatten().map(|pace| PerSecond(pace.total() * f64::from(numjobs)));
     let mut points = Vec::new();
     let sides: [(Option<Operation>, &str, Side); 2] =
         [(reads, first, |job| &job.read), (writes, second, |job| &job.write)];
@@ -124,6 +176,11 @@ fn of_jobs(options: &Options<'_>, jobs: &[&FioJob]) -> Result<Vec<Point>, String
         let block_bytes = block_bytes(size)
             .ok_or_else(|| format!("its option bs is {size:?}: {BLOCK_BYTES_LEGAL}"))?;
         let sides: Vec<&FioDirection> = jobs.iter().map(|job| direction(job)).collect();
+        let operation = match operation.direction() {
+            _ if !is_paced => operation,
+            Direction::Read => Operation::PacedReads,
+            Direction::Write => Operation::PacedWrites,
+        };
         points.push(Point {
             at: String::new(),
             source: String::new(),
@@ -134,7 +191,7 @@ fn of_jobs(options: &Options<'_>, jobs: &[&FioJob]) -> Result<Vec<Point>, String
             block_bytes,
             iodepth: Some(iodepth),
             numjobs,
-            offered: None,
+            offered,
             timed: None,
             figures: figures(&sides)?,
             notes: String::new(),
@@ -285,6 +342,35 @@ mod tests {
         let Figures { iops, p50, p99, p999, .. } = points[0].figures;
         assert_eq!(iops, Some(PerSecond(1000.0)));
         assert_eq!((p50, p99, p999), (Some(Micros(9.0)), Some(Micros(9.0)), Some(Micros(90.0))));
+    }
+
+    #[test]
+    fn a_job_with_a_rate_is_a_load_and_other_paces_have_none() {
+        let load = |options: &str| {
+            let text = output(&[job("p", options, SIDE, SIDE)]);
+            let points = read("x.json", "x", &text).unwrap();
+            points.iter().for_each(|point| assert_eq!(point.outstanding(), None));
+            let Point { offered, read_percent, .. } = points[0];
+            let names: Vec<&str> = points.iter().map(|point| point.operation.name()).collect();
+            (names.join(" "), offered.map(|rate| rate.0), read_percent)
+        };
+        let both = "open-r open-w".to_owned();
+        let poisson = r#""rate_process": "poisson", "numjobs": "4""#;
+        let mix = load(&format!(r#""rw": "randrw", "rate_iops": "1500,500", {poisson}"#));
+        assert_eq!(mix, (both.clone(), Some(8000.0), 75.0));
+        let one = load(&format!(r#""rw": "randrw", "rate_iops": "2k", {poisson}"#));
+        assert_eq!(one, (both.clone(), Some(16000.0), 50.0));
+        let reads = load(&format!(r#""rw": "randread", "rate_iops": "2k,5", {poisson}"#));
+        assert_eq!(reads, ("open-r".to_owned(), Some(8000.0), 100.0));
+        for other in [
+            r#""rw": "randrw", "rate_iops": "2k""#,
+            r#""rw": "randrw", "rate_iops": "2k,", "rate_process": "poisson""#,
+            r#""rw": "rw", "rate_iops": "2k", "rate_process": "poisson""#,
+            r#""rw": "randrw", "thinktime": "20""#,
+            r#""rw": "randrw", "rate": "20m", "rate_process": "poisson""#,
+        ] {
+            assert_eq!(load(other), (both.clone(), None, 50.0), "{other}");
+        }
     }
 
     #[test]
