@@ -13,11 +13,12 @@ const PUBLIC_MODULES_MAX: usize = 10;
 const BINARY_LINES_MAX: usize = 8_000;
 
 /// Which crates of the workspace a crate may depend on, those that these depend on included.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("model", &[]),
     ("learn", &[]),
     ("report", &[]),
     ("output", &[]),
+    ("estimate", &[]),
     ("train", &["learn"]),
     ("trace", &["model", "output"]),
     ("ftl", &["model"]),
@@ -27,7 +28,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
     ("keeper", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
     ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
-    ("choose", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
+    ("choose", &["model", "trace", "ftl", "sim", "experiment", "estimate", "report", "output"]),
     ("calibrate", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
     ("tune", &["model", "trace", "ftl", "sim", "experiment", "mqsim", "learn", "report", "output"]),
     (
@@ -46,6 +47,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "choose",
             "tune",
             "learn",
+            "estimate",
             "report",
             "output",
         ],

@@ -7,6 +7,7 @@
 //! real one, its calibration says.
 
 use serde::Serialize;
+use ssdtune_estimate::student;
 use std::fmt;
 
 /// What drives are compared by.
@@ -172,31 +173,9 @@ fn half_width(parts: &[f64]) -> Option<f64> {
     Some(student(count - 1.0) * variance.sqrt())
 }
 
-/// The 97.5 % quantile of Student's distribution, within 0.5 % from 4 degrees of freedom on
-/// (Abramowitz and Stegun, 26.7.5).
-fn student(freedom: f64) -> f64 {
-    let z: f64 = 1.959_963_985;
-    let terms = [
-        (z.powi(3) + z) / 4.0,
-        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
-        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
-    ];
-    let [one, two, three] = terms;
-    z + one / freedom + two / freedom.powi(2) + three / freedom.powi(3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Tables of Student's distribution.
-    #[test]
-    fn quantiles_are_those_of_the_tables() {
-        for (freedom, table) in [(4.0, 2.776), (9.0, 2.262), (19.0, 2.093), (39.0, 2.023)] {
-            let own = student(freedom);
-            assert!((own / table - 1.0).abs() < 0.005, "{freedom}: {own}");
-        }
-    }
 
     /// Of a mean, the jackknife is the textbook's interval.
     #[test]
