@@ -11,7 +11,7 @@ fn main() -> Result<(), PopulationError> {
     let candidate: Vec<f64> =
         baseline.iter().map(|own| own * (1.0 + 0.3 * rng.random::<f64>())).collect();
     let windows = Population::new(&baseline, 1.0, 42)?;
-    for count in [40, 100, 250, 600, 2000] {
+    for count in [50, 100, 250, 600, 2000] {
         let sample = windows.sample(count);
         let measured: Vec<Measured> = sample
             .drawn
