@@ -22,7 +22,7 @@ fn main() -> Result<(), PopulationError> {
                 above: candidate[own.window],
             })
             .collect();
-        if let Some(ratio) = Ratio::of(&measured, sample.covered) {
+        if let Some(ratio) = Ratio::of(&measured, sample.reach) {
             let half = ratio.interval.map_or(f64::NAN, |interval| 100.0 * interval.half_width());
             println!("{count:>5} windows: {:.4} +- {half:.2} %", ratio.value);
         }

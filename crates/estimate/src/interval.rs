@@ -4,9 +4,6 @@ use serde::Serialize;
 
 /// Fewer windows than these give no interval: their own spread is not known well enough.
 pub const WINDOWS_MIN: usize = 40;
-/// By how much Student's quantile is widened. Latencies have long tails, of which a sample sees
-/// too little more often than too much.
-pub(crate) const WIDENED: f64 = 1.1;
 
 /// Where a ratio lies with 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

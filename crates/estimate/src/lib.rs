@@ -27,7 +27,7 @@
 //!         Measured { chance: drawn.chance, below, above }
 //!     })
 //!     .collect();
-//! let ratio = Ratio::of(&measured, sample.covered).unwrap();
+//! let ratio = Ratio::of(&measured, sample.reach).unwrap();
 //! let interval = ratio.interval.unwrap();
 //! assert!(interval.low < 1.2 && 1.2 < interval.high && interval.half_width() < 0.01);
 //! ```
@@ -39,7 +39,7 @@ mod ratio;
 mod tail;
 
 pub use interval::{Interval, WINDOWS_MIN, student};
-pub use population::{Drawn, Population, PopulationError, Sample};
+pub use population::{Drawn, Population, PopulationError, Reach, Sample};
 pub use race::{Race, Standing};
 pub use ratio::{Measured, Ratio};
 pub use tail::{Latencies, Tail, TailWindow};

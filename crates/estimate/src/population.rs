@@ -28,6 +28,8 @@ pub struct Population {
     numbers: Vec<f64>,
     /// The weights, the largest first.
     sorted: Vec<f64>,
+    /// The sizes, as shares of those of the whole trace.
+    shares: Vec<f64>,
     covered: f64,
 }
 
@@ -64,8 +66,22 @@ pub struct Drawn {
 pub struct Sample {
     /// The windows, in the order of the trace.
     pub drawn: Vec<Drawn>,
-    /// The share of the trace that the population covers: 1 if its windows are the whole trace.
+    /// What they leave out.
+    pub reach: Reach,
+}
+
+/// How much of a trace a sample reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// The share of the trace that the windows to draw from cover: 1 if they are the whole trace.
     pub covered: f64,
+    /// The size of the largest window that was not drawn, as a share of all sizes.
+    pub unseen: f64,
+}
+
+impl Reach {
+    /// All windows of the whole trace were measured.
+    pub const WHOLE: Self = Self { covered: 1.0, unseen: 0.0 };
 }
 
 impl Population {
@@ -98,7 +114,9 @@ impl Population {
         let numbers = ranks.iter().map(|rank| (*rank as f64 + offset) / count).collect();
         let mut sorted = weights.clone();
         sorted.sort_by(|one, other| other.total_cmp(one));
-        Ok(Self { weights, numbers, sorted, covered })
+        let whole = total.max(f64::MIN_POSITIVE) / covered;
+        let shares = sizes.iter().map(|size| size / whole).collect();
+        Ok(Self { weights, numbers, sorted, shares, covered })
     }
 
     /// How many windows there are.
@@ -114,12 +132,20 @@ impl Population {
     /// A sample of `count` windows in the mean; all of them if there are not more.
     pub fn sample(&self, count: usize) -> Sample {
         let factor = self.factor(count);
-        let drawn = self.weights.iter().zip(&self.numbers).enumerate();
-        let drawn = drawn.filter_map(|(window, (weight, number))| {
+        // Between the windows there may be more like the largest one.
+        let is_whole = self.covered >= 1.0;
+        let mut unseen =
+            if is_whole { 0.0 } else { self.shares.iter().copied().fold(0.0, f64::max) };
+        let mut drawn = Vec::new();
+        for (window, (weight, number)) in self.weights.iter().zip(&self.numbers).enumerate() {
             let chance = (factor * weight).min(1.0);
-            (*number < chance).then_some(Drawn { window, chance })
-        });
-        Sample { drawn: drawn.collect(), covered: self.covered }
+            if *number < chance {
+                drawn.push(Drawn { window, chance });
+            } else {
+                unseen = unseen.max(self.shares[window]);
+            }
+        }
+        Sample { drawn, reach: Reach { covered: self.covered, unseen } }
     }
 
     /// What weights are multiplied by so that the chances, 1 at most, sum to `count`.

@@ -55,7 +55,7 @@ impl Race {
         if ratio.windows < WINDOWS_MIN {
             return Standing::Open;
         }
-        let away = self.bound(ratio.effective.max(2.0)) * ratio.error;
+        let away = (self.bound(ratio.effective.max(2.0)) * ratio.error).hypot(ratio.unseen);
         match ratio.value.ln() {
             log if log - away > margin.ln().max(0.0) => Standing::Worse,
             log if log + away < 0.0 => Standing::Better,
@@ -91,7 +91,7 @@ mod tests {
                 below: sizes[own.window],
                 above: scale * others[own.window],
             });
-            let ratio = Ratio::of(&windows.collect::<Vec<_>>(), 1.0).unwrap();
+            let ratio = Ratio::of(&windows.collect::<Vec<_>>(), sample.reach).unwrap();
             let standing = race.standing(&ratio, 1.0);
             if standing != Standing::Open {
                 return (standing, sample.drawn.len());

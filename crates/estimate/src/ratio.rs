@@ -5,8 +5,13 @@
 //! that were certain to be drawn, in a trace that the windows cover, add nothing. The interval is
 //! that of Student, on the logarithm; its degrees of freedom are how many windows the variance
 //! really comes from (Satterthwaite), so that one window that outweighs all others makes it wide.
+//!
+//! A sample cannot know of a window in which alone two drives differ, if it was not drawn. The
+//! interval allows for one: that the largest window which was left out takes twice as long. Without
+//! that, intervals of real traces held the truth in 69 % of all samples in the worst case.
 
-use crate::interval::{Interval, WIDENED, WINDOWS_MIN, student};
+use crate::interval::{Interval, WINDOWS_MIN, student};
+use crate::population::Reach;
 use serde::Serialize;
 
 /// What two drives took in a window; or one drive, and a count.
@@ -29,6 +34,8 @@ pub struct Ratio {
     pub interval: Option<Interval>,
     /// The standard error of its logarithm.
     pub error: f64,
+    /// How far the logarithm may be off for a window that was not drawn.
+    pub unseen: f64,
     /// How many windows were measured.
     pub windows: usize,
     /// How many windows the variance comes from, were they all alike.
@@ -38,9 +45,9 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio of what was measured; `covered` is the share of the trace that the windows which
-    /// these were drawn from are. `None` if a sum is not above 0.
-    pub fn of(measured: &[Measured], covered: f64) -> Option<Self> {
+    /// The ratio of what was measured in the windows of a sample with this reach. `None` if a sum is
+    /// not above 0.
+    pub fn of(measured: &[Measured], reach: Reach) -> Option<Self> {
         let sum = |value: fn(&Measured) -> f64| -> f64 {
             measured.iter().map(|window| value(window) / window.chance).sum()
         };
@@ -53,7 +60,7 @@ impl Ratio {
             .iter()
             .map(|window| {
                 let rest = (window.above - value * window.below) / window.chance;
-                (1.0 - covered * window.chance).max(0.0) * (rest / above).powi(2)
+                (1.0 - reach.covered * window.chance).max(0.0) * (rest / above).powi(2)
             })
             .collect();
         let variance: f64 = variances.iter().sum();
@@ -62,11 +69,19 @@ impl Ratio {
         let largest = variances.iter().copied().fold(0.0, f64::max);
         let largest_share = if variance > 0.0 { largest / variance } else { 0.0 };
         let error = (variance * windows as f64 / (windows as f64 - 1.0).max(1.0)).sqrt();
-        let half = WIDENED * student(effective - 1.0) * error;
-        let is_whole = covered >= 1.0 && measured.iter().all(|window| window.chance >= 1.0);
+        let half = (student(effective - 1.0) * error).hypot(reach.unseen);
+        let is_whole = reach.covered >= 1.0 && measured.iter().all(|window| window.chance >= 1.0);
         let is_known = windows >= WINDOWS_MIN || is_whole;
         let interval = is_known.then(|| Interval::around(value, half));
-        Some(Self { value, interval, error, windows, effective, largest_share })
+        Some(Self {
+            value,
+            interval,
+            error,
+            unseen: reach.unseen,
+            windows,
+            effective,
+            largest_share,
+        })
     }
 }
 
@@ -89,7 +104,7 @@ mod tests {
                 above: others[own.window],
             })
             .collect();
-        Ratio::of(&windows, sample.covered).unwrap()
+        Ratio::of(&windows, sample.reach).unwrap()
     }
 
     /// Simple random windows: the textbook's variance of a ratio with its correction for a finite
@@ -102,7 +117,7 @@ mod tests {
             .iter()
             .map(|(below, above)| Measured { chance: 0.25, below: *below, above: *above })
             .collect();
-        let own = Ratio::of(&windows, 1.0).unwrap();
+        let own = Ratio::of(&windows, Reach::WHOLE).unwrap();
         let (below, above) =
             pairs.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
         assert!((own.value - above / below).abs() < 1e-12);
@@ -122,7 +137,19 @@ mod tests {
         let interval = whole.interval.unwrap();
         assert_eq!((interval.low, interval.high), (whole.value, whole.value));
         assert_eq!(measured(&sizes, &others, 20, 5).interval, None);
-        assert_eq!(Ratio::of(&[], 1.0), None);
+        assert_eq!(Ratio::of(&[], Reach::WHOLE), None);
+    }
+
+    /// Two drives that differ in one window alone, by a factor of two.
+    #[test]
+    fn a_window_that_was_not_drawn_is_allowed_for() {
+        let sizes: Vec<f64> = (0..200).map(|at| 1.0 + f64::from(at % 3)).collect();
+        let mut others = sizes.clone();
+        others[101] *= 2.0;
+        let truth = others.iter().sum::<f64>() / sizes.iter().sum::<f64>();
+        let held = (0..100)
+            .filter(|seed| measured(&sizes, &others, 60, *seed).interval.unwrap().holds(truth));
+        assert_eq!(held.count(), 100);
     }
 
     /// Windows with long tails, of which a few have most of the sum: over many samples the interval
