@@ -45,8 +45,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio of what was measured in the windows of a sample with this reach. `None` if a sum is
-    /// not above 0.
+    /// The ratio of what was measured in the windows of a sample with this reach. `None` if a sum
+    /// is not above 0.
     pub fn of(measured: &[Measured], reach: Reach) -> Option<Self> {
         let sum = |value: fn(&Measured) -> f64| -> f64 {
             measured.iter().map(|window| value(window) / window.chance).sum()
