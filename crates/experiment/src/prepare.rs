@@ -130,6 +130,14 @@ impl<'a> Blank<'a> {
         Simulator::restore(self.device, self.tenants, self.observe, snapshot)
     }
 
+    /// The drive whose snapshot this is, but for the times of commands. It had nothing to do then.
+    ///
+    /// # Errors
+    /// The bytes are no whole snapshot, one of a drive that differs in more, or that was at work.
+    pub fn resume_with_times(&self, snapshot: &[u8]) -> Result<Simulator, SnapshotError> {
+        Simulator::restore_with_times(self.device, self.tenants, self.observe, snapshot)
+    }
+
     fn restore(&self, path: &Path) -> Result<Simulator, PrepareError> {
         let unreadable = |source| PrepareError::Unreadable { path: path.to_path_buf(), source };
         let bytes = std::fs::read(path).map_err(unreadable)?;

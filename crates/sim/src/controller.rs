@@ -73,8 +73,10 @@ impl Rules {
 
 impl Part for Option<Controller> {
     fn adopt(&mut self, made: Self) {
-        if let (Some(controller), Some(made)) = (self, made) {
-            controller.rules = made.rules;
+        match (self, made) {
+            (Some(controller), Some(made)) => controller.rules = made.rules,
+            // Restored with other times, of which all or none were 0 before.
+            (controller, made) => *controller = made,
         }
     }
 }

@@ -144,6 +144,51 @@ fn a_restored_run_is_the_run_that_was_not_stopped() {
     }
 }
 
+/// Ageing without time leaves what does not know how long commands take.
+#[test]
+fn a_drive_at_rest_goes_on_with_other_times_as_if_it_had_always_had_them() {
+    for number in 0..12 {
+        let (config, tenants) = case(number);
+        let mut other = config.clone();
+        let has_controller = config.controller.read_time > Nanos::ZERO;
+        other.controller.write_time = Nanos(if has_controller { 0 } else { 9_000 });
+        other.flash.read_latency = config.flash.read_latency.map(|time| Nanos(time.0 * 3));
+        other.flash.program_latency = config.flash.program_latency.map(|time| Nanos(time.0 / 2));
+        other.suspension.suspend_program = Nanos(70_000);
+        assert!(Simulator::differ_in_times_alone(&config, &other));
+        let aged = |config: &DeviceConfig| {
+            let mut drive = drives::new(config, &tenants);
+            let space = drive.address_space(TenantId(0)).0 / 512;
+            let writes = requests(number + 100, tenants.len(), space - 200);
+            drive.warm_up(writes.into_iter()).expect("room");
+            drive
+        };
+        let (bytes, mut alike) = (aged(&config).snapshot().expect("a snapshot"), aged(&other));
+        let checked = other.check().expect("legal");
+        let restore = Simulator::restore_with_times;
+        let mut found = restore(&checked, &tenants, drives::WATCH, &bytes).expect("at rest");
+        found.check();
+        let rest = requests(number, tenants.len(), alike.address_space(TenantId(0)).0 / 512 - 200);
+        let (expected, found) = (finish(&mut alike, &rest), finish(&mut found, &rest));
+        assert!(expected.0 == found.0, "case {number}: completions differ");
+    }
+}
+
+#[test]
+fn only_times_may_change_and_only_at_rest() {
+    let (mut config, tenants, drive, _) = half_way(1, 0.5);
+    let bytes = drive.snapshot().expect("a snapshot");
+    let restore = |config: &DeviceConfig| {
+        let checked = config.check().expect("legal");
+        Simulator::restore_with_times(&checked, &tenants, drives::WATCH, &bytes).err()
+    };
+    assert!(matches!(restore(&config), Some(SnapshotError::Busy)));
+    let before = config.clone();
+    config.gc.threshold = 0.3;
+    assert!(!Simulator::differ_in_times_alone(&before, &config));
+    assert!(matches!(restore(&config), Some(SnapshotError::OtherDrive { .. })));
+}
+
 #[test]
 fn damaged_and_foreign_snapshots_are_told_apart() {
     let (config, tenants, drive, _) = half_way(1, 0.5);

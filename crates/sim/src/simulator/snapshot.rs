@@ -9,12 +9,17 @@
 //! The state is that of each part, one behind the other, written with postcard, which stores no
 //! names: the order of the fields and of the variants is the format. A checksum finds damage, not
 //! malice: restore only snapshots that you made.
+//!
+//! A drive that has nothing to do keeps nothing that depends on how long its commands take, so that
+//! its snapshot also fits a drive with other times ([`Simulator::differ_in_times_alone`]).
 
 use super::Simulator;
 use crate::core::Stored;
 use crate::vocabulary::{Observe, SimError, Tenant};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{CheckedConfig, document};
+use ssdtune_model::catalogue::{self, Parameter};
+use ssdtune_model::document::{self, Document};
+use ssdtune_model::{CheckedConfig, DeviceConfig};
 
 const MAGIC: [u8; 8] = *b"SSDTSNAP";
 /// The version of the format. Raise it whenever the shape of the state changes.
@@ -49,6 +54,9 @@ pub enum SnapshotError {
         /// What is different.
         what: String,
     },
+    /// The snapshot is to be continued with other times, and something is under way in it.
+    #[error("the snapshot was taken while the drive worked: its times cannot change")]
+    Busy,
     /// The drive cannot be made.
     #[error(transparent)]
     Drive(#[from] SimError),
@@ -92,6 +100,21 @@ impl Made {
     }
 }
 
+/// Rows of the catalogue that say how long something takes on the flash or in the controller.
+fn times() -> impl Iterator<Item = &'static Parameter> {
+    const PARTS: [&str; 3] = ["flash.page_", "controller.", "suspension."];
+    let is_time =
+        |key: &str| key.ends_with("_ns") && PARTS.iter().any(|part| key.starts_with(part));
+    catalogue::parameters().filter(move |row| is_time(row.key))
+}
+
+/// A drive with the times of another one.
+fn with_times_of(mut drive: DeviceConfig, other: &DeviceConfig) -> DeviceConfig {
+    // What one drive has is legal in the other.
+    times().for_each(|row| drop(row.set(&mut drive, row.get(other))));
+    drive
+}
+
 impl Simulator {
     /// The whole state of the drive, to be continued by [`Simulator::restore`].
     ///
@@ -125,6 +148,46 @@ impl Simulator {
         let body = body(bytes)?;
         let (made, state) = postcard::take_from_bytes::<Made>(body).map_err(damaged)?;
         made.compare(&Made::of(config, tenants))?;
+        Self::with_state(config, tenants, observe, state)
+    }
+
+    /// Makes a drive that continues where the snapshot of another one was taken. The other one had
+    /// nothing to do then, and differs in nothing but the times of commands.
+    ///
+    /// # Errors
+    /// The bytes are no whole snapshot of this version, the drives differ in more, or something was
+    /// under way.
+    pub fn restore_with_times(
+        config: &CheckedConfig,
+        tenants: &[Tenant],
+        observe: Observe,
+        bytes: &[u8],
+    ) -> Result<Self, SnapshotError> {
+        let body = body(bytes)?;
+        let (mut made, state) = postcard::take_from_bytes::<Made>(body).map_err(damaged)?;
+        let theirs = Document::parse(&made.config).map_err(damaged)?.config().clone();
+        made.config = document::write(&with_times_of(theirs, config));
+        made.compare(&Made::of(config, tenants))?;
+        let drive = Self::with_state(config, tenants, observe, state)?;
+        if drive.core.base.events.next_at().is_some() {
+            Err(SnapshotError::Busy)
+        } else {
+            Ok(drive)
+        }
+    }
+
+    /// Whether [`Simulator::restore_with_times`] takes the snapshot of one of these drives for the
+    /// other one.
+    pub fn differ_in_times_alone(one: &DeviceConfig, other: &DeviceConfig) -> bool {
+        with_times_of(one.clone(), other) == *other
+    }
+
+    fn with_state(
+        config: &CheckedConfig,
+        tenants: &[Tenant],
+        observe: Observe,
+        state: &[u8],
+    ) -> Result<Self, SnapshotError> {
         let mut drive = Self::new(config, tenants, observe)?;
         let (stored, rest) = postcard::take_from_bytes::<Stored>(state).map_err(damaged)?;
         if !rest.is_empty() {
