@@ -133,7 +133,8 @@ pub struct Prediction {
     pub point: Point,
     /// What the drive does.
     pub predicted: Figures,
-    /// How far that is from what was measured.
+    /// How far that is from what was measured; of loads that are too much for the real drive, the
+    /// rate alone.
     pub errors: Errors,
 }
 
@@ -299,11 +300,13 @@ fn predictions(
     let asked = |point| Ok((point, fit.drive_at(point).check()?));
     let asked: Result<Vec<_>, Faults> = points.iter().map(asked).collect();
     let predicted = replay_all(&asked?, options, stop)?;
-    let one = |(point, predicted): (Point, Figures)| {
+    let overloaded = load::overloaded(&points);
+    let one = |((point, predicted), is_overloaded): ((Point, Figures), bool)| {
         let errors = Errors::of(&point, &predicted);
+        let errors = if is_overloaded { errors.of_rate() } else { errors };
         Prediction { point, predicted, errors }
     };
-    Ok(points.into_iter().zip(predicted).map(one).collect())
+    Ok(points.into_iter().zip(predicted).zip(overloaded).map(one).collect())
 }
 
 /// What is of one drive, and its name. What names no drive is of any.

@@ -44,6 +44,12 @@ impl Errors {
         }
     }
 
+    /// Those of the rate and the bandwidth alone: beyond what a drive can do, latencies are those of
+    /// the host's queues.
+    pub(crate) fn of_rate(self) -> Self {
+        Self { iops: self.iops, bandwidth: self.bandwidth, ..Self::default() }
+    }
+
     /// What a fit makes small: the absolute error of the mean, and 0.3 times those of the median
     /// and the 99th percentile. Without a mean latency, that of the rate. `None` without either.
     pub fn objective(&self) -> Option<f64> {

@@ -26,7 +26,7 @@ pub use space::{
 use crate::errors::Errors;
 use crate::load;
 use crate::point::{Figures, Operation, Point};
-use crate::replay::{ReplayError, ReplayOptions, replay, replay_all};
+use crate::replay::{Prepared, ReplayError, ReplayOptions, replay, replay_from};
 use crate::split::Expression;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -244,6 +244,7 @@ pub fn fit(
         rigs: &rigs,
         told,
         overloaded: load::overloaded(points),
+        prepared: Prepared::default(),
         options,
         journal,
         stop,
@@ -324,11 +325,14 @@ fn best_of(
 /// The base with queues that hold what was outstanding, where the protocol has deep queues.
 fn roomy(base: &DeviceConfig, points: &[Point]) -> DeviceConfig {
     let mut roomy = base.clone();
-    let most = points.iter().filter_map(Point::outstanding).max().unwrap_or(1);
+    let of_flows = |point: &Point| {
+        point.flows().iter().fold(0, |sum: u32, flow| sum.saturating_add(flow.outstanding))
+    };
+    let most = |point: &Point| point.outstanding().unwrap_or_else(|| of_flows(point));
+    let most = points.iter().map(most).max().unwrap_or(1);
     if roomy.host.interface == HostInterface::Nvme {
         // One entry of a ring stays empty.
-        let entries =
-            (most + 1).checked_next_power_of_two().map_or(65_536, |size| size.min(65_536));
+        let entries = most.min(65_535).saturating_add(1).next_power_of_two();
         roomy.host.queue_depth = roomy.host.queue_depth.max(entries);
         roomy.host.queue_fetch_size = roomy.host.queue_fetch_size.max(entries);
     }
@@ -394,6 +398,8 @@ struct Work<'a> {
     told: Told,
     /// Paced points that offer more than the real drive did.
     overloaded: Vec<bool>,
+    /// Drives at the start of paced loads.
+    prepared: Prepared,
     options: &'a FitOptions,
     journal: &'a Journal,
     stop: &'a AtomicBool,
@@ -489,7 +495,7 @@ impl Work<'_> {
                 let drive_at = |at: usize| {
                     of.space.behind(&drive, places, self.rigs[at], self.points[at].numjobs)
                 };
-                let found = self.measure(drive_at, points, requests)?;
+                let found = self.measure(&of.drive, drive_at, points, requests)?;
                 self.journal.add(name, found)?;
                 found
             }
@@ -499,9 +505,11 @@ impl Work<'_> {
         Ok(objective.unwrap_or(f64::INFINITY))
     }
 
-    /// The mean objective of some points; `None` if one cannot be simulated.
+    /// The mean objective of some points; `None` if one cannot be simulated. Paced loads begin with
+    /// the state of `start`, which is the drive of all places of a structure.
     fn measure(
         &self,
+        start: &DeviceConfig,
         drive_at: impl Fn(usize) -> DeviceConfig + Sync,
         points: &[usize],
         requests: u32,
@@ -512,15 +520,17 @@ impl Work<'_> {
             let Ok(drive) = drive_at(at).check() else { return Ok(None) };
             asked.push((&self.points[at], drive));
         }
-        let figures = match replay_all(&asked, &replayed, self.stop) {
+        let Ok(start) = start.check() else { return Ok(None) };
+        let start = Some((&self.prepared, &start));
+        let figures = match replay_from(&asked, start, &replayed, self.stop) {
             Ok(figures) => figures,
             Err(ReplayError::Interrupted) => return Err(FitError::Interrupted),
             Err(_) => return Ok(None),
         };
         let objective = |(&at, figures): (&usize, &Figures)| {
             let errors = Errors::of(&self.points[at], figures);
-            // Beyond what a drive can do, latencies are those of the host's queues.
-            if self.overloaded[at] { errors.iops.map(f64::abs) } else { errors.objective() }
+            let errors = if self.overloaded[at] { errors.of_rate() } else { errors };
+            errors.objective()
         };
         let all: Option<Vec<f64>> = points.iter().zip(&figures).map(objective).collect();
         Ok(all.map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64))

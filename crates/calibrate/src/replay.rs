@@ -18,6 +18,8 @@
 
 mod paced;
 
+pub(crate) use paced::Prepared;
+
 use crate::point::{Direction, Figures, MibPerSecond, Micros, PerSecond, Point};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -102,6 +104,17 @@ pub fn replay_all(
     options: &ReplayOptions,
     stop: &AtomicBool,
 ) -> Result<Vec<Figures>, ReplayError> {
+    replay_from(all, None, options, stop)
+}
+
+/// As [`replay_all`]; drives that differ from the one of `start` in times alone have its state
+/// under paced loads.
+pub(crate) fn replay_from(
+    all: &[(&Point, CheckedConfig)],
+    start: Option<(&Prepared, &CheckedConfig)>,
+    options: &ReplayOptions,
+    stop: &AtomicBool,
+) -> Result<Vec<Figures>, ReplayError> {
     let (mut drives, mut loads, mut asked) = (Vec::new(), Vec::new(), Vec::new());
     for (point, drive) in all {
         asked.push(paced::Load::of(point).map(|load| {
@@ -109,16 +122,20 @@ pub fn replay_all(
             place_of(&mut loads, &(drive, load))
         }));
     }
-    let aged: Result<Vec<paced::Aged>, ReplayError> = drives
+    let (alone, seed) = (Prepared::default(), options.seed);
+    let aged: Result<Vec<_>, ReplayError> = drives
         .par_iter()
         .with_max_len(1)
-        .map(|drive| paced::Aged::new(drive, options.seed, stop))
+        .map(|drive| match start {
+            Some((prepared, start)) => prepared.of(drive, start, seed, stop),
+            None => alone.of(drive, drive, seed, stop),
+        })
         .collect();
     let aged = aged?;
     let served: Result<Vec<[Figures; 2]>, ReplayError> = loads
         .par_iter()
         .with_max_len(1)
-        .map(|(drive, load)| aged[*drive].serve(load, options, stop))
+        .map(|(drive, load)| aged[*drive].serve(&drives[*drive], load, options, stop))
         .collect();
     let served = served?;
     let one = |((point, drive), load): (&(&Point, CheckedConfig), &Option<usize>)| match load {

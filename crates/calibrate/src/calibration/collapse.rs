@@ -32,6 +32,31 @@ pub struct Collapse {
     pub writes_below: Vec<MeanErrors>,
 }
 
+impl Collapse {
+    /// It as a sentence that states no measured figure.
+    pub(super) fn words(&self) -> String {
+        let steps = match (self.steps, self.measured) {
+            (0, None) => "not within the loads, as measured".to_owned(),
+            (0, Some(_)) => "predicted at the load at which it was measured".to_owned(),
+            (steps, _) => {
+                let way = if steps < 0 { "early" } else { "late" };
+                let unit = if steps.abs() == 1 { "step" } else { "steps" };
+                format!("predicted {} {unit} of the loads too {way}", steps.abs())
+            }
+        };
+        let part = |errors: &MeanErrors| {
+            let part = if errors.is_held_out { "held out" } else { "fitted" };
+            let known = [("mean", errors.mean), ("p50", errors.p50), ("p99", errors.p99)];
+            let known = known.iter().filter_map(|(name, error)| Some((name, (*error)?)));
+            let words: Vec<String> =
+                known.map(|(name, own)| format!("{name} {own:.1} %")).collect();
+            format!("; reads below it, {part}: {}", words.join(", "))
+        };
+        let reads: String = self.reads_below.iter().map(part).collect();
+        format!("Collapse under paced loads of {} B: {steps}{reads}.", self.block_bytes)
+    }
+}
+
 /// The collapses on all grids of some points.
 pub(super) fn all(fitted: &[Prediction], held_out: &[Prediction]) -> Vec<Collapse> {
     let both: Vec<&Prediction> = fitted.iter().chain(held_out).collect();
@@ -145,6 +170,8 @@ mod tests {
         let [fitted, held] = &found.reads_below[..] else { panic!("{found:?}") };
         assert_eq!((fitted.points, held.points, held.is_held_out), (1, 1, true));
         assert!((held.mean.unwrap() - 10.0).abs() < 1e-9);
+        let words = "predicted 1 step of the loads too late; reads below it, fitted: mean 10.0 %;";
+        assert!(found.words().contains(words), "{}", found.words());
         assert!(table(&[found]).to_string().contains("3000/s"));
     }
 

@@ -2,7 +2,7 @@
 //! trusted.
 
 use super::origin::Origins;
-use super::{Calibration, MeanErrors, TestedRange};
+use super::{Calibration, Collapse, MeanErrors, TestedRange};
 use crate::fit::FittedValue;
 use crate::point::{Direction, Point};
 use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, fingerprint};
@@ -34,6 +34,7 @@ impl Calibration {
                 lines.push(format!("Mean absolute errors, {name}: {}.", in_words(errors)));
             }
         }
+        lines.extend(self.collapses.iter().map(Collapse::words));
         lines.push(format!("Tested range: {tested}. Outside of it nothing is known."));
         lines.push(format!("Structure: {}.", self.structure));
         let equal = self.structures.iter().skip(1).filter(|rival| rival.is_equal);

@@ -2,7 +2,9 @@
 //!
 //! The drive is a small one ([`SCALE`]) in the state that random overwrites of the whole drive
 //! leave. It is made once for all loads: computed, then overwritten for a while with many requests
-//! outstanding, so that collection has its pace. Each load begins with a copy of it.
+//! outstanding, so that collection has its pace. Each load begins with a copy of it. What the drive
+//! holds then does not depend on how long its commands take, so that drives which differ in times
+//! alone, as those of a fit do, share what one of them was prepared for ([`Prepared`]).
 //!
 //! Each job sends its requests at random times (a Poisson process). Of each kind of job at most
 //! depth x jobs are outstanding: later ones wait in the host, where nobody times them, and are sent
@@ -21,7 +23,9 @@ use ssdtune_model::config::GcUnit;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_sim::{Completion, Observe, Outcome, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How small the drive is.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +54,8 @@ const LOOK_WAITING: Nanos = Nanos(10_000);
 const IDLE_LOOKS_MAX: u32 = 100_000;
 /// Entries of the queues of the small drive: the host keeps to depth x jobs by itself.
 const QUEUE: u32 = 4_095;
+/// How many times the requests that would fill the buffer arrive at most before requests count.
+const FULL_MAX: u64 = 20;
 /// Requests between two looks at whether the caller has stopped the work.
 const STOP_CHECK: u64 = 1 << 12;
 
@@ -78,9 +84,44 @@ impl Load {
     }
 }
 
+/// Drives in the state in which loads begin, kept for others that differ from them in times alone.
+#[derive(Default)]
+pub(crate) struct Prepared(Mutex<VecDeque<(CheckedConfig, Arc<Aged>)>>);
+
+impl Prepared {
+    /// A drive of the state that loads begin in, for `drive`: made from `start` if that is the same
+    /// drive but for its times.
+    pub(super) fn of(
+        &self,
+        drive: &CheckedConfig,
+        start: &CheckedConfig,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Arc<Aged>, ReplayError> {
+        if !Simulator::differ_in_times_alone(drive, start) {
+            return Ok(Arc::new(Aged::new(drive, seed, stop)?));
+        }
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |all: &VecDeque<(CheckedConfig, Arc<Aged>)>| {
+            let own = all.iter().find(|(own, _)| own == start);
+            own.map(|(_, aged)| Arc::clone(aged))
+        };
+        if let Some(known) = known(&kept()) {
+            return Ok(known);
+        }
+        let made = Arc::new(Aged::new(start, seed, stop)?);
+        let mut all = kept();
+        all.push_back((start.clone(), Arc::clone(&made)));
+        // Each thread works on one structure at a time.
+        while all.len() > rayon::current_num_threads() {
+            all.pop_front();
+        }
+        Ok(made)
+    }
+}
+
 /// A drive in the state in which loads begin.
 pub(super) struct Aged {
-    drive: CheckedConfig,
     snapshot: Vec<u8>,
     /// Requests that it has been handed over so far.
     pushed: u64,
@@ -94,16 +135,7 @@ impl Aged {
         seed: u64,
         stop: &AtomicBool,
     ) -> Result<Self, ReplayError> {
-        Self::scaled(whole, SCALE, seed, stop)
-    }
-
-    fn scaled(
-        whole: &CheckedConfig,
-        scale: Scale,
-        seed: u64,
-        stop: &AtomicBool,
-    ) -> Result<Self, ReplayError> {
-        let drive = shrunk(whole, scale).check()?;
+        let drive = shrunk(whole, SCALE).check()?;
         let tenants = [Tenant::sole(&drive)];
         let observe = Observe { completions: true, ..Observe::default() };
         let blank = Blank::new(&drive, &tenants, observe);
@@ -135,33 +167,40 @@ impl Aged {
         }
         aged.take_completions();
         let (snapshot, now) = (aged.snapshot()?, aged.now());
-        Ok(Self { drive, snapshot, pushed, now })
+        Ok(Self { snapshot, pushed, now })
     }
 
-    /// What the drive does under a load: the figures of its reads and of its writes.
+    /// What a drive does under a load that is in this state: the figures of its reads and of its
+    /// writes. It differs in times alone from the one that was prepared.
     pub(super) fn serve(
         &self,
+        whole: &CheckedConfig,
         load: &Load,
         options: &ReplayOptions,
         stop: &AtomicBool,
     ) -> Result<[Figures; 2], ReplayError> {
-        let tenants = [Tenant::sole(&self.drive)];
+        let small = shrunk(whole, SCALE).check()?;
+        let tenants = [Tenant::sole(&small)];
         let observe = Observe { completions: true, ..Observe::default() };
-        let blank = Blank::new(&self.drive, &tenants, observe);
-        let mut drive = blank.resume(&self.snapshot)?;
+        let blank = Blank::new(&small, &tenants, observe);
+        let mut drive = blank.resume_with_times(&self.snapshot)?;
         let space = drive.address_space(TenantId(0)).sectors_floor();
         let mut host = Host::new(load, self, space, options.seed);
         let counted = u64::from(options.requests.max(1));
         let share = load.timed_rate() / load.rate();
         // The buffer fills before a drive falls behind.
-        let buffer = self.drive.cache.write_buffer.0 / (u64::from(load.sectors) * SECTOR_BYTES);
-        let before = (counted as f64 / share / 10.0) as u64 + 2 * buffer;
-        let total = before + (counted as f64 / share) as u64;
-        for nth in 0..total {
+        let buffer = small.cache.write_buffer.0 / (u64::from(load.sectors) * SECTOR_BYTES);
+        let (before, all) =
+            ((counted as f64 / share / 10.0) as u64, (counted as f64 / share) as u64);
+        let mut nth = 0;
+        while host.arrived.is_none_or(|arrived| arrived < all) {
             host.arrival(&mut drive);
-            if nth == before {
+            // A drive that can do nothing any more completes none.
+            let is_full = host.completed >= 2 * buffer || nth > FULL_MAX * (before + buffer);
+            if host.arrived.is_none() && nth >= before && is_full {
                 host.arrived = Some(0);
             }
+            nth += 1;
             if nth.is_multiple_of(STOP_CHECK) && stop.load(Ordering::Relaxed) {
                 return Err(ReplayError::Interrupted);
             }
@@ -214,6 +253,8 @@ struct Host {
     owners: Vec<u8>,
     /// Requests that have arrived since requests are counted; `None` before.
     arrived: Option<u64>,
+    /// Requests that have ended.
+    completed: u64,
     /// Requests that arrive in a second.
     rate: f64,
     reads: Ended,
@@ -239,7 +280,20 @@ impl Host {
         let (sectors, slots) = (load.sectors, space.0 / u64::from(load.sectors));
         let (first, owners, rate) = (aged.pushed, Vec::new(), load.rate());
         let (reads, writes) = (Ended::default(), Ended::default());
-        Self { sources, rng, sectors, slots, first, owners, arrived: None, rate, reads, writes }
+        let (arrived, completed) = (None, 0);
+        Self {
+            sources,
+            rng,
+            sectors,
+            slots,
+            first,
+            owners,
+            arrived,
+            completed,
+            rate,
+            reads,
+            writes,
+        }
     }
 
     /// Lets the next request arrive, and everything before it happen.
@@ -286,6 +340,7 @@ impl Host {
         let nth = usize::from(self.owners[(completion.number - self.first) as usize]);
         let source = &mut self.sources[nth];
         source.in_flight -= 1;
+        self.completed += 1;
         if self.arrived.is_some() {
             let ended = if completion.op == Op::Read { &mut self.reads } else { &mut self.writes };
             ended.requests += 1;
@@ -399,6 +454,34 @@ mod tests {
         assert_ne!(found[0], found[1]);
         for (point, found) in points.iter().zip(&found) {
             assert_eq!(replay(point, &drive, &options, &stop).unwrap(), *found);
+        }
+    }
+
+    /// A state is made once for drives that differ in times alone, and says the same of a drive as
+    /// the state that this drive would have been brought into.
+    #[test]
+    fn drives_that_differ_in_times_alone_share_a_state() {
+        let start = drive().check().unwrap();
+        let mut slow = drive();
+        slow.flash.program_latency = [Nanos(300_000); 4];
+        slow.controller.write_time = Nanos(20_000);
+        let slow = slow.check().unwrap();
+        let mut other = drive();
+        other.mapping.overprovisioning = 0.4;
+        let other = other.check().unwrap();
+        let (prepared, stop) = (Prepared::default(), AtomicBool::new(false));
+        let of = |drive: &CheckedConfig| prepared.of(drive, &start, 1, &stop).unwrap();
+        let shared = of(&slow);
+        assert!(Arc::ptr_eq(&shared, &of(&start)));
+        assert!(!Arc::ptr_eq(&shared, &of(&other)));
+        let load = Load::of(&point("open-r,50,4k,16,1,4000,")).unwrap();
+        let options = ReplayOptions { requests: 8_000, ..ReplayOptions::default() };
+        let mean = |aged: &Aged| {
+            aged.serve(&slow, &load, &options, &stop).unwrap().map(|one| one.mean.unwrap().0)
+        };
+        let (shared, own) = (mean(&shared), mean(&Aged::new(&slow, 1, &stop).unwrap()));
+        for (shared, own) in shared.into_iter().zip(own) {
+            assert!((shared / own - 1.0).abs() < 0.05, "{shared} us, {own} us");
         }
     }
 
