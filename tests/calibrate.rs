@@ -132,6 +132,56 @@ fn an_interrupted_calibration_goes_on_where_it_was() {
     other.stderr(predicate::str::contains("was begun with other points"));
 }
 
+/// Made up: loads at given rates on a drive of two dies, which completes 13,000 requests/s.
+const PACED: [(u32, f64, f64, f64); 5] = [
+    (500, 1.0, 112.0, 205.0),
+    (1_000, 1.0, 118.0, 212.0),
+    (2_000, 1.0, 130.0, 225.0),
+    (20_000, 0.65, 220.0, 1_900.0),
+    (40_000, 0.325, 220.0, 1_900.0),
+];
+
+#[test]
+fn loads_at_given_rates_become_a_drive_that_collapses_where_the_real_one_did() {
+    let scratch = Scratch::new();
+    let row = |&(rate, share, read, write): &(u32, f64, f64, f64)| {
+        let (load, iops) = (format!("50,4k,8,2,{rate}"), 0.5 * share * f64::from(rate));
+        format!("Made up,open-r,{load},{iops},{read}\nMade up,open-w,{load},{iops},{write}\n")
+    };
+    let head = "drive,op,rwmix_read,bs,iodepth,numjobs,offered_iops,iops,lat_mean_us\n";
+    let rows: String = PACED.iter().map(row).collect();
+    let mut command = calibrate(&scratch, &format!("{head}{rows}"), "Made up");
+    for set in [
+        "bus.channels=2",
+        "bus.chips_per_channel=1",
+        "flash.dies_per_chip=1",
+        "flash.planes_per_die=1",
+        "flash.blocks_per_plane=32",
+        "flash.pages_per_block=32",
+        "flash.page_program_latency_lsb_ns=100000",
+        "flash.page_program_latency_msb_ns=100000",
+        "flash.block_erase_latency_ns=100000",
+        "mapping.overprovisioning=0.3",
+    ] {
+        command.args(["--set", set]);
+    }
+    let found = document(&mut command);
+    let collapse = &found["collapses"][0];
+    assert_eq!((&collapse["measured"], &collapse["steps"]), (&20_000.0.into(), &0.into()));
+    // 500 and 2,000 are fitted, 1,000 is held out.
+    let below: Vec<_> = collapse["reads_below"].as_array().unwrap().iter().collect();
+    assert_eq!((&below[0]["points"], &below[1]["points"]), (&2.into(), &1.into()));
+    assert!(below[1]["mean"].as_f64().unwrap() < 15.0, "{collapse}");
+    // Latencies beyond the collapse are those of queues.
+    let beyond = |part: &str| found[part].as_array().unwrap().last().unwrap()["errors"].clone();
+    for part in ["fitted", "held_out"] {
+        assert!(beyond(part)["mean"].is_null() && beyond(part)["iops"].is_number(), "{found}");
+    }
+    let text = fs::read_to_string(scratch.path("drive.toml")).unwrap();
+    let said = "# Collapse under paced loads of 4096 B: predicted at the load at which it was";
+    assert!(text.contains(said) && text.contains("requests/s offered"), "{text}");
+}
+
 /// The reads of a Samsung 980 PRO with one job: those that were held out are met, too.
 #[test]
 fn a_real_drive_is_met_at_points_that_were_held_out() {
