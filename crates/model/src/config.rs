@@ -121,6 +121,8 @@ pub struct Controller {
     /// Bytes that can move between the host's side and the flash's in a second, both directions
     /// together, in MB/s; 0 if that has no limit.
     pub bandwidth_mbs: u32,
+    /// Bytes that the host can write in a second, in MB/s; 0 if that has no other limit.
+    pub write_bandwidth_mbs: u32,
 }
 
 /// The DRAM data cache and the DRAM behind it.
@@ -201,6 +203,8 @@ pub struct Gc {
     /// Whether collection of superblocks advances with the writes of the host instead of as fast as
     /// it can.
     pub paced: bool,
+    /// Whether collection of superblocks reads one plane of a die at a time.
+    pub single_plane_reads: bool,
 }
 
 /// Wear levelling.

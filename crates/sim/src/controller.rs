@@ -3,9 +3,10 @@
 //! A command of the host waits for a processor of the controller and takes its time there; then it
 //! takes a fixed time, in which commands do not meet. The data of a read come from flash over a bus
 //! inside the controller, on which they may wait for each other, and through a pipeline, where they
-//! do not meet; the data of a write take the same bus in the other direction. Everything but the
-//! beginning of a command is arithmetic: a request whose pages have all come is held back until the
-//! last of them is through ([`Host::data_ready_at`](crate::host::Host::data_ready_at)).
+//! do not meet; the data of a write take the same bus in the other direction, and may take longer
+//! there. Everything but the beginning of a command is arithmetic: a request whose pages have all
+//! come is held back until the last of them is through
+//! ([`Host::data_ready_at`](crate::host::Host::data_ready_at)).
 //!
 //! A drive whose controller takes no time has no [`Controller`].
 
@@ -50,24 +51,28 @@ struct Rules {
     pipeline_time: Nanos,
     /// Time of a sector on the bus, in nanoseconds.
     sector_ns: f64,
+    /// That of a sector that the host writes, which may be longer.
+    written_sector_ns: f64,
 }
 
 impl Rules {
     fn new(config: &config::Controller) -> Self {
         let per = |rate: f64, amount: f64| if rate > 0.0 { amount / rate } else { 0.0 };
+        let sector_ns = per(f64::from(config.bandwidth_mbs), 512e3);
         Self {
             read_time: config.read_time,
             write_time: config.write_time,
             core_ns: per(config.core_rate as f64, 1e9),
             exponential: config.core_times == CommandTimes::Exponential,
             pipeline_time: config.pipeline_time,
-            sector_ns: per(f64::from(config.bandwidth_mbs), 512e3),
+            sector_ns,
+            written_sector_ns: sector_ns.max(per(f64::from(config.write_bandwidth_mbs), 512e3)),
         }
     }
 
     fn take_no_time(&self) -> bool {
         let times = [self.read_time, self.write_time, self.pipeline_time];
-        times == [Nanos::ZERO; 3] && self.core_ns == 0.0 && self.sector_ns == 0.0
+        times == [Nanos::ZERO; 3] && self.core_ns == 0.0 && self.written_sector_ns == 0.0
     }
 }
 
@@ -106,7 +111,7 @@ impl Controller {
             Arrived::Read(_) if request.op == Op::Read => due += self.rules.read_time,
             Arrived::Write(_) => {
                 due += self.rules.write_time;
-                due = due.max(self.carry(now, request.sectors));
+                due = due.max(self.carry(now, request.sectors, self.rules.written_sector_ns));
             }
             Arrived::Read(_) | Arrived::Trim(_) | Arrived::Flush(_) => {}
         }
@@ -122,12 +127,15 @@ impl Controller {
     /// them.
     pub fn data_out(&mut self, now: Nanos, sectors: u32) -> Nanos {
         let units = sectors.div_ceil(PIPELINE_SECTORS);
-        self.carry(now, sectors) + self.rules.pipeline_time * u64::from(units)
+        let sector_ns = self.rules.sector_ns;
+        // Without a limit of their own, reads do not wait for what is written.
+        let out = if sector_ns > 0.0 { self.carry(now, sectors, sector_ns) } else { now };
+        out + self.rules.pipeline_time * u64::from(units)
     }
 
     /// Sends sectors over the bus inside. Returns when they are on the other side.
-    fn carry(&mut self, now: Nanos, sectors: u32) -> Nanos {
-        let takes = Nanos((self.rules.sector_ns * f64::from(sectors)) as u64);
+    fn carry(&mut self, now: Nanos, sectors: u32, sector_ns: f64) -> Nanos {
+        let takes = Nanos((sector_ns * f64::from(sectors)) as u64);
         self.bus_free_at = self.bus_free_at.max(now) + takes;
         self.bus_free_at
     }

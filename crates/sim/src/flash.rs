@@ -74,6 +74,8 @@ struct Rules {
     units_per_page: u32,
     /// The FTL knows pages by other places than the flash does.
     places_differ: bool,
+    /// What collection reads does not go with reads of other planes in a command.
+    single_plane_moves: bool,
     /// A page can go with others in a command if it is in another plane at the same offset.
     joins_by_offset: bool,
 }
@@ -86,6 +88,8 @@ impl Rules {
         let cache_read = config.flash.cache_read && single_dies && !config.gc.copyback;
         let suspension =
             if single_dies { config.suspension.support } else { SuspensionSupport::None };
+        let in_steps = config.gc.unit != GcUnit::Block;
+        let single_plane_moves = in_steps && config.gc.single_plane_reads;
         let by_priority = config.bus.scheduler == Scheduler::PriorityOutOfOrder;
         Self {
             scheduler: config.bus.scheduler,
@@ -100,12 +104,15 @@ impl Rules {
             preemptible: config.gc.preemptible,
             copyback: config.gc.copyback,
             free_mapping_writes: config.compat.free_mapping_writes,
-            in_steps: config.gc.unit != GcUnit::Block,
+            in_steps,
             single_plane_erases: config.compat.single_plane_erases,
             priorities: if by_priority { array::PRIORITIES as u8 } else { 1 },
             units_per_page: config.units_per_page(),
-            places_differ: config.gc.unit != GcUnit::Block || config.slc_cache.is_on(),
-            joins_by_offset: config.units_per_page() == 1 && !config.slc_cache.is_on(),
+            places_differ: in_steps || config.slc_cache.is_on(),
+            single_plane_moves,
+            joins_by_offset: config.units_per_page() == 1
+                && !config.slc_cache.is_on()
+                && !single_plane_moves,
         }
     }
 

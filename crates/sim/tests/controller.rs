@@ -166,6 +166,25 @@ fn the_bus_inside_carries_no_more_than_its_bandwidth() {
     }
 }
 
+/// Writes of a drive that takes 20 MB/s of them, which its flash could program twice as fast. Reads
+/// have no limit, and do not wait for writes.
+#[test]
+fn a_drive_takes_no_more_writes_than_their_bandwidth() {
+    let served = |limit: u32, op: Op| {
+        let mut config = plain();
+        config.controller.write_bandwidth_mbs = limit;
+        let mut drive = filled(&config);
+        let all = (0..2_000).map(|i| request(0, op, i % 64, PAGE));
+        assert_eq!(drive.run(vec![Stream::closed(all, 32)], |_| true), Outcome::Completed);
+        drive.take_completions()
+    };
+    let done = served(20, Op::Write);
+    let bytes = 1_500.0 * 8192.0;
+    let rate = bytes / (done[1_750].completed - done[250].completed).0 as f64 * 1000.0;
+    assert!((rate - 20.0).abs() < 0.05, "{rate} MB/s");
+    assert_eq!(served(20, Op::Read), served(0, Op::Read));
+}
+
 /// One channel, two dies. A read of die 0 is on its way; a second one waits for that die, and one
 /// of die 1 has its data ready when the channel is free for the first time. `waits_longest` says
 /// which of the two came first.

@@ -127,6 +127,7 @@ fn draw_superblocks(config: &mut DeviceConfig, tenants: &mut [Tenant], rng: &mut
     }
     config.gc.unit = unit;
     config.gc.paced = rng.random();
+    config.gc.single_plane_reads = rng.random();
     config.gc.copyback = false;
     let stripe = u64::from(config.flash.planes_per_die * config.flash.page_bytes);
     config.cache.capacity.0 = config.cache.capacity.0.max(2 * stripe);
@@ -218,6 +219,7 @@ fn draw_controller(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
     config.controller.core_times = pick(rng, CommandTimes::ALL);
     config.controller.pipeline_time = Nanos(pick(rng, &[0, 6_000]));
     config.controller.bandwidth_mbs = pick(rng, &[0, 100]);
+    config.controller.write_bandwidth_mbs = pick(rng, &[0, 50]);
 }
 
 /// Three in four drives are ssdtune's own, some with single switches on. The others behave as

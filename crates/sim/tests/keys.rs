@@ -442,6 +442,7 @@ fn controller_scene() -> Scene {
         c.controller.core_rate = 200_000;
         c.controller.pipeline_time = Nanos(6_000);
         c.controller.bandwidth_mbs = 200;
+        c.controller.write_bandwidth_mbs = 150;
         c.host.request_time = Nanos(4_000);
         c.host.core_rate = 300_000;
     };

@@ -158,6 +158,26 @@ fn reads_go_before_collection_and_victims_are_read_by_stripes() {
     assert!(worst < 3 * config.flash.erase_latency.0, "{worst} ns");
 }
 
+/// Each page that is moved is read by a command of its own, where its die would read two at once.
+#[test]
+fn collection_may_read_one_plane_at_a_time() {
+    let flash = |single_plane_reads| {
+        let mut config = plain();
+        config.gc.single_plane_reads = single_plane_reads;
+        let requests = overwrites(&config, 20_000, 300_000.0, 0);
+        let Report { collection, flash, .. } = drives::run_on(worn(&config), &[requests]).report;
+        assert!(collection.executions > 10);
+        (collection.moved_pages, flash)
+    };
+    let ((moved, together), (alone_moved, alone)) = (flash(false), flash(true));
+    assert!(together.reads_multiplane > moved / 4, "victims are read by stripes");
+    assert_eq!(alone.reads_multiplane, 0);
+    // Pages of which the host's writes overtook the move were read, too.
+    assert!((alone_moved..alone_moved + alone_moved / 50).contains(&alone.reads), "{alone:?}");
+    // What is programmed goes to all planes, as ever.
+    assert!(alone.programs_multiplane > 9 * alone.programs);
+}
+
 #[test]
 fn a_tenant_with_a_part_of_a_superblock_is_refused() {
     let tenant = |config: &DeviceConfig| {

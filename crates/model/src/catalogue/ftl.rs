@@ -222,6 +222,13 @@ pub(super) const GC: Section = Section {
             "Collection of superblocks advances with the writes of the host, faster as free \
              superblocks become fewer, instead of as fast as it can.",
         ),
+        row!("gc.single_plane_reads", gc.single_plane_reads)
+            .unless(needs_superblocks)
+            .since(Since::RealDrives)
+            .says(
+                "Collection of superblocks reads one plane of a die at a time, instead of all \
+                 planes in one command.",
+            ),
     ],
 };
 

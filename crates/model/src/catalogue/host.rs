@@ -166,6 +166,14 @@ pub(super) const CONTROLLER: Section = Section {
                 "Data that can move between the host's side and the flash in a second, both \
                  directions together; 0: no limit.",
             ),
+        row!("controller.write_bandwidth_mbs", controller.write_bandwidth_mbs)
+            .ints(0, 1_000_000)
+            .unit(Unit::Other("MB/s"))
+            .since(Since::RealDrives)
+            .says(
+                "Data that the drive takes from the host in a second, whatever its flash could \
+                 program; 0: no limit.",
+            ),
     ],
 };
 

@@ -68,6 +68,7 @@ impl Default for Controller {
             core_times: CommandTimes::Fixed,
             pipeline_time: Nanos::ZERO,
             bandwidth_mbs: 0,
+            write_bandwidth_mbs: 0,
         }
     }
 }
@@ -116,6 +117,7 @@ impl Default for Gc {
             window: 0,
             unit: GcUnit::Block,
             paced: true,
+            single_plane_reads: false,
         }
     }
 }

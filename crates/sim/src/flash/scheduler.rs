@@ -431,11 +431,19 @@ impl Flash {
 
     /// Whether a transaction can go with the others of a command, whose first one may have any
     /// offset: its block is in the same mode. Where several mapping units share a page, it is of
-    /// the same stripe; only that tells that they are in one page.
+    /// the same stripe; only that tells that they are in one page. What collection reads may have
+    /// to be in the same plane.
     #[inline(never)]
     fn goes_with(&self, ftl: &Ftl, batch: &Batch, record: &Transaction) -> bool {
         let Some(first) = batch.list else { return true };
         let first = &self.transactions[first];
+        let is_moved = first.class == Class::GcRead || record.class == Class::GcRead;
+        if self.rules.single_plane_moves
+            && is_moved
+            && self.plane_of(first) != self.plane_of(record)
+        {
+            return false;
+        }
         let [mode, other] = [record, first].map(|one| one.page.0 >= self.timing.slc_from);
         let layout = ftl.layout();
         let is_of_stripe =
