@@ -67,5 +67,6 @@ pub use run::{Fall, Pattern, PatternError, Run, Sample, Shape};
 pub use screen::{Noise, Reason, Refused, ScreenOptions, Screened, screen};
 pub use split::{Expression, ExpressionError, Split};
 pub use writes::{
-    FallErrors, FallPrediction, RunErrors, RunPrediction, WriteCalibration, calibrate_writes,
+    FallErrors, FallPrediction, RunErrors, RunHost, RunPrediction, WriteCalibration,
+    calibrate_writes,
 };

@@ -6,8 +6,10 @@
 
 mod fall;
 mod pattern;
+mod zones;
 
 pub use fall::{Fall, Sample};
+pub(crate) use fall::{first as first_samples, mean as mean_level};
 pub(crate) use pattern::Places;
 pub use pattern::{Pattern, PatternError, Shape};
 

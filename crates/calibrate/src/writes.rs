@@ -14,33 +14,35 @@
 //! the last fitted one. With time: some 2.5 us a request, 3 evaluations and the prediction.
 
 mod age;
+mod fit;
+mod limits;
 mod outcome;
 mod text;
+mod trial;
 
+pub use limits::RunHost;
 pub use outcome::{FallErrors, FallPrediction, RunErrors, RunPrediction, WriteCalibration};
 
 use crate::calibration::{CalibrateError, Order, of_drive};
-use crate::fit::{FitError, Progress};
-use crate::replay::ReplayError;
+use crate::fit::{FitError, Journal, Progress};
 use crate::run::{Run, Shape};
-use crate::split::Fields;
-use age::{Aged, Starts};
-use rayon::prelude::*;
+use crate::split::{Expression, Fields};
+use age::Starts;
+use limits::Limits;
 use ssdtune_model::ledger::Ledger;
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::{DeviceConfig, document};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use trial::{Trial, Which};
 
-/// Hidden shares between which the fit looks.
-const SPARE: (f64, f64) = (0.03, 0.6);
-/// How far a share was looked for before, as a part of the best one, in the second round.
-const WIDTH: f64 = 0.12;
 /// Evaluations of each round that looks for the spare share.
 const EVALUATIONS: [usize; 2] = [12, 8];
 /// Steps to the time of a program.
 const PROGRAM_STEPS: usize = 3;
 
 /// Sizes of the small drives.
+#[derive(Debug)]
 struct Sizes {
     /// Mapping units in each round that looks for the spare share.
     rounds: [u64; 2],
@@ -55,14 +57,8 @@ struct Sizes {
 /// The sizes unless a test says otherwise.
 const SIZES: Sizes =
     Sizes { rounds: [1 << 17, 1 << 18], whole: 1 << 20, timed: Some((1 << 18, 36)) };
-/// Times of a program, as factors of the base's, between which the fit looks.
-const PROGRAM_FACTOR: (f64, f64) = (0.02, 50.0);
 /// Corrections of the spare share by runs with time.
 const CORRECTIONS: usize = 2;
-/// How far a run is taken to be from what was measured if it lacks what was.
-const FAR: f64 = 1.0;
-/// The ratio of the golden section.
-const GOLDEN: f64 = 0.618_033_988_749_895;
 
 impl Fields for Run {
     fn number(&self, field: &str) -> Option<f64> {
@@ -88,7 +84,8 @@ impl Fields for Run {
 /// Calibrates the spare capacity of a drive to runs of writes.
 ///
 /// # Errors
-/// No run can be fitted, the drive cannot be simulated, or `stop` was set.
+/// No run can be fitted, the drive cannot be simulated, the journal cannot be kept, or `stop` was
+/// set.
 pub fn calibrate_writes(
     runs: Vec<Run>,
     base: &DeviceConfig,
@@ -119,34 +116,58 @@ fn calibrate_sized(
         Some(rule) => runs.iter().map(|run| rule.holds_for(run)).collect(),
         None => automatic(&runs),
     };
-    let visible = Ledger::of(base).visible_bytes.0;
+    let journal = match &order.journal {
+        Some(path) => Journal::open(path, &digest(base, &runs, &held, order, sizes)),
+        None => Ok(Journal::default()),
+    };
+    let journal = journal.map_err(FitError::from)?;
     let chains = Chain::of(runs, &held);
-    let overhead = overhead(&chains);
-    let seed = order.fit.seed;
-    let starts = Starts::of(order);
-    let chains_of = &chains;
-    let done = AtomicUsize::new(0);
-    let work = Work {
+    let mut work = Work {
         base,
-        visible,
-        chains: chains_of,
-        overhead,
-        starts,
+        visible: Ledger::of(base).visible_bytes.0,
+        chains: &chains,
+        overhead: overhead(&chains),
+        starts: Starts::of(order),
         sizes,
-        seed,
+        seed: order.fit.seed,
+        journal,
         stop,
         progress,
-        done,
+        done: Mutex::new(0.0),
+        expected: 0.0,
     };
-    let mut spare = work.fit()?;
-    let mut programs = work.fit_programs(spare)?;
+    work.expected = work.expected(&order.fit.rigs);
+    let mut trial =
+        Trial { spare: work.fit()?, programs: 1.0, limits: Limits::unknown(&order.fit.rigs) };
+    trial = work.fit_times(trial)?;
     for _ in 0..work.steps_with_time() {
-        spare = work.corrected(spare, programs)?;
-        programs = work.fit_programs(spare)?;
+        trial.spare = work.corrected(&trial)?;
+        trial = work.fit_times(trial)?;
     }
-    let predicted = work.predicted(&work.slowed(programs), spare, sizes.whole, Which::All)?;
-    let config = outcome::whole(&work.slowed(programs), visible, spare, &name);
-    Ok(WriteCalibration::new(name, order, overhead, config, chains, predicted))
+    let predicted = work.predicted(&trial, sizes.whole, Which::All)?;
+    let config = outcome::whole(&trial.drive(base), work.visible, trial.spare, &name);
+    let found = outcome::Found {
+        overhead: work.overhead,
+        hosts: trial.limits.hosts(),
+        takes_less: trial.limits.bandwidth().is_some(),
+        config,
+    };
+    Ok(WriteCalibration::new(name, order, found, chains, predicted))
+}
+
+/// A digest of everything that decides what is replayed.
+fn digest(
+    base: &DeviceConfig,
+    runs: &[Run],
+    held: &[bool],
+    order: &Order,
+    sizes: &Sizes,
+) -> String {
+    let Order { sanitised, filled, fit, .. } = order;
+    let base = document::write(base);
+    let rules = format!("{sanitised:?} {filled:?} {:?} {}", fit.rigs, fit.seed);
+    let text = format!("{base}\n{runs:?}\n{held:?}\n{rules}\n{sizes:?}");
+    blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
 /// Which runs test the fit: of uniform and of sequential writes every second span, never the ends,
@@ -200,8 +221,15 @@ impl Chain {
     }
 
     /// Runs that tell the time of a program, and their throughput.
-    fn timed(&self) -> impl Iterator<Item = (usize, f64)> {
-        self.fitted().filter_map(|(at, run)| Some((at, run.mib_per_second?)))
+    fn timed(&self, limits: &Limits<'_>) -> impl Iterator<Item = (usize, f64)> {
+        let own = self.fitted().filter_map(|(at, run)| Some((at, run, run.mib_per_second?)));
+        let is_own = |(_, run, rate): &(usize, &Run, f64)| !limits.decide(run, *rate);
+        own.filter(is_own).map(|(at, _, rate)| (at, rate))
+    }
+
+    /// Runs that tell limits, and their level before the fall.
+    fn sampled(&self) -> impl Iterator<Item = (usize, &Run, f64)> {
+        self.fitted().filter_map(|(at, run)| Some((at, run, run.fall()?.before)))
     }
 
     /// Runs that tell the spare capacity.
@@ -243,92 +271,38 @@ struct Work<'a> {
     starts: Starts<'a>,
     sizes: &'a Sizes,
     seed: u64,
+    journal: Journal,
     stop: &'a AtomicBool,
     progress: &'a (dyn Fn(Progress) + Sync),
-    done: AtomicUsize,
+    /// What was replayed, in writes without time.
+    done: Mutex<f64>,
+    expected: f64,
 }
 
 impl Work<'_> {
-    /// The hidden share that comes nearest to the fitted runs, by golden sections. That of the base
-    /// if no run tells it.
-    fn fit(&self) -> Result<f64, CalibrateError> {
-        let own = self.base.mapping.overprovisioning;
-        if self.chains.iter().all(|chain| chain.telling().next().is_none()) {
-            return Ok(own);
-        }
-        let (mut best, mut reason) = ((own, f64::INFINITY), None);
-        for (round, (evaluations, units)) in
-            EVALUATIONS.into_iter().zip(self.sizes.rounds).enumerate()
-        {
-            let mut ask = |spare: f64| -> Result<f64, CalibrateError> {
-                let found = self.distance(spare, units);
-                self.tell();
-                match found {
-                    Err(error) if error.is_interrupted() => Err(error),
-                    // Too little spare capacity is no drive.
-                    Err(error) => {
-                        reason = Some(error);
-                        Ok(f64::INFINITY)
-                    }
-                    found => found,
-                }
-            };
-            let (mut low, mut high) = match round {
-                0 => SPARE,
-                _ => (best.0 * (1.0 - WIDTH), (best.0 * (1.0 + WIDTH)).min(SPARE.1)),
-            };
-            let inner =
-                |low: f64, high: f64| [high - GOLDEN * (high - low), low + GOLDEN * (high - low)];
-            let [mut left, mut right] = inner(low, high);
-            let (mut at_left, mut at_right) = (ask(left)?, ask(right)?);
-            for _ in 2..evaluations {
-                // Equal ones (no drive at all) leave the side of less spare capacity.
-                if at_left < at_right {
-                    (high, right, at_right) = (right, left, at_left);
-                    [left, _] = inner(low, high);
-                    at_left = ask(left)?;
-                } else {
-                    (low, left, at_left) = (left, right, at_right);
-                    [_, right] = inner(low, high);
-                    at_right = ask(right)?;
-                }
-            }
-            best = if at_left < at_right { (left, at_left) } else { (right, at_right) };
-        }
-        match reason {
-            Some(reason) if best.1.is_infinite() => Err(reason),
-            _ => Ok(best.0),
-        }
-    }
-
-    /// How far the fitted runs are from what was measured: the mean absolute logarithm.
-    fn distance(&self, spare: f64, units: u64) -> Result<f64, CalibrateError> {
-        let predicted = self.predicted(self.base, spare, units, Which::Telling)?;
-        let mut all = Vec::new();
-        for (chain, predicted) in self.chains.iter().zip(&predicted) {
-            let own = chain.telling().map(|(at, told)| {
-                let own = predicted.get(at);
-                let ratio = match told {
-                    Told::Amplification(measured) => own
-                        .and_then(|own| own.amplification)
-                        .map(|own| self.overhead * own / measured),
-                    Told::Passes(measured) => {
-                        own.and_then(|own| own.passes).map(|own| own / measured)
-                    }
-                };
-                // A drive whose throughput does not fall is as far off as can be.
-                ratio.map_or(FAR, |ratio| ratio.ln().abs())
-            });
-            all.extend(own);
-        }
-        Ok(all.iter().sum::<f64>() / all.len().max(1) as f64)
+    /// What all of it will cost, as [`Work::cost_of`] says. Hosts that turn out to be the limit
+    /// cost more.
+    fn expected(&self, rules: &[Expression]) -> f64 {
+        let trial = Trial { spare: 0.0, programs: 1.0, limits: Limits::unknown(rules) };
+        let of = |units, which| self.cost_of(&trial, units, which);
+        let rounds = EVALUATIONS.into_iter().zip(self.sizes.rounds);
+        let spare: f64 =
+            rounds.map(|(steps, units)| steps as f64 * of(units, Which::Telling)).sum();
+        let corrections = self.steps_with_time() as f64;
+        let timed = self.sizes.timed.map_or(0.0, |(units, _)| {
+            let times = PROGRAM_STEPS as f64 * of(units, Which::Timed);
+            (1.0 + corrections) * (times + of(units, Which::Beginning))
+                + corrections * of(units, Which::Falling)
+        });
+        spare + timed + of(self.sizes.whole, Which::All)
     }
 
     /// Says how far the calibration is.
-    fn tell(&self) {
-        let rounds = 1 + self.steps_with_time();
-        let expected = EVALUATIONS.iter().sum::<usize>() + rounds * PROGRAM_STEPS;
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+    fn tell(&self, cost: f64) {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += cost;
+        // In thousands, since progress counts whole steps.
+        let [done, expected] = [*done, self.expected.max(*done)].map(|all| (all / 1e3) as usize);
         (self.progress)(Progress { done, expected });
     }
 
@@ -338,111 +312,6 @@ impl Work<'_> {
         let is_told = self.chains.iter().flat_map(Chain::telling).any(by_passes);
         if is_told && self.sizes.timed.is_some() { CORRECTIONS } else { 0 }
     }
-
-    /// The hidden share with which throughput falls when it was measured to, with time: what is
-    /// hidden changes as the passes until then are to.
-    fn corrected(&self, spare: f64, programs: f64) -> Result<f64, CalibrateError> {
-        let Some((units, _)) = self.sizes.timed else { return Ok(spare) };
-        let predicted = self.predicted(&self.slowed(programs), spare, units, Which::Falling)?;
-        let chains = self.chains.iter().zip(&predicted);
-        let ratios = chains.flat_map(|(chain, predicted)| {
-            chain.telling().filter_map(|(at, told)| match told {
-                Told::Passes(measured) => Some((measured / predicted.get(at)?.passes?).ln()),
-                Told::Amplification(_) => None,
-            })
-        });
-        let ratios: Vec<f64> = ratios.collect();
-        let mean = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
-        let hidden = spare / (1.0 - spare) * mean.exp();
-        Ok((hidden / (1.0 + hidden)).clamp(SPARE.0, SPARE.1))
-    }
-
-    /// The base with the time of each program multiplied by `factor`.
-    fn slowed(&self, factor: f64) -> DeviceConfig {
-        let mut slowed = self.base.clone();
-        for latency in &mut slowed.flash.program_latency {
-            *latency = Nanos((latency.0 as f64 * factor).round() as u64);
-        }
-        slowed
-    }
-
-    /// How many times the base's the time of a program is. As long as programs are what limits the
-    /// drive, throughput is inverse to it, so that each step takes the mean logarithm of what is
-    /// missing away. 1 where no throughput was measured.
-    fn fit_programs(&self, spare: f64) -> Result<f64, CalibrateError> {
-        let mut factor = 1.0_f64;
-        let Some((units, _)) = self.sizes.timed else { return Ok(factor) };
-        for _ in 0..PROGRAM_STEPS {
-            let predicted = self.predicted(&self.slowed(factor), spare, units, Which::Timed)?;
-            self.tell();
-            let chains = self.chains.iter().zip(&predicted);
-            let missing: Vec<f64> = chains
-                .flat_map(|(chain, predicted)| {
-                    chain.timed().filter_map(|(at, real)| {
-                        Some((predicted.get(at)?.mib_per_second? / real).ln())
-                    })
-                })
-                .collect();
-            if missing.is_empty() {
-                break;
-            }
-            let mean = missing.iter().sum::<f64>() / missing.len() as f64;
-            factor = (factor * mean.exp()).clamp(PROGRAM_FACTOR.0, PROGRAM_FACTOR.1);
-        }
-        Ok(factor)
-    }
-
-    /// What a drive does run by run: all runs, or those of each source up to the last one that is
-    /// asked about.
-    fn predicted(
-        &self,
-        drive: &DeviceConfig,
-        spare: f64,
-        units: u64,
-        which: Which,
-    ) -> Result<Vec<Vec<Aged>>, CalibrateError> {
-        let timed = self.sizes.timed.filter(|_| which != Which::Telling);
-        let pages = timed.map_or(1, |(_, pages)| pages);
-        let is_timed = timed.is_some();
-        let mut drive = age::small(drive, spare, units, pages);
-        let fewer = if is_timed { age::thin(&mut drive, units) } else { 1 };
-        let drive = drive.check()?;
-        let replay = age::Replay {
-            visible: self.visible,
-            starts: self.starts,
-            is_timed,
-            with_series: matches!(which, Which::All | Which::Falling),
-            fewer,
-            seed: self.seed,
-            stop: self.stop,
-        };
-        let one = |chain: &Chain| {
-            let last = match which {
-                Which::All => chain.runs.len().checked_sub(1),
-                Which::Telling | Which::Falling => chain.telling().last().map(|(at, _)| at),
-                Which::Timed => chain.timed().last().map(|(at, _)| at),
-            };
-            last.map_or(Ok(Vec::new()), |last| replay.age(&drive, &chain.runs[..=last]))
-        };
-        let all = self.chains.par_iter().with_max_len(1).map(one);
-        all.collect::<Result<_, ReplayError>>().map_err(|error| match error {
-            ReplayError::Interrupted => FitError::Interrupted.into(),
-            error => error.into(),
-        })
-    }
-}
-
-/// The runs that are asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
-    All,
-    /// Those that tell the spare capacity.
-    Telling,
-    /// Those that tell the spare capacity, sampled ones served with time from their beginning to
-    /// their end: when their throughput falls tells it where write amplification is not known.
-    Falling,
-    /// Those that are fitted and whose throughput is known.
-    Timed,
 }
 
 #[cfg(test)]

@@ -72,6 +72,12 @@ impl Origins {
         all
     }
 
+    /// Says of a row that it was fitted, and to what.
+    pub(crate) fn fitted(mut self, key: &'static str, to: &str) -> Self {
+        self.words.insert(key, format!("fitted: {to}"));
+        self
+    }
+
     /// Those of a drive with another number of dies than the calibrated one called `name`.
     pub(crate) fn derived(changed: &[&'static str], name: &str) -> Self {
         let words = changed.iter().map(|key| (*key, "by the capacity".to_owned()));

@@ -1,8 +1,9 @@
 //! What a fit has evaluated, so that an interrupted one goes on where it was.
 //!
 //! A line for each evaluation: which one it was, and the objective (`null` where the drive is
-//! impossible). A search that is started again asks for the same evaluations in the same order
-//! and finds the answers here. The first line says what the fit was begun with.
+//! impossible), or, of runs of writes, all that was found as text. A search that is started again
+//! asks for the same evaluations in the same order and finds the answers here. The first line says
+//! what the fit was begun with.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_output::{LineFile, LineFileError, LineKind};
@@ -34,7 +35,16 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct Line {
     evaluation: String,
+    #[serde(flatten)]
+    found: Found,
+}
+
+/// What an evaluation found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Found {
     objective: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
 }
 
 /// Why a journal cannot be used.
@@ -67,7 +77,7 @@ pub enum JournalError {
 /// The evaluations that are known, and the file that keeps them, if any.
 #[derive(Debug, Default)]
 pub struct Journal {
-    known: Mutex<BTreeMap<String, Option<f64>>>,
+    known: Mutex<BTreeMap<String, Found>>,
     file: Option<(PathBuf, Mutex<LineFile>)>,
 }
 
@@ -92,7 +102,7 @@ impl Journal {
             }
             let damaged = |_| JournalError::Damaged { path: path.to_path_buf(), line: number + 1 };
             let line: Line = serde_json::from_str(line).map_err(damaged)?;
-            known.insert(line.evaluation, line.objective);
+            known.insert(line.evaluation, line.found);
         }
         let file = Some((path.to_path_buf(), Mutex::new(file)));
         Ok(Self { known: Mutex::new(known), file })
@@ -100,7 +110,14 @@ impl Journal {
 
     /// The objective of an evaluation, if it is known.
     pub(super) fn get(&self, evaluation: &str) -> Option<Option<f64>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(evaluation).copied()
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(evaluation).map(|found| found.objective)
+    }
+
+    /// The text that an evaluation found, if it is known.
+    pub(crate) fn text(&self, evaluation: &str) -> Option<String> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(evaluation)?.text.clone()
     }
 
     /// Keeps the objective of an evaluation.
@@ -109,15 +126,27 @@ impl Journal {
         evaluation: String,
         objective: Option<f64>,
     ) -> Result<(), JournalError> {
+        self.keep(evaluation, Found { objective, text: None })
+    }
+
+    /// Keeps the text that an evaluation found.
+    pub(crate) fn add_text(&self, evaluation: String, text: String) -> Result<(), JournalError> {
+        // Without a file nobody asks again.
+        if self.file.is_none() {
+            return Ok(());
+        }
+        self.keep(evaluation, Found { objective: None, text: Some(text) })
+    }
+
+    fn keep(&self, evaluation: String, found: Found) -> Result<(), JournalError> {
         if let Some((path, file)) = &self.file {
-            let line = Line { evaluation: evaluation.clone(), objective };
+            let line = Line { evaluation: evaluation.clone(), found: found.clone() };
             let text = serde_json::to_string(&line).unwrap_or_default() + "\n";
             let wrong =
                 |error| JournalError::File { path: path.clone(), source: LineFileError::Io(error) };
             file.lock().unwrap_or_else(PoisonError::into_inner).add(&text).map_err(wrong)?;
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(evaluation, objective);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(evaluation, found);
         Ok(())
     }
 }
@@ -133,10 +162,12 @@ mod tests {
         let journal = Journal::open(&path, "a").unwrap();
         journal.add("x".to_owned(), Some(0.1)).unwrap();
         journal.add("y".to_owned(), None).unwrap();
+        journal.add_text("t".to_owned(), "[0.1]".to_owned()).unwrap();
         drop(journal);
         let journal = Journal::open(&path, "a").unwrap();
         assert_eq!((journal.get("x"), journal.get("y")), (Some(Some(0.1)), Some(None)));
-        assert_eq!(journal.get("z"), None);
+        assert_eq!((journal.get("z"), journal.text("z"), journal.text("x")), (None, None, None));
+        assert_eq!(journal.text("t").as_deref(), Some("[0.1]"));
         assert!(matches!(Journal::open(&path, "b"), Err(JournalError::Other(_))));
         std::fs::write(folder.path().join("foreign"), "hello\n").unwrap();
         let foreign = Journal::open(&folder.path().join("foreign"), "a").unwrap_err();

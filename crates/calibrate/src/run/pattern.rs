@@ -3,6 +3,7 @@
 //! Patterns are scale-free: drawn on a drive with fewer pages, each share of the span gets the same
 //! share of the writes.
 
+use super::zones::Zones;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 use serde::Serialize;
@@ -30,6 +31,14 @@ pub enum Shape {
     Zipf(f64),
     /// Parts, each with its share of the places and of the writes; all are uniform within.
     Parts(Vec<(f64, f64)>),
+    /// Zones that are written as a whole, from their beginning to their end. Each write goes to one
+    /// of those that are open; one that is full makes way for any other.
+    WholeZones {
+        /// How many are open at a time.
+        open: u32,
+        /// How many writes fill one.
+        writes: u32,
+    },
     /// Something that only its measurer knows.
     Unknown(String),
 }
@@ -63,6 +72,7 @@ impl Pattern {
             "uniform" => Shape::Uniform,
             "zipf" => Shape::Zipf(exponent()?),
             "zones" => Shape::Parts(parts(details)?),
+            "zns" => whole_zones(details)?,
             _ => Shape::Unknown(format!("{name} {details}").trim().to_owned()),
         };
         Ok(Self { shape, is_shuffled })
@@ -76,9 +86,33 @@ impl Pattern {
             (Shape::Uniform, _) => "uniform",
             (Shape::Zipf(_), _) => "zipf",
             (Shape::Parts(_), _) => "zones",
+            (Shape::WholeZones { .. }, _) => "zns",
             (Shape::Unknown(_), _) => "unknown",
         }
     }
+}
+
+/// Zones that are written as a whole, as in `activeZones: 2 pagesPerZone: 4096`.
+fn whole_zones(details: &str) -> Result<Shape, PatternError> {
+    let words: Vec<&str> = details.split_whitespace().collect();
+    let number = |name: &str, word: &str, value: &str| {
+        let value = value.parse::<u32>().ok().filter(|_| word == name)?;
+        (1..=1 << 24).contains(&value).then_some(value)
+    };
+    let found = match words[..] {
+        [one, open, other, writes] => {
+            number("activeZones:", one, open).zip(number("pagesPerZone:", other, writes))
+        }
+        _ => None,
+    };
+    let wrong = || {
+        let text = format!(
+            "details are {details:?}: write how many zones are open and how many writes fill one, \
+             as in activeZones: 2 pagesPerZone: 4096"
+        );
+        PatternError(text)
+    };
+    found.map(|(open, writes)| Shape::WholeZones { open, writes }).ok_or_else(wrong)
 }
 
 /// Shares of places and writes, as in `s0.8 f0.2 s0.2 f0.8`.
@@ -116,6 +150,7 @@ impl fmt::Display for Pattern {
             Shape::Parts(parts) => {
                 parts.iter().try_for_each(|(size, writes)| write!(f, " s{size} f{writes}"))?;
             }
+            Shape::WholeZones { open, writes } => write!(f, " of {writes} writes, {open} open")?,
             _ => {}
         }
         let said = self.is_shuffled && self.shape != Shape::Sequential;
@@ -129,9 +164,13 @@ pub(crate) struct Places {
     pages: u64,
     /// Places of the span on the real drive.
     slots: f64,
+    /// How many of the pages that are written most often are all written equally often.
+    head: u64,
     /// Which page the n-th one is; empty if it is the n-th.
     order: Vec<u32>,
     next: u64,
+    /// Zones that are written as a whole.
+    zones: Option<Zones>,
     rng: Pcg64,
 }
 
@@ -147,14 +186,64 @@ impl Places {
         for last in (1..order.len()).rev() {
             order.swap(last, rng.random_range(0..=last));
         }
+        let zones = match pattern.shape {
+            Shape::WholeZones { open, writes } => {
+                Some(Zones::new(open, pages, slots / u64::from(writes))?)
+            }
+            _ => None,
+        };
         let slots = slots.max(pages) as f64;
-        Some(Self { shape: pattern.shape.clone(), pages, slots, order, next: 0, rng })
+        Some(Self {
+            shape: pattern.shape.clone(),
+            pages,
+            slots,
+            head: 1,
+            order,
+            next: 0,
+            zones,
+            rng,
+        })
+    }
+
+    /// Levels the pages that are written most often, as many as it takes (but 1 % of the span at
+    /// most), so that a page is written once in `writes` at most. A page of a small drive stands for many places of the real one,
+    /// which a buffer that knows them apart would all have to write.
+    pub(crate) fn at_most_once_in(mut self, writes: u64) -> Self {
+        let Shape::Zipf(exponent) = self.shape else { return self };
+        let is_rare = |head: u64| self.share(exponent, head) * writes as f64 <= head as f64;
+        // Shares rise more slowly than pages.
+        let (mut low, mut high) = (0, (self.pages / 100).max(1));
+        while high - low > 1 {
+            let middle = u64::midpoint(low, high);
+            if is_rare(middle) { high = middle } else { low = middle }
+        }
+        self.head = high;
+        self
+    }
+
+    /// How many pages in a row a write has.
+    pub(crate) fn in_rows_of(mut self, pages: u64) -> Self {
+        self.zones.iter_mut().for_each(|zones| zones.row = pages);
+        self
+    }
+
+    /// The share of the writes that the first pages get, by a Zipf law.
+    fn share(&self, exponent: f64, pages: u64) -> f64 {
+        let place = 1.0 + pages as f64 * self.slots / self.pages as f64;
+        let rest = 1.0 - exponent;
+        match rest.abs() < 1e-9 {
+            true => (place.ln() / self.slots.ln()).min(1.0),
+            false => ((place.powf(rest) - 1.0) / (self.slots.powf(rest) - 1.0)).min(1.0),
+        }
     }
 
     /// The next page, from 0 on.
     pub(crate) fn next_page(&mut self) -> u64 {
         let last = self.pages - 1;
         let nth = match &self.shape {
+            Shape::WholeZones { .. } => {
+                self.zones.as_mut().map_or(0, |zones| zones.next(&mut self.rng))
+            }
             Shape::Sequential | Shape::Unknown(_) => {
                 let here = self.next;
                 self.next = (here + 1) % self.pages;
@@ -176,7 +265,11 @@ impl Places {
                 (within * self.pages as f64) as u64
             }
         };
-        let nth = nth.min(last);
+        let nth = if nth < self.head && self.head > 1 {
+            self.rng.random_range(0..self.head)
+        } else {
+            nth.min(last)
+        };
         self.order.get(nth as usize).map_or(nth, |&page| u64::from(page))
     }
 
@@ -234,6 +327,33 @@ mod tests {
     }
 
     #[test]
+    fn pages_are_written_no_more_often_than_asked() {
+        for exponent in ["0.8", "1.0"] {
+            let pattern = Pattern::new("zipf-noshuffle", exponent).unwrap();
+            let places = || {
+                let rng = Pcg64::seed_from_u64(1);
+                Places::new(&pattern, PAGES, 1 << 28, rng).unwrap()
+            };
+            let mut level = places().at_most_once_in(100);
+            let mut own = vec![0_u32; PAGES as usize];
+            (0..DRAWS).for_each(|_| own[level.next_page() as usize] += 1);
+            let all = counts("zipf-noshuffle", exponent);
+            let most = |counts: &[u32]| counts.iter().copied().max().unwrap();
+            // 4,000 writes are expected of each; five standard deviations more.
+            assert!(most(&all) > 10_000 && most(&own) < 4_320, "{} {}", most(&all), most(&own));
+            // Behind the head nothing changes.
+            let behind = level.head as f64 / PAGES as f64;
+            assert!(behind < 0.2, "{behind}");
+            assert!((share(&own, behind) - share(&all, behind)).abs() < 0.005);
+            assert!((share(&own, 0.5) - share(&all, 0.5)).abs() < 0.005);
+        }
+        let uniform = Pattern::new("uniform", "").unwrap();
+        let rng = Pcg64::seed_from_u64(1);
+        let uniform = Places::new(&uniform, PAGES, 1 << 28, rng).unwrap();
+        assert_eq!(uniform.at_most_once_in(1 << 40).head, 1);
+    }
+
+    #[test]
     fn shuffling_spreads_what_is_written_often() {
         let spread = counts("zipf-shuffle", "0.8");
         assert!(share(&spread, 0.1) < 0.3, "{}", share(&spread, 0.1));
@@ -249,12 +369,14 @@ mod tests {
             ("zones", "s0.5 f0.5 s0.4 f0.5", "add up to 1"),
             ("zones", "s0.5", "add up to 1"),
             ("zones", "f0.5 s0.5", "add up to 1"),
+            ("zns-noshuffle", "activeZones: 0 pagesPerZone: 4", "how many zones are open"),
+            ("zns", "activeZones: 1", "how many zones are open"),
         ] {
             let error = Pattern::new(name, details).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");
         }
-        let unknown = Pattern::new("zns-noshuffle", "activeZones: 2").unwrap();
-        assert_eq!(unknown.to_string(), "zns-noshuffle activeZones: 2");
+        let unknown = Pattern::new("fiozipf-shuffle", "0.8").unwrap();
+        assert_eq!(unknown.to_string(), "fiozipf-shuffle 0.8");
         assert!(Places::new(&unknown, 10, 10, Pcg64::seed_from_u64(1)).is_none());
         let zipf = Pattern::new("zipf-shuffle", "0.800000").unwrap();
         assert_eq!(zipf.to_string(), "zipf 0.8 shuffled");

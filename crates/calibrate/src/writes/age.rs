@@ -12,11 +12,12 @@
 
 use crate::calibration::Order;
 use crate::replay::ReplayError;
-use crate::run::{Fall, MIB, Places, Run, Sample, Shape};
+use crate::run::{Fall, MIB, Places, Run, Sample, Shape, first_samples, mean_level};
 use crate::small;
 use crate::split::Expression;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
+use serde::{Deserialize, Serialize};
 use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, serve};
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, SECTOR_BYTES, Sectors, TenantId};
@@ -38,10 +39,13 @@ const DIES_MIN: u64 = 4;
 const TIMED_PASS: [f64; 2] = [0.5, 0.5];
 /// Requests that are counted with time, at least.
 const TIMED_MIN: u64 = 500;
+/// How many times what the buffer holds is written, at least, before a page comes again. Real drives
+/// write each copy: before its fall the throughput of Zipf runs is that of uniform ones or less.
+const REPEATS_APART: u64 = 4;
 /// What the cache of a small drive holds at least, unless that of the whole one is smaller.
 const CACHE_MIN: u64 = 1 << 20;
 /// The longest request with time: a small drive has no room for many long ones.
-const REQUEST_BYTES_MAX: u64 = 128 << 10;
+pub(super) const REQUEST_BYTES_MAX: u64 = 128 << 10;
 
 /// A drive of about this many mapping units, with this share of its raw capacity hidden.
 /// Blocks have at least `pages`.
@@ -76,7 +80,9 @@ pub(super) fn thin(small: &mut DeviceConfig, units: u64) -> u64 {
     small.host.pcie_lane_bandwidth_gbps /= fewer as f64;
     small.host.core_rate = small.host.core_rate.div_ceil(fewer);
     small.controller.core_rate = small.controller.core_rate.div_ceil(fewer);
-    small.controller.bandwidth_mbs = small.controller.bandwidth_mbs.div_ceil(few);
+    let controller = &mut small.controller;
+    controller.bandwidth_mbs = controller.bandwidth_mbs.div_ceil(few);
+    controller.write_bandwidth_mbs = controller.write_bandwidth_mbs.div_ceil(few);
     let cache = &mut small.cache;
     cache.dram_data_rate_mts = cache.dram_data_rate_mts.div_ceil(few);
     cache.write_buffer.0 = cache.write_buffer.0.div_ceil(fewer);
@@ -85,13 +91,13 @@ pub(super) fn thin(small: &mut DeviceConfig, units: u64) -> u64 {
 }
 
 /// What a run did on the small drive.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Aged {
     /// What the flash wrote for each byte of the host, in the last third.
     pub(super) amplification: Option<f64>,
     /// How many times the span is written until the throughput falls, if the run was sampled.
     pub(super) passes: Option<f64>,
-    /// What the host could write in a second after it.
+    /// What the host could write in a second after it; at its beginning, if that was asked for.
     pub(super) mib_per_second: Option<f64>,
     /// That over time, in the samples of the run.
     pub(super) samples: Vec<Sample>,
@@ -111,6 +117,27 @@ impl<'a> Starts<'a> {
     pub(super) fn of(order: &'a Order) -> Self {
         Self { sanitised: order.sanitised.as_ref(), filled: order.filled.as_ref() }
     }
+
+    /// Whether the drive was written once in order before a run.
+    fn fills(&self, run: &Run) -> bool {
+        self.filled.is_some_and(|rule| rule.holds_for(run))
+    }
+
+    /// Whether a run begins with another state than the run before it left.
+    pub(super) fn anew(&self, run: &Run) -> bool {
+        self.fills(run) || self.sanitised.is_some_and(|rule| rule.holds_for(run))
+    }
+}
+
+/// What of runs is served with time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timed {
+    /// Half a pass behind the end.
+    End,
+    /// All of those that were sampled, and the end of the others.
+    All,
+    /// The first 5 % of the span.
+    Beginning,
 }
 
 /// How runs are replayed.
@@ -119,10 +146,8 @@ pub(super) struct Replay<'a> {
     pub(super) visible: u64,
     /// What runs begin with.
     pub(super) starts: Starts<'a>,
-    /// Whether the end of each run is also served with time.
-    pub(super) is_timed: bool,
-    /// Whether runs that were sampled are served with time as a whole instead.
-    pub(super) with_series: bool,
+    /// What is served with time, if anything.
+    pub(super) timed: Option<Timed>,
     /// How many times fewer dies than the whole one the small drive has.
     pub(super) fewer: u64,
     /// Decides the random draws.
@@ -132,10 +157,14 @@ pub(super) struct Replay<'a> {
 
 impl Replay<'_> {
     /// Serves runs one after the other on a drive that held nothing before the first of them.
+    /// `from` is the number of the first one in its source; `is_asked` says which are asked about:
+    /// the others are served without time.
     pub(super) fn age(
         &self,
         drive: &CheckedConfig,
         runs: &[Run],
+        from: u64,
+        is_asked: impl Fn(usize) -> bool,
     ) -> Result<Vec<Aged>, ReplayError> {
         let tenants = [Tenant::sole(drive)];
         let observe = Observe { completions: true, ..Observe::default() };
@@ -144,31 +173,41 @@ impl Replay<'_> {
         let empty = || blank.prepare(&nothing, &Nothing, self.stop);
         let mut aged = empty()?;
         let mut all = Vec::new();
-        for (nth, run) in (0..).zip(runs) {
-            let holds = |rule: Option<&Expression>| rule.is_some_and(|rule| rule.holds_for(run));
-            let is_filled = holds(self.starts.filled);
-            if is_filled || holds(self.starts.sanitised) {
+        for (nth, run) in runs.iter().enumerate() {
+            if self.starts.anew(run) {
                 aged = empty()?;
             }
-            let Some(mut places) = self.places(run, nth, &aged) else {
+            let number = from + nth as u64;
+            let Some(mut places) = self.places(run, number, &aged) else {
                 all.push(Aged::default());
                 continue;
             };
-            if is_filled {
+            if self.starts.fills(run) {
                 let unit = unit(&aged);
                 let fill = (0..self.span(run, &aged)).map(|page| write(page, unit, unit));
                 aged.warm_up(fill).map_err(PrepareError::from)?;
             }
-            let is_timed = self.is_timed && run.mib_per_second.is_some();
-            let samples = match is_timed && self.with_series {
-                true => self.series(&blank, run, self.places(run, nth, &aged), &aged)?,
-                false => Vec::new(),
+            let timed = self.timed.filter(|_| run.mib_per_second.is_some() && is_asked(nth));
+            let asked = match timed {
+                Some(Timed::All) => &run.samples[..],
+                Some(Timed::Beginning) => first_samples(&run.samples, run.span_bytes),
+                Some(Timed::End) | None => &[],
             };
+            let samples =
+                self.series(&blank, run, asked, self.places(run, number, &aged), &aged)?;
+            if timed == Some(Timed::Beginning) && nth + 1 == runs.len() {
+                let mib_per_second = mean_level(&samples);
+                all.push(Aged { mib_per_second, ..Aged::default() });
+                break;
+            }
             let (amplification, passes) = self.untimed(run, &mut places, &mut aged)?;
-            let mib_per_second = match is_timed {
-                true if !samples.is_empty() => Fall::of(&samples, run.span_bytes).map(|f| f.after),
-                true => Some(timed(&blank, run, places, &aged, self)?),
-                false => None,
+            let mib_per_second = match timed {
+                Some(Timed::Beginning) => mean_level(&samples),
+                Some(_) if !samples.is_empty() => {
+                    Fall::of(&samples, run.span_bytes).map(|fall| fall.after)
+                }
+                Some(_) => Some(timed_end(&blank, run, places, &aged, self)?),
+                None => None,
             };
             let with_time = Fall::of(&samples, run.span_bytes).and_then(|fall| fall.passes);
             all.push(Aged {
@@ -193,24 +232,25 @@ impl Replay<'_> {
         ((share * pages as f64) as u64).clamp(1, pages)
     }
 
-    /// What the host writes in the samples of a run, if it goes on for as long as the real one did.
-    /// On the small drive everything takes as much less time as it holds less; rates are those of
-    /// the whole one.
+    /// What the host writes in samples of a run, if it goes on for as long as the real one did. On
+    /// the small drive everything takes as much less time as it holds less; rates are those of the
+    /// whole one.
     fn series(
         &self,
         blank: &Blank<'_>,
         run: &Run,
+        samples: &[Sample],
         places: Option<Places>,
         aged: &Simulator,
     ) -> Result<Vec<Sample>, ReplayError> {
-        let Some(places) = places.filter(|_| !run.samples.is_empty()) else {
+        let Some(places) = places.filter(|_| !samples.is_empty()) else {
             return Ok(Vec::new());
         };
         let small = self.span(run, aged) * unit(aged);
         let fewer = self.fewer as f64;
         // Of times.
         let scale = run.span_bytes.min(self.visible) as f64 / small as f64 / fewer;
-        let mut written = vec![0_u64; run.samples.len()];
+        let mut written = vec![0_u64; samples.len()];
         let requests = Requests::new(run, places, aged);
         let bytes = requests.bytes;
         let mut drive = blank.resume(&aged.snapshot()?)?;
@@ -218,7 +258,7 @@ impl Replay<'_> {
         let served = serve(&mut drive, vec![stream], None, self.stop, |_, completions, _| {
             for completion in completions {
                 let seconds = completion.completed.0 as f64 / 1e9 * scale;
-                let nth = run.samples.partition_point(|sample| sample.seconds < seconds);
+                let nth = samples.partition_point(|sample| sample.seconds < seconds);
                 let Some(written) = written.get_mut(nth) else { return false };
                 *written += bytes;
             }
@@ -230,7 +270,7 @@ impl Replay<'_> {
             let took = sample.seconds - std::mem::replace(&mut before, sample.seconds);
             Sample { mib_per_second: written as f64 * fewer * scale / took / MIB, ..*sample }
         };
-        Ok(run.samples.iter().zip(written).map(sample).collect())
+        Ok(samples.iter().zip(written).map(sample).collect())
     }
 
     /// Where the writes of a run lie on the small drive.
@@ -239,7 +279,12 @@ impl Replay<'_> {
         let own = matches!(run.pattern.shape, Shape::Sequential);
         let rng = Pcg64::seed_from_u64(if own { self.seed } else { self.seed ^ nth });
         let slots = run.span_bytes / u64::from(run.block_bytes.max(1));
-        Places::new(&run.pattern, self.span(run, drive), slots, rng)
+        let places = Places::new(&run.pattern, self.span(run, drive), slots, rng)?;
+        // What waits for its program or its turn when a page comes again.
+        let cache = &drive.config().cache;
+        let buffer = if cache.write_buffer.0 > 0 { cache.write_buffer } else { cache.capacity };
+        let waits = buffer.0 / unit(drive) + u64::from(OUTSTANDING);
+        Some(places.at_most_once_in(REPEATS_APART * waits))
     }
 
     /// Serves a run without time, and returns its write amplification and, if it was sampled, after
@@ -283,7 +328,7 @@ impl Replay<'_> {
 }
 
 /// What the host writes to a copy of a drive when it goes on with a run, many requests outstanding.
-fn timed(
+fn timed_end(
     blank: &Blank<'_>,
     run: &Run,
     places: Places,
@@ -335,7 +380,7 @@ impl Requests {
         let unit = unit(drive);
         let bytes = u64::from(run.block_bytes).next_multiple_of(unit).min(REQUEST_BYTES_MAX);
         let space = pages(drive) - pages(drive) % (bytes / unit);
-        Self { places, unit, space, bytes }
+        Self { places: places.in_rows_of(bytes / unit), unit, space, bytes }
     }
 }
 

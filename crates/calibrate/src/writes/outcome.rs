@@ -2,6 +2,7 @@
 
 use super::Chain;
 use super::age::Aged;
+use super::limits::RunHost;
 use crate::calibration::{Order, Origins, drive_text, known_before, without_path};
 use crate::run::{Fall, Run, Sample, Shape};
 use crate::screen::deviation;
@@ -10,6 +11,9 @@ use ssdtune_model::ledger::Ledger;
 use ssdtune_model::{DeviceConfig, Direction, Provenance, TestedLoad, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+/// The row of what a drive takes from the host.
+const WRITE_LIMIT: &str = "controller.write_bandwidth_mbs";
 
 /// A run, and what the calibrated drive does in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,6 +121,8 @@ pub struct WriteCalibration {
     pub filled: Option<String>,
     /// What the drive writes beside the data of host and collection, as a factor.
     pub overhead: f64,
+    /// What the hosts of rigs send; empty where no rule names a rig.
+    pub hosts: Vec<RunHost>,
     /// Raw capacity.
     pub raw_bytes: u64,
     /// What the host sees.
@@ -153,15 +159,27 @@ pub(super) fn whole(base: &DeviceConfig, visible: u64, spare: f64, name: &str) -
     made
 }
 
+/// What the fit has found.
+pub(super) struct Found {
+    /// What the drive writes beside the data, as a factor.
+    pub(super) overhead: f64,
+    /// The hosts of rigs.
+    pub(super) hosts: Vec<RunHost>,
+    /// Whether the drive takes less than its flash could program.
+    pub(super) takes_less: bool,
+    /// The drive.
+    pub(super) config: DeviceConfig,
+}
+
 impl WriteCalibration {
     pub(super) fn new(
         drive: String,
         order: &Order,
-        overhead: f64,
-        config: DeviceConfig,
+        found: Found,
         chains: Vec<Chain>,
         predicted: Vec<Vec<Aged>>,
     ) -> Self {
+        let Found { overhead, hosts, takes_less, config } = found;
         let mut runs = Vec::new();
         for (chain, predicted) in chains.into_iter().zip(predicted) {
             let own = chain.runs.into_iter().zip(chain.is_held_out).zip(predicted);
@@ -190,8 +208,12 @@ impl WriteCalibration {
         let has_times = runs.iter().any(|one| one.error_mib_s.is_some());
         let ledger = Ledger::of(&config);
         let base_text = order.base_text.as_deref();
+        let mut origins = Origins::of_writes(&drive, &config, base_text, has_times);
+        if takes_less {
+            origins = origins.fitted(WRITE_LIMIT, "the level before the throughput falls");
+        }
         Self {
-            origins: Origins::of_writes(&drive, &config, base_text, has_times),
+            origins,
             before: known_before(&drive, base_text),
             drive,
             base: without_path(&order.base_name),
@@ -200,6 +222,7 @@ impl WriteCalibration {
             sanitised: order.sanitised.as_ref().map(ToString::to_string),
             filled: order.filled.as_ref().map(ToString::to_string),
             overhead,
+            hosts,
             raw_bytes: ledger.raw_bytes.0,
             visible_bytes: ledger.visible_bytes.0,
             errors: errors(&runs),
@@ -243,6 +266,14 @@ impl WriteCalibration {
         if self.runs.iter().any(|one| one.error_mib_s.is_some()) {
             lines.push("Fitted to throughput: the times of programs, by one factor.".to_owned());
         }
+        if self.config.controller.write_bandwidth_mbs > 0 {
+            lines.push(format!(
+                "The drive takes {} MB/s whatever its flash programs ({WRITE_LIMIT}).",
+                self.config.controller.write_bandwidth_mbs
+            ));
+        }
+        let host = |host: &RunHost| format!("Not in this file: the host sends {host}.");
+        lines.extend(self.hosts.iter().map(host));
         lines.push("Of these runs no latency was compared.".to_owned());
         if let Some(before) = &self.before {
             let Provenance { made_by, sources, .. } = before;

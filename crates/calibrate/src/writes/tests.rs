@@ -1,10 +1,11 @@
 //! Runs of a drive that is known.
 
-use super::age::Replay;
+use super::age::{Replay, Timed};
 use super::*;
 use crate::read::read;
 use crate::run::{Fall, MIB, Sample};
 use crate::split::Expression;
+use ssdtune_model::Nanos;
 use ssdtune_model::config::{CacheMode, GcUnit};
 use ssdtune_model::document::Document;
 use ssdtune_model::presets;
@@ -44,7 +45,7 @@ fn runs(patterns: &[(&str, u64)], passes: f64) -> Vec<Run> {
 /// How runs are replayed without time.
 fn replay(visible: u64, stop: &AtomicBool) -> Replay<'_> {
     let starts = Starts::default();
-    Replay { visible, starts, is_timed: false, with_series: false, fewer: 1, seed: 1, stop }
+    Replay { visible, starts, timed: None, fewer: 1, seed: 1, stop }
 }
 
 fn amplifications(spare: f64, units: u64, runs: &[Run], rule: Option<&str>, seed: u64) -> Vec<f64> {
@@ -55,7 +56,7 @@ fn amplifications(spare: f64, units: u64, runs: &[Run], rule: Option<&str>, seed
     let stop = AtomicBool::new(false);
     let starts = Starts { sanitised: rule.as_ref(), filled: None };
     let replay = Replay { starts, seed, ..replay(visible, &stop) };
-    let all = replay.age(&small, runs).unwrap();
+    let all = replay.age(&small, runs, 0, |_| true).unwrap();
     all.into_iter().filter_map(|one| one.amplification).collect()
 }
 
@@ -133,7 +134,7 @@ fn a_smaller_drive_has_the_same_write_amplification() {
 
 #[test]
 fn ends_are_fitted_and_other_patterns_test_the_fit() {
-    let all = [&SPANS[..], &[("zns-noshuffle x", 50), ("sequential-shuffle", 100)]].concat();
+    let all = [&SPANS[..], &[("fiozipf-shuffle x", 50), ("sequential-shuffle", 100)]].concat();
     let held = automatic(&runs(&all, 1.0));
     assert_eq!(held, [false, false, true, true, false, false, false, true, true, true]);
     let repeats = automatic(&runs(&[("uniform", 100), ("uniform", 100)], 1.0));
@@ -145,10 +146,10 @@ fn patterns_that_are_not_known_are_listed_and_not_replayed() {
     let mut runs = measured(None, 1.0);
     runs.truncate(2);
     runs.push(Run { run: "900".to_owned(), ..runs[1].clone() });
-    runs[2].pattern = crate::run::Pattern::new("zns-noshuffle", "activeZones: 2").unwrap();
+    runs[2].pattern = crate::run::Pattern::new("fiozipf-shuffle", "0.8").unwrap();
     let found = calibrated(None, runs);
     assert_eq!(found.runs[2].predicted, None);
-    assert!(found.text().to_string().contains("zns-noshuffle activeZones: 2"));
+    assert!(found.text().to_string().contains("fiozipf-shuffle 0.8"));
     assert!(found.header().iter().any(|line| line.contains("1 not replayed")));
 }
 
@@ -189,6 +190,15 @@ fn a_real_drives_write_amplification_is_predicted_from_other_spans() {
 /// write amplification and throughput; or throughput alone, in samples of a 20th of the time of a
 /// sequential pass.
 fn known(patterns: &[(&str, u64)], with_series: bool) -> (DeviceConfig, Vec<Run>) {
+    known_behind(None, patterns, with_series)
+}
+
+/// That drive behind a host that sends this part of the writes that it takes in order.
+fn known_behind(
+    host: Option<f64>,
+    patterns: &[(&str, u64)],
+    with_series: bool,
+) -> (DeviceConfig, Vec<Run>) {
     let mut base = drive(0.3);
     [base.bus.channels, base.bus.chips_per_channel] = [2, 2];
     base.flash.blocks_per_plane = if with_series { 240 } else { 60 };
@@ -205,9 +215,15 @@ fn known(patterns: &[(&str, u64)], with_series: bool) -> (DeviceConfig, Vec<Run>
     let stop = AtomicBool::new(false);
     let rule: Expression = "pattern=sequential".parse().unwrap();
     let starts = Starts { sanitised: Some(&rule), filled: None };
-    let replay = Replay { starts, is_timed: true, with_series, seed: 77, ..replay(visible, &stop) };
-    let small = age::small(&base, 0.3, 1 << 14, 12).check().unwrap();
-    let rate = replay.age(&small, &known[..1]).unwrap()[0].mib_per_second.unwrap();
+    let timed = Some(if with_series { Timed::All } else { Timed::End });
+    let replay = Replay { starts, timed, seed: 77, ..replay(visible, &stop) };
+    let mut small = age::small(&base, 0.3, 1 << 14, 12);
+    let alone = small.check().unwrap();
+    let rate = replay.age(&alone, &known[..1], 0, |_| true).unwrap()[0].mib_per_second.unwrap();
+    if let Some(part) = host {
+        small.host.core_rate = (part * rate * 256.0) as u64;
+    }
+    let small = small.check().unwrap();
     for run in known.iter_mut().filter(|_| with_series) {
         let sample = |nth: u32| Sample {
             seconds: visible as f64 / MIB / rate / 20.0 * f64::from(nth),
@@ -215,7 +231,7 @@ fn known(patterns: &[(&str, u64)], with_series: bool) -> (DeviceConfig, Vec<Run>
         };
         run.samples = (1..=150).map(sample).collect();
     }
-    let real = replay.age(&small, &known).unwrap();
+    let real = replay.age(&small, &known, 0, |_| true).unwrap();
     for (run, real) in known.iter_mut().zip(real) {
         run.write_amplification = real.amplification.filter(|_| !with_series);
         run.mib_per_second = real.mib_per_second;
@@ -264,6 +280,85 @@ fn the_fall_of_a_known_drive_is_found_from_throughput_alone() {
     assert!(found.header().iter().any(|line| line.contains("time of the fall")), "header");
 }
 
+/// What limits the level before the fall is found, as the host's or the drive's, and predicts it.
+#[test]
+fn a_limit_of_the_host_or_the_drive_is_found_from_the_level_before_the_fall() {
+    let patterns = ["sequential", "uniform", "uniform"].map(|pattern| (pattern, 100));
+    let (mut base, known) = known_behind(Some(0.75), &patterns, true);
+    let level = known[1].fall().unwrap().before;
+    let own = base.flash.program_latency[0].0 as f64;
+    base.flash.program_latency = base.flash.program_latency.map(|time| Nanos(time.0 / 2));
+    let stop = AtomicBool::new(false);
+    for rigs in [vec!["source=rig".parse().unwrap()], Vec::new()] {
+        let mut order = Order { base_name: "made up".to_owned(), ..Order::default() };
+        order.sanitised = Some("pattern=sequential".parse().unwrap());
+        order.fit.rigs = rigs;
+        let runs = known.clone();
+        let found = calibrate_sized(runs, &base, &order, &QUICK, &stop, &|_| {}).unwrap();
+        let takes = f64::from(found.config.controller.write_bandwidth_mbs) / 1.048_576;
+        let limit = match found.hosts.first() {
+            Some(host) => {
+                assert!(takes == 0.0 && found.text().to_string().contains("The host sends"));
+                host.writes_per_second.unwrap() / 256.0
+            }
+            None => {
+                let limit = "# fitted: the level before the throughput falls";
+                assert!(found.drive_file().contains(limit), "{}", found.drive_file());
+                takes
+            }
+        };
+        assert!((limit / level - 1.0).abs() < 0.02, "{limit} {level}");
+        let ratio = found.config.flash.program_latency[0].0 as f64 / own;
+        assert!((ratio - 1.0).abs() < 0.07, "{ratio}");
+        for one in &found.runs {
+            let fall = one.fall.unwrap();
+            let errors = [fall.error_before, fall.error_after, fall.error_seconds.unwrap_or(0.0)];
+            assert!(errors.iter().all(|error| error.abs() < 0.08), "{}: {fall:?}", one.run);
+        }
+    }
+}
+
+/// What a journal knows is not replayed again, and the answer is the same.
+#[test]
+fn a_journal_goes_on_after_an_interruption() {
+    let (base, known) = known(&[("sequential", 100), ("uniform", 100)], true);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.jsonl");
+    let order = Order {
+        base_name: "made up".to_owned(),
+        sanitised: Some("pattern=sequential".parse().unwrap()),
+        ..Order::default()
+    };
+    let stop = AtomicBool::new(false);
+    let calibrated = |journal: Option<&PathBuf>, seed: u64, runs: &[Run]| {
+        let mut order = Order { journal: journal.cloned(), ..order.clone() };
+        order.fit.seed = seed;
+        let shares = Mutex::new(Vec::new());
+        let tell = |at: Progress| shares.lock().unwrap().push(at.share());
+        let found = calibrate_sized(runs.to_vec(), &base, &order, &QUICK, &stop, &tell);
+        let shares = shares.into_inner().unwrap();
+        assert!(found.is_err() || shares.last().is_some_and(|last| *last > 0.95), "{shares:?}");
+        found
+    };
+    let alone = calibrated(None, 1, &known).unwrap();
+    assert_eq!(calibrated(Some(&path), 1, &known).unwrap(), alone);
+    // Cut off in the middle, as by an interruption.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    std::fs::write(&path, lines[..lines.len() / 2].join("\n") + "\n").unwrap();
+    assert_eq!(calibrated(Some(&path), 1, &known).unwrap(), alone);
+    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), lines.len());
+    // What is in the journal is what is told.
+    let amplification = |number: &str| format!("\\\"amplification\\\":{number},");
+    let forged = text.replace(&amplification("1.0"), &amplification("1.5"));
+    std::fs::write(&path, forged).unwrap();
+    assert_ne!(calibrated(Some(&path), 1, &known).unwrap(), alone);
+    for (seed, runs) in [(2, &known[..]), (1, &known[1..])] {
+        let other = calibrated(Some(&path), seed, runs).unwrap_err();
+        assert!(other.to_string().contains("was begun with other points"), "{other}");
+    }
+}
+
 /// What `--filled` stands for is what a sequential run before each leaves.
 #[test]
 fn a_run_on_a_filled_drive_is_one_after_a_sequential_run() {
@@ -273,7 +368,7 @@ fn a_run_on_a_filled_drive_is_one_after_a_sequential_run() {
         let visible = Ledger::of(&drive(0.25)).visible_bytes.0;
         let stop = AtomicBool::new(false);
         let replay = Replay { starts, ..replay(visible, &stop) };
-        replay.age(&small, runs).unwrap().pop().unwrap().amplification.unwrap()
+        replay.age(&small, runs, 0, |_| true).unwrap().pop().unwrap().amplification.unwrap()
     };
     let rule: Expression = "pattern=uniform".parse().unwrap();
     let filled = of(&all[1..], Starts { sanitised: None, filled: Some(&rule) });
@@ -296,9 +391,8 @@ fn a_drive_of_fewer_dies_falls_at_the_same_time_to_the_same_level() {
         let mut small = age::small(&base, 0.3, 1 << 14, 24);
         let fewer = age::thin(&mut small, units);
         let stop = AtomicBool::new(false);
-        let is_timed = true;
-        let replay = Replay { is_timed, with_series: true, fewer, ..replay(visible, &stop) };
-        let done = replay.age(&small.check().unwrap(), &runs).unwrap();
+        let replay = Replay { timed: Some(Timed::All), fewer, ..replay(visible, &stop) };
+        let done = replay.age(&small.check().unwrap(), &runs, 0, |_| true).unwrap();
         (fewer, Fall::of(&done[1].samples, visible).unwrap())
     };
     let ((one, whole), (fewer, few)) = (of(u64::MAX), of(1));

@@ -17,7 +17,8 @@ const PICTURES_MAX: usize = 60;
 /// What the figures of a fall are.
 const FALLS: &str = "Throughput over time, in MiB/s: before (while 5 % of the span are written), \
                      after (the median of the last third of the time), the lowest over 5 % of the \
-                     span, and when it falls below the middle of before and after for good:";
+                     span, and when it falls below the middle of before and after for good, \
+                     with how well samples tell that:";
 
 impl WriteCalibration {
     /// The errors beside the repeat noise, what was fitted, and every run.
@@ -33,6 +34,15 @@ impl WriteCalibration {
             gib(self.visible_bytes),
             100.0 * self.config.mapping.overprovisioning
         ));
+        if self.config.controller.write_bandwidth_mbs > 0 {
+            let takes = f64::from(self.config.controller.write_bandwidth_mbs) / 1.048_576;
+            text.line(format_args!(
+                "The drive takes {takes:.0} MiB/s, and its flash programs more."
+            ));
+        }
+        for host in &self.hosts {
+            text.line(format_args!("The host sends {host}."));
+        }
         text.line("")
             .line("Mean absolute errors in percent, of throughput in the end and of its fall:");
         text.table(self.errors_table());
@@ -150,6 +160,7 @@ impl WriteCalibration {
             "lowest",
             "error",
             "falls at s",
+            "known to",
             "passes",
             "predicted",
             "error",
@@ -175,6 +186,7 @@ impl WriteCalibration {
                 level(measured.lowest),
                 error(fall.error_lowest),
                 or_none(measured.seconds.map(level)),
+                or_none(measured.known_within.map(|within| format!("+-{within:.0}"))),
                 or_none(measured.passes.map(|passes| format!("{passes:.3}"))),
                 or_none(predicted.seconds.map(level)),
                 or_none(fall.error_seconds.map(error)),
