@@ -34,9 +34,9 @@ pub struct Fall {
     pub seconds: Option<f64>,
     /// How many times the span was written until then.
     pub passes: Option<f64>,
-    /// How well the time is known, in seconds in each direction, unless the fall is sudden: half the
-    /// time between the middles of the parts before and behind it, each as long as it takes to write
-    /// 5 % of the span, and one sample at least.
+    /// How well the time is known, in seconds in each direction, unless the fall is sudden: half
+    /// the time between the middles of the parts before and behind it, each as long as it takes to
+    /// write 5 % of the span, and one sample at least.
     pub known_within: Option<f64>,
 }
 

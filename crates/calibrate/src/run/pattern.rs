@@ -206,8 +206,9 @@ impl Places {
     }
 
     /// Levels the pages that are written most often, as many as it takes (but 1 % of the span at
-    /// most), so that a page is written once in `writes` at most. A page of a small drive stands for many places of the real one,
-    /// which a buffer that knows them apart would all have to write.
+    /// most), so that a page is written once in `writes` at most. A page of a small drive stands
+    /// for many places of the real one, which a buffer that knows them apart would all have to
+    /// write.
     pub(crate) fn at_most_once_in(mut self, writes: u64) -> Self {
         let Shape::Zipf(exponent) = self.shape else { return self };
         let is_rare = |head: u64| self.share(exponent, head) * writes as f64 <= head as f64;
