@@ -39,8 +39,9 @@ const DIES_MIN: u64 = 4;
 const TIMED_PASS: [f64; 2] = [0.5, 0.5];
 /// Requests that are counted with time, at least.
 const TIMED_MIN: u64 = 500;
-/// How many times what the buffer holds is written, at least, before a page comes again. Real drives
-/// write each copy: before its fall the throughput of Zipf runs is that of uniform ones or less.
+/// How many times what the buffer holds is written, at least, before a page comes again. Real
+/// drives write each copy: before its fall the throughput of Zipf runs is that of uniform ones or
+/// less.
 const REPEATS_APART: u64 = 4;
 /// What the cache of a small drive holds at least, unless that of the whole one is smaller.
 const CACHE_MIN: u64 = 1 << 20;
