@@ -80,6 +80,7 @@ impl DeviceConfig {
             self.check_plane_reads(&mut faults);
             self.check_one_shot(&mut faults);
             self.check_units(&mut faults);
+            self.check_stripes(&mut faults);
             self.check_latencies(&mut faults);
             self.check_slc_cache(&mut faults);
             self.check_dram(&mut faults);
@@ -230,12 +231,13 @@ impl DeviceConfig {
                  multiple of that"
             ));
         }
-        let two = u64::from(self.flash.planes_per_die * pages) * 2;
+        let dies = self.stripes_together();
+        let two = u64::from(self.flash.planes_per_die * pages) * u64::from(dies) * 2;
         let bytes = two * u64::from(self.flash.page_bytes);
         if self.cache.mode != CacheMode::Off && self.cache.capacity.0 < bytes {
             conflict(format!(
-                "needs a data cache of two word lines for each plane of a die, {two} pages \
-                 (cache.capacity_bytes: {bytes})"
+                "needs a data cache of two word lines for each plane that is filled at once, \
+                 {two} pages (cache.capacity_bytes: {bytes})"
             ));
         }
     }
@@ -273,6 +275,16 @@ impl DeviceConfig {
                 "{units} units in all pages of a die that one command serves, at most \
                  {COMMAND_UNITS_MAX}: fewer or larger ones, or fewer planes (flash.planes_per_die)"
             ));
+        }
+    }
+
+    /// Checks that the dies that are filled together are the same ones in every round.
+    fn check_stripes(&self, faults: &mut Faults) {
+        let (together, dies) = (u64::from(self.stripes_together()), self.geometry().dies());
+        if !dies.is_multiple_of(together) {
+            let reason = format!("does not divide the {dies} dies of the drive");
+            let fault = Fault::new("mapping.stripe_dies", Problem::Conflict { reason });
+            faults.push(fault.with_value(together.to_string()));
         }
     }
 
@@ -390,13 +402,14 @@ impl DeviceConfig {
             GcUnit::Block => self.pages_per_program(),
             GcUnit::Die | GcUnit::Drive => self.pages_per_program() * self.flash.planes_per_die,
         };
+        let pages = pages * self.stripes_together();
         // The next command gathers while one is under way.
         let pages = if pages == 1 { 1 } else { 2 * pages };
         let least = u64::from(pages) * u64::from(self.flash.page_bytes);
         let reason = if buffer > self.cache.capacity.0 {
             format!("more than the data cache (cache.capacity_bytes: {})", self.cache.capacity.0)
         } else if buffer < least {
-            format!("less than {pages} pages ({least}), twice what a command programs at once")
+            format!("less than {pages} pages ({least}), twice what is programmed at once")
         } else {
             return;
         };

@@ -176,6 +176,9 @@ pub struct Mapping {
     pub overprovisioning: f64,
     /// Bytes that one entry of the table covers; 0 stands for a page. Smaller units share pages.
     pub unit_bytes: u32,
+    /// Dies over which neighbouring units of a superblock are dealt before a page of one die is
+    /// full; 1 fills one die after the other.
+    pub stripe_dies: u32,
 }
 
 /// Garbage collection.
@@ -298,6 +301,12 @@ impl DeviceConfig {
     /// Pages that one program command gives a plane at most: those of a word line, or one.
     pub fn pages_per_program(&self) -> u32 {
         if self.flash.one_shot { self.flash.technology.page_types().len() as u32 } else { 1 }
+    }
+
+    /// Dies whose pages are filled together, unit by unit in turn: 1 unless a superblock lies in
+    /// all dies.
+    pub fn stripes_together(&self) -> u32 {
+        if self.gc.unit == GcUnit::Drive { self.mapping.stripe_dies.max(1) } else { 1 }
     }
 
     /// Mapping units that share a page; 1 unless they are smaller than a page.

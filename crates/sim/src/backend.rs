@@ -38,7 +38,8 @@ struct Rules {
     paced: bool,
     /// Pages that a collection in steps moves at once.
     moves_max: u32,
-    /// Pages of a stripe: what one program command carries at most, if programs wait for that.
+    /// Pages of a stripe: what one program command carries at most, if programs wait for that. Of
+    /// all stripes that are filled together, where there are such.
     stripe: u32,
     /// Pages of a stripe in SLC mode.
     slc_stripe: u32,
@@ -65,7 +66,7 @@ impl Rules {
             any_dynamic: config.mapping.allocation != Allocation::Static,
             paced: config.gc.paced,
             moves_max: planes * word_line * (config.geometry().dies() as u32).max(16),
-            stripe: planes_at_once * word_line,
+            stripe: planes_at_once * word_line * config.stripes_together(),
             slc_stripe: config.slc_stripe(),
             folds: config.slc_cache.is_on() && config.slc_cache.fold_after > Nanos::ZERO,
             waiting_max: pages_to_flash(config, tenants) as usize - 1,

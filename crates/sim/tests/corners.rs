@@ -136,6 +136,9 @@ fn draw_superblocks(config: &mut DeviceConfig, tenants: &mut [Tenant], rng: &mut
         config.mapping.unit_bytes = config.flash.page_bytes / pick(rng, &[2, 4]);
     }
     if unit == GcUnit::Drive {
+        let divides = |dies: &u64| config.geometry().dies().is_multiple_of(*dies);
+        let all: Vec<u64> = (1..=config.geometry().dies()).filter(divides).collect();
+        config.mapping.stripe_dies = pick(rng, &all) as u32;
         let places = Places::all(&config.flash_geometry());
         tenants.iter_mut().for_each(|tenant| tenant.places = places.clone());
     }
@@ -149,12 +152,14 @@ fn draw_nand(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
     }
     if rng.random() && !config.gc.copyback && config.compat == Compat::default() {
         config.flash.one_shot = true;
-        let commands = 2 * config.flash.planes_per_die * config.pages_per_program();
+        let dies = config.stripes_together();
+        let commands = 2 * dies * config.flash.planes_per_die * config.pages_per_program();
         let least = u64::from(commands * config.flash.page_bytes);
         config.cache.capacity.0 = config.cache.capacity.0.max(least);
     }
     if rng.random() {
-        let commands = 2 * config.flash.planes_per_die * config.pages_per_program();
+        let dies = config.stripes_together();
+        let commands = 2 * dies * config.flash.planes_per_die * config.pages_per_program();
         let least = u64::from(commands * config.flash.page_bytes);
         config.cache.write_buffer.0 = least * rng.random_range(1..5);
         config.cache.capacity.0 = config.cache.capacity.0.max(config.cache.write_buffer.0);

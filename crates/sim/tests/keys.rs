@@ -378,12 +378,12 @@ fn buffer_scene() -> Scene {
     Scene { streams: vec![busy.requests(0)], ..buffer }
 }
 
-/// Several mapping units share a page.
+/// Several mapping units share a page, and neighbours are dealt over two dies.
 fn unit_scene() -> Scene {
     let units = |c: &mut DeviceConfig| {
-        c.gc.unit = GcUnit::Die;
+        c.gc.unit = GcUnit::Drive;
         c.cache.mode = CacheMode::Write;
-        c.mapping.unit_bytes = 1_024;
+        (c.mapping.unit_bytes, c.mapping.stripe_dies) = (1_024, 2);
     };
     scene("units", units, |shown| {
         let flash = &shown.ran.report.flash;

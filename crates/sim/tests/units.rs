@@ -126,6 +126,49 @@ fn planes_of_their_own_read_whole_pages_too() {
     assert!((800..=1_600).contains(&commands), "{commands}: a request touches one page or two");
 }
 
+/// Neighbours are dealt over dies first: a read of as many units as dies takes one sense of each,
+/// and one of all units of their pages no more senses.
+#[test]
+fn neighbours_are_dealt_over_dies_before_a_page_is_full() {
+    for (together, units_to_read, commands) in
+        [(1, 4, 1), (1, 8, 1), (1, 32, 4), (2, 4, 2), (2, 16, 2), (4, 4, 4), (4, 8, 4), (4, 32, 4)]
+    {
+        let mut config = units();
+        config.mapping.stripe_dies = together;
+        let flash = run(filled(&config), vec![request(Op::Read, 0, units_to_read)], 1).flash;
+        let found = flash.reads + flash.reads_multiplane;
+        assert_eq!(found, commands, "{units_to_read} units over {together} dies");
+        assert_eq!(flash.pages_read, u64::from(units_to_read));
+    }
+}
+
+/// Four units over as many dies take one sense and the transfers over two channels; in one page
+/// they take one sense and four transfers over one.
+#[test]
+fn dies_share_the_transfers_of_a_read() {
+    let nanos = |together: u32| {
+        let mut config = units();
+        config.mapping.stripe_dies = together;
+        let report = run(filled(&config), vec![request(Op::Read, 0, 4)], 1);
+        report.total.read.total_latency_ns.expect("a read").max
+    };
+    let saved = (nanos(1) - nanos(4)) as f64 / 2.0;
+    assert!((12_301.0..14_500.0).contains(&saved), "{saved} ns for each of two transfers");
+}
+
+/// Writes fill the pages of all dies that are dealt to, and whole commands program them.
+#[test]
+fn programs_wait_for_the_units_of_all_dies_of_a_row() {
+    for together in [1, 2, 4] {
+        let mut config = units();
+        config.mapping.stripe_dies = together;
+        let writes = (0..4_800).map(|n| request(Op::Write, n * 7 % 4_801, 1)).collect();
+        let flash = run(empty(&config), writes, 64).flash;
+        assert_eq!((flash.programs, flash.pages_programmed_host), (0, 4_800));
+        assert_eq!(flash.programs_multiplane, 4_800 / 8, "over {together} dies");
+    }
+}
+
 /// Small overwrites scatter what was together: a large read then takes several commands.
 #[test]
 fn a_large_read_touches_as_many_places_as_it_was_written_in() {
@@ -191,6 +234,10 @@ fn units_that_cannot_be_are_refused() {
     refused(&|config| config.gc.unit = GcUnit::Block, "gc.unit");
     refused(&|config| config.cache.mode = CacheMode::Off, "cache.mode");
     refused(&|config| config.flash.planes_per_die = 32, "at most 64");
+    let mut config = units();
+    config.mapping.stripe_dies = 3;
+    let faults = config.check().expect_err("illegal").to_string();
+    assert!(faults.contains("mapping.stripe_dies") && faults.contains("4 dies"), "{faults}");
     let mut same = units();
     (same.mapping.unit_bytes, same.gc.unit) = (16_384, GcUnit::Block);
     assert!(same.check().is_ok());

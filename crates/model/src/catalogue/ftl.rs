@@ -13,6 +13,10 @@ fn needs_cmt(config: &DeviceConfig) -> Option<&'static str> {
     config.mapping.ideal.then_some("mapping.ideal holds the whole table in DRAM")
 }
 
+fn needs_superblocks_over_all(config: &DeviceConfig) -> Option<&'static str> {
+    (config.gc.unit != GcUnit::Drive).then_some("gc.unit is not drive")
+}
+
 /// Mapping and placement.
 pub(super) const MAPPING: Section = Section {
     name: "mapping",
@@ -63,6 +67,15 @@ pub(super) const MAPPING: Section = Section {
                 "Bytes that one mapping entry covers; 0 stands for a page. Small writes of smaller \
                  units fill pages together, and large reads touch several places. Needs \
                  superblocks (gc.unit) and a data cache for writes.",
+            ),
+        row!("mapping.stripe_dies", mapping.stripe_dies)
+            .ints(1, 65_536)
+            .unless(needs_superblocks_over_all)
+            .since(Since::RealDrives)
+            .says(
+                "Dies over which neighbouring units (mapping.unit_bytes) of a superblock are dealt \
+                 before a page of one of them is full: a long read then takes as many dies at \
+                 once. 1 fills one die after the other.",
             ),
         row!("mapping.overprovisioning", mapping.overprovisioning)
             .reals(0.0, 0.95)

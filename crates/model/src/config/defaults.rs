@@ -101,6 +101,7 @@ impl Default for Mapping {
             allocation: Allocation::Static,
             overprovisioning: 0.07,
             unit_bytes: 0,
+            stripe_dies: 1,
         }
     }
 }

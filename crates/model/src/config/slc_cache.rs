@@ -56,8 +56,12 @@ impl DeviceConfig {
         Some(rows * wide)
     }
 
-    /// Pages of a stripe, of blocks in SLC mode: what one program command carries at most.
+    /// Pages of the stripes that are filled together, of blocks in SLC mode: what one program
+    /// command for each of their dies carries at most.
     pub fn slc_stripe(&self) -> u32 {
-        if self.gc.unit == GcUnit::Block { 1 } else { self.geometry().planes_per_die }
+        match self.gc.unit {
+            GcUnit::Block => 1,
+            _ => self.geometry().planes_per_die * self.stripes_together(),
+        }
     }
 }

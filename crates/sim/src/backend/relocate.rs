@@ -90,11 +90,12 @@ impl Backend {
             || self.rules.folds && base.is_at_rest()
     }
 
-    /// Stages reads of the valid pages of a stripe, from one of them on.
+    /// Stages reads of the valid pages of the stripes that were filled together, from one of them
+    /// on.
     fn read_stripe(&mut self, id: JobId, victim: BlockAddr, first: PageId) {
         let entry = self.ftl.entry(TenantId(0), Lpn(0));
         let tenant = self.ftl.block_tenant(victim);
-        let width = self.flash.striping().map_or(1, Striping::width);
+        let width = self.flash.striping().map_or(1, Striping::row);
         let end = PageId((first.0 / width + 1) * width);
         let mut next = Some(first);
         while let Some(page) = next.filter(|page| *page < end) {

@@ -12,6 +12,10 @@
 //!
 //! If a command programs whole word lines of W pages (`flash.one_shot`), a stripe has P W pages:
 //! all planes of a die at one offset, then at the next one, and so on.
+//!
+//! If neighbours are dealt over S dies (`mapping.stripe_dies`), S stripes are filled together: each
+//! takes the next page in turn, so that neighbouring mapping units lie in different dies, and every
+//! Sth one in the same page of flash. These S stripes are a *row*.
 
 use ssdtune_model::config::GcUnit;
 use ssdtune_model::{DeviceConfig, Geometry, PageId, Place, PlaneId};
@@ -21,6 +25,8 @@ pub(crate) struct Striping {
     planes_per_die: u32,
     /// Pages of a stripe.
     width: u32,
+    /// Stripes that are filled together.
+    together: u32,
     /// The first plane of each die that a superblock lies in, in order. With superblocks of one die
     /// that is the first plane of the first superblock; the others follow `planes_per_die` further.
     dies: Vec<PlaneId>,
@@ -39,12 +45,13 @@ impl Striping {
         };
         let spans_all = config.gc.unit == GcUnit::Drive;
         let width = at.planes_per_die * config.pages_per_program();
-        Some(Self { planes_per_die: at.planes_per_die, width, dies, spans_all })
+        let together = config.stripes_together();
+        Some(Self { planes_per_die: at.planes_per_die, width, together, dies, spans_all })
     }
 
-    /// Pages of a stripe.
-    pub fn width(&self) -> u32 {
-        self.width
+    /// Pages of a row: what is written before a page goes to the next offset.
+    pub fn row(&self) -> u32 {
+        self.width * self.together
     }
 
     /// Pages of a stripe of superblocks in SLC mode, or of others.
@@ -55,15 +62,20 @@ impl Striping {
     /// The first page of each block of a superblock, which is in SLC mode or is not.
     pub fn blocks(&self, is_slc: bool) -> impl ExactSizeIterator<Item = PageId> + use<> {
         let (planes, width) = (self.planes_per_die, self.width_of(is_slc));
-        (0..planes * self.dies.len() as u32)
-            .map(move |block| PageId(block / planes * width + block % planes))
+        let together = self.together;
+        (0..planes * self.dies.len() as u32).map(move |block| {
+            let (die, plane) = (block / planes, block % planes);
+            let (row, die) = (die / together, die % together);
+            PageId(row * width * together + plane * together + die)
+        })
     }
 
     /// The plane of the drive that a page of a superblock lies in, and its offset in its block.
     #[inline(never)]
     pub fn place(&self, plane: PlaneId, page: PageId, is_slc: bool) -> (PlaneId, PageId) {
-        let width = self.width_of(is_slc);
-        let (stripe, within) = (page.0 / width, page.0 % width);
+        let (width, together) = (self.width_of(is_slc), self.together);
+        let (round, within) = (page.0 / (width * together), page.0 % (width * together));
+        let (stripe, within) = (round * together + within % together, within / together);
         let (row, within) = (within / self.planes_per_die, within % self.planes_per_die);
         let (dies, rows) = (self.dies.len() as u32, width / self.planes_per_die);
         let first = self.dies[(stripe % dies) as usize].0;
@@ -110,13 +122,16 @@ mod tests {
     fn every_page_of_every_block_is_one_page_of_a_superblock() {
         for unit in [GcUnit::Die, GcUnit::Drive] {
             for technology in [FlashTechnology::Slc, FlashTechnology::Tlc] {
-                check_striping(unit, technology);
+                for together in [1, 3, 12] {
+                    check_striping(unit, technology, together);
+                }
             }
         }
     }
 
-    fn check_striping(unit: GcUnit, technology: FlashTechnology) {
+    fn check_striping(unit: GcUnit, technology: FlashTechnology, together: u32) {
         let mut config = drive(unit);
+        config.mapping.stripe_dies = together;
         config.flash.technology = technology;
         config.flash.one_shot = true;
         config.slc_cache.static_blocks = 1;
@@ -144,6 +159,23 @@ mod tests {
             }
             assert_eq!(seen.len() as u64, flash.planes() * u64::from(offsets));
         }
+    }
+
+    /// Over three dies of 4 planes: three neighbours in the first plane of each, then the next
+    /// plane, and the next three dies after 12 pages.
+    #[test]
+    fn neighbours_are_dealt_over_dies() {
+        let mut config = drive(GcUnit::Drive);
+        config.mapping.stripe_dies = 3;
+        let striping = Striping::new(&config).unwrap();
+        let planes = |pages: std::ops::Range<u32>| -> Vec<u32> {
+            let places = pages.map(|page| striping.place(PlaneId(0), PageId(page), false));
+            places.map(|(plane, _)| plane.0).collect()
+        };
+        assert_eq!(planes(0..6), [0, 16, 32, 1, 17, 33]);
+        assert_eq!(planes(12..16), [8, 24, 40, 9]);
+        assert_eq!(striping.place(PlaneId(0), PageId(48), false), (PlaneId(0), PageId(1)));
+        assert_eq!(striping.row(), 12);
     }
 
     #[test]
