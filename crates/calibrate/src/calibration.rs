@@ -297,8 +297,9 @@ fn predictions(
     options: &ReplayOptions,
     stop: &AtomicBool,
 ) -> Result<Vec<Prediction>, CalibrateError> {
+    let replayed: Vec<Point> = points.iter().map(|point| fit.replayed(point)).collect();
     let asked = |point| Ok((point, fit.drive_at(point).check()?));
-    let asked: Result<Vec<_>, Faults> = points.iter().map(asked).collect();
+    let asked: Result<Vec<_>, Faults> = replayed.iter().map(asked).collect();
     let predicted = replay_all(&asked?, options, stop)?;
     let overloaded = load::overloaded(&points);
     let one = |((point, predicted), is_overloaded): ((Point, Figures), bool)| {

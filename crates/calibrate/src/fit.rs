@@ -17,11 +17,13 @@ mod journal;
 mod profile;
 mod simplex;
 mod space;
+mod structure;
+mod told;
 
 pub use journal::{Journal, JournalError};
-pub use space::{
-    AXES, Axis, FREE, FREE_OF_RIGS, Free, Needs, Peak, Scale, Stage, Structure, Tried,
-};
+pub use space::{FREE, FREE_OF_RIGS, Free, Scale, Stage, WRITTEN};
+pub use structure::{AXES, Axis, Structure, Tried};
+pub use told::{Needs, Peak};
 
 use crate::errors::Errors;
 use crate::load;
@@ -31,11 +33,12 @@ use crate::split::Expression;
 use rayon::prelude::*;
 use serde::Serialize;
 use simplex::{Budget, Corner, minimise};
-use space::{Knob, Rigs, Space, Told};
+use space::{Knob, Rigs, Space};
 use ssdtune_model::catalogue::Value;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, document};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use told::Told;
 
 /// One round over structures.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -207,6 +210,12 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// A point as it is replayed: on a drive that holds what was found.
+    pub fn replayed(&self, point: &Point) -> Point {
+        let rig = rig_of(&self.rules, point);
+        replayed(point, self.best.space.written_share(&self.best.places, rig))
+    }
+
     /// The drive behind the rig by which a point was measured.
     pub fn drive_at(&self, point: &Point) -> DeviceConfig {
         let rig = rig_of(&self.rules, point);
@@ -217,6 +226,12 @@ impl Fit {
 /// The rig by which a point was measured.
 fn rig_of(rules: &[Expression], point: &Point) -> Option<usize> {
     rules.iter().position(|rule| rule.chooses(point))
+}
+
+/// A point on a drive of which this share holds data, if nobody knows better.
+fn replayed(point: &Point, written_share: f64) -> Point {
+    let is_unknown = point.has_unknown_state();
+    Point { written_share: if is_unknown { written_share } else { 1.0 }, ..point.clone() }
 }
 
 /// Fits a drive of `base` to points.
@@ -290,7 +305,7 @@ fn best_of(
     work: &Work<'_>,
 ) -> Result<(Candidate, Vec<Rival>), FitError> {
     let options = work.options;
-    let start = |structure: Structure| Candidate::new(structure, base, work);
+    let start = |structure: Structure| Candidate::new(structure, base, work.told, work);
     let mut candidates: Vec<Candidate> = structures.into_iter().filter_map(start).collect();
     let mut rivals: Vec<Rival> = Vec::new();
     for (round, look) in options.looks.iter().enumerate() {
@@ -361,9 +376,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn new(structure: Structure, base: &DeviceConfig, work: &Work<'_>) -> Option<Self> {
+    fn new(structure: Structure, base: &DeviceConfig, told: Told, work: &Work<'_>) -> Option<Self> {
         let drive = structure.apply(base)?;
-        let space = Space::of(&work.options.free, &drive, work.told, work.rigs);
+        let space = Space::of(&work.options.free, &drive, told, work.rigs);
         let places = space.places(&drive, work.points, work.rigs);
         Some(Self { structure, drive, space, places, objective: f64::INFINITY, is_equal: false })
     }
@@ -371,14 +386,19 @@ impl Candidate {
     /// The finer structures of this one, which begin at the places that it has.
     fn variants(&self, base: &DeviceConfig, work: &Work<'_>) -> Vec<Self> {
         let all = self.structure.variants(&work.options.axes, base, work.told.sizes);
-        let finer = all.into_iter().filter_map(|structure| Self::new(structure, base, work));
-        finer
+        let told = Told { later: true, ..work.told };
+        let new = |structure| Self::new(structure, base, told, work);
+        // What was not free before begins where it lay.
+        let so_far = self.space.apply(&self.drive, &self.places);
+        all.into_iter()
+            .filter_map(new)
             .map(|finer| {
+                let own = finer.space.places(&so_far, work.points, work.rigs);
                 let place = |(knob, own): (&Knob, f64)| {
                     let at = self.space.0.iter().position(|other| other == knob);
                     at.map_or(own, |at| self.places[at])
                 };
-                let places = finer.space.0.iter().zip(finer.places).map(place).collect();
+                let places = finer.space.0.iter().zip(own).map(place).collect();
                 Self { places, ..finer }
             })
             .collect()
@@ -495,7 +515,8 @@ impl Work<'_> {
                 let drive_at = |at: usize| {
                     of.space.behind(&drive, places, self.rigs[at], self.points[at].numjobs)
                 };
-                let found = self.measure(&of.drive, drive_at, points, requests)?;
+                let share_at = |at: usize| of.space.written_share(places, self.rigs[at]);
+                let found = self.measure(&of.drive, drive_at, share_at, points, requests)?;
                 self.journal.add(name, found)?;
                 found
             }
@@ -511,18 +532,21 @@ impl Work<'_> {
         &self,
         start: &DeviceConfig,
         drive_at: impl Fn(usize) -> DeviceConfig + Sync,
+        share_at: impl Fn(usize) -> f64,
         points: &[usize],
         requests: u32,
     ) -> Result<Option<f64>, FitError> {
-        let replayed = ReplayOptions { requests, seed: self.options.seed, ..Default::default() };
+        let asked_for = ReplayOptions { requests, seed: self.options.seed, ..Default::default() };
+        let shared = points.iter().map(|&at| replayed(&self.points[at], share_at(at)));
+        let shared: Vec<Point> = shared.collect();
         let mut asked = Vec::new();
-        for &at in points {
+        for (&at, point) in points.iter().zip(&shared) {
             let Ok(drive) = drive_at(at).check() else { return Ok(None) };
-            asked.push((&self.points[at], drive));
+            asked.push((point, drive));
         }
         let Ok(start) = start.check() else { return Ok(None) };
         let start = Some((&self.prepared, &start));
-        let figures = match replay_from(&asked, start, &replayed, self.stop) {
+        let figures = match replay_from(&asked, start, &asked_for, self.stop) {
             Ok(figures) => figures,
             Err(ReplayError::Interrupted) => return Err(FitError::Interrupted),
             Err(_) => return Ok(None),

@@ -54,7 +54,7 @@ pub use errors::Errors;
 pub use fit::{
     AXES, Axis, FREE, FREE_OF_RIGS, Fit, FitError, FitOptions, FittedValue, Free, Journal,
     JournalError, LOOKS, Look, Needs, Peak, Progress, Rival, Scale, Stage, Structure, Tried,
-    digest, fit,
+    WRITTEN, digest, fit,
 };
 pub use found::{AnyCalibration, calibrate_found};
 pub use plan::{NoDevice, Plan, PlanOptions, PlannedJob};

@@ -17,6 +17,7 @@ const SUSTAINED: (u32, u32) = (6, 600);
 
 const ARRAY: &[&str] = &[
     "flash.page_read_latency_lsb_ns",
+    "flash.page_read_latency_csb_ns",
     "flash.page_read_latency_msb_ns",
     "flash.page_read_latency_tsb_ns",
     "controller.read_time_ns",
@@ -25,7 +26,8 @@ const COLLISIONS: &[&str] = &["bus.channels", "bus.chips_per_channel", "bus.orde
 const PLATEAU: &[&str] =
     &["controller.core_rate", "controller.cores", "host.sata_processing_delay_ns"];
 const SIZES: &[&str] = &["bus.rate_mts", "controller.pipeline_time_ns", "controller.bandwidth_mbs"];
-const STREAMS: &[&str] = &["flash.cache_read", "flash.page_bytes", "mapping.plane_order"];
+const STREAMS: &[&str] =
+    &["flash.cache_read", "flash.page_bytes", "mapping.plane_order", "mapping.stripe_dies"];
 const WRITES: &[&str] =
     &["controller.write_time_ns", "cache.capacity_bytes", "flash.page_program_latency_lsb_ns"];
 const MIXES: &[&str] = &["suspension.support", "bus.order", "gc.preemptible"];

@@ -19,6 +19,10 @@ pub struct PerSecond(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 pub struct MibPerSecond(pub f64);
 
+/// Words in notes that say that requests went through a file system.
+const FILE_SYSTEMS: [&str; 9] =
+    ["ext3", "ext4", "xfs", "btrfs", "f2fs", "ntfs", "file on fs", "file system", "filesystem"];
+
 /// What a point's requests do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
@@ -204,6 +208,14 @@ pub struct Point {
     pub figures: Figures,
     /// Whatever else the file says.
     pub notes: String,
+    /// The share of the drive that holds data where it only reads. No file says it: 1, unless the
+    /// state of the drive is unknown and a fit looks for it.
+    #[serde(skip_serializing_if = "is_whole")]
+    pub written_share: f64,
+}
+
+fn is_whole(share: &f64) -> bool {
+    *share == 1.0
 }
 
 impl Point {
@@ -238,6 +250,17 @@ impl Point {
     pub fn arriving(&self) -> Option<PerSecond> {
         let rates = self.flows().iter().map(|flow| flow.rate).sum();
         (rates > 0.0).then_some(PerSecond(rates))
+    }
+
+    /// Whether its notes say that nobody knows what the drive held.
+    pub fn has_unknown_state(&self) -> bool {
+        self.notes.to_ascii_lowercase().contains("state unknown")
+    }
+
+    /// The word in its notes that says that its requests went through a file system.
+    pub(crate) fn file_system(&self) -> Option<&'static str> {
+        let notes = self.notes.to_ascii_lowercase();
+        FILE_SYSTEMS.into_iter().find(|word| notes.contains(word))
     }
 
     /// Whether its percentiles are those of all its requests. Of several jobs in a closed loop they

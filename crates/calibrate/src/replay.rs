@@ -3,13 +3,16 @@
 //! A point becomes requests in a closed loop of depth x jobs outstanding, or in an open one at the
 //! rate that was offered. Random places are spread evenly: over a run each plane gets the same
 //! number of requests, in random order, because one die that is 17 % too hot raises the 99th
-//! percentile near saturation by half. Sequential requests follow each other through the address
-//! space.
+//! percentile near saturation by half. They lie at multiples of their size, but for those that went
+//! through a file system: where its file begins in the order in which the drive was written, and
+//! what it wrote between the file's parts, is not known, so these begin at any page. Sequential
+//! requests follow each other through the address space.
 //!
 //! Points whose requests arrive at a rate are simulated by `paced`.
 //!
-//! The drive holds data everywhere: written in the order of addresses for points that only read, in
-//! the steady state of random overwrites for those that write. For points that only read it may
+//! The drive holds data everywhere, or in the share of a point whose state is unknown
+//! ([`Point::written_share`]): written in the order of addresses for points that only read, in the
+//! steady state of random overwrites for those that write. For points that only read it may
 //! have fewer blocks in each plane than the real one, so that it is made in milliseconds, as long
 //! as nothing that is sized by the capacity (a mapping table that does not fit, a cache) would
 //! notice.
@@ -17,24 +20,30 @@
 //! Left out: several submission queues, files, and the states that earlier runs leave.
 
 mod paced;
+mod requests;
 
 pub(crate) use paced::Prepared;
 
 use crate::point::{Direction, Figures, MibPerSecond, Micros, PerSecond, Point};
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
 use rayon::prelude::*;
+use requests::Requests;
 use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, serve};
 use ssdtune_model::config::CacheMode;
-use ssdtune_model::{CheckedConfig, DeviceConfig, Faults, Nanos, SECTOR_BYTES, Sectors};
+use ssdtune_model::{CheckedConfig, DeviceConfig, Faults, Nanos};
 use ssdtune_sim::{Completion, Observe, SnapshotError, Stream, Tenant};
-use ssdtune_trace::{Op, Request, TenantId};
+use ssdtune_trace::{Op, TenantId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Blocks of a plane below which a drive is not scaled.
 const BLOCKS_MIN: u32 = 64;
 /// How many times its data cache a scaled drive holds at least.
 const CACHES_MIN: u64 = 64;
+/// Pages of a request beyond which fewer requests count.
+const PAGES_COUNTED: u64 = 8;
+/// How often each outstanding request is followed by another one that counts, at least.
+const LOOPS_MIN: u64 = 8;
+/// Requests outstanding beyond which a loop has no step that it could lose.
+const STEPS_MAX: u64 = 256;
 
 /// How points are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,9 +102,9 @@ pub fn replay(
     Ok(all.remove(0))
 }
 
-/// Simulates points, each on a drive of its own, and returns the figures of each. Paced points that
-/// differ only in their direction or in what was measured are simulated once, and those of one
-/// drive begin with the same state.
+/// Simulates points, each on a drive of its own, and returns the figures of each. Points of one
+/// drive that differ only in what was measured are simulated once, and paced points so that differ
+/// in their direction besides; paced points of one drive begin with the same state.
 ///
 /// # Errors
 /// A drive cannot be simulated, has no room, a point's load is not known, or `stop` was set.
@@ -115,12 +124,15 @@ pub(crate) fn replay_from(
     options: &ReplayOptions,
     stop: &AtomicBool,
 ) -> Result<Vec<Figures>, ReplayError> {
-    let (mut drives, mut loads, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut drives, mut loads, mut loops, mut asked) = (vec![], vec![], vec![], vec![]);
     for (point, drive) in all {
-        asked.push(paced::Load::of(point).map(|load| {
-            let drive = place_of(&mut drives, drive);
-            place_of(&mut loads, &(drive, load))
-        }));
+        asked.push(match paced::Load::of(point) {
+            Some(load) => {
+                let drive = place_of(&mut drives, drive);
+                Asked::Paced(place_of(&mut loads, &(drive, load)))
+            }
+            None => Asked::Closed(place_of(&mut loops, &Loop { point, drive })),
+        });
     }
     let (alone, seed) = (Prepared::default(), options.seed);
     let aged: Result<Vec<_>, ReplayError> = drives
@@ -138,13 +150,44 @@ pub(crate) fn replay_from(
         .map(|(drive, load)| aged[*drive].serve(&drives[*drive], load, options, stop))
         .collect();
     let served = served?;
-    let one = |((point, drive), load): (&(&Point, CheckedConfig), &Option<usize>)| match load {
-        Some(load) => {
-            Ok(served[*load][usize::from(point.operation.direction() == Direction::Write)])
+    let looped: Result<Vec<Figures>, ReplayError> = loops
+        .par_iter()
+        .with_max_len(1)
+        .map(|closed| replay_closed(closed.point, closed.drive, options, stop))
+        .collect();
+    let looped = looped?;
+    let one = |((point, _), asked): (&(&Point, CheckedConfig), &Asked)| match *asked {
+        Asked::Paced(at) => {
+            served[at][usize::from(point.operation.direction() == Direction::Write)]
         }
-        None => replay_closed(point, drive, options, stop),
+        Asked::Closed(at) => looped[at],
     };
-    all.par_iter().zip(&asked).with_max_len(1).map(one).collect()
+    Ok(all.iter().zip(&asked).map(one).collect())
+}
+
+/// Where the figures of a point are: among paced loads, or among closed loops.
+enum Asked {
+    Paced(usize),
+    Closed(usize),
+}
+
+/// A closed loop on a drive. Two are equal if nothing differs that a simulation could see.
+#[derive(Clone, Copy)]
+struct Loop<'a> {
+    point: &'a Point,
+    drive: &'a CheckedConfig,
+}
+
+impl PartialEq for Loop<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let load = |of: &Self| {
+            let Point { operation, read_percent, block_bytes, .. } = *of.point;
+            let file = of.point.file_system().is_some();
+            let (share, rate) = (of.point.written_share, rate_only(of.point));
+            (operation, read_percent, block_bytes, of.point.outstanding(), file, share, rate)
+        };
+        load(self) == load(other) && self.drive == other.drive
+    }
 }
 
 /// The place of something in a list, to which it is added if it is not there.
@@ -176,9 +219,9 @@ fn replay_closed(
     }
     let space = simulator.address_space(TenantId(0)).sectors_floor();
     let depth = point.outstanding().ok_or_else(|| ReplayError::NoLoad(point.to_string()))?;
-    let counted = u64::from(options.requests.max(1));
-    // The queues fill and the loop loses its step; the last counted requests have company.
-    let before = counted / 10 + 4 * u64::from(depth);
+    let counted = counted(point, drive, depth, options);
+    let before = before(counted, depth, rate_only(point));
+    // The last counted requests have company.
     let total = before + counted + u64::from(depth);
     let requests = Requests::new(point, drive, space, total, options.seed)
         .ok_or_else(|| ReplayError::TooSmall(point.to_string()))?;
@@ -186,18 +229,50 @@ fn replay_closed(
     let stream = Stream::closed(requests, depth);
     let served = serve(&mut simulator, vec![stream], None, stop, |_, completions, _| {
         completions.iter().for_each(|completion| take.add(completion));
-        true
+        take.seen < take.to
     });
     match served {
+        Served::Completed | Served::GivenUp if rate_only(point) => {
+            let Figures { iops, bandwidth, .. } = take.figures();
+            Ok(Figures { iops, bandwidth, ..Figures::default() })
+        }
         Served::Completed | Served::GivenUp => Ok(take.figures()),
         Served::Interrupted => Err(ReplayError::Interrupted),
         Served::OutOfSpace { .. } => Err(ReplayError::OutOfSpace(point.to_string())),
     }
 }
 
+/// Requests of a closed loop that count. Long ones count for several, since each of them asks many
+/// dies.
+fn counted(point: &Point, drive: &CheckedConfig, depth: u32, options: &ReplayOptions) -> u64 {
+    let pages = point.block_bytes.div_ceil(drive.geometry().page_bytes);
+    let wanted = u64::from(options.requests.max(1));
+    let fewer = wanted * PAGES_COUNTED / u64::from(pages.max(1));
+    wanted.min(fewer.max(LOOPS_MIN * u64::from(depth)))
+}
+
+/// Requests of a closed loop before those that count: the queues fill and the loop loses its step.
+/// Where many are outstanding it has none, and each takes the time in which the drive serves as
+/// many; the rate is there at once.
+fn before(counted: u64, depth: u32, rate_only: bool) -> u64 {
+    let depth = u64::from(depth);
+    let steps = depth.min(STEPS_MAX);
+    counted / 10 + if rate_only { 4 * steps } else { depth + 3 * steps }
+}
+
+/// Whether a rate was measured at a point, and no latency.
+fn rate_only(point: &Point) -> bool {
+    let Figures { iops, bandwidth, mean, p50, p99, p999 } = point.figures;
+    let has_latency = [mean, p50, p99, p999].iter().any(Option::is_some);
+    (iops.is_some() || bandwidth.is_some()) && !has_latency
+}
+
 /// What the drive holds before a point.
 fn start(point: &Point) -> Start {
-    if reads_only(point) { Start::sequential(1.0) } else { Start::steady(1.0) }
+    match reads_only(point) {
+        true => Start::sequential(point.written_share),
+        false => Start::steady(1.0),
+    }
 }
 
 /// Whether nothing is written at a point.
@@ -218,133 +293,6 @@ fn scaled(drive: &CheckedConfig) -> Option<DeviceConfig> {
     let blocks = u64::from(BLOCKS_MIN).max(for_cache);
     small.flash.blocks_per_plane = u32::try_from(blocks).ok()?;
     (small.flash.blocks_per_plane < drive.flash.blocks_per_plane).then_some(small)
-}
-
-/// The requests of a point.
-struct Requests {
-    rng: Pcg64,
-    left: u64,
-    read_share: f64,
-    direction: Direction,
-    is_mixed: bool,
-    places: Places,
-    sectors: u32,
-}
-
-impl Requests {
-    /// `total` requests; `None` if the space is too small.
-    fn new(
-        point: &Point,
-        drive: &CheckedConfig,
-        space: Sectors,
-        total: u64,
-        seed: u64,
-    ) -> Option<Self> {
-        let mut rng = Pcg64::seed_from_u64(seed);
-        let sectors = u64::from(point.block_bytes) / SECTOR_BYTES;
-        let page = u64::from(drive.geometry().page_bytes) / SECTOR_BYTES;
-        let planes = drive.geometry().planes();
-        let places = match point.operation.is_sequential() {
-            true => Places::in_order(sectors, space)?,
-            false => Places::spread(sectors, page.max(1), planes, space, total, &mut rng)?,
-        };
-        Some(Self {
-            rng,
-            left: total,
-            read_share: point.read_percent / 100.0,
-            direction: point.operation.direction(),
-            is_mixed: point.operation.is_mixed(),
-            places,
-            sectors: u32::try_from(sectors).ok()?,
-        })
-    }
-}
-
-impl Iterator for Requests {
-    type Item = Request;
-
-    fn next(&mut self) -> Option<Request> {
-        self.left = self.left.checked_sub(1)?;
-        let op = match (self.is_mixed, self.direction) {
-            (true, _) if self.rng.random::<f64>() < self.read_share => Op::Read,
-            (true, _) | (false, Direction::Write) => Op::Write,
-            (false, Direction::Read) => Op::Read,
-        };
-        let (at, lba) = (Nanos::ZERO, self.places.next(&mut self.rng));
-        Some(Request { at, lba, sectors: self.sectors, tenant: TenantId(0), op })
-    }
-}
-
-/// Where requests lie.
-enum Places {
-    /// One behind the other, from the start again at the end.
-    InOrder { sectors: u64, slots: u64, next: u64 },
-    /// On pages that spread evenly over the planes.
-    Spread {
-        /// Sectors of a unit: a page, or a request if that is longer.
-        unit: u64,
-        /// Requests that fit into a unit.
-        parts: u64,
-        sectors: u64,
-        /// Units whose numbers differ by this lie on the same plane.
-        classes: u64,
-        /// Units of each class.
-        rounds: u64,
-        /// The classes of the requests to come, in random order.
-        order: Vec<u32>,
-    },
-}
-
-impl Places {
-    fn in_order(sectors: u64, space: Sectors) -> Option<Self> {
-        let slots = space.0 / sectors;
-        (slots > 0).then_some(Self::InOrder { sectors, slots, next: 0 })
-    }
-
-    /// Logical pages whose numbers differ by the number of planes lie on one plane, as long as data
-    /// were written in the order of addresses.
-    fn spread(
-        sectors: u64,
-        page: u64,
-        planes: u64,
-        space: Sectors,
-        total: u64,
-        rng: &mut Pcg64,
-    ) -> Option<Self> {
-        let unit = sectors.next_multiple_of(page);
-        let pages = unit / page;
-        let classes = planes / common_divisor(planes, pages);
-        let rounds = space.0 / unit / classes;
-        if rounds == 0 {
-            return None;
-        }
-        let mut order: Vec<u32> = (0..total).map(|n| (n % classes) as u32).collect();
-        for last in (1..order.len()).rev() {
-            order.swap(last, rng.random_range(0..=last));
-        }
-        let parts = if unit > page { 1 } else { page / sectors };
-        Some(Self::Spread { unit, parts, sectors, classes, rounds, order })
-    }
-
-    fn next(&mut self, rng: &mut Pcg64) -> Sectors {
-        match self {
-            Self::InOrder { sectors, slots, next } => {
-                let here = *next;
-                *next = (*next + 1) % *slots;
-                Sectors(here * *sectors)
-            }
-            Self::Spread { unit, parts, sectors, classes, rounds, order } => {
-                let class = u64::from(order.pop().unwrap_or(0));
-                let number = rng.random_range(0..*rounds) * *classes + class;
-                let part = rng.random_range(0..*parts);
-                Sectors(number * *unit + part * *sectors)
-            }
-        }
-    }
-}
-
-fn common_divisor(one: u64, other: u64) -> u64 {
-    if other == 0 { one } else { common_divisor(other, one % other) }
 }
 
 /// What was completed in the counted part of a run.
@@ -422,14 +370,14 @@ mod tests {
     use crate::read::parse;
     use std::path::Path;
 
-    fn point(row: &str) -> Point {
+    pub(super) fn point(row: &str) -> Point {
         let text = format!("op,rwmix_read,bs,iodepth,numjobs,offered_iops\n{row}\n");
         parse(Path::new("p"), "rig", &text).unwrap().remove(0)
     }
 
     /// 4 channels of 2 dies; every read takes 50 us of its die, and the bus is a hundred times as
     /// fast.
-    fn drive() -> CheckedConfig {
+    pub(super) fn drive() -> CheckedConfig {
         let mut config = DeviceConfig::default();
         (config.bus.channels, config.bus.chips_per_channel) = (4, 2);
         (config.flash.dies_per_chip, config.flash.planes_per_die) = (1, 1);
@@ -478,21 +426,56 @@ mod tests {
         assert!((reads / writes - 3.0).abs() < 0.3, "{reads} {writes}");
     }
 
+    /// The rate of a deep loop is there long before its latencies are.
     #[test]
-    fn requests_spread_evenly_over_planes_and_lie_on_the_drive() {
-        let (drive, space) = (drive(), Sectors(1 << 20));
-        let page = u64::from(drive.flash.page_bytes) / SECTOR_BYTES;
-        let planes = drive.geometry().planes();
-        for row in ["randread,100,4k,1,1,", "randread,100,64k,1,1,", "randread,100,512,1,1,"] {
-            let requests = Requests::new(&point(row), &drive, space, 8_000, 1).unwrap();
-            let mut counts = vec![0; planes as usize];
-            for request in requests {
-                assert!(request.end() <= space);
-                counts[(request.lba.0 / page % planes) as usize] += 1;
-            }
-            let used: Vec<i32> = counts.into_iter().filter(|count| *count > 0).collect();
-            assert!(used.iter().all(|count| *count == 8_000 / used.len() as i32), "{used:?}");
+    fn where_a_rate_alone_was_measured_one_is_predicted() {
+        let options = ReplayOptions { requests: 2_000, ..Default::default() };
+        let run = |point: &Point| replay(point, &drive(), &options, &false.into()).unwrap();
+        let deep = point("randread,100,4k,512,2,");
+        let mut rate = deep.clone();
+        rate.figures.iops = Some(PerSecond(1.0));
+        let (whole, short) = (run(&deep), run(&rate));
+        assert!(whole.mean.is_some() && short.mean.is_none() && short.p99.is_none());
+        let ratio = short.iops.unwrap().0 / whole.iops.unwrap().0;
+        assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+    }
+
+    /// Repeats are simulated once, and others are not taken for repeats.
+    #[test]
+    fn each_point_has_the_figures_that_it_has_alone() {
+        let (options, stop) = (ReplayOptions { requests: 300, ..Default::default() }, false.into());
+        let rows = ["randread,100,4k,8,1,", "randread,100,4k,4,2,", "randread,100,32k,8,1,"];
+        let mut points: Vec<Point> = rows.iter().map(|row| point(row)).collect();
+        points.push(Point { notes: "ext4".to_owned(), ..points[2].clone() });
+        let mut slow = DeviceConfig::clone(&drive());
+        slow.flash.read_latency = [Nanos(90_000); 4];
+        let drives = [drive(), slow.check().unwrap()];
+        let asked = |drive: &CheckedConfig| points.iter().map(|p| (p, drive.clone())).collect();
+        let all: Vec<Vec<(&Point, CheckedConfig)>> = drives.iter().map(asked).collect();
+        let all = all.concat();
+        let found = replay_all(&all, &options, &stop).unwrap();
+        for ((point, drive), found) in all.iter().zip(&found) {
+            assert_eq!(replay(point, drive, &options, &stop).unwrap(), *found, "{point}");
         }
+        assert_eq!(found[0], found[1]);
+        assert!(found[0] != found[2] && found[2] != found[3] && found[0] != found[4]);
+    }
+
+    #[test]
+    fn long_requests_and_deep_loops_take_fewer() {
+        let (drive, options) = (drive(), ReplayOptions::default());
+        let counted = |row: &str| {
+            let point = point(row);
+            counted(&point, &drive, point.outstanding().unwrap(), &options)
+        };
+        let pages = |bytes: u64| bytes / u64::from(drive.flash.page_bytes);
+        assert_eq!(counted("randread,100,4k,32,1,"), 50_000);
+        assert_eq!(counted("randread,100,1m,32,1,"), 50_000 * 8 / pages(1 << 20));
+        assert_eq!(counted("randread,100,1m,256,16,"), 8 * 256 * 16);
+        assert_eq!([32, 1].map(|depth| before(50_000, depth, false)), [5_128, 5_004]);
+        assert_eq!([32, 1].map(|depth| before(50_000, depth, true)), [5_128, 5_004]);
+        assert_eq!(before(50_000, 32_768, false), 5_000 + 32_768 + 768);
+        assert_eq!(before(50_000, 32_768, true), 5_000 + 1_024);
     }
 
     #[test]

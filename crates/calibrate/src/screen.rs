@@ -37,9 +37,6 @@ const BANDWIDTH: f64 = 0.02;
 const REPEATS: f64 = 0.10;
 /// By how much less time reads may take where more are outstanding.
 const LOAD_ORDER: f64 = 0.05;
-/// Words in notes that say that requests went through a file system.
-const FILE_SYSTEMS: [&str; 9] =
-    ["ext3", "ext4", "xfs", "btrfs", "f2fs", "ntfs", "file on fs", "file system", "filesystem"];
 
 /// Why a point is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -267,8 +264,7 @@ fn queue(points: &[Point], at: usize, options: &ScreenOptions) -> Verdict {
 }
 
 fn file_system(points: &[Point], at: usize, _: &ScreenOptions) -> Verdict {
-    let notes = points[at].notes.to_ascii_lowercase();
-    let word = FILE_SYSTEMS.iter().find(|word| notes.contains(**word))?;
+    let word = points[at].file_system()?;
     let detail = format!("its notes say {word:?}: its latency holds that of a file system");
     Some((Reason::FileSystem, detail))
 }

@@ -3,7 +3,7 @@
 
 use super::origin::Origins;
 use super::{Calibration, Collapse, MeanErrors, TestedRange};
-use crate::fit::FittedValue;
+use crate::fit::{FittedValue, WRITTEN};
 use crate::point::{Direction, Point};
 use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +59,8 @@ impl Calibration {
                 lines.push(format!("{name}: {keys}."));
             }
         }
-        for value in self.values.iter().filter(|value| value.rig.is_some()) {
+        let is_elsewhere = |value: &&FittedValue| value.rig.is_some() || value.key == WRITTEN;
+        for value in self.values.iter().filter(is_elsewhere) {
             lines.push(format!("Not in this file: {} = {}.", value.name(), value.value));
         }
         lines

@@ -1,14 +1,14 @@
-//! What a fit may change: structures, which are enumerated, and parameters, which are refined.
+//! The parameters that a fit refines.
 //!
-//! Both are rows of the parameter catalogue by their names. A row that the catalogue does not have,
-//! or that has no effect on the drive, is left out, so a new mechanism is one line in [`FREE`] or
-//! [`AXES`].
+//! They are rows of the parameter catalogue by their names. A row that the catalogue does not have,
+//! or that has no effect on the drive, is left out, so a new mechanism is one line in [`FREE`].
 
+use super::told::{Needs, Peak, Told};
 use crate::point::Point;
 use ssdtune_model::catalogue::{self, Legal, Parameter, Value};
+use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Nanos};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// How the range of a parameter is divided into steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,50 +30,6 @@ pub enum Stage {
     Plateau,
 }
 
-/// Which points a parameter needs to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    /// Any.
-    Any,
-    /// Points in a closed loop.
-    Closed,
-    /// Requests of several sizes.
-    Sizes,
-    /// Paced points: reads beside writes at known loads.
-    Paced,
-}
-
-/// What points can tell, apart from what any can.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) closed: bool,
-    pub(super) sizes: bool,
-    pub(super) paced: bool,
-}
-
-impl Told {
-    /// What these points can tell.
-    pub(super) fn by(points: &[Point]) -> Self {
-        let any = |is_it: fn(&Point, &Point) -> bool| {
-            points.first().is_some_and(|first| points.iter().any(|point| is_it(point, first)))
-        };
-        Self {
-            closed: any(|point, _| !point.operation.is_paced()),
-            sizes: any(|point, first| point.block_bytes != first.block_bytes),
-            paced: any(|point, _| point.operation.is_paced()),
-        }
-    }
-
-    fn meets(self, needs: Needs) -> bool {
-        match needs {
-            Needs::Any => true,
-            Needs::Closed => self.closed,
-            Needs::Sizes => self.sizes,
-            Needs::Paced => self.paced,
-        }
-    }
-}
-
 /// A parameter that a fit may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Free {
@@ -92,29 +48,6 @@ pub struct Free {
     /// What it limits, if it is a limit. 0 stands for none then and is tried at the upper end of
     /// the range; the start lies a little above the highest value measured.
     pub limits: Option<Peak>,
-}
-
-/// What a limit is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peak {
-    /// Requests in a second.
-    Rate,
-    /// Requests of one job in a second.
-    RateOfAJob,
-    /// Megabytes (1,000,000 bytes) in a second.
-    Bandwidth,
-}
-
-impl Peak {
-    /// The highest value measured at points.
-    fn of<'a>(self, points: impl Iterator<Item = &'a Point>) -> f64 {
-        let value = |point: &Point| match self {
-            Self::Rate => point.figures.iops.map(|rate| rate.0),
-            Self::RateOfAJob => point.figures.iops.map(|rate| rate.0 / f64::from(point.numjobs)),
-            Self::Bandwidth => point.figures.bandwidth.map(|rate| rate.0 * 1.048_576),
-        };
-        points.filter_map(value).fold(0.0, f64::max)
-    }
 }
 
 impl Free {
@@ -164,11 +97,31 @@ impl Free {
     fn row(&self) -> Option<&'static Parameter> {
         catalogue::find(self.key)
     }
+
+    /// How it is found over the interface of a drive. The link of SATA limits small requests, too,
+    /// so that the plateau of one size tells it; it is never faster than the drive's own.
+    fn over(&self, drive: &DeviceConfig) -> Self {
+        let host = &drive.host;
+        let is_link = self.key == LINK && host.interface == HostInterface::Sata;
+        match is_link && host.pcie_lane_bandwidth_gbps > self.min {
+            true => {
+                let max = self.max.min(host.pcie_lane_bandwidth_gbps);
+                Self { max, stage: Stage::Plateau, needs: Needs::Closed, ..*self }
+            }
+            false => *self,
+        }
+    }
+
+    /// Whether it can change what a drive does.
+    fn works(&self, drive: &DeviceConfig) -> bool {
+        self.key == WRITTEN || self.row().is_some_and(|row| row.inert(drive).is_none())
+    }
 }
 
 /// Every parameter that a fit may change.
 pub const FREE: &[Free] = &[
     Free::ratios("flash.page_read_latency_lsb_ns", 2e3, 3e5, Stage::Bare),
+    Free::ratios(MIDDLE, 2e3, 3e5, Stage::Bare).needs(Needs::Later),
     Free::ratios("flash.page_read_latency_msb_ns", 2e3, 3e5, Stage::Bare),
     Free::ratios("flash.page_read_latency_tsb_ns", 2e3, 3e5, Stage::Bare),
     Free::linear("controller.read_time_ns", 0.0, 6e4, Stage::Bare),
@@ -178,15 +131,22 @@ pub const FREE: &[Free] = &[
         .needs(Needs::Closed)
         .limits(Peak::Rate),
     Free::ratios("controller.bandwidth_mbs", 50.0, 3e4, Stage::Plateau)
-        .needs(Needs::Sizes)
+        .needs(Needs::Bandwidth)
         .limits(Peak::Bandwidth),
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
     Free::linear("controller.write_time_ns", 0.0, 6e4, Stage::Bare).needs(Needs::Paced),
     Free::linear("suspension.suspend_program_ns", 0.0, 3e5, Stage::Bare).needs(Needs::Paced),
     Free::linear("suspension.program_for_read_ns", 0.0, 1e6, Stage::Bare).needs(Needs::Paced),
     Free::ratios(PROGRAM, 1e5, 2e7, Stage::Plateau).needs(Needs::Paced),
+    Free::linear(WRITTEN, 0.05, 1.0, Stage::Bare).needs(Needs::UnknownState),
 ];
 
+/// The share of the drive that holds data, where nobody knows it. It is no parameter of the drive
+/// but what was done with it before, so that it is no row of the catalogue.
+pub const WRITTEN: &str = "share that holds data";
+
+/// The read time of the second of three page types. Of four, two lie between the ends.
+const MIDDLE: &str = "flash.page_read_latency_csb_ns";
 /// The program time that is fitted; those of other page types keep their ratio to it.
 const PROGRAM: &str = "flash.page_program_latency_lsb_ns";
 /// The link of a host.
@@ -200,112 +160,8 @@ pub const FREE_OF_RIGS: &[Free] = &[
     Free::ratios(LINK, 0.05, 8.0, Stage::Sizes).needs(Needs::Sizes),
     Free::ratios("host.core_rate", 1e4, 1e7, Stage::Plateau).limits(Peak::RateOfAJob),
     Free::linear("host.sata_processing_delay_ns", 0.0, 5e4, Stage::Plateau),
+    Free::linear(WRITTEN, 0.05, 1.0, Stage::Bare).needs(Needs::UnknownState),
 ];
-
-/// When the values of an axis are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tried {
-    /// In every combination, from the start.
-    First,
-    /// In the structures that fit best after the first look.
-    Then,
-    /// In the structures that fit best after the first look, if there are requests of several
-    /// sizes: those of one size cannot tell such values apart.
-    ThenBySizes,
-}
-
-/// A value of the catalogue that makes a structure together with others.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis {
-    /// Its row in the catalogue.
-    pub key: &'static str,
-    /// The values that are tried.
-    pub values: &'static [&'static str],
-    /// When they are tried.
-    pub tried: Tried,
-}
-
-impl Axis {
-    /// An axis whose values are tried from the start.
-    const fn first(key: &'static str, values: &'static [&'static str]) -> Self {
-        Self { key, values, tried: Tried::First }
-    }
-}
-
-/// Every value that makes structures.
-pub const AXES: &[Axis] = &[
-    Axis::first("bus.channels", &["4", "8", "16"]),
-    Axis::first("bus.chips_per_channel", &["1", "2", "4", "8"]),
-    Axis::first("flash.cache_read", &["false", "true"]),
-    Axis::first("bus.order", &["data-first", "commands-first"]),
-    Axis { key: "controller.core_times", values: &["fixed", "exponential"], tried: Tried::Then },
-    Axis { key: "flash.page_bytes", values: &["4096", "8192", "16384"], tried: Tried::ThenBySizes },
-];
-
-/// One combination of the values of axes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Structure(pub Vec<(&'static str, &'static str)>);
-
-impl Structure {
-    /// Every combination of those axes that are tried first, in their order, that makes a possible
-    /// drive of `base`.
-    pub fn all(axes: &[Axis], base: &DeviceConfig) -> Vec<Self> {
-        Self::default().longer(axes, base, |tried| tried == Tried::First)
-    }
-
-    /// Every combination of this structure with those axes that are tried then, in their order,
-    /// that makes a possible drive of `base`. `sizes` says whether there are requests of several
-    /// sizes.
-    pub fn variants(&self, axes: &[Axis], base: &DeviceConfig, sizes: bool) -> Vec<Self> {
-        let now = |tried| tried == Tried::Then || tried == Tried::ThenBySizes && sizes;
-        self.longer(axes, base, now)
-    }
-
-    fn longer(&self, axes: &[Axis], base: &DeviceConfig, now: impl Fn(Tried) -> bool) -> Vec<Self> {
-        let mut all = vec![self.clone()];
-        for axis in axes.iter().filter(|axis| now(axis.tried)) {
-            let longer = |known: &Self| {
-                let known = known.0.clone();
-                axis.values.iter().map(move |value| {
-                    Self(known.iter().copied().chain([(axis.key, *value)]).collect())
-                })
-            };
-            all = all.iter().flat_map(longer).collect();
-        }
-        all.retain(|structure| structure.apply(base).is_some_and(|made| made.check().is_ok()));
-        all
-    }
-
-    /// A drive with this structure. Its raw capacity is that of `base`, to a block of each plane.
-    /// `None` if a value is illegal.
-    pub fn apply(&self, base: &DeviceConfig) -> Option<DeviceConfig> {
-        let mut made = base.clone();
-        for (key, value) in &self.0 {
-            catalogue::set(&mut made, key, value).ok()?;
-        }
-        // The number of chips says how many dies there are, whatever a chip was before.
-        if self.0.iter().any(|(key, _)| *key == "bus.chips_per_channel") {
-            made.flash.dies_per_chip = 1;
-        }
-        let (whole, at) = (base.geometry().raw_capacity(), made.geometry());
-        let of_a_row = at.block_bytes().0 * at.planes();
-        let blocks = (whole.0 as f64 / of_a_row as f64).round();
-        made.flash.blocks_per_plane = (blocks as u32).max(4);
-        Some(made)
-    }
-}
-
-impl fmt::Display for Structure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |(key, value): &(&str, &str)| {
-            format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
-        };
-        if self.0.is_empty() {
-            return f.write_str("that of the base");
-        }
-        f.write_str(&self.0.iter().map(name).collect::<Vec<_>>().join(" "))
-    }
-}
 
 /// The rig by which each point was measured: the number of the first rule that chooses it, `None`
 /// where none does.
@@ -329,17 +185,13 @@ impl Space {
     /// is not told from that of the first one.
     pub(super) fn of(free: &[Free], drive: &DeviceConfig, told: Told, rigs: &Rigs) -> Self {
         let works = |free: &&Free| {
-            let row = free.row();
-            row.is_some_and(|row| row.inert(drive).is_none())
-                && !is_between(free.key, drive)
-                && told.meets(free.needs)
+            free.works(drive) && !is_between(free.key, drive) && told.meets(free.needs)
         };
         let own = free.iter().filter(works).map(|free| Knob { free: *free, rig: None });
         let known: BTreeSet<usize> = rigs.iter().flatten().copied().collect();
-        let works = |free: &&Free| {
-            free.row().is_some_and(|row| row.inert(drive).is_none()) && told.meets(free.needs)
-        };
-        let of_rigs: Vec<Free> = FREE_OF_RIGS.iter().filter(works).copied().collect();
+        let of_rigs = FREE_OF_RIGS.iter().map(|free| free.over(drive));
+        let of_rigs: Vec<Free> =
+            of_rigs.filter(|free| free.works(drive) && told.meets(free.needs)).collect();
         let mut all: Vec<Knob> = own.collect();
         let drives: Vec<&str> = all.iter().map(|knob| knob.free.key).collect();
         // Where no point is without a rig, the drive is behind the first one.
@@ -357,19 +209,22 @@ impl Space {
         (0..self.0.len()).filter(|&axis| self.0[axis].free.stage == stage).collect()
     }
 
-    /// Where a drive's own values lie, and limits a little above what was measured at points. So
-    /// is the link of a rig, or else as fast as the drive's: both caps of bandwidth together cannot
+    /// Where a drive's own values lie, and limits a little above what was measured at points, or
+    /// where the drive has them if that is more. So is the link of a rig, or else as fast as the drive's: both caps of bandwidth together cannot
     /// be found one after the other.
     pub(super) fn places(&self, drive: &DeviceConfig, points: &[Point], rigs: &Rigs) -> Vec<f64> {
         let own = |free: &Free| match free.row().map(|row| row.get(drive)) {
             Some(Value::Int(int)) => int as f64,
             Some(Value::Real(real)) => real,
+            _ if free.key == WRITTEN => free.max,
             _ => free.min,
         };
         let peak = |Knob { free, rig }: &Knob| {
             let is_own = |at: &usize| rig.is_none() || rigs[*at] == *rig;
-            let own = (0..points.len()).filter(is_own).map(|at| &points[at]);
-            free.limits.map(|peak| 1.1 * peak.of(own)).filter(|peak| *peak > 0.0)
+            let points = (0..points.len()).filter(is_own).map(|at| &points[at]);
+            let start = free.limits.map(|peak| 1.1 * peak.of(points)).filter(|peak| *peak > 0.0);
+            // What the base says of a limit is better than that nobody has come near it.
+            start.map(|start| start.max(own(free)))
         };
         let link = |Knob { free, rig }: &Knob| {
             let is_own = |at: &usize| rigs[*at] == *rig;
@@ -384,11 +239,13 @@ impl Space {
     }
 
     /// The drive with the values at some places. Times of page types between the first and the last
-    /// lie evenly between theirs.
+    /// lie evenly between theirs, unless they are found.
     pub(super) fn apply(&self, drive: &DeviceConfig, places: &[f64]) -> DeviceConfig {
         let mut made = drive.clone();
         self.set(&mut made, places, None);
-        between(&mut made);
+        if !self.0.iter().any(|knob| knob.free.key == MIDDLE) {
+            between(&mut made);
+        }
         in_ratio(&mut made, drive);
         made
     }
@@ -407,6 +264,16 @@ impl Space {
             self.set(&mut made, places, rig);
         }
         made
+    }
+
+    /// The share of the drive that holds data for the points of a rig.
+    pub(super) fn written_share(&self, places: &[f64], rig: Option<usize>) -> f64 {
+        let of = |rig: Option<usize>| {
+            let is_it = |(knob, _): &(&Knob, _)| knob.free.key == WRITTEN && knob.rig == rig;
+            let own = self.0.iter().zip(places).find(is_it);
+            own.map(|(knob, &place)| knob.free.value(place))
+        };
+        of(rig).or_else(|| of(None)).unwrap_or(1.0)
     }
 
     fn set(&self, made: &mut DeviceConfig, places: &[f64], rig: Option<usize>) {
@@ -477,7 +344,8 @@ fn is_between(key: &str, drive: &DeviceConfig) -> bool {
         ["lsb", "csb", "msb", "tsb"].map(|page| format!("flash.page_read_latency_{page}_ns"));
     let Some(own) = keys.iter().position(|known| known == key) else { return false };
     let types = drive.flash.technology.page_types();
-    types.first() != Some(&own) && types.last() != Some(&own)
+    let is_middle = key == MIDDLE && types.len() == 3;
+    !is_middle && types.first() != Some(&own) && types.last() != Some(&own)
 }
 
 #[cfg(test)]
@@ -497,17 +365,11 @@ mod tests {
     }
 
     #[test]
-    fn every_free_parameter_and_axis_is_a_row_with_legal_bounds() {
-        for free in FREE {
+    fn every_free_parameter_is_a_row_with_legal_bounds() {
+        for free in FREE.iter().filter(|free| free.key != WRITTEN) {
             let row = free.row().unwrap_or_else(|| panic!("{} is no row", free.key));
             for bound in [free.min, free.max] {
                 assert!(row.legal.allows(legal(&row.legal, bound)), "{} {bound}", free.key);
-            }
-        }
-        for axis in AXES {
-            for value in axis.values {
-                let mut drive = DeviceConfig::default();
-                catalogue::set(&mut drive, axis.key, value).unwrap();
             }
         }
     }
@@ -517,26 +379,36 @@ mod tests {
         let mut drive = DeviceConfig::default();
         drive.flash.technology = FlashTechnology::Tlc;
         let reads = Told { closed: true, ..Told::default() };
-        let keys = |drive: &DeviceConfig, sizes: bool| -> Vec<&str> {
-            let told = Told { sizes, ..reads };
+        let later = Told { later: true, ..reads };
+        let keys = |drive: &DeviceConfig, told: Told| -> Vec<&str> {
             let space = Space::of(FREE, drive, told, &[]);
             space.0.iter().map(|knob| knob.free.key).collect()
         };
-        let found = keys(&drive, false);
-        assert_eq!(
-            found[..2],
-            ["flash.page_read_latency_lsb_ns", "flash.page_read_latency_msb_ns"]
-        );
-        let absent = ["flash.page_read_latency_tsb_ns", "host.sata_processing_delay_ns"];
+        let read = |page: &str| format!("flash.page_read_latency_{page}_ns");
+        let found = keys(&drive, reads);
+        assert_eq!(found[..2], [read("lsb"), read("msb")]);
+        let absent = ["flash.page_read_latency_tsb_ns", "host.sata_processing_delay_ns", MIDDLE];
         assert!(absent.iter().all(|key| !found.contains(key)), "{found:?}");
         assert!(!found.contains(&"controller.bandwidth_mbs"));
-        assert!(keys(&drive, true).contains(&"controller.bandwidth_mbs"));
-        let space = Space::of(FREE, &drive, reads, &[]);
-        drive.flash.read_latency = [40_000, 1, 60_000, 1].map(Nanos);
-        let made = space.apply(&drive, &space.places(&drive, &[], &[]));
-        assert_eq!(made.flash.read_latency[..3], [40_000, 50_000, 60_000].map(Nanos));
+        let sizes = Told { sizes: true, ..reads };
+        assert!(keys(&drive, sizes).contains(&"controller.pipeline_time_ns"));
+        assert!(!keys(&drive, sizes).contains(&"controller.bandwidth_mbs"));
+        let bandwidth = Told { bandwidth: true, ..sizes };
+        assert!(keys(&drive, bandwidth).contains(&"controller.bandwidth_mbs"));
+        assert_eq!(keys(&drive, later)[..3], [read("lsb"), read("csb"), read("msb")]);
+        let times = |drive: &DeviceConfig, told: Told| {
+            let space = Space::of(FREE, drive, told, &[]);
+            let made = space.apply(drive, &space.places(drive, &[], &[]));
+            made.flash.read_latency.map(|time| (time.0 + 5) / 10 * 10)
+        };
+        drive.flash.read_latency = [40_000, 43_000, 60_000, 70_000].map(Nanos);
+        assert_eq!(times(&drive, reads)[..3], [40_000, 50_000, 60_000]);
+        assert_eq!(times(&drive, later)[..3], [40_000, 43_000, 60_000]);
         drive.flash.technology = FlashTechnology::Qlc;
-        assert_eq!(keys(&drive, false)[1], "flash.page_read_latency_tsb_ns");
+        assert_eq!(times(&drive, later), [40_000, 50_000, 60_000, 70_000]);
+        assert_eq!(keys(&drive, later)[..2], [read("lsb"), read("tsb")]);
+        drive.flash.technology = FlashTechnology::Mlc;
+        assert_eq!(keys(&drive, later)[..2], [read("lsb"), read("msb")]);
     }
 
     #[test]
@@ -576,19 +448,38 @@ mod tests {
     }
 
     #[test]
-    fn structures_keep_the_capacity() {
-        let base = ssdtune_model::presets::load("intel-750").unwrap();
-        let all = Structure::all(AXES, &base);
-        assert_eq!(all.len(), 48);
-        for structure in &all {
-            let made = structure.apply(&base).unwrap();
-            let (own, wanted) = (made.geometry().blocks() as f64, base.geometry().blocks() as f64);
-            let most = made.geometry().planes() as f64 / 2.0;
-            assert!((own - wanted).abs() <= most, "{structure}: {own} blocks, {wanted}");
-        }
-        assert_eq!(
-            all[0].to_string(),
-            "channels=4 chips_per_channel=1 cache_read=false order=data-first"
-        );
+    fn the_link_of_a_sata_host_is_told_by_one_size_and_no_faster_than_the_drives() {
+        let mut drive = DeviceConfig::default();
+        let links = |drive: &DeviceConfig| -> Vec<Free> {
+            let told = Told { closed: true, ..Told::default() };
+            let all = Space::of(FREE, drive, told, &[Some(0), None]).0;
+            all.iter().map(|knob| knob.free).filter(|free| free.key == LINK).collect()
+        };
+        assert_eq!(links(&drive), []);
+        drive.host.interface = HostInterface::Sata;
+        drive.host.pcie_lane_bandwidth_gbps = 0.6;
+        let found = links(&drive);
+        assert_eq!((found.len(), found[0].max, found[0].stage), (1, 0.6, Stage::Plateau));
+    }
+
+    #[test]
+    fn a_state_that_nobody_knows_is_found_for_each_rig() {
+        let drive = DeviceConfig::default();
+        let told = Told { closed: true, unknown_state: true, ..Told::default() };
+        let space = Space::of(FREE, &drive, told, &[None, Some(0)]);
+        let mut places = space.places(&drive, &[], &[]);
+        assert_eq!([None, Some(0)].map(|rig| space.written_share(&places, rig)), [1.0, 1.0]);
+        let is_it = |knob: &Knob| knob.free.key == WRITTEN && knob.rig == Some(0);
+        places[space.0.iter().position(is_it).unwrap()] = 0.0;
+        assert_eq!([None, Some(0)].map(|rig| space.written_share(&places, rig)), [1.0, 0.05]);
+        // Where all points have rigs, the drive's is that of the first one.
+        let space = Space::of(FREE, &drive, told, &[Some(0)]);
+        let mut places = space.places(&drive, &[], &[]);
+        let is_it = |knob: &Knob| knob.free.key == WRITTEN;
+        places[space.0.iter().position(is_it).unwrap()] = 1.0 / 0.95 * 0.45;
+        assert!((space.written_share(&places, Some(0)) - 0.5).abs() < 1e-9);
+        let known = Told { unknown_state: false, ..told };
+        let known = Space::of(FREE, &drive, known, &[]);
+        assert_eq!(known.written_share(&known.places(&drive, &[], &[]), None), 1.0);
     }
 }

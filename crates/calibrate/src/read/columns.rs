@@ -278,6 +278,7 @@ impl Row<'_> {
             timed: timed(&notes).filter(|_| operation.is_paced()),
             figures: with_bandwidth(figures, block_bytes),
             notes,
+            written_share: 1.0,
         })
     }
 }

@@ -195,6 +195,7 @@ fn of_jobs(options: &Options<'_>, jobs: &[&FioJob]) -> Result<Vec<Point>, String
             timed: None,
             figures: figures(&sides)?,
             notes: String::new(),
+            written_share: 1.0,
         });
     }
     if points.is_empty() {

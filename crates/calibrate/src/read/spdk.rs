@@ -112,6 +112,7 @@ impl Command {
             timed: None,
             figures: table.figures,
             notes: "SPDK perf".to_owned(),
+            written_share: 1.0,
         }
     }
 }
