@@ -252,7 +252,8 @@ pub fn fit(
     }
     let base = roomy(base, points);
     let structures = Structure::all(&options.axes, &base);
-    let told = Told::by(points);
+    // One structure needs no first look that chooses among several.
+    let told = Told { later: structures.len() == 1, ..Told::by(points) };
     let rigs: Vec<_> = points.iter().map(|point| rig_of(&options.rigs, point)).collect();
     let work = Work {
         points,

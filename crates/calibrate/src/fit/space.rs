@@ -98,17 +98,21 @@ impl Free {
         catalogue::find(self.key)
     }
 
-    /// How it is found over the interface of a drive. The link of SATA limits small requests, too,
-    /// so that the plateau of one size tells it; it is never faster than the drive's own.
-    fn over(&self, drive: &DeviceConfig) -> Self {
-        let host = &drive.host;
-        let is_link = self.key == LINK && host.interface == HostInterface::Sata;
-        match is_link && host.pcie_lane_bandwidth_gbps > self.min {
-            true => {
-                let max = self.max.min(host.pcie_lane_bandwidth_gbps);
-                Self { max, stage: Stage::Plateau, needs: Needs::Closed, ..*self }
+    /// How it is found in a drive.
+    ///
+    /// Over SATA the adapter's time for each command holds that of its transfer, so that requests of
+    /// one size tell what is left for the link behind it. All channels together carry at least the
+    /// bandwidth that the base says of the controller, which small requests alone do not tell.
+    fn of(&self, drive: &DeviceConfig) -> Self {
+        let is_sata = drive.host.interface == HostInterface::Sata;
+        let lines = drive.bus.channels.max(1) * drive.bus.width_bytes.max(1);
+        let of_a_channel = f64::from(drive.controller.bandwidth_mbs) / f64::from(lines);
+        match self.key {
+            LINK if is_sata => Self { needs: Needs::Closed, ..*self },
+            RATE if (self.min..self.max).contains(&of_a_channel) => {
+                Self { min: of_a_channel, ..*self }
             }
-            false => *self,
+            _ => *self,
         }
     }
 
@@ -125,7 +129,7 @@ pub const FREE: &[Free] = &[
     Free::ratios("flash.page_read_latency_msb_ns", 2e3, 3e5, Stage::Bare),
     Free::ratios("flash.page_read_latency_tsb_ns", 2e3, 3e5, Stage::Bare),
     Free::linear("controller.read_time_ns", 0.0, 6e4, Stage::Bare),
-    Free::ratios("bus.rate_mts", 50.0, 6_400.0, Stage::Sizes).needs(Needs::Closed),
+    Free::ratios(RATE, 50.0, 6_400.0, Stage::Sizes).needs(Needs::Closed),
     Free::linear("controller.pipeline_time_ns", 0.0, 2e4, Stage::Sizes).needs(Needs::Sizes),
     Free::ratios("controller.core_rate", 2e4, 1e7, Stage::Plateau)
         .needs(Needs::Closed)
@@ -149,6 +153,8 @@ pub const WRITTEN: &str = "share that holds data";
 const MIDDLE: &str = "flash.page_read_latency_csb_ns";
 /// The program time that is fitted; those of other page types keep their ratio to it.
 const PROGRAM: &str = "flash.page_program_latency_lsb_ns";
+/// The rate of a channel.
+const RATE: &str = "bus.rate_mts";
 /// The link of a host.
 const LINK: &str = "host.pcie_lane_bandwidth_gbps";
 
@@ -187,9 +193,9 @@ impl Space {
         let works = |free: &&Free| {
             free.works(drive) && !is_between(free.key, drive) && told.meets(free.needs)
         };
-        let own = free.iter().filter(works).map(|free| Knob { free: *free, rig: None });
+        let own = free.iter().filter(works).map(|free| Knob { free: free.of(drive), rig: None });
         let known: BTreeSet<usize> = rigs.iter().flatten().copied().collect();
-        let of_rigs = FREE_OF_RIGS.iter().map(|free| free.over(drive));
+        let of_rigs = FREE_OF_RIGS.iter().map(|free| free.of(drive));
         let of_rigs: Vec<Free> =
             of_rigs.filter(|free| free.works(drive) && told.meets(free.needs)).collect();
         let mut all: Vec<Knob> = own.collect();
@@ -210,8 +216,8 @@ impl Space {
     }
 
     /// Where a drive's own values lie, and limits a little above what was measured at points, or
-    /// where the drive has them if that is more. So is the link of a rig, or else as fast as the drive's: both caps of bandwidth together cannot
-    /// be found one after the other.
+    /// where the drive has them if that is more. So is the link of a rig, or else as fast as the
+    /// drive's: both caps of bandwidth together cannot be found one after the other.
     pub(super) fn places(&self, drive: &DeviceConfig, points: &[Point], rigs: &Rigs) -> Vec<f64> {
         let own = |free: &Free| match free.row().map(|row| row.get(drive)) {
             Some(Value::Int(int)) => int as f64,
@@ -271,7 +277,7 @@ impl Space {
         let of = |rig: Option<usize>| {
             let is_it = |(knob, _): &(&Knob, _)| knob.free.key == WRITTEN && knob.rig == rig;
             let own = self.0.iter().zip(places).find(is_it);
-            own.map(|(knob, &place)| knob.free.value(place))
+            own.map(|(knob, &place)| rounded(knob.free.value(place)))
         };
         of(rig).or_else(|| of(None)).unwrap_or(1.0)
     }
@@ -288,7 +294,8 @@ impl Space {
     pub(super) fn values(&self, places: &[f64]) -> Vec<Value> {
         let value = |(knob, &place): (&Knob, &f64)| {
             let value = knob.free.value(place);
-            knob.free.row().map_or(Value::Real(value), |row| legal(&row.legal, value))
+            let known = |row: &'static Parameter| legal(&row.legal, value);
+            knob.free.row().map_or(Value::Real(rounded(value)), known)
         };
         self.0.iter().zip(places).map(value).collect()
     }
@@ -310,9 +317,13 @@ fn legal(legal: &Legal, number: f64) -> Value {
             let steps = (number / *step as f64).round().max(0.0);
             Value::Int((steps as u64).saturating_mul(*step))
         }
-        // More digits than the points are worth make no other drive.
-        _ => Value::Real((number * 1e4).round() / 1e4),
+        _ => Value::Real(rounded(number)),
     }
+}
+
+/// More digits than the points are worth make no other drive.
+fn rounded(number: f64) -> f64 {
+    (number * 1e4).round() / 1e4
 }
 
 /// The times of the first and the last page type decide the others.
@@ -448,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn the_link_of_a_sata_host_is_told_by_one_size_and_no_faster_than_the_drives() {
+    fn the_link_behind_a_sata_adapter_is_told_by_one_size() {
         let mut drive = DeviceConfig::default();
         let links = |drive: &DeviceConfig| -> Vec<Free> {
             let told = Told { closed: true, ..Told::default() };
@@ -457,9 +468,25 @@ mod tests {
         };
         assert_eq!(links(&drive), []);
         drive.host.interface = HostInterface::Sata;
-        drive.host.pcie_lane_bandwidth_gbps = 0.6;
-        let found = links(&drive);
-        assert_eq!((found.len(), found[0].max, found[0].stage), (1, 0.6, Stage::Plateau));
+        assert_eq!(links(&drive).len(), 1);
+    }
+
+    #[test]
+    fn channels_carry_what_the_base_says_of_the_bandwidth() {
+        let mut drive = DeviceConfig::default();
+        (drive.bus.channels, drive.bus.rate_mts) = (4, 100);
+        let slowest = |drive: &DeviceConfig| {
+            let told = Told { closed: true, ..Told::default() };
+            let all = Space::of(FREE, drive, told, &[]).0;
+            all.iter().find(|knob| knob.free.key == RATE).map(|knob| knob.free.min)
+        };
+        assert_eq!(slowest(&drive), Some(50.0));
+        drive.controller.bandwidth_mbs = 3_500;
+        assert_eq!(slowest(&drive), Some(875.0));
+        let told = Told { closed: true, ..Told::default() };
+        let space = Space::of(FREE, &drive, told, &[]);
+        let made = space.apply(&drive, &space.places(&drive, &[], &[]));
+        assert_eq!(made.bus.rate_mts, 875);
     }
 
     #[test]
