@@ -100,8 +100,8 @@ impl Free {
 
     /// How it is found in a drive.
     ///
-    /// Over SATA the adapter's time for each command holds that of its transfer, so that requests of
-    /// one size tell what is left for the link behind it. All channels together carry at least the
+    /// Over SATA the adapter's time for each command holds that of its transfer, so requests of one
+    /// size tell what is left for the link behind it. All channels together carry at least the
     /// bandwidth that the base says of the controller, which small requests alone do not tell.
     fn of(&self, drive: &DeviceConfig) -> Self {
         let is_sata = drive.host.interface == HostInterface::Sata;
