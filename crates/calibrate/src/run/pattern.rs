@@ -67,13 +67,14 @@ impl Pattern {
             let wrong = || format!("details are {details:?}: write the exponent of {name}, 0 to 5");
             number.ok_or_else(|| PatternError(wrong()))
         };
+        let unknown = || Shape::Unknown(format!("{name} {details}").trim().to_owned());
         let shape = match plain.unwrap_or(name) {
             "sequential" => Shape::Sequential,
             "uniform" => Shape::Uniform,
             "zipf" => Shape::Zipf(exponent()?),
             "zones" => Shape::Parts(parts(details)?),
-            "zns" => whole_zones(details)?,
-            _ => Shape::Unknown(format!("{name} {details}").trim().to_owned()),
+            "zns" => whole_zones(details).unwrap_or_else(unknown),
+            _ => unknown(),
         };
         Ok(Self { shape, is_shuffled })
     }
@@ -92,27 +93,16 @@ impl Pattern {
     }
 }
 
-/// Zones that are written as a whole, as in `activeZones: 2 pagesPerZone: 4096`.
-fn whole_zones(details: &str) -> Result<Shape, PatternError> {
-    let words: Vec<&str> = details.split_whitespace().collect();
-    let number = |name: &str, word: &str, value: &str| {
-        let value = value.parse::<u32>().ok().filter(|_| word == name)?;
-        (1..=1 << 24).contains(&value).then_some(value)
-    };
-    let found = match words[..] {
-        [one, open, other, writes] => {
-            number("activeZones:", one, open).zip(number("pagesPerZone:", other, writes))
+/// Zones that are written as a whole, as in `activeZones: 2 pagesPerZone: 4096`; `None` if it says
+/// something else.
+fn whole_zones(details: &str) -> Option<Shape> {
+    let number = |value: &str| value.parse::<u32>().ok().filter(|n| (1..=1 << 24).contains(n));
+    match details.split_whitespace().collect::<Vec<&str>>()[..] {
+        ["activeZones:", open, "pagesPerZone:", writes] => {
+            Some(Shape::WholeZones { open: number(open)?, writes: number(writes)? })
         }
         _ => None,
-    };
-    let wrong = || {
-        let text = format!(
-            "details are {details:?}: write how many zones are open and how many writes fill one, \
-             as in activeZones: 2 pagesPerZone: 4096"
-        );
-        PatternError(text)
-    };
-    found.map(|(open, writes)| Shape::WholeZones { open, writes }).ok_or_else(wrong)
+    }
 }
 
 /// Shares of places and writes, as in `s0.8 f0.2 s0.2 f0.8`.
@@ -370,8 +360,6 @@ mod tests {
             ("zones", "s0.5 f0.5 s0.4 f0.5", "add up to 1"),
             ("zones", "s0.5", "add up to 1"),
             ("zones", "f0.5 s0.5", "add up to 1"),
-            ("zns-noshuffle", "activeZones: 0 pagesPerZone: 4", "how many zones are open"),
-            ("zns", "activeZones: 1", "how many zones are open"),
         ] {
             let error = Pattern::new(name, details).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");
@@ -379,6 +367,12 @@ mod tests {
         let unknown = Pattern::new("fiozipf-shuffle", "0.8").unwrap();
         assert_eq!(unknown.to_string(), "fiozipf-shuffle 0.8");
         assert!(Places::new(&unknown, 10, 10, Pcg64::seed_from_u64(1)).is_none());
+        for details in ["activeZones: 2", "activeZones: 0 pagesPerZone: 4", ""] {
+            let zones = Pattern::new("zns-noshuffle", details).unwrap();
+            assert_eq!(zones.kind(), "unknown");
+        }
+        let zones = Pattern::new("zns-noshuffle", "activeZones: 2 pagesPerZone: 4096").unwrap();
+        assert_eq!(zones.to_string(), "zns of 4096 writes, 2 open");
         let zipf = Pattern::new("zipf-shuffle", "0.800000").unwrap();
         assert_eq!(zipf.to_string(), "zipf 0.8 shuffled");
     }
