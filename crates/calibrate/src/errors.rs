@@ -44,8 +44,8 @@ impl Errors {
         }
     }
 
-    /// Those of the rate and the bandwidth alone: beyond what a drive can do, latencies are those of
-    /// the host's queues.
+    /// Those of the rate and the bandwidth alone: beyond what a drive can do, latencies are those
+    /// of the host's queues.
     pub(crate) fn of_rate(self) -> Self {
         Self { iops: self.iops, bandwidth: self.bandwidth, ..Self::default() }
     }

@@ -3,7 +3,7 @@
 //! The drive is a small one ([`SCALE`]) in the state that random overwrites of the whole drive
 //! leave. It is made once for all loads: computed, then overwritten for a while with many requests
 //! outstanding, so that collection has its pace. Each load begins with a copy of it. What the drive
-//! holds then does not depend on how long its commands take, so that drives which differ in times
+//! holds then hardly depends on how long its commands take, so that drives which differ in times
 //! alone, as those of a fit do, share what one of them was prepared for ([`Prepared`]).
 //!
 //! Each job sends its requests at random times (a Poisson process). Of each kind of job at most
@@ -457,8 +457,8 @@ mod tests {
         }
     }
 
-    /// A state is made once for drives that differ in times alone, and says the same of a drive as
-    /// the state that this drive would have been brought into.
+    /// A state is made once for drives that differ in times alone, and says of a drive within 5 %
+    /// what the state says that this drive would have been brought into.
     #[test]
     fn drives_that_differ_in_times_alone_share_a_state() {
         let start = drive().check().unwrap();
@@ -474,7 +474,7 @@ mod tests {
         let shared = of(&slow);
         assert!(Arc::ptr_eq(&shared, &of(&start)));
         assert!(!Arc::ptr_eq(&shared, &of(&other)));
-        let load = Load::of(&point("open-r,50,4k,16,1,4000,")).unwrap();
+        let load = Load::of(&point("open-r,50,4k,16,1,1000,")).unwrap();
         let options = ReplayOptions { requests: 8_000, ..ReplayOptions::default() };
         let mean = |aged: &Aged| {
             aged.serve(&slow, &load, &options, &stop).unwrap().map(|one| one.mean.unwrap().0)
