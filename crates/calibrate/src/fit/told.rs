@@ -1,7 +1,6 @@
 //! What points can tell of a drive, and what a parameter needs to be told.
 
 use crate::point::Point;
-use std::collections::BTreeSet;
 
 /// Which points a parameter needs to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +11,9 @@ pub enum Needs {
     Closed,
     /// Requests of several sizes.
     Sizes,
-    /// Requests of two sizes, one at least twice the other, that move nearly as many bytes: as long
-    /// as larger requests move more, what limits them is not the bytes.
+    /// Requests of several sizes, of which two loads move nearly as many bytes, one of at least
+    /// twice the size or depth of the other: as long as larger loads move more, what limits them is
+    /// not the bytes.
     Bandwidth,
     /// Paced points: reads beside writes at known loads.
     Paced,
@@ -57,7 +57,7 @@ impl Told {
             Needs::Any => true,
             Needs::Closed => self.closed,
             Needs::Sizes => self.sizes,
-            Needs::Bandwidth => self.bandwidth,
+            Needs::Bandwidth => self.sizes && self.bandwidth,
             Needs::Paced => self.paced,
             Needs::UnknownState => self.unknown_state,
             Needs::Later => self.later,
@@ -91,20 +91,22 @@ impl Peak {
 /// Bandwidths that differ by less than this share are nearly equal.
 const BANDWIDTHS: f64 = 0.2;
 
-/// Whether the highest bandwidth is also that of requests of another size, twice as large or half
-/// as large at least.
+/// Whether the highest bandwidth is that of another load as well, with requests twice as large or
+/// half as large at least, or with twice or half as many outstanding.
 fn is_limited_by_bytes(points: &[Point]) -> bool {
-    let closed = || points.iter().filter(|point| !point.operation.is_paced());
-    let sizes: BTreeSet<u32> = closed().map(|point| point.block_bytes).collect();
-    let of = |size: u32| Peak::Bandwidth.of(closed().filter(|point| point.block_bytes == size));
-    let all: Vec<(u32, f64)> = sizes.into_iter().map(|size| (size, of(size))).collect();
-    let Some(most) = all.iter().max_by(|one, other| one.1.total_cmp(&other.1)) else {
-        return false;
+    let load = |point: &Point| {
+        let bandwidth = Peak::Bandwidth.of(std::iter::once(point));
+        Some((point.block_bytes, point.outstanding()?, bandwidth))
     };
-    all.iter().any(|(size, bandwidth)| {
-        let (less, more) = (most.0.min(*size), most.0.max(*size));
-        more / 2 >= less && *bandwidth >= (1.0 - BANDWIDTHS) * most.1
-    })
+    let all: Vec<(u32, u32, f64)> = points.iter().filter_map(load).collect();
+    let most = all.iter().map(|(_, _, bandwidth)| *bandwidth).fold(0.0, f64::max);
+    let is_near = |load: &&(u32, u32, f64)| load.2 >= (1.0 - BANDWIDTHS) * most && most > 0.0;
+    let near: Vec<&(u32, u32, f64)> = all.iter().filter(is_near).collect();
+    let is_twice = |one: u32, other: u32| one / 2 >= other;
+    let is_told = |one: &(u32, u32, f64)| {
+        near.iter().any(|other| is_twice(one.0, other.0) || is_twice(one.1, other.1))
+    };
+    near.iter().any(|one| is_told(one))
 }
 
 #[cfg(test)]
@@ -119,8 +121,10 @@ mod tests {
             Told::by(&points).bandwidth
         };
         assert!(!told("randread,4k,32,1000\n"));
-        assert!(!told("randread,4k,32,1000\nrandread,4k,64,1010\n"));
-        assert!(!told("randread,4k,32,1000\nrandread,32k,32,200\n"));
+        assert!(told("randread,4k,32,1000\nrandread,4k,64,1010\n"));
+        assert!(!told("randread,4k,32,1000\nrandread,4k,64,1300\n"));
+        assert!(!told("randread,4k,32,1000\nrandread,4k,64,1000\nrandread,32k,32,200\n"));
+        assert!(told("randread,4k,64,1000\nrandread,32k,32,200\nrandread,32k,64,201\n"));
         assert!(told("randread,4k,1,10\nrandread,8k,32,1000\nrandread,16k,32,550\n"));
         assert!(!told("randread,8k,32,1000\nrandread,12k,32,660\n"));
     }
