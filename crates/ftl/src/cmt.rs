@@ -118,6 +118,12 @@ impl MappingCache {
         self.capacity
     }
 
+    /// Takes room from the cache for good, for mappings that nobody will ask for.
+    pub fn shrink(&mut self, by: u64) {
+        let least = self.slots.len().max(1) as u64;
+        self.capacity = u64::from(self.capacity).saturating_sub(by).max(least) as u32;
+    }
+
     /// Makes a mapping the one used last.
     #[inline]
     pub fn touch(&mut self, slot: MappingSlot) {

@@ -8,7 +8,8 @@
 //!
 //! The other operations of an [`Ftl`] stand in files of their own: `write` (host writes and trims),
 //! `mapping` and `initial_mappings` (the cached mapping table), `collect` (garbage collection and
-//! wear levelling), `content` (drives that are not empty at the start), `warmup` (ageing without
+//! wear levelling), `content` (drives that are not empty at the start), `past` (drives that
+//! begin in the middle of a trace), `warmup` (ageing without
 //! time), `policy` (placement policies), `slc_cache`, `inspect` (figures and checks), `snapshot`.
 //!
 //! Cost: a logical page takes 4 B of page table, 8 B if the data cache marks pages, and, once
@@ -21,6 +22,7 @@ mod content;
 mod initial_mappings;
 mod inspect;
 mod mapping;
+mod past;
 mod policy;
 mod slc_cache;
 mod snapshot;
@@ -28,6 +30,7 @@ mod vocabulary;
 mod warmup;
 mod write;
 
+pub use past::{PastMapping, PastPage};
 pub use slc_cache::SlcCounters;
 pub use snapshot::FtlState;
 pub use vocabulary::{

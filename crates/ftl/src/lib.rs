@@ -75,8 +75,8 @@ mod tenant;
 pub use block::{FrontierId, SectorMask};
 pub use error::FtlError;
 pub use ftl::{
-    Ftl, FtlCounters, FtlState, Load, MappingAccess, NoLoad, Placed, SlcCounters, TenantSpec,
-    Warmup, WriteBack, WritePlan,
+    Ftl, FtlCounters, FtlState, Load, MappingAccess, NoLoad, PastMapping, PastPage, Placed,
+    SlcCounters, TenantSpec, Warmup, WriteBack, WritePlan,
 };
 pub use initial_content::{InitialContent, Start};
 pub use layout::{Layout, Phys};

@@ -20,7 +20,7 @@ impl Ftl {
 
     /// The cache that a tenant uses.
     #[inline]
-    fn cache_of(&self, tenant: TenantId) -> CacheId {
+    pub(super) fn cache_of(&self, tenant: TenantId) -> CacheId {
         if self.caches.len() == 1 { CacheId(0) } else { CacheId(tenant.0.into()) }
     }
 
