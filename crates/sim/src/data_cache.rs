@@ -15,10 +15,14 @@
 
 mod dram;
 mod flushes;
+mod past;
 mod read_ahead;
 mod reads;
 mod slots;
 mod writes;
+
+pub use past::CachedPage;
+pub(crate) use past::Left;
 
 use crate::backend::{Backend, pages_to_flash};
 use crate::base::Base;
@@ -38,6 +42,9 @@ use ssdtune_trace::{Op, TenantId};
 use std::collections::VecDeque;
 
 use crate::vocabulary::Tenant;
+
+/// The epoch before that in which a drive with a past begins.
+const EPOCH_BEFORE: u32 = 1;
 
 /// What of the configuration steers the data cache.
 #[derive(Default)]

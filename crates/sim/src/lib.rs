@@ -75,8 +75,9 @@ pub use report::{
     Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use simulator::{
-    Filling, Footprint, InitialContent, Look, Outcome, Replay, Simulator, SnapshotError, Stream,
+    CachedPage, Filling, Footprint, InitialContent, Look, Outcome, Past, PastRoom, Replay,
+    Simulator, SnapshotError, Stream,
 };
 pub use slowdown::{Slowdown, TenantSlowdown};
-pub use ssdtune_ftl::{FtlError, Places};
+pub use ssdtune_ftl::{FtlError, PastMapping, PastPage, Places};
 pub use vocabulary::{Completion, InitialState, Observe, SimError, Tenant};

@@ -2,11 +2,13 @@
 
 mod demand;
 mod initial_content;
+mod past;
 mod report;
 mod snapshot;
 mod warmup;
 
 pub use initial_content::{Footprint, InitialContent};
+pub use past::{CachedPage, Past, PastRoom};
 pub use snapshot::SnapshotError;
 pub use warmup::Filling;
 

@@ -98,6 +98,17 @@ impl Slots {
         self.pages.len()
     }
 
+    /// Pages that it can hold.
+    pub fn capacity(&self) -> u64 {
+        self.capacity as u64
+    }
+
+    /// Takes room for good, for pages that nobody will ask for.
+    pub fn shrink(&mut self, by: u64) {
+        let least = self.len().max(1);
+        self.capacity = (self.capacity as u64).saturating_sub(by).max(least as u64) as usize;
+    }
+
     /// Asks for the cache line of a slot.
     #[inline]
     pub fn prefetch(&self, slot: SlotId) {

@@ -317,7 +317,7 @@ impl DataCache {
 }
 
 /// The transaction that writes a page.
-fn write(
+pub(super) fn write(
     purpose: Purpose,
     entry: EntryRef,
     tenant: TenantId,
