@@ -59,6 +59,7 @@ mod fit;
 mod flow_set;
 mod former;
 mod grid;
+pub mod livepoints;
 mod preparation;
 mod prepare;
 mod recorder;

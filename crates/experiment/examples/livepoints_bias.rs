@@ -1,0 +1,133 @@
+//! The bias of restored windows: what drives do with windows of traces that were restored, beside
+//! what they do with the same windows inside full runs.
+//!
+//! `livepoints_bias TRACES DRIVES [REQUESTS [START]]`: names separated by commas, or `all`; the
+//! first REQUESTS (100,000) of each trace; START is `footprint` or `steady`. The real traces are
+//! looked for in `$SSDTUNE_SHARED/traces`. It prints a table as docs/results/sampling.md has it.
+
+use ssdtune_experiment::livepoints::{Comparison, LivePoints, SampleOptions, Sampler, Window};
+use ssdtune_experiment::{AddressFit, Origin, Position, Preparation, RequestSource, Start};
+use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, Sectors, presets};
+use ssdtune_sim::Replay;
+use ssdtune_trace::{ReadOptions, Request, TenantId, workload};
+use std::error::Error;
+use std::time::Instant;
+
+/// Windows that are compared.
+const WINDOWS: usize = 40;
+/// Requests that are outstanding in closed replay.
+const DEPTH: u32 = 16;
+
+/// Traces: what to call them, and files of the shared folder or models.
+const FILES: [(&str, &str); 6] = [
+    ("telegram", "mobile_telegram_exec.csv.xz"),
+    ("you_cut", "mobile_you_cut_exec.csv.xz"),
+    ("webserver", "blkreplay_linux-webserver-2.load.xz"),
+    ("slideshow", "mobile_slideshow_exec.csv.xz"),
+    ("cloudphysics", "cloudphysics_libcachesim.vscsi.xz"),
+    ("mayun2", "diskmon_mayun2.txt.xz"),
+];
+const MODELS: [&str; 2] = ["prxy_0", "database"];
+
+/// Drives: a name, the sizes of data cache and mapping cache in KiB, and whether dies have planes.
+/// First the preset's 800 MiB and 256 MiB, which the search space surrounds; then caches that are
+/// small beside the traces.
+const DRIVES: [(&str, u64, u64, bool); 10] = [
+    ("preset", 819_200, 262_144, false),
+    ("data/4", 204_800, 262_144, false),
+    ("data*4", 3_276_800, 262_144, false),
+    ("maps/4", 819_200, 65_536, false),
+    ("planes", 819_200, 1_048_576, true),
+    ("small", 65_536, 512, false),
+    ("small data/4", 16_384, 512, false),
+    ("small data*4", 262_144, 512, false),
+    ("small maps/4", 65_536, 128, false),
+    ("small maps*4", 65_536, 2_048, false),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let argument = |nth: usize| arguments.get(nth).map_or("all", String::as_str);
+    let asked = |nth: usize, name: &str| {
+        argument(nth) == "all" || argument(nth).split(',').any(|one| one == name)
+    };
+    let most = arguments.get(2).map_or(Ok(100_000), |text| text.parse())?;
+    let start = match arguments.get(3).map(String::as_str) {
+        Some("steady") => Start::steady(0.5),
+        _ => Start::Footprint,
+    };
+    let preparation = Preparation::of(start, 1);
+    println!("| trace | drive | open, % | closed:{DEPTH}, % |\n|---|---|---|---|");
+    let files = FILES.iter().map(|&(name, _)| name).chain(MODELS);
+    for trace in files.filter(|name| asked(0, name)) {
+        let requests = requests(trace, most)?;
+        let points = sample(trace, &requests)?;
+        let windows = chosen(&points);
+        for drive in DRIVES.iter().filter(|drive| asked(1, drive.0)) {
+            let of = |replay, depth| -> Result<Comparison, Box<dyn Error>> {
+                let (device, how) = (device(drive, depth)?, (&requests[..], replay));
+                Ok(Comparison::of(&points, &windows, &device, &preparation, how)?)
+            };
+            let open =
+                of(Replay::Open, 0)?.bias(|window| window.latency_ns / window.requests as f64);
+            let closed = of(Replay::Closed(DEPTH), DEPTH)?.bias(|window| window.span_ns);
+            let said =
+                |(bias, error): (f64, f64)| format!("{:+.2} ± {:.2}", 100.0 * bias, 100.0 * error);
+            println!("| {trace} | {} | {} | {} |", drive.0, said(open), said(closed));
+        }
+    }
+    Ok(())
+}
+
+/// The first requests of a trace, its gaps closed.
+fn requests(name: &str, most: usize) -> Result<Vec<Request>, Box<dyn Error>> {
+    let source = match FILES.iter().find(|file| file.0 == name) {
+        Some((_, file)) => {
+            let path = format!("{}/traces/{file}", std::env::var("SSDTUNE_SHARED")?);
+            RequestSource::new(Origin::File(path.into()), ReadOptions::default())
+        }
+        None => RequestSource::of_model(
+            workload::bundled(name)?,
+            workload::Seed::default(),
+            most as u64,
+        ),
+    };
+    let source = RequestSource { fit: Some(AddressFit::Compact), ..source };
+    let all = source.open(&[Sectors(u64::MAX)], Sectors(8), &Position::default())?;
+    let own = |request: Request| Request { tenant: TenantId(0), ..request };
+    Ok(all.take(most).map(|request| request.map(own)).collect::<Result<_, _>>()?)
+}
+
+fn sample(name: &str, requests: &[Request]) -> Result<LivePoints, Box<dyn Error>> {
+    let options = SampleOptions { windows: 2 * WINDOWS, ..SampleOptions::default() };
+    let began = Instant::now();
+    let mut sampler = Sampler::new(options)?;
+    requests.iter().try_for_each(|request| sampler.push(request))?;
+    let speed = requests.len() as f64 / began.elapsed().as_secs_f64() / 1e6;
+    eprintln!("{name}: {} requests, {speed:.2} M/s", requests.len());
+    Ok(sampler.finish()?)
+}
+
+/// As many windows as are compared, from all over the trace.
+fn chosen(points: &LivePoints) -> Vec<&Window> {
+    let all = &points.windows;
+    let step = (all.len() as f64 / WINDOWS as f64).max(1.0);
+    (0..WINDOWS.min(all.len())).map(|nth| &all[(nth as f64 * step) as usize]).collect()
+}
+
+/// A drive whose queues hold at least so many requests.
+fn device(
+    &(_, data, mappings, planes): &(&str, u64, u64, bool),
+    depth: u32,
+) -> Result<CheckedConfig, String> {
+    let mut config: DeviceConfig = presets::load("intel-750").map_err(|error| error.to_string())?;
+    config.cache.capacity = Bytes(data << 10);
+    config.mapping.cmt_capacity = Bytes(mappings << 10);
+    config.host.queue_depth = config.host.queue_depth.max(depth);
+    config.host.queue_fetch_size = config.host.queue_fetch_size.max(depth);
+    if planes {
+        (config.bus.channels, config.bus.chips_per_channel) = (8, 4);
+        (config.flash.dies_per_chip, config.flash.planes_per_die) = (2, 4);
+    }
+    config.check().map_err(|faults| faults.to_string())
+}

@@ -1,0 +1,245 @@
+//! Live-points: windows from all over a trace, each with the state that any drive of a search space
+//! needs to begin there.
+//!
+//!
+//! A [`Sampler`] passes over a trace once and leaves [`LivePoints`]; a [`Restorer`] makes the drive
+//! with which a window begins, by defining its state and not by writing it; [`replay`] serves the
+//! window; a [`Comparison`] says what that is worth.
+//!
+//! # What a window holds
+//!
+//! One pass serves drives with any size of caches, so a window holds no content of a cache but what
+//! each can be told from. All times are numbers of requests.
+//!
+//! | data | bytes |
+//! |---|---|
+//! | the requests: 500 to warm up, those measured, 64 behind them | 24 each |
+//! | records of the pages they touch: last use, last two writes | 32 a run of equal ones |
+//! | some 180 depths: pages used, read last, changed, since some request | 36 each |
+//! | earlier requests, a quarter of a doubling of age apart: what leaves a cache | 32 a run |
+//! | the latest 2,048 writes: on their way to flash, or planes written in step | 40 a run |
+//!
+//! The rank of a page in any cache is the depth of its last use. Whether it has changed follows
+//! from its last two writes, at which offset of a block it lies from the last.
+//!
+//! That is some 150 KB for a window of 1,000 small requests, so 300 MB for 2,000 windows, whatever
+//! the length of the trace. For the whole trace there are the footprint (a bit for each 4 KiB, or
+//! less) and how much was written by when.
+//!
+//! # Cost
+//!
+//! The pass takes 16 B for each page touched, in leaves of 16 pages, and 8 MiB of counters. It aims
+//! at 5 million small requests a second; docs/results/sampling.md says what it reaches. Restoring
+//! makes an empty drive (some milliseconds for one of 480 planes) and names some thousand pages.
+//!
+//! # Left out
+//!
+//! One tenant. Pages of the size that the pass was told. Drives with an SLC cache or with MQSim's
+//! eager frontiers begin as if these were not there. A drive that collects needs a start of its own
+//! (`steady`), on which what the trace did before the window has no trace but in the caches.
+//! Records of pages are kept for the whole trace: where they do not fit into the memory given, the
+//! pass ends with an error.
+
+mod compare;
+mod layout;
+mod log;
+mod pass;
+mod recency;
+mod record;
+mod replay;
+mod restore;
+#[cfg(test)]
+mod tests;
+
+pub use compare::Comparison;
+pub use pass::Sampler;
+pub use recency::Depth;
+pub use record::{NEVER, Record};
+pub use replay::{Replayed, replay};
+pub use restore::{Clock, Restorer};
+
+use crate::error::PrepareError;
+use roaring::RoaringTreemap;
+use ssdtune_model::Nanos;
+use ssdtune_sim::SimError;
+use ssdtune_trace::Request;
+
+/// How a trace is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleOptions {
+    /// Windows at most; at least half as many are kept of a long trace.
+    pub windows: usize,
+    /// Requests of a window that are served to warm up.
+    pub warm_up: u32,
+    /// Requests of a window that are measured.
+    pub measured: u32,
+    /// Bytes of a flash page of the drives that will be restored.
+    pub page_bytes: u32,
+    /// Decides where windows lie.
+    pub seed: u64,
+    /// Memory that the records of pages may take.
+    pub memory_bytes: u64,
+}
+
+/// Requests behind those that are measured, so that these are not served alone.
+pub const TAIL: u32 = 64;
+
+impl SampleOptions {
+    /// Requests of a window.
+    pub fn length(&self) -> u32 {
+        self.warm_up + self.measured + TAIL
+    }
+}
+
+impl Default for SampleOptions {
+    fn default() -> Self {
+        Self {
+            windows: 2_000,
+            warm_up: 500,
+            measured: 1_000,
+            page_bytes: 4_096,
+            seed: 1,
+            memory_bytes: 8 << 30,
+        }
+    }
+}
+
+/// Pages side by side with the same record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first page.
+    pub first: u64,
+    /// Pages.
+    pub pages: u32,
+    /// What was done with each of them.
+    pub record: Record,
+}
+
+impl Run {
+    /// Its pages.
+    pub fn pages(&self) -> std::ops::Range<u64> {
+        self.first..self.first + u64::from(self.pages)
+    }
+
+    /// Its pages, each with the record.
+    pub fn records(&self) -> impl Iterator<Item = (u64, Record)> + use<> {
+        let record = self.record;
+        self.pages().map(move |page| (page, record))
+    }
+}
+
+/// The present epoch of writes, by the times of the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    /// Its first request.
+    pub first: u32,
+    /// When it ends at the earliest.
+    pub ends: Nanos,
+}
+
+/// How many pages were written up to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The request.
+    pub request: u32,
+    /// Pages that went to flash at once, by the times of the trace and by each length of epochs;
+    /// last, all pages written.
+    pub written: [u64; 6],
+}
+
+/// A part of the trace, and what came before it as far as it can be seen there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// The number of its first request in the trace.
+    pub start: u32,
+    /// Requests that warm up.
+    pub warm_up: u32,
+    /// Its requests: those that warm up, those that are measured, and some behind them.
+    pub requests: Vec<Request>,
+    /// The records, before the window, of the pages that it touches.
+    pub before: Vec<Run>,
+    /// Records of pages used at earlier times, the earliest first: such pages leave caches.
+    pub samples: Vec<Run>,
+    /// The latest writes of pages that were not written since, with their times: what may be on its
+    /// way to flash when the window begins.
+    pub recent: Vec<(Nanos, Run)>,
+    /// How many pages were used since.
+    pub depths: Vec<Depth>,
+    /// The epoch of writes.
+    pub epoch: Epoch,
+    /// Pages written so far, as [`Mark::written`].
+    pub written: [u64; 6],
+}
+
+/// The live-points of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LivePoints {
+    /// How it was sampled.
+    pub options: SampleOptions,
+    /// Requests of the trace.
+    pub requests: u64,
+    /// The windows, in the order of the trace.
+    pub windows: Vec<Window>,
+    /// All pages of 4 KiB that the trace touches.
+    pub footprint: RoaringTreemap,
+    /// How much was written by when.
+    pub marks: Vec<Mark>,
+}
+
+/// Why there are no live-points, or none for this drive.
+#[derive(Debug, thiserror::Error)]
+pub enum LivePointsError {
+    /// Pages of a size that drives do not have.
+    #[error("pages of {bytes} bytes: write 4096, 8192, 16384 or 32768")]
+    Page {
+        /// The size.
+        bytes: u32,
+    },
+    /// Fewer windows than two, or empty ones.
+    #[error("at least two windows, and at least one measured request in each")]
+    NoWindows,
+    /// The trace is too short.
+    #[error("{requests} requests, and two windows need {least}: run the whole trace instead")]
+    TooShort {
+        /// Its requests.
+        requests: u64,
+        /// Requests that two windows need.
+        least: u64,
+    },
+    /// The trace is too long.
+    #[error("the trace has more than 4,294,967,294 requests: cut it")]
+    TooLong,
+    /// The pages that the trace touches need too much memory.
+    #[error("the pages that the first {requests} requests touch need more than {most} bytes")]
+    Memory {
+        /// Bytes that they may take.
+        most: u64,
+        /// Requests so far.
+        requests: u64,
+    },
+    /// The drive's pages have another size.
+    #[error("live-points for pages of {theirs} bytes, and the drive has pages of {ours}")]
+    OtherPage {
+        /// That of the live-points.
+        theirs: u32,
+        /// That of the drive.
+        ours: u32,
+    },
+    /// The drive is too small for the trace.
+    #[error("the trace reaches page {last}, and the drive has {pages}")]
+    TooSmall {
+        /// The last page.
+        last: u64,
+        /// Pages of the drive.
+        pages: u64,
+    },
+    /// The drive cannot be made.
+    #[error(transparent)]
+    Drive(#[from] SimError),
+    /// The drive cannot be brought into its state.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// Host writes wait for free blocks that no collection can make.
+    #[error("the drive runs out of free blocks")]
+    OutOfSpace,
+}

@@ -1,0 +1,304 @@
+//! The pass over the trace: it advances what is known of every page and keeps windows.
+//!
+//! How long the trace is shows only at its end. So it is divided into strata of equal length with
+//! one window in each, at a place drawn by the seed; when there are too many windows, strata are
+//! joined in pairs, and of each pair the seed says which window stays.
+
+use super::log::{Log, Span};
+use super::recency::Recency;
+use super::record::{NEVER, Record, Records};
+use super::{Epoch, LivePoints, LivePointsError, Mark, Run, SampleOptions, Window};
+use roaring::RoaringTreemap;
+use ssdtune_model::{Nanos, scramble};
+use ssdtune_trace::{Op, Request};
+use std::collections::VecDeque;
+
+/// An epoch of cached writes, as the simulator's data cache has it.
+const EPOCH: Nanos = Nanos(1_000_000_000);
+/// Pages of 4 KiB, in which the start fills a drive.
+const GRAIN_SECTORS: u64 = 8;
+/// The youngest age at which earlier requests are kept for what leaves a cache.
+const YOUNGEST: u32 = 64;
+/// Latest writes that are kept, for what is on its way to flash when a window begins.
+const RECENT: usize = 2_048;
+/// Pages of them at most.
+const RECENT_PAGES: u32 = 4_096;
+/// Marks of how much was written, at most.
+const MARKS: usize = 8_192;
+
+/// A pass over a trace.
+pub struct Sampler {
+    options: SampleOptions,
+    page_sectors: u64,
+    records: Records,
+    recency: Recency,
+    log: Log,
+    footprint: RoaringTreemap,
+    /// The latest writes: request, time, first page and pages.
+    recent: VecDeque<(u32, Nanos, Span)>,
+    windows: Vec<Window>,
+    /// The window that is being filled.
+    open: Option<Window>,
+    /// Length of a stratum.
+    stride: u32,
+    /// Where the window of the present stratum begins.
+    next: u32,
+    /// Requests so far.
+    now: u32,
+    epoch: Epoch,
+    marks: Vec<Mark>,
+    mark_every: u32,
+    written: [u64; 6],
+}
+
+impl Sampler {
+    /// A pass that has seen nothing.
+    ///
+    /// # Errors
+    /// The options ask for windows that cannot be.
+    pub fn new(options: SampleOptions) -> Result<Self, LivePointsError> {
+        let page_sectors = u64::from(options.page_bytes) / 512;
+        if page_sectors < 8 || !page_sectors.is_power_of_two() || page_sectors > 64 {
+            return Err(LivePointsError::Page { bytes: options.page_bytes });
+        }
+        if options.windows < 2 || options.measured == 0 {
+            return Err(LivePointsError::NoWindows);
+        }
+        let mut sampler = Self {
+            options,
+            page_sectors,
+            records: Records::default(),
+            recency: Recency::default(),
+            log: Log::default(),
+            footprint: RoaringTreemap::new(),
+            recent: VecDeque::new(),
+            windows: Vec::new(),
+            open: None,
+            stride: options.length(),
+            next: 0,
+            now: 0,
+            epoch: Epoch { first: 0, ends: Nanos::ZERO },
+            marks: Vec::new(),
+            mark_every: 64,
+            written: [0; 6],
+        };
+        sampler.plan();
+        Ok(sampler)
+    }
+
+    /// Decides where the next window begins.
+    fn plan(&mut self) {
+        if self.windows.len() == self.options.windows & !1 {
+            let seed = self.options.seed;
+            let mut nth = 0_u64;
+            self.windows.retain(|_| {
+                let pair = scramble(seed ^ (nth / 2).rotate_left(32));
+                nth += 1;
+                pair & 1 == (nth - 1) & 1
+            });
+            self.stride *= 2;
+        }
+        let stratum = self.windows.len() as u64;
+        let room = u64::from(self.stride - self.options.length()) + 1;
+        let offset = scramble(self.options.seed.wrapping_add(0x9e37 * stratum)) % room;
+        self.next = (stratum * u64::from(self.stride) + offset).min(u32::MAX.into()) as u32;
+    }
+
+    /// Takes the next request.
+    ///
+    /// # Errors
+    /// The trace is longer than 2^32 requests, or its pages need more memory than there may be.
+    pub fn push(&mut self, request: &Request) -> Result<(), LivePointsError> {
+        if self.now == NEVER {
+            return Err(LivePointsError::TooLong);
+        }
+        if self.now == self.next && self.open.is_none() {
+            self.begin_window();
+        }
+        if self.now.is_multiple_of(self.mark_every) {
+            self.mark();
+        }
+        if request.op == Op::Write && request.at > self.epoch.ends {
+            self.epoch = Epoch { first: self.now, ends: request.at + EPOCH };
+        }
+        match request.sectors {
+            0 => self.log.push(self.now, Span { first: 0, pages: 0 }),
+            _ => self.touch(request),
+        }
+        self.now += 1;
+        let length = self.options.length();
+        if let Some(window) = &mut self.open {
+            window.requests.push(*request);
+            if window.requests.len() as u32 == length {
+                self.windows.extend(self.open.take());
+                self.plan();
+                let held = self.records.memory_bytes();
+                if held > self.options.memory_bytes {
+                    let (most, requests) = (self.options.memory_bytes, self.now.into());
+                    return Err(LivePointsError::Memory { most, requests });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self) {
+        self.marks.push(Mark { request: self.now, written: self.written });
+        if self.marks.len() == MARKS {
+            let mut nth = 0;
+            self.marks.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
+            self.mark_every *= 2;
+        }
+    }
+
+    /// Notes what a request does with each of its pages.
+    #[inline]
+    fn touch(&mut self, request: &Request) {
+        let page = self.page_sectors;
+        let (first, end) = (request.lba.0, request.end().0);
+        let (from, to) = (first / page, (end - 1) / page);
+        let span = Span { first: from, pages: (to - from + 1) as u32 };
+        self.log.push(self.now, span);
+        if request.op == Op::Write {
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back((self.now, request.at, span));
+        }
+        let grains = first / GRAIN_SECTORS..end.div_ceil(GRAIN_SECTORS);
+        let mut is_new = false;
+        for at in from..=to {
+            let start = at * page;
+            let (low, high) = (first.max(start) - start, end.min(start + page) - start);
+            let eighths = eighths(low, high, page);
+            let record = self.records.of(at);
+            let before = *record;
+            let after = match request.op {
+                Op::Read => before.after_read(self.now, eighths),
+                Op::Write => before.after_write(self.now, eighths, self.epoch.first),
+                Op::Trim if high - low == page && before.touch != NEVER => before.after_trim(),
+                Op::Trim | Op::Flush => continue,
+            };
+            *record = after;
+            is_new |= before.eighths != after.eighths;
+            self.recency.moved(&before, &after);
+            if let Some(window) = &mut self.open
+                && (before.touch == NEVER || before.touch < window.start)
+            {
+                push_run(&mut window.before, at, before);
+            }
+            if request.op == Op::Write {
+                self.count_write(&before, &after);
+            }
+        }
+        if is_new {
+            self.footprint.insert_range(grains);
+        }
+    }
+
+    /// Counts the pages that go to flash at once, for each length of epochs.
+    #[inline]
+    fn count_write(&mut self, before: &Record, after: &Record) {
+        self.written[0] += u64::from(!after.dirty());
+        for (count, bits) in self.written[1..5].iter_mut().zip(super::recency::EPOCHS) {
+            let again = before.write != NEVER && (before.write ^ after.write) >> bits == 0;
+            *count += u64::from(!again);
+        }
+        self.written[5] += 1;
+    }
+
+    /// Keeps what a window needs of the past.
+    #[cold]
+    fn begin_window(&mut self) {
+        let now = self.now;
+        let mut samples = Vec::new();
+        let clumps = self.log.ladder(now, YOUNGEST);
+        let spans = clumps.iter().rev().flat_map(|(first, spans)| (*first..).zip(spans));
+        for (request, span) in spans {
+            for page in span.first..span.first + u64::from(span.pages) {
+                let record = *self.records.of(page);
+                if record.touch == request {
+                    push_run(&mut samples, page, record);
+                }
+            }
+        }
+        let recent = self.recent_writes();
+        self.open = Some(Window {
+            start: now,
+            warm_up: self.options.warm_up,
+            recent,
+            requests: Vec::with_capacity(self.options.length() as usize),
+            before: Vec::new(),
+            samples,
+            depths: self.recency.depths(now),
+            epoch: self.epoch,
+            written: self.written,
+        });
+    }
+
+    /// The latest writes of pages that were not written since, in their order.
+    fn recent_writes(&mut self) -> Vec<(Nanos, Run)> {
+        let (mut recent, mut left) = (Vec::new(), RECENT_PAGES);
+        for &(request, at, span) in self.recent.iter().rev() {
+            if left < span.pages {
+                break;
+            }
+            left -= span.pages;
+            let mut runs = Vec::new();
+            for page in span.first..span.first + u64::from(span.pages) {
+                let record = *self.records.of(page);
+                if record.write == request {
+                    push_run(&mut runs, page, record);
+                }
+            }
+            recent.extend(runs.into_iter().rev().map(|run| (at, run)));
+        }
+        recent.reverse();
+        recent
+    }
+
+    /// The live-points of the trace that has ended here.
+    ///
+    /// # Errors
+    /// The trace is too short for two windows.
+    pub fn finish(mut self) -> Result<LivePoints, LivePointsError> {
+        if self.windows.len() < 2 {
+            let (requests, least) = (self.now.into(), 2 * u64::from(self.options.length()));
+            return Err(LivePointsError::TooShort { requests, least });
+        }
+        self.marks.push(Mark { request: self.now, written: self.written });
+        Ok(LivePoints {
+            options: self.options,
+            requests: self.now.into(),
+            windows: self.windows,
+            footprint: self.footprint,
+            marks: self.marks,
+        })
+    }
+
+    /// Heap memory of the records of pages, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.records.memory_bytes()
+    }
+}
+
+/// Eighths of a page that hold a range of its sectors.
+#[inline]
+fn eighths(low: u64, high: u64, page: u64) -> u8 {
+    let each = page / 8;
+    let (from, to) = (low / each, high.div_ceil(each));
+    ((0xff_u32 >> (8 - (to - from))) << from) as u8
+}
+
+/// Adds a page to runs of pages with equal records.
+fn push_run(runs: &mut Vec<Run>, page: u64, record: Record) {
+    match runs.last_mut() {
+        Some(run) if run.first + u64::from(run.pages) == page && run.record == record => {
+            run.pages += 1;
+        }
+        _ => runs.push(Run { first: page, pages: 1, record }),
+    }
+}

@@ -1,0 +1,189 @@
+//! What the mapping cache holds when a window begins, and where translation pages lie.
+//!
+//! A mapping stands in the cache by its last use, with one exception: when a translation page is
+//! written back, all its changed mappings are refreshed and count as unchanged. In the long run a
+//! translation page is written back each time its oldest change has become as old as the cache is
+//! large; how much of that time has passed when the window begins is left to luck, once for each
+//! translation page.
+
+use super::super::recency::{Lane, depth};
+use super::super::record::{NEVER, Record};
+use super::super::{Run, Window};
+use super::Restorer;
+use super::stack::{Cache, Stack};
+use crate::preparation::Start;
+use ssdtune_model::{Lpn, scramble};
+use ssdtune_sim::PastMapping;
+use std::collections::HashSet;
+
+impl Restorer<'_> {
+    /// The mappings of the mapping cache, the one used longest ago first, and how many it holds
+    /// besides. `leaving` are pages that leave the data cache, of which `accesses` pages are used
+    /// in the window. Last, pages that only leave the mapping cache.
+    pub(super) fn mappings(
+        &self,
+        window: &Window,
+        leaving: &[(u64, Record)],
+        accesses: u64,
+    ) -> (Vec<PastMapping>, u64, Vec<(u64, Record)>) {
+        let Some(capacity) = self.room.mappings else { return Default::default() };
+        let ages = Ages::new(self, window, f64::from(capacity));
+        let named = self.looked_up(window, &ages, leaving);
+        let is_named: HashSet<u64> = named.iter().map(|&(page, _)| page).collect();
+        let cache = Cache {
+            capacity: capacity.into(),
+            all: ages.all,
+            leaving: accesses,
+            named,
+            spare: self.spare(),
+            window,
+        };
+        let stack = Stack::of(cache, |page, record| ages.place(page, record));
+        let mapping = |&(page, record, place): &(u64, Record, f64)| {
+            // What stands for another page is as old as that would be.
+            let own = ages.place(page, &record).unwrap_or(place).max(1.0);
+            let older = if is_named.contains(&page) { 1.0 } else { place / own };
+            PastMapping { lpn: Lpn(page), dirty: ages.changed(page, &record, older) }
+        };
+        (stack.pages.iter().map(mapping).collect(), stack.others, stack.drawn)
+    }
+
+    /// Pages whose mappings may be asked for: those of the window, and those that are on their way
+    /// to flash or leave the data cache for it. Of what was written of late as many had to be
+    /// looked up as of the window's pages, so the mappings of so many are not in the cache.
+    fn looked_up(
+        &self,
+        window: &Window,
+        ages: &Ages<'_>,
+        leaving: &[(u64, Record)],
+    ) -> Vec<(u64, Record)> {
+        let mut named: Vec<(u64, Record)> = window.before.iter().flat_map(Run::records).collect();
+        let touched: HashSet<u64> = named.iter().map(|&(page, _)| page).collect();
+        let missed = named.iter().filter(|(page, record)| {
+            ages.is_known(record)
+                && ages.place(*page, record).is_none_or(|place| place >= ages.size)
+        });
+        let missing = missed.count() as f64 / named.len().max(1) as f64;
+        let is_here = |page: u64| scramble(page) as f64 / u64::MAX as f64 >= missing;
+        let recent = window.recent.iter().flat_map(|(_, run)| run.records());
+        let recent = recent.filter(|&(page, _)| is_here(page)).chain(leaving.iter().copied());
+        let mut sent: Vec<(u64, Record)> =
+            recent.filter(|(page, _)| !touched.contains(page)).collect();
+        sent.sort_by_key(|&(page, _)| page);
+        sent.dedup_by_key(|&mut (page, _)| page);
+        named.extend(sent);
+        named
+    }
+
+    /// Where the mapping cache is too small for the trace, translation pages do not lie where a new
+    /// drive has them: each was written back by the fill, and again whenever its changes had become
+    /// as old as the cache is large.
+    pub(super) fn rewrites(
+        &self,
+        window: &Window,
+        pages: impl Iterator<Item = Lpn>,
+    ) -> Vec<(Lpn, u32)> {
+        let mut groups: Vec<u64> = pages.map(|lpn| lpn.0 / self.entries).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let lane = Lane::Touched as usize;
+        let Ages { seen, tau, .. } =
+            Ages::new(self, window, f64::from(self.room.mappings.unwrap_or(u32::MAX)));
+        let reached = window.depths.iter().find(|depth| f64::from(depth.pages[lane]) >= tau);
+        let turns = match reached.filter(|depth| depth.since < window.start) {
+            Some(depth) => f64::from(window.start) / f64::from(window.start - depth.since),
+            None => seen / tau,
+        };
+        let times = |group: u64| {
+            let times = 1 + (turns + 1.0 - phase(group)) as u32;
+            if times < 8 { times } else { 8 + times % 8 }
+        };
+        groups.iter().map(|&group| (Lpn(group * self.entries), times(group))).collect()
+    }
+}
+
+/// How old mappings are, in pages used since.
+struct Ages<'a> {
+    restorer: &'a Restorer<'a>,
+    window: &'a Window,
+    /// Mappings that the cache holds.
+    size: f64,
+    /// Mappings that it would hold if it were endless.
+    all: f64,
+    /// Pages that the trace has used before the window.
+    seen: f64,
+    /// The drive was filled with all that the trace touches.
+    is_filled: bool,
+    /// The share of pages that the trace has written, among those that the cache holds.
+    written: f64,
+    /// The age at which a mapping leaves the cache that nothing refreshes: a write-back refreshes
+    /// all changed mappings of its translation page, so these stay up to twice as long, and the
+    /// others less long.
+    tau: f64,
+}
+
+impl<'a> Ages<'a> {
+    fn new(restorer: &'a Restorer<'a>, window: &'a Window, size: f64) -> Self {
+        let is_filled = restorer.preparation.start == Start::Footprint;
+        let lane = |lane: Lane| depth(&window.depths, 0, lane as usize);
+        let (seen, read) = (lane(Lane::Touched), lane(Lane::Read));
+        let all = if is_filled { restorer.layout.total as f64 } else { seen };
+        let written = match all <= size {
+            true => 0.0,
+            // What the fill has written it has written back, and nothing is written back before it
+            // has become old.
+            false => (1.0 - read / seen.max(1.0)) * ((seen - size) / size).clamp(0.0, 1.0),
+        };
+        let tau = if all <= size { f64::INFINITY } else { size / (1.0 + 0.5 * written) };
+        Self { restorer, window, size, all, seen, is_filled, written, tau }
+    }
+
+    /// Pages used after a request, or after the fill has written this page.
+    fn since(&self, page: u64, request: u32) -> f64 {
+        if request != NEVER {
+            return depth(&self.window.depths, request, Lane::Touched as usize);
+        }
+        let layout = &self.restorer.layout;
+        let original = self.restorer.spare().original(page);
+        let before = layout.find(original).map_or(0, |filled| filled.rank + 1);
+        let unseen = 1.0 - self.seen / self.all.max(1.0);
+        self.seen + (layout.total - before) as f64 * unseen
+    }
+
+    fn is_known(&self, record: &Record) -> bool {
+        self.is_filled || record.touch != NEVER
+    }
+
+    /// The age of the last write-back of the translation page that holds a page's mapping.
+    fn write_back(&self, page: u64) -> f64 {
+        phase(page / self.restorer.entries) * self.tau
+    }
+
+    /// Mappings that an endless cache would hold and that were used or refreshed later.
+    fn place(&self, page: u64, record: &Record) -> Option<f64> {
+        let used = self.is_known(record).then(|| self.since(page, record.touch))?;
+        if self.all <= self.size {
+            return Some(used);
+        }
+        let (written, back) = (self.since(page, record.write), self.write_back(page));
+        let refreshed = record.write != NEVER && back < written && written < back + self.tau;
+        let age = if refreshed { used.min(back) } else { used };
+        Some(age * (1.0 + 0.5 * self.written * age / self.tau))
+    }
+
+    /// Whether a mapping has changed since its translation page was written.
+    fn changed(&self, page: u64, record: &Record, older: f64) -> bool {
+        // A copy has changes of no translation page that is written back anyway.
+        let is_copy = page >= self.restorer.spare().span;
+        match record.write {
+            _ if self.all <= self.size => self.is_filled || record.write != NEVER,
+            NEVER => false,
+            write => !is_copy && self.since(page, write) * older < self.write_back(page),
+        }
+    }
+}
+
+/// How much of the time between two write-backs of a translation page has passed: luck decides.
+fn phase(group: u64) -> f64 {
+    scramble(group) as f64 / u64::MAX as f64
+}

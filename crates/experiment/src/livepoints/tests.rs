@@ -1,0 +1,206 @@
+//! The pass against brute force, and restored windows against full runs.
+
+use super::recency::{LANES, Lane, Recency, depth};
+use super::record::{NEVER, Record};
+use super::*;
+use crate::preparation::{Preparation, Start};
+use ssdtune_model::{Bytes, CheckedConfig, Sectors, presets, scramble};
+use ssdtune_sim::Replay;
+use ssdtune_trace::workload::{Generator, Seed, bundled};
+use ssdtune_trace::{Op, TenantId};
+use std::collections::HashMap;
+
+/// Requests for pages of 4 KiB, up to four at a time, half of them writes.
+fn requests(count: u64, pages: u64) -> Vec<Request> {
+    let request = |nth: u64| {
+        let draw = scramble(nth);
+        Request {
+            at: Nanos(nth * 1_000_000),
+            lba: Sectors(8 * (draw % pages)),
+            sectors: 8 * (1 + (draw >> 40) as u32 % 4),
+            tenant: TenantId(0),
+            op: if draw >> 50 & 1 == 0 { Op::Read } else { Op::Write },
+        }
+    };
+    (0..count).map(request).collect()
+}
+
+fn sampled(requests: &[Request], options: SampleOptions) -> LivePoints {
+    let mut sampler = Sampler::new(options).unwrap();
+    requests.iter().for_each(|request| sampler.push(request).unwrap());
+    sampler.finish().unwrap()
+}
+
+fn pages(request: &Request) -> std::ops::Range<u64> {
+    request.lba.0 / 8..request.end().0.div_ceil(8)
+}
+
+/// Last use, last write and the write before, as numbers of requests.
+type Uses = HashMap<u64, (u32, u32, u32)>;
+
+fn uses(requests: &[Request]) -> Uses {
+    let mut uses = Uses::new();
+    for (request, now) in requests.iter().zip(0..) {
+        for page in pages(request) {
+            let (used, written, before) = uses.entry(page).or_insert((NEVER, NEVER, NEVER));
+            *used = now;
+            if request.op == Op::Write {
+                (*before, *written) = (*written, now);
+            }
+        }
+    }
+    uses
+}
+
+#[test]
+fn a_window_knows_what_came_before_each_page_that_it_touches() {
+    let all = requests(6_000, 3_000);
+    let options =
+        SampleOptions { windows: 12, warm_up: 50, measured: 100, ..SampleOptions::default() };
+    let points = sampled(&all, options);
+    assert!((6..=12).contains(&points.windows.len()), "{}", points.windows.len());
+    for window in &points.windows {
+        let start = window.start as usize;
+        let own = &all[start..start + options.length() as usize];
+        assert_eq!(window.requests, own);
+        let before = uses(&all[..start]);
+        let expected: HashMap<u64, (u32, u32, u32)> = (own.iter().flat_map(pages))
+            .map(|page| (page, *before.get(&page).unwrap_or(&(NEVER, NEVER, NEVER))))
+            .collect();
+        let known = window.before.iter().flat_map(Run::records);
+        let known: HashMap<_, _> = known
+            .map(|(page, record)| (page, (record.touch, record.write, record.rewrite)))
+            .collect();
+        assert_eq!(known, expected);
+        // Pages used later than some request, by counting them.
+        for since in (0..window.start).step_by(97) {
+            let later = before.values().filter(|uses| uses.0 > since).count() as f64;
+            let told = depth(&window.depths, since, Lane::Touched as usize);
+            assert!((told - later).abs() <= 2.0 + 0.05 * later, "{told} instead of {later}");
+        }
+    }
+    let touched: std::collections::BTreeSet<u64> = all.iter().flat_map(pages).collect();
+    assert!(points.footprint.iter().eq(touched));
+}
+
+#[test]
+fn windows_lie_in_strata_and_a_seed_decides_where() {
+    let all = requests(40_000, 500);
+    let options = |seed| SampleOptions {
+        windows: 16,
+        warm_up: 50,
+        measured: 100,
+        seed,
+        ..SampleOptions::default()
+    };
+    let starts = |seed| -> Vec<u32> {
+        sampled(&all, options(seed)).windows.iter().map(|window| window.start).collect()
+    };
+    let (one, other) = (starts(1), starts(2));
+    assert_eq!(one, starts(1));
+    assert_ne!(one, other);
+    for starts in [&one, &other] {
+        let stride = (0..).map(|n| options(1).length() << n).find(|s| 40_000 / s <= 16).unwrap();
+        assert!(starts.len() >= 8);
+        assert!(starts.iter().zip(0..).all(|(&start, nth)| start / stride == nth), "{starts:?}");
+    }
+}
+
+#[test]
+fn counts_in_joined_buckets_are_those_in_single_ones() {
+    let (mut recency, mut records) = (Recency::default(), vec![Record::NONE; 700]);
+    let count = 600_000_u32;
+    for now in 0..count {
+        let record = &mut records[(scramble(now.into()) % 700) as usize];
+        let after = match now % 3 {
+            0 => record.after_write(now, 1, now / 1_000 * 1_000),
+            _ => record.after_read(now, 1),
+        };
+        recency.moved(record, &after);
+        *record = after;
+    }
+    let depths = recency.depths(count);
+    let last = depths.last().unwrap();
+    assert_eq!((last.since, last.pages[Lane::Touched as usize]), (0, 700));
+    let read = records.iter().filter(|record| record.read_last()).count();
+    assert_eq!(last.pages[Lane::Read as usize] as usize, read);
+    assert!(last.pages.iter().all(|&pages| pages <= 700) && last.pages.len() == LANES);
+    for since in (count - 2_000..count).step_by(111) {
+        let later = records.iter().filter(|record| record.touch > since).count() as f64;
+        let told = depth(&depths, since, Lane::Touched as usize);
+        assert!((told - later).abs() <= 3.0 + 0.1 * later, "{told} instead of {later}");
+    }
+}
+
+#[test]
+fn the_longest_gap_since_a_write_is_known_to_an_eighth() {
+    for gap in [1_u32, 2, 7, 100, 1_000, 123_456, 1 << 30] {
+        let record = Record::NONE.after_write(5, 1, 0).after_read(6, 1);
+        let record = record.after_read(6 + gap, 1).after_read(7 + gap, 1);
+        let (told, gap) = (f64::from(record.gap()), f64::from(gap));
+        assert!(told <= gap && gap < told * 1.126 + 1.0, "{told} instead of {gap}");
+        assert_eq!(record.after_write(u32::MAX - 1, 1, 0).gap(), 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_sampled_says_why() {
+    let wrong = |options| Sampler::new(options).err().unwrap().to_string();
+    let odd = SampleOptions { page_bytes: 5_000, ..SampleOptions::default() };
+    assert!(wrong(odd).starts_with("pages of 5000 bytes"));
+    let none = SampleOptions { measured: 0, ..SampleOptions::default() };
+    assert!(wrong(none).starts_with("at least two windows"));
+    let short = requests(1_000, 10);
+    let mut sampler = Sampler::new(SampleOptions::default()).unwrap();
+    short.iter().for_each(|request| sampler.push(request).unwrap());
+    assert!(sampler.finish().unwrap_err().to_string().starts_with("1000 requests"));
+    let little = SampleOptions { memory_bytes: 1_000, ..SampleOptions::default() };
+    let mut sampler = Sampler::new(little).unwrap();
+    let error = requests(4_000, 9_000).iter().find_map(|request| sampler.push(request).err());
+    assert!(matches!(error, Some(LivePointsError::Memory { most: 1_000, .. })));
+}
+
+/// A drive with these sizes of caches in KiB.
+fn drive(page_bytes: u32, data: u64, mappings: u64) -> CheckedConfig {
+    let mut config = presets::load("intel-750").unwrap();
+    config.flash.blocks_per_plane = 128;
+    config.flash.page_bytes = page_bytes;
+    config.cache.capacity = Bytes(data << 10);
+    config.mapping.cmt_capacity = Bytes(mappings << 10);
+    config.host.queue_depth = 16;
+    config.host.queue_fetch_size = 16;
+    config.check().unwrap()
+}
+
+/// The short form of `examples/livepoints_bias.rs`, whose figures stand in docs/results: a model on
+/// a drive whose caches hold it, and on one whose caches overflow, where more is missed.
+#[test]
+fn restored_windows_do_what_the_full_run_does() {
+    let model = bundled("database").unwrap();
+    let source = Generator::new(&model, Seed::default()).unwrap().take(30_000);
+    // The model's working set is larger than this drive.
+    let fold = |request: Request| Request { lba: Sectors(request.lba.0 % (1 << 19)), ..request };
+    let all: Vec<Request> = source.map(fold).collect();
+    let options = SampleOptions { windows: 20, ..SampleOptions::default() };
+    let points = sampled(&all, options);
+    let windows: Vec<&Window> = points.windows.iter().collect();
+    let preparation = Preparation::of(Start::Footprint, 1);
+    for (data, mappings, bound) in [(819_200, 262_144, 0.02), (16_384, 64, 0.08)] {
+        let device = drive(4_096, data, mappings);
+        let compare = |replay| {
+            Comparison::of(&points, &windows, &device, &preparation, (&all, replay)).unwrap()
+        };
+        let (open, error) = compare(Replay::Open).bias(|window| window.latency_ns);
+        assert!(open.abs() < bound + 2.0 * error, "{data}: open: {open:.3} +- {error:.3}");
+        let (closed, error) = compare(Replay::Closed(16)).bias(|window| window.span_ns);
+        assert!(closed.abs() < bound + 2.0 * error, "{data}: {closed:.3} +- {error:.3}");
+    }
+    // A drive of another page size is refused.
+    let other = drive(8_192, 16_384, 64);
+    let refused = Restorer::new(&points, [].into_iter(), &other, preparation, Clock::Trace);
+    let refused = refused.err().map(|error| error.to_string());
+    assert_eq!(
+        refused.as_deref(),
+        Some("live-points for pages of 4096 bytes, and the drive has pages of 8192")
+    );
+}
