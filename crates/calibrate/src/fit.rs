@@ -347,8 +347,8 @@ fn roomy(base: &DeviceConfig, points: &[Point]) -> DeviceConfig {
     let most = |point: &Point| point.outstanding().unwrap_or_else(|| of_flows(point));
     let most = points.iter().map(most).max().unwrap_or(1);
     if roomy.host.interface == HostInterface::Nvme {
-        // One entry of a ring stays empty.
-        let entries = most.min(65_535).saturating_add(1).next_power_of_two();
+        // One entry of a ring stays empty, and MQSim's files hold no deeper one.
+        let entries = most.min(65_534).saturating_add(1).next_power_of_two().min(65_535);
         roomy.host.queue_depth = roomy.host.queue_depth.max(entries);
         roomy.host.queue_fetch_size = roomy.host.queue_fetch_size.max(entries);
     }
