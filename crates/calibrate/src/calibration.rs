@@ -9,7 +9,7 @@ mod text;
 
 pub use collapse::Collapse;
 pub(crate) use file::text as drive_text;
-pub(crate) use origin::{Origins, known_before, without_path};
+pub(crate) use origin::{Origins, known_before, without_effectless, without_path};
 pub use residual::Hint;
 
 use crate::errors::Errors;
@@ -265,7 +265,7 @@ pub fn calibrate(
     let rule = order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
     let origins = Origins::of(&fit, &name, base, order.base_text.as_deref());
     let Fit { structure, values, objective, rivals, evaluations, drive, .. } = fit;
-    let config = DeviceConfig { name: name.clone(), ..origin::without_effectless(&drive) };
+    let config = DeviceConfig { name: name.clone(), ..without_effectless(&drive) };
     Ok(Calibration {
         drive: name,
         base: origin::without_path(&order.base_name),

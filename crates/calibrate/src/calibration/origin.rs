@@ -136,7 +136,7 @@ fn facts(text: &str) -> Vec<String> {
 }
 
 /// The drive with the catalogue's default in every parameter that has no effect on it.
-pub(super) fn without_effectless(drive: &DeviceConfig) -> DeviceConfig {
+pub(crate) fn without_effectless(drive: &DeviceConfig) -> DeviceConfig {
     let mut made = drive.clone();
     for row in catalogue::parameters().filter(|row| row.inert(drive).is_some()) {
         let mut tried = made.clone();

@@ -3,7 +3,9 @@
 use super::Chain;
 use super::age::Aged;
 use super::limits::RunHost;
-use crate::calibration::{Order, Origins, drive_text, known_before, without_path};
+use crate::calibration::{
+    Order, Origins, drive_text, known_before, without_effectless, without_path,
+};
 use crate::run::{Fall, Run, Sample, Shape};
 use crate::screen::deviation;
 use serde::Serialize;
@@ -180,6 +182,7 @@ impl WriteCalibration {
         predicted: Vec<Vec<Aged>>,
     ) -> Self {
         let Found { overhead, hosts, takes_less, config } = found;
+        let config = without_effectless(&config);
         let mut runs = Vec::new();
         for (chain, predicted) in chains.into_iter().zip(predicted) {
             let own = chain.runs.into_iter().zip(chain.is_held_out).zip(predicted);

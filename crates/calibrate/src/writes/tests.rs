@@ -107,6 +107,7 @@ fn the_spare_capacity_of_a_known_drive_is_found_and_predicts_what_was_held_out()
     assert!(found.visible_bytes.abs_diff(visible) < visible / 10_000);
     let document = Document::parse(&found.drive_file()).unwrap();
     assert_eq!(*document.config(), found.config);
+    assert_eq!(document.config().inert(document.stated().keys().copied()), []);
     assert_eq!(found.provenance().points_held_out, 3);
 }
 
