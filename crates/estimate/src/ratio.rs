@@ -14,6 +14,10 @@ use crate::interval::{Interval, WINDOWS_MIN, student};
 use crate::population::Reach;
 use serde::Serialize;
 
+/// Degrees of freedom at least. A single window that outweighs all others would leave none, and an
+/// interval four times as wide, though it has been seen.
+const FREEDOM_MIN: f64 = 4.0;
+
 /// What two drives took in a window; or one drive, and a count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
@@ -69,7 +73,8 @@ impl Ratio {
         let largest = variances.iter().copied().fold(0.0, f64::max);
         let largest_share = if variance > 0.0 { largest / variance } else { 0.0 };
         let error = (variance * windows as f64 / (windows as f64 - 1.0).max(1.0)).sqrt();
-        let half = (student(effective - 1.0) * error).hypot(reach.unseen);
+        let freedom = (effective - 1.0).max(FREEDOM_MIN);
+        let half = (student(freedom) * error).hypot(reach.unseen);
         let is_whole = reach.covered >= 1.0 && measured.iter().all(|window| window.chance >= 1.0);
         let is_known = windows >= WINDOWS_MIN || is_whole;
         let interval = is_known.then(|| Interval::around(value, half));

@@ -30,7 +30,9 @@ fn a_baseline_gets_the_capacity_that_is_asked_for() {
     for name in presets::names() {
         let base = presets::load(name).unwrap().check().unwrap();
         let own = base.geometry().raw_capacity();
-        for wanted in [Bytes::from_gib(64), own, Bytes::from_gib(1_024), Bytes(4_000_000_000_000)] {
+        // Less than an eighth of a large drive leaves too few blocks to collect with.
+        let small = Bytes::from_gib(64).max(Bytes(own.0 / 8));
+        for wanted in [small, own, Bytes::from_gib(1_024), Bytes(4_000_000_000_000)] {
             let mut limits = Limits::default();
             limits.constraints.capacity = Some(wanted);
             limits.constraints.capacity_tolerance = 0.1;
@@ -45,6 +47,10 @@ fn a_baseline_gets_the_capacity_that_is_asked_for() {
     limits.constraints.capacity = Some(Bytes::from_mib(1));
     let refused = limits.resized(&intel().check().unwrap()).unwrap_err().to_string();
     assert!(refused.contains("1 MiB would take 1 blocks in each plane"), "{refused}");
+    limits.constraints.capacity = Some(Bytes::from_gib(64));
+    let large = presets::load("samsung-pm9a3-960gb").unwrap().check().unwrap();
+    let refused = limits.resized(&large).unwrap_err().to_string();
+    assert!(refused.contains("leaves 1.84 spare blocks of 15 per plane"), "{refused}");
 }
 
 #[test]
