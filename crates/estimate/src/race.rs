@@ -43,7 +43,7 @@ impl Race {
         Self { wrong: 2.0 * wrong, mixture: (log + (1.0 + log).ln() + 1.0) / CLOSEST }
     }
 
-    /// How many standard errors a ratio has to be away from 1 with so many windows.
+    /// How many standard errors a ratio has to be away from 1, by the number of windows.
     pub fn bound(&self, windows: f64) -> f64 {
         let spread = windows * self.mixture;
         (2.0 * (spread + 1.0) / spread * ((spread + 1.0).sqrt() / self.wrong).ln()).sqrt()

@@ -115,7 +115,7 @@ fn chosen(points: &LivePoints) -> Vec<&Window> {
     (0..WINDOWS.min(all.len())).map(|nth| &all[(nth as f64 * step) as usize]).collect()
 }
 
-/// A drive whose queues hold at least so many requests.
+/// A drive whose queues hold `depth` requests at least.
 fn device(
     &(_, data, mappings, planes): &(&str, u64, u64, bool),
     depth: u32,

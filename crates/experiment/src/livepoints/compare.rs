@@ -24,7 +24,7 @@ pub struct Comparison {
 const OBSERVE: Observe = Observe { exact_percentiles: false, completions: true };
 /// Nanoseconds between two requests that a closed replay is taken to begin with.
 const FIRST_GUESS_NS: f64 = 10_000.0;
-/// Of so many windows one is served to find out how fast a drive is.
+/// One window in four is served before, to find out how fast a drive is.
 const PILOT: usize = 4;
 
 impl Comparison {

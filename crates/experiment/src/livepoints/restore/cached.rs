@@ -48,7 +48,7 @@ impl Restorer<'_> {
             }
     }
 
-    /// The pages of the data cache, of which so many may leave.
+    /// The pages of the data cache, `leaving` of which may leave.
     pub(super) fn cached(&self, window: &Window, leaving: u64) -> Stack {
         let Some(lanes) = self.cache_lanes(window) else { return Stack::default() };
         let depth_of = |request: u32| {

@@ -49,8 +49,8 @@ impl Restorer<'_> {
     }
 
     /// Pages whose mappings may be asked for: those of the window, and those that are on their way
-    /// to flash or leave the data cache for it. Of what was written of late as many had to be
-    /// looked up as of the window's pages, so the mappings of so many are not in the cache.
+    /// to flash or leave the data cache for it. Of what was written of late the share that had to
+    /// be looked up is that of the window's pages; those mappings are not in the cache.
     fn looked_up(
         &self,
         window: &Window,
