@@ -25,18 +25,27 @@ fn shipped_files_read() {
     assert!(sata.unwrap().check(&presets::load("samsung-850-pro").unwrap()).is_ok());
 }
 
+/// Presets whose blocks are too large for a drive of 64 GiB.
+const TOO_LARGE: [&str; 2] = ["samsung-pm9a3-960gb", "solidigm-p5520-1920gb"];
+
 #[test]
 fn a_baseline_gets_the_capacity_that_is_asked_for() {
     for name in presets::names() {
         let base = presets::load(name).unwrap().check().unwrap();
         let own = base.geometry().raw_capacity();
-        // Less than an eighth of a large drive leaves too few blocks to collect with.
-        let small = Bytes::from_gib(64).max(Bytes(own.0 / 8));
-        for wanted in [small, own, Bytes::from_gib(1_024), Bytes(4_000_000_000_000)] {
+        for wanted in [Bytes::from_gib(64), own, Bytes::from_gib(1_024), Bytes(4_000_000_000_000)] {
             let mut limits = Limits::default();
             limits.constraints.capacity = Some(wanted);
             limits.constraints.capacity_tolerance = 0.1;
-            let resized = limits.resized(&base).unwrap_or_else(|faults| panic!("{name}: {faults}"));
+            let resized = match limits.resized(&base) {
+                Ok(resized) => resized,
+                // So few of their large blocks leave none to collect with, which is said.
+                Err(faults) if wanted == Bytes::from_gib(64) && TOO_LARGE.contains(&name) => {
+                    assert!(faults.to_string().contains("spare blocks of"), "{name}: {faults}");
+                    continue;
+                }
+                Err(faults) => panic!("{name}: {faults}"),
+            };
             assert!(wanted != own || resized.is_none(), "{name}");
             let base = resized.unwrap_or_else(|| base.clone());
             limits.complete_from(&base);
