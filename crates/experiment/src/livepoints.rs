@@ -1,8 +1,7 @@
 //! Live-points: windows from all over a trace, each with the state that any drive of a search space
 //! needs to begin there.
 //!
-//!
-//! A [`Sampler`] passes over a trace once and leaves [`LivePoints`]; a [`Restorer`] makes the drive
+//! A [`Sampler`] passes over a trace once and leaves [`LivePoints`], which a file keeps; a [`Restorer`] makes the drive
 //! with which a window begins, by defining its state and not by writing it; [`replay`] serves the
 //! window; a [`Comparison`] says what that is worth.
 //!
@@ -41,6 +40,8 @@
 //! pass ends with an error.
 
 mod compare;
+mod file;
+mod fingerprint;
 mod layout;
 mod log;
 mod pass;
@@ -52,6 +53,7 @@ mod restore;
 mod tests;
 
 pub use compare::Comparison;
+pub use file::PointsFileError;
 pub use pass::Sampler;
 pub use recency::Depth;
 pub use record::{NEVER, Record};
@@ -84,10 +86,29 @@ pub struct SampleOptions {
 /// Requests behind those that are measured, so that these are not served alone.
 pub const TAIL: u32 = 64;
 
+/// Latest writes that a window keeps, in pages.
+const RECENT_PAGES: u32 = 4_096;
+/// Pages of earlier requests that a window keeps. Only requests of more than 16 MiB reach it.
+const SAMPLE_PAGES: u64 = 1 << 24;
+/// Requests of a window, to warm up or measured, at most.
+const LENGTH_MAX: u32 = 1 << 24;
+
 impl SampleOptions {
     /// Requests of a window.
     pub fn length(&self) -> u32 {
         self.warm_up + self.measured + TAIL
+    }
+
+    fn check(&self) -> Result<(), LivePointsError> {
+        let bytes = self.page_bytes;
+        if !bytes.is_power_of_two() || !(4_096..=32_768).contains(&bytes) {
+            return Err(LivePointsError::Page { bytes });
+        }
+        match self.windows < 2 || self.measured == 0 {
+            true => Err(LivePointsError::NoWindows),
+            false if self.measured.max(self.warm_up) > LENGTH_MAX => Err(LivePointsError::Long),
+            false => Ok(()),
+        }
     }
 }
 
@@ -171,9 +192,24 @@ pub struct Window {
     pub written: [u64; 6],
 }
 
+/// Which trace live-points come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// What the user calls the trace.
+    pub trace: String,
+    /// The BLAKE3 hash of its requests, 23 bytes each: time, address, sectors, tenant, operation.
+    pub fingerprint: [u8; 32],
+    /// When its first request comes.
+    pub first: Nanos,
+    /// When its last one comes.
+    pub last: Nanos,
+}
+
 /// The live-points of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LivePoints {
+    /// Which trace it is.
+    pub about: About,
     /// How it was sampled.
     pub options: SampleOptions,
     /// Requests of the trace.
@@ -198,6 +234,9 @@ pub enum LivePointsError {
     /// Fewer windows than two, or empty ones.
     #[error("at least two windows, and at least one measured request in each")]
     NoWindows,
+    /// Windows that are too long.
+    #[error("more than 16,777,216 requests in a window: write fewer")]
+    Long,
     /// The trace is too short.
     #[error("{requests} requests, and two windows need {least}: run the whole trace instead")]
     TooShort {

@@ -4,10 +4,14 @@
 //! one window in each, at a place drawn by the seed; when there are too many windows, strata are
 //! joined in pairs, and of each pair the seed says which window stays.
 
+use super::fingerprint::Fingerprint;
 use super::log::{Log, Span};
 use super::recency::Recency;
 use super::record::{NEVER, Record, Records};
-use super::{Epoch, LivePoints, LivePointsError, Mark, Run, SampleOptions, Window};
+use super::{
+    About, Epoch, LivePoints, LivePointsError, Mark, RECENT_PAGES, Run, SAMPLE_PAGES,
+    SampleOptions, Window,
+};
 use roaring::RoaringTreemap;
 use ssdtune_model::{Nanos, scramble};
 use ssdtune_trace::{Op, Request};
@@ -21,8 +25,6 @@ const GRAIN_SECTORS: u64 = 8;
 const YOUNGEST: u32 = 64;
 /// Latest writes that are kept, for what is on its way to flash when a window begins.
 const RECENT: usize = 2_048;
-/// Pages of them at most.
-const RECENT_PAGES: u32 = 4_096;
 /// Marks of how much was written, at most.
 const MARKS: usize = 8_192;
 
@@ -49,6 +51,9 @@ pub struct Sampler {
     marks: Vec<Mark>,
     mark_every: u32,
     written: [u64; 6],
+    fingerprint: Fingerprint,
+    /// The times of the first request and of the last.
+    times: Option<(Nanos, Nanos)>,
 }
 
 impl Sampler {
@@ -57,13 +62,8 @@ impl Sampler {
     /// # Errors
     /// The options ask for windows that cannot be.
     pub fn new(options: SampleOptions) -> Result<Self, LivePointsError> {
+        options.check()?;
         let page_sectors = u64::from(options.page_bytes) / 512;
-        if page_sectors < 8 || !page_sectors.is_power_of_two() || page_sectors > 64 {
-            return Err(LivePointsError::Page { bytes: options.page_bytes });
-        }
-        if options.windows < 2 || options.measured == 0 {
-            return Err(LivePointsError::NoWindows);
-        }
         let mut sampler = Self {
             options,
             page_sectors,
@@ -81,6 +81,8 @@ impl Sampler {
             marks: Vec::new(),
             mark_every: 64,
             written: [0; 6],
+            fingerprint: Fingerprint::default(),
+            times: None,
         };
         sampler.plan();
         Ok(sampler)
@@ -112,6 +114,8 @@ impl Sampler {
         if self.now == NEVER {
             return Err(LivePointsError::TooLong);
         }
+        self.fingerprint.push(request);
+        self.times = Some((self.times.map_or(request.at, |(first, _)| first), request.at));
         if self.now == self.next && self.open.is_none() {
             self.begin_window();
         }
@@ -217,7 +221,12 @@ impl Sampler {
         let mut samples = Vec::new();
         let clumps = self.log.ladder(now, YOUNGEST);
         let spans = clumps.iter().rev().flat_map(|(first, spans)| (*first..).zip(spans));
+        let mut left = SAMPLE_PAGES;
         for (request, span) in spans {
+            if left < u64::from(span.pages) {
+                break;
+            }
+            left -= u64::from(span.pages);
             for page in span.first..span.first + u64::from(span.pages) {
                 let record = *self.records.of(page);
                 if record.touch == request {
@@ -270,7 +279,10 @@ impl Sampler {
             return Err(LivePointsError::TooShort { requests, least });
         }
         self.marks.push(Mark { request: self.now, written: self.written });
+        let (first, last) = self.times.unwrap_or_default();
+        let fingerprint = self.fingerprint.finish();
         Ok(LivePoints {
+            about: About { trace: String::new(), fingerprint, first, last },
             options: self.options,
             requests: self.now.into(),
             windows: self.windows,

@@ -110,6 +110,11 @@ impl Record {
         ([self.touch, self.write, self.rewrite], [self.eighths, self.gap, self.flags])
     }
 
+    /// Whether its flags are known.
+    pub(super) fn is_known(&self) -> bool {
+        self.flags <= READ_LAST | DIRTY | TRIMMED
+    }
+
     /// From its parts.
     pub fn of_parts([touch, write, rewrite]: [u32; 3], [eighths, gap, flags]: [u8; 3]) -> Self {
         Self { touch, write, rewrite, eighths, gap, flags }
