@@ -40,6 +40,7 @@
 //! pass ends with an error.
 
 mod compare;
+mod features;
 mod file;
 mod fingerprint;
 mod layout;
@@ -49,22 +50,25 @@ mod recency;
 mod record;
 mod replay;
 mod restore;
+mod summary;
 #[cfg(test)]
 mod tests;
 
 pub use compare::Comparison;
+pub use features::Features;
 pub use file::PointsFileError;
 pub use pass::Sampler;
 pub use recency::Depth;
 pub use record::{NEVER, Record};
 pub use replay::{Replayed, replay};
 pub use restore::{Clock, Restorer};
+pub use summary::Sampled;
 
 use crate::error::PrepareError;
 use roaring::RoaringTreemap;
 use ssdtune_model::Nanos;
 use ssdtune_sim::SimError;
-use ssdtune_trace::Request;
+use ssdtune_trace::{Request, TraceError};
 
 /// How a trace is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,7 +242,10 @@ pub enum LivePointsError {
     #[error("more than 16,777,216 requests in a window: write fewer")]
     Long,
     /// The trace is too short.
-    #[error("{requests} requests, and two windows need {least}: run the whole trace instead")]
+    #[error(
+        "{requests} requests, and two windows need {least}: run the whole trace instead, or take \
+         shorter windows (--measured, --warm-up)"
+    )]
     TooShort {
         /// Its requests.
         requests: u64,
@@ -249,15 +256,30 @@ pub enum LivePointsError {
     #[error("the trace has more than 4,294,967,294 requests: cut it")]
     TooLong,
     /// The pages that the trace touches need too much memory.
-    #[error("the pages that the first {requests} requests touch need more than {most} bytes")]
+    #[error(
+        "the pages that the first {requests} requests touch need more than {most} bytes: allow \
+         more (--memory), or cut the trace"
+    )]
     Memory {
         /// Bytes that they may take.
         most: u64,
         /// Requests so far.
         requests: u64,
     },
+    /// Requests of several devices, whose addresses have nothing to do with each other.
+    #[error(
+        "the trace is one of several devices: choose one (--devices), or take all for one \
+         (--merge-devices)"
+    )]
+    Devices,
+    /// The trace cannot be read on.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// The drive's pages have another size.
-    #[error("live-points for pages of {theirs} bytes, and the drive has pages of {ours}")]
+    #[error(
+        "live-points for pages of {theirs} bytes, and the drive has pages of {ours}: sample the \
+         trace for these, too"
+    )]
     OtherPage {
         /// That of the live-points.
         theirs: u32,

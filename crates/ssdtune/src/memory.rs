@@ -6,7 +6,7 @@ use crate::outcome::{Failure, tell_unwritten};
 use anyhow::anyhow;
 use clap::{ArgMatches, Command};
 use ssdtune_output::EndingAllocator;
-use ssdtune_trace::{Request, requests_held};
+use ssdtune_trace::memory_has_ended;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -51,7 +51,8 @@ fn end(bytes: usize) {
     if let Ok(mut reserve) = RESERVE.try_lock() {
         *reserve = Vec::new();
     }
-    let failure = Failure::Work(anyhow!(sentence(bytes as u64, requests_held())));
+    let remedy = REMEDY.get().unwrap_or(&"take fewer");
+    let failure = Failure::Work(anyhow!(memory_has_ended(bytes as u64, remedy)));
     if std::env::args_os().any(|word| word == "--json") {
         // Whoever has gone does not read it.
         let _ = serde_json::to_writer_pretty(std::io::stdout(), &FailureDocument::of(&failure));
@@ -59,23 +60,4 @@ fn end(bytes: usize) {
     anstream::eprintln!("error: {}", failure.message());
     tell_unwritten(&ssdtune_output::remove_unfinished());
     std::process::exit(failure.code().into());
-}
-
-fn sentence(bytes: u64, requests: u64) -> String {
-    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
-    let each = size_of::<Request>() as u64;
-    let less = match requests {
-        0 => "a smaller drive, fewer requests or fewer --threads take less".to_owned(),
-        _ => format!(
-            "{requests} requests of traces were taken into memory, {each} bytes each ({} MiB), \
-             beside what is made of them; {}, and fewer --threads take less",
-            mib(requests * each),
-            REMEDY.get().unwrap_or(&"take fewer"),
-        ),
-    };
-    format!(
-        "memory has ended: {} MiB more were asked for, and the system does not give them. {less}; \
-         or allow more (`ulimit -v`)",
-        mib(bytes)
-    )
 }

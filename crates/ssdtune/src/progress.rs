@@ -1,8 +1,7 @@
 //! Progress bars on standard error: share done, rate, time left. They are drawn on a terminal only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ssdtune_trace::ReadStats;
-use ssdtune_trace::{Request, Source, TraceError};
+use ssdtune_trace::{Followed, Source};
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -41,8 +40,13 @@ impl Reading {
     }
 
     /// Wraps a source so that the bar follows how far it has been read.
-    pub(crate) fn watch<S>(&self, source: S) -> Watched<S> {
-        Watched { source, reading: self.clone() }
+    pub(crate) fn watch<S: Source>(&self, source: S) -> impl Source + use<S> {
+        let reading = self.clone();
+        Followed::new(source, move |read: Option<u64>| match read {
+            Some(bytes) => reading.bar.set_position(reading.before + bytes),
+            // The error message would otherwise share its line with the bar.
+            None => reading.finish(),
+        })
     }
 
     /// Begins the next pass over the files.
@@ -58,40 +62,6 @@ impl Reading {
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
-    }
-}
-
-/// A source whose reading moves a bar.
-pub(crate) struct Watched<S> {
-    source: S,
-    reading: Reading,
-}
-
-impl<S: Source> Source for Watched<S> {
-    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
-        let outcome = self.source.fill(out);
-        match outcome {
-            Ok(_) => self.reading.bar.set_position(self.reading.before + self.source.bytes_read()),
-            // The error message would otherwise share its line with the bar.
-            Err(_) => self.reading.finish(),
-        }
-        outcome
-    }
-
-    fn tenant_names(&self) -> Vec<String> {
-        self.source.tenant_names()
-    }
-
-    fn origin_ns(&self) -> u64 {
-        self.source.origin_ns()
-    }
-
-    fn read_stats(&self) -> ReadStats {
-        self.source.read_stats()
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.source.bytes_read()
     }
 }
 

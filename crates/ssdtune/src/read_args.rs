@@ -8,8 +8,7 @@ use clap::{Args, ValueEnum};
 use ssdtune_experiment::AddressFit;
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{
-    ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, TimeUnit, TraceError,
-    bytes_to_read, open_path, read_from,
+    ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, TimeUnit, open_input,
 };
 use std::path::Path;
 
@@ -117,18 +116,13 @@ impl ReadArgs {
             "auto" => None,
             name => Some(Format::parse(name).map_err(Failure::usage)?),
         };
-        let columns = match (&self.columns, self.delimiter.as_bytes()) {
-            (None, _) => None,
-            (Some(spec), b"\\t") => Some(ColumnSpec::parse(spec, b'\t').map_err(Failure::usage)?),
-            (Some(spec), &[delimiter]) => {
-                Some(ColumnSpec::parse(spec, delimiter).map_err(Failure::usage)?)
-            }
-            (Some(_), _) => {
-                let given = &self.delimiter;
-                let error = anyhow!("--delimiter {given:?}: not one ASCII character");
-                return Err(Failure::usage(error));
-            }
-        };
+        let given = &self.delimiter;
+        let no_delimiter = || anyhow!("--delimiter {given:?}: not one ASCII character");
+        let columns = self.columns.as_ref().map(|spec| {
+            let spec = ColumnSpec::parse_delimited(spec, given);
+            spec.ok_or_else(no_delimiter)?.map_err(anyhow::Error::from)
+        });
+        let columns = columns.transpose().map_err(Failure::usage)?;
         let devices = match (self.devices.is_empty(), self.merge_devices) {
             (false, _) => Devices::Only(self.devices.clone()),
             (true, true) => Devices::Merged,
@@ -159,25 +153,6 @@ impl ReadArgs {
     pub(crate) fn open(&self, path: &Path, context: &Context) -> Outcome<Opened> {
         open_input(path, &self.options(context)?).map_err(Failure::input)
     }
-}
-
-/// Opens a trace by its path; `-` is standard input.
-pub(crate) fn open_input(path: &Path, options: &ReadOptions) -> Result<Opened, TraceError> {
-    if !is_standard_input(path) {
-        return open_path(path, options);
-    }
-    let reader = read_from(std::io::stdin(), "standard input", options)?;
-    let format = reader.format();
-    Ok(Opened { source: Box::new(reader), format })
-}
-
-fn is_standard_input(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-/// How many bytes there are to read; `None` for a pipe, which can be read once only.
-pub(crate) fn input_bytes(path: &Path) -> Option<u64> {
-    if is_standard_input(path) { None } else { bytes_to_read(path) }
 }
 
 /// Warns of what was skipped or stands at a strange time, if anything does.

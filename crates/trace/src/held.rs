@@ -35,3 +35,38 @@ pub fn hold(source: &mut dyn Source, most: usize) -> Result<Vec<Request>, TraceE
     requests.shrink_to_fit();
     Ok(requests)
 }
+
+/// Takes the first requests of a source into memory, as [`hold`] does, and says whether there are
+/// more.
+///
+/// # Errors
+/// The source cannot be read on.
+pub fn hold_first(
+    source: &mut dyn Source,
+    most: usize,
+) -> Result<(Vec<Request>, bool), TraceError> {
+    let mut requests = hold(source, most.saturating_add(1))?;
+    let is_cut = requests.len() > most;
+    requests.truncate(most);
+    Ok((requests, is_cut))
+}
+
+/// The sentence for where `bytes` more of memory cannot be had. `remedy` says how the user takes
+/// fewer requests.
+pub fn memory_has_ended(bytes: u64, remedy: &str) -> String {
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let each = size_of::<Request>() as u64;
+    let less = match requests_held() {
+        0 => "a smaller drive, fewer requests or fewer --threads take less".to_owned(),
+        requests => format!(
+            "{requests} requests of traces were taken into memory, {each} bytes each ({} MiB), \
+             beside what is made of them; {remedy}, and fewer --threads take less",
+            mib(requests * each),
+        ),
+    };
+    format!(
+        "memory has ended: {} MiB more were asked for, and the system does not give them. {less}; \
+         or allow more (`ulimit -v`)",
+        mib(bytes)
+    )
+}

@@ -6,7 +6,7 @@ use crate::error::TraceError;
 use crate::format::Format;
 use crate::merge::{blktrace_files, open_blktrace};
 use crate::options::{Devices, ReadOptions};
-use crate::reader::open;
+use crate::reader::{open, read_from};
 use crate::source::Source;
 use std::path::Path;
 
@@ -38,6 +38,29 @@ pub fn open_path(path: &Path, options: &ReadOptions) -> Result<Opened, TraceErro
     let reader = open(path, options)?;
     let format = reader.format();
     Ok(Opened { source: Box::new(reader), format })
+}
+
+/// Opens a trace by its path; `-` is standard input.
+///
+/// # Errors
+/// As [`open_path`].
+pub fn open_input(path: &Path, options: &ReadOptions) -> Result<Opened, TraceError> {
+    if !is_standard_input(path) {
+        return open_path(path, options);
+    }
+    let reader = read_from(std::io::stdin(), "standard input", options)?;
+    let format = reader.format();
+    Ok(Opened { source: Box::new(reader), format })
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The number of bytes to read from `path`, of which `-` is standard input. `None` for a pipe,
+/// which can be read once only.
+pub fn input_bytes(path: &Path) -> Option<u64> {
+    if is_standard_input(path) { None } else { bytes_to_read(path) }
 }
 
 /// The number of bytes to read from `path`. `None` for a pipe or a device, which also cannot be

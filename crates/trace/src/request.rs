@@ -51,6 +51,15 @@ pub struct Request {
 const _: () = assert!(size_of::<Request>() == 24);
 
 impl Request {
+    /// The request in words: time, device, operation, first sector, size. `names` are those of the
+    /// tenants' devices.
+    pub fn words(&self, names: &[String]) -> [String; 5] {
+        let name = names.get(usize::from(self.tenant.0)).cloned().unwrap_or_default();
+        let size = Sectors(u64::from(self.sectors)).bytes();
+        let op = format!("{:?}", self.op);
+        [self.at.to_string(), name, op, self.lba.0.to_string(), size.to_string()]
+    }
+
     /// The first sector behind the request.
     pub const fn end(&self) -> Sectors {
         Sectors(self.lba.0 + self.sectors as u64)

@@ -61,6 +61,43 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
+/// A source that tells somebody how far it has been read.
+pub struct Followed<S, F> {
+    source: S,
+    tell: F,
+}
+
+impl<S, F> Followed<S, F> {
+    /// Tells the bytes read so far after each filling, and `None` when reading fails.
+    pub fn new(source: S, tell: F) -> Self {
+        Self { source, tell }
+    }
+}
+
+impl<S: Source, F: FnMut(Option<u64>) + Send> Source for Followed<S, F> {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
+        let outcome = self.source.fill(out);
+        (self.tell)(outcome.as_ref().ok().map(|_| self.source.bytes_read()));
+        outcome
+    }
+
+    fn tenant_names(&self) -> Vec<String> {
+        self.source.tenant_names()
+    }
+
+    fn origin_ns(&self) -> u64 {
+        self.source.origin_ns()
+    }
+
+    fn read_stats(&self) -> ReadStats {
+        self.source.read_stats()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
+}
+
 /// Iterates over the requests of a source. Ends after the first error.
 pub struct Requests<S> {
     source: S,

@@ -103,6 +103,33 @@ pub struct WriteSummary {
     pub bytes: u64,
 }
 
+/// A file that has been written, as commands print it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct WrittenFile {
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Trims and flushes that were left out because the format does not have them.
+    pub dropped: u64,
+    /// Its path.
+    pub path: String,
+    /// Requests written.
+    pub requests: u64,
+}
+
+impl WrittenFile {
+    /// What was written to a path.
+    pub fn new(path: &Path, WriteSummary { requests, dropped, bytes }: WriteSummary) -> Self {
+        Self { path: path.display().to_string(), requests, dropped, bytes }
+    }
+}
+
+impl std::fmt::Display for WrittenFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, requests, bytes, .. } = self;
+        write!(f, "{path}: {requests} requests, {}", ssdtune_model::Bytes(*bytes))
+    }
+}
+
 enum Sink {
     Ssdt(Box<SsdtWriter<OutputFile>>),
     Text { out: Box<Compressor<OutputFile>>, mqsim: bool },

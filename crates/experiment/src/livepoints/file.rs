@@ -97,6 +97,18 @@ pub enum PointsFileError {
     },
 }
 
+impl PointsFileError {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Unreadable { path, .. }
+            | Self::Foreign { path }
+            | Self::Version { path, .. }
+            | Self::Damaged { path, .. } => path,
+        }
+    }
+}
+
 impl LivePoints {
     /// Writes them to a file, which appears whole or not at all. The bytes that it takes.
     ///

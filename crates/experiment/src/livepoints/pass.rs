@@ -14,7 +14,7 @@ use super::{
 };
 use roaring::RoaringTreemap;
 use ssdtune_model::{Nanos, scramble};
-use ssdtune_trace::{Op, Request};
+use ssdtune_trace::{Op, Request, Source, TenantId};
 use std::collections::VecDeque;
 
 /// An epoch of cached writes, as the simulator's data cache has it.
@@ -23,6 +23,10 @@ const EPOCH: Nanos = Nanos(1_000_000_000);
 const GRAIN_SECTORS: u64 = 8;
 /// The youngest age at which earlier requests are kept for what leaves a cache.
 const YOUNGEST: u32 = 64;
+/// Requests after which the memory is looked at again.
+const MEMORY_EVERY: u32 = 1_024;
+/// Sectors of a request from which on it is looked at before it.
+const LARGE: u32 = 1 << 17;
 /// Latest writes that are kept, for what is on its way to flash when a window begins.
 const RECENT: usize = 2_048;
 /// Marks of how much was written, at most.
@@ -31,6 +35,7 @@ const MARKS: usize = 8_192;
 /// A pass over a trace.
 pub struct Sampler {
     options: SampleOptions,
+    trace: String,
     page_sectors: u64,
     records: Records,
     recency: Recency,
@@ -66,6 +71,7 @@ impl Sampler {
         let page_sectors = u64::from(options.page_bytes) / 512;
         let mut sampler = Self {
             options,
+            trace: String::new(),
             page_sectors,
             records: Records::default(),
             recency: Recency::default(),
@@ -88,6 +94,12 @@ impl Sampler {
         Ok(sampler)
     }
 
+    /// Notes what the user calls the trace.
+    pub fn named(mut self, trace: impl Into<String>) -> Self {
+        self.trace = trace.into();
+        self
+    }
+
     /// Decides where the next window begins.
     fn plan(&mut self) {
         if self.windows.len() == self.options.windows & !1 {
@@ -106,13 +118,33 @@ impl Sampler {
         self.next = (stratum * u64::from(self.stride) + offset).min(u32::MAX.into()) as u32;
     }
 
+    /// Takes all requests of a source.
+    ///
+    /// # Errors
+    /// It cannot be read on, or as [`Sampler::push`].
+    pub fn push_all(&mut self, source: &mut dyn Source) -> Result<(), LivePointsError> {
+        let mut batch = Vec::new();
+        while source.fill(&mut batch)? > 0 {
+            batch.iter().try_for_each(|request| self.push(request))?;
+            batch.clear();
+        }
+        Ok(())
+    }
+
     /// Takes the next request.
     ///
     /// # Errors
-    /// The trace is longer than 2^32 requests, or its pages need more memory than there may be.
+    /// The trace is longer than 2^32 requests, is one of several devices, or its pages need more
+    /// memory than there may be.
     pub fn push(&mut self, request: &Request) -> Result<(), LivePointsError> {
         if self.now == NEVER {
             return Err(LivePointsError::TooLong);
+        }
+        if request.tenant != TenantId(0) {
+            return Err(LivePointsError::Devices);
+        }
+        if self.now.is_multiple_of(MEMORY_EVERY) || request.sectors >= LARGE {
+            self.check_memory(request)?;
         }
         self.fingerprint.push(request);
         self.times = Some((self.times.map_or(request.at, |(first, _)| first), request.at));
@@ -136,14 +168,23 @@ impl Sampler {
             if window.requests.len() as u32 == length {
                 self.windows.extend(self.open.take());
                 self.plan();
-                let held = self.records.memory_bytes();
-                if held > self.options.memory_bytes {
-                    let (most, requests) = (self.options.memory_bytes, self.now.into());
-                    return Err(LivePointsError::Memory { most, requests });
-                }
             }
         }
         Ok(())
+    }
+
+    /// That there is memory for what a request touches.
+    #[cold]
+    fn check_memory(&self, request: &Request) -> Result<(), LivePointsError> {
+        let more = match request.sectors >= LARGE {
+            true => size_of::<Record>() as u64 * u64::from(request.sectors) / self.page_sectors,
+            false => 0,
+        };
+        let (most, requests) = (self.options.memory_bytes, self.now.into());
+        match self.records.memory_bytes().max(more) > most {
+            true => Err(LivePointsError::Memory { most, requests }),
+            false => Ok(()),
+        }
     }
 
     fn mark(&mut self) {
@@ -282,7 +323,7 @@ impl Sampler {
         let (first, last) = self.times.unwrap_or_default();
         let fingerprint = self.fingerprint.finish();
         Ok(LivePoints {
-            about: About { trace: String::new(), fingerprint, first, last },
+            about: About { trace: self.trace, fingerprint, first, last },
             options: self.options,
             requests: self.now.into(),
             windows: self.windows,

@@ -7,6 +7,7 @@ mod generate;
 mod head;
 mod info;
 mod models;
+mod sample;
 
 use crate::context::Context;
 use crate::outcome::Outcome;
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Info(Box<info::Args>),
     /// List the bundled workload models.
     Models(models::Args),
+    /// Keep windows from all over a trace, each with the state that any drive needs to begin there.
+    Sample(Box<sample::Args>),
 }
 
 impl Command {
@@ -42,6 +45,7 @@ impl Command {
             Self::Head(args) => head::run(&args, context),
             Self::Info(args) => info::run(&args, context),
             Self::Models(args) => models::run(&args, context),
+            Self::Sample(args) => sample::run(&args, context),
         }
     }
 }

@@ -71,6 +71,19 @@ fn in_bytes(unit: Option<&str>, default: bool) -> Result<bool, TraceError> {
 }
 
 impl ColumnSpec {
+    /// Reads a description as [`ColumnSpec::parse`] does; the delimiter is one character or `\\t`.
+    /// `None` if it is neither.
+    ///
+    /// # Errors
+    /// As [`ColumnSpec::parse`].
+    pub fn parse_delimited(text: &str, delimiter: &str) -> Option<Result<Self, TraceError>> {
+        match delimiter.as_bytes() {
+            b"\\t" => Some(Self::parse(text, b'\t')),
+            &[delimiter] => Some(Self::parse(text, delimiter)),
+            _ => None,
+        }
+    }
+
     /// Reads a description such as `time=0:s,op=2,lba=3,size=4:sectors`, of rows split at
     /// `delimiter`.
     ///

@@ -85,6 +85,17 @@ impl Cut {
     pub fn new(time: Range<Nanos>, skip: u64, count: u64) -> Self {
         Self { time, skip, left: count, done: count == 0 }
     }
+
+    /// The part between two times, if any, and between two numbers; `None` if that is all.
+    pub fn of_parts(
+        (start, end): (Option<Nanos>, Option<Nanos>),
+        skip: u64,
+        count: Option<u64>,
+    ) -> Option<Self> {
+        let is_part = start.is_some() || end.is_some() || skip > 0 || count.is_some();
+        let time = start.unwrap_or_default()..end.unwrap_or(Nanos::MAX);
+        is_part.then(|| Self::new(time, skip, count.unwrap_or(u64::MAX)))
+    }
 }
 
 impl Transform for Cut {

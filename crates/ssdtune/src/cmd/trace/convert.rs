@@ -6,18 +6,17 @@ use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::OutPlace;
 use crate::progress::Reading;
-use crate::read_args::{ReadArgs, input_bytes, open_input, warn_of};
+use crate::read_args::{ReadArgs, warn_of};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use serde_json::json;
 use ssdtune_model::{Bytes, Nanos};
 use ssdtune_report::Text;
 use ssdtune_trace::transform::{Cut, Filter};
-use ssdtune_trace::writer::{OutputFormat, TraceWriter, WriteSummary, part_path};
+use ssdtune_trace::writer::{OutputFormat, TraceWriter, WrittenFile, part_path};
 use ssdtune_trace::{
     self as trace, Conversion, ConversionError, Op, PartsError, ReadOptions, Source, TenantId,
-    TraceError,
+    TraceError, input_bytes, open_input,
 };
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -149,12 +148,7 @@ impl SelectArgs {
 
     /// The part of the trace in time and in number, if it is not all of it.
     fn cut(&self) -> Option<Cut> {
-        let any =
-            self.start.is_some() || self.end.is_some() || self.skip > 0 || self.count.is_some();
-        any.then(|| {
-            let time = self.start.unwrap_or_default()..self.end.unwrap_or(Nanos::MAX);
-            Cut::new(time, self.skip, self.count.unwrap_or(u64::MAX))
-        })
+        Cut::of_parts((self.start, self.end), self.skip, self.count)
     }
 }
 
@@ -268,27 +262,19 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let finished = paths
         .iter()
         .zip(writers)
-        .map(|(path, writer)| Ok((path, writer.finish(origin_ns, &names).map_err(work)?)))
+        .map(|(path, writer)| {
+            Ok(WrittenFile::new(path, writer.finish(origin_ns, &names).map_err(work)?))
+        })
         .collect::<Outcome<Vec<_>>>()?;
     report(&finished, context)
 }
 
-fn report(written: &[(&PathBuf, WriteSummary)], context: &Context) -> Outcome {
-    let dropped: u64 = written.iter().map(|(_, summary)| summary.dropped).sum();
+fn report(written: &[WrittenFile], context: &Context) -> Outcome {
+    let dropped: u64 = written.iter().map(|file| file.dropped).sum();
     if dropped > 0 {
         context.warn(format!("{dropped} trims and flushes left out: this format cannot say them"));
     }
     let mut text = Text::new();
-    let mut parts = Vec::new();
-    for (path, WriteSummary { requests, dropped, bytes }) in written {
-        let path = path.display().to_string();
-        text.line(format_args!("{path}: {requests} requests, {}", Bytes(*bytes)));
-        parts.push(json!({
-            "path": path,
-            "requests": requests,
-            "dropped": dropped,
-            "bytes": bytes,
-        }));
-    }
-    context.show(&parts, text)
+    written.iter().for_each(|file| _ = text.line(file));
+    context.show(&written, text)
 }

@@ -9,7 +9,7 @@ use crate::read_args::{ReadArgs, warn_of};
 use serde::Serialize;
 use ssdtune_report::Text;
 use ssdtune_trace::workload::{Distance, Model, distance_to, fit, name_of_trace};
-use ssdtune_trace::{Request, hold};
+use ssdtune_trace::{Request, hold_first};
 use std::path::PathBuf;
 
 /// Arguments of `ssdtune trace fit`.
@@ -82,10 +82,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 
 fn read(args: &Args, context: &Context) -> Outcome<Vec<Request>> {
     let mut source = args.read.open(&args.file, context)?.source;
-    let mut requests =
-        hold(&mut *source, args.requests.saturating_add(1)).map_err(Failure::input)?;
-    if requests.len() > args.requests {
-        requests.truncate(args.requests);
+    let (requests, is_cut) = hold_first(&mut *source, args.requests).map_err(Failure::input)?;
+    if is_cut {
         context.warn(format!("fitting to the first {} requests only", args.requests));
     }
     warn_of(&source.read_stats(), context);

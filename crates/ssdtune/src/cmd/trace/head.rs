@@ -4,7 +4,6 @@ use crate::context::Context;
 use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::read_args::{ReadArgs, warn_of};
-use ssdtune_model::Sectors;
 use ssdtune_report::Table;
 use ssdtune_trace::hold;
 use std::path::PathBuf;
@@ -29,12 +28,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     warn_of(&source.read_stats(), context);
     let names = source.tenant_names();
     let mut table = Table::new(["time", "device", "op", "lba (sectors)", "size"]);
-    for r in &requests {
-        let name = names.get(usize::from(r.tenant.0)).cloned().unwrap_or_default();
-        let size = Sectors(u64::from(r.sectors)).bytes();
-        let cells =
-            [r.at.to_string(), name, format!("{:?}", r.op), r.lba.0.to_string(), size.to_string()];
-        table.add_row(cells);
-    }
+    requests.iter().for_each(|request| _ = table.add_row(request.words(&names)));
     context.show(&requests, table)
 }

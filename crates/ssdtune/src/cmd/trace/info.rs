@@ -3,10 +3,10 @@
 use crate::context::{Context, Level};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
-use crate::read_args::{ReadArgs, input_bytes, warn_of};
+use crate::read_args::{ReadArgs, warn_of};
 use serde::Serialize;
 use ssdtune_trace::describe::{Describer, Description};
-use ssdtune_trace::{Opened, Source};
+use ssdtune_trace::{Opened, Source, input_bytes};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `ssdtune trace info`.
