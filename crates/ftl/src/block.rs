@@ -148,7 +148,7 @@ pub(crate) struct Run {
 }
 
 /// The blocks of one plane.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Plane {
     pub blocks: Table<BlockId, Block>,
     pub states: Table<BlockId, BlockState>,

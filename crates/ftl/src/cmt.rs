@@ -26,7 +26,7 @@ struct Chain {
 const EMPTY: Chain = Chain { head: NIL, tail: NIL };
 
 /// The nodes of many [`Chain`]s: (value, next node).
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Nodes<T> {
     values: Vec<(T, u32)>,
     free: Vec<u32>,
@@ -87,7 +87,7 @@ struct Slot {
 }
 
 /// The mapping cache of one tenant, or of all tenants together.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct MappingCache {
     capacity: u32,
     slots: LruList<MappingSlot, Slot>,
@@ -209,7 +209,7 @@ pub(crate) struct TranslationPage {
 }
 
 /// All translation pages of the drive.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct TranslationPages {
     pages: Table<TranslationPageId, TranslationPage>,
     /// Nodes of the lists of wanted entries.

@@ -57,6 +57,7 @@ use ssdtune_model::{DeviceConfig, Geometry, Lpn, PlaneId, Table, TenantId};
 use warmup::Batch;
 
 /// The flash translation layer of one drive. See the [crate's page](crate) for how to drive it.
+#[derive(Clone)]
 pub struct Ftl {
     /// The shape of the flash as it is allocated: see [`Ftl::geometry`].
     pub(crate) geometry: Geometry,

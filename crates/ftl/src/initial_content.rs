@@ -76,7 +76,7 @@ pub struct InitialContent {
 
 /// The initial content of a tenant. `planes` are those it had then; it may be bound to others
 /// later.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct TenantContent {
     members: PageSet,
     planes: Vec<PlaneId>,
@@ -85,7 +85,7 @@ struct TenantContent {
 }
 
 /// The initial content of the whole drive.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct ComputedContent {
     tenants: Table<TenantId, TenantContent>,
     planes: Table<PlaneId, PlaneContent>,
@@ -94,7 +94,7 @@ pub(crate) struct ComputedContent {
 }
 
 /// Distributions of valid pages over blocks, computed once for each share of valid pages.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Distributions {
     /// Follow `compat.analytic_start`.
     as_mqsim: bool,

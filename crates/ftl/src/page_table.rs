@@ -76,7 +76,7 @@ const EVICTED: u32 = u32::MAX - 1;
 const CHANGED_INITIAL: u32 = u32::MAX - 2;
 
 /// The page table of all tenants.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct PageTable {
     /// First level: the node of each 32,768 logical pages, or [`NONE`].
     root: Vec<u32>,

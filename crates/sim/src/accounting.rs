@@ -76,7 +76,7 @@ impl Pages {
 }
 
 /// All counters.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Books {
     pub stats: Stats,
     energy: Meter,

@@ -25,6 +25,7 @@ use std::collections::VecDeque;
 use stripes::Stripes;
 
 /// What of the configuration steers translation and collection.
+#[derive(Clone)]
 struct Rules {
     /// MQSim: a held write starts no collection by itself.
     collect_when_full_only: bool,
@@ -92,6 +93,7 @@ pub(crate) fn pages_to_flash(config: &DeviceConfig, tenants: usize) -> u64 {
 }
 
 /// The back end.
+#[derive(Clone)]
 pub(crate) struct Backend {
     pub ftl: Ftl,
     pub flash: Flash,

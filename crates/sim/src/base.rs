@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::{DeviceConfig, Nanos};
 
 /// What will happen, with the simulated time, and what has been counted.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Base {
     pub events: EventQueue,
     pub books: Books,
@@ -16,7 +16,7 @@ pub(crate) struct Base {
 }
 
 /// An alarm that goes off when no request has been under way for a while.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Alarm {
     server: ServerId,
     after: Nanos,

@@ -27,7 +27,7 @@ const PIPELINE_SECTORS: u32 = 8;
 const STREAM: u64 = 0x636f_6e74_726f_6c00;
 
 /// The controller of a drive.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Controller {
     #[serde(skip)]
     rules: Rules,
@@ -41,7 +41,7 @@ pub(crate) struct Controller {
 }
 
 /// What follows from the configuration.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Rules {
     read_time: Nanos,
     write_time: Nanos,

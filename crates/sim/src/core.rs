@@ -32,6 +32,7 @@ use ssdtune_ftl::{Ftl, TenantSpec};
 use ssdtune_model::{DeviceConfig, Lpn, Nanos, Place, TenantId};
 
 /// The whole drive.
+#[derive(Clone)]
 pub(crate) struct Core {
     servers: Servers,
     pub base: Base,

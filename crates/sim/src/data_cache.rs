@@ -47,7 +47,7 @@ use crate::vocabulary::Tenant;
 const EPOCH_BEFORE: u32 = 1;
 
 /// What of the configuration steers the data cache.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Rules {
     /// For each tenant, what the data cache does for it.
     modes: Table<TenantId, CacheMode>,
@@ -91,7 +91,7 @@ impl Rules {
 }
 
 /// A part of the data cache: the whole if the tenants share it, else that of one tenant.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Partition {
     slots: Slots,
     /// The slot of the page without an owner (`compat.read_fill_by_flash_owner`).
@@ -103,7 +103,7 @@ struct Partition {
 }
 
 /// The data cache, its DRAM, and the flushes that wait for it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct DataCache {
     #[serde(skip)]
     rules: Rules,
@@ -126,7 +126,7 @@ impl Part for DataCache {
 }
 
 /// Transactions that are dispatched together. Most requests have one page and need no list.
-#[derive(Default)]
+#[derive(Clone, Default)]
 enum Batch {
     #[default]
     None,

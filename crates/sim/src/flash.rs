@@ -41,6 +41,7 @@ use timing::FlashTiming;
 use wear::Wear;
 
 /// What of the configuration steers the flash.
+#[derive(Clone)]
 struct Rules {
     scheduler: Scheduler,
     /// What a free channel carries first.
@@ -129,7 +130,7 @@ impl Default for Rules {
 }
 
 /// The flash and all work that is on its way to it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Flash {
     #[serde(skip)]
     rules: Rules,

@@ -61,7 +61,7 @@ impl Arrived {
 }
 
 /// The SATA adapter: one server in each direction.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct SataAdapter {
     /// The time that it takes for each command.
     delay: Nanos,
@@ -71,7 +71,7 @@ struct SataAdapter {
 }
 
 /// What the host does with requests that follows from the configuration.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Rules {
     /// MQSim: the length of a request has 16 bits.
     wrap_request_size: bool,
@@ -80,7 +80,7 @@ struct Rules {
 }
 
 /// Everything between the streams of requests and the drive.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Host {
     #[serde(skip)]
     rules: Rules,

@@ -75,7 +75,7 @@ passing! {
 }
 
 /// Records of things that come and go. The place of a removed record is used again.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Slab<K, V> {
     items: Table<K, V>,
     free: Vec<K>,

@@ -106,6 +106,7 @@ pub enum Look {
 }
 
 /// A drive under simulation. See the [crate's page](crate) for how to run one.
+#[derive(Clone)]
 pub struct Simulator {
     core: Core,
     config: CheckedConfig,

@@ -18,6 +18,8 @@ pub struct Filled {
     pub nth: u64,
     /// Pages of the fill before it.
     pub rank: u64,
+    /// The sectors that the fill has written.
+    pub sectors: u64,
 }
 
 /// What the start has put where.
@@ -25,6 +27,9 @@ pub struct Filled {
 pub struct Layout {
     /// The pages asked for, in order.
     pages: Vec<Filled>,
+    /// How many of them come before each 2^`shift` pages of the drive.
+    starts: Vec<u32>,
+    shift: u32,
     /// For each plane, the pages that it has taken.
     pub taken: Vec<u64>,
     /// All pages.
@@ -43,10 +48,14 @@ pub fn layout<'a>(
     let grains = u64::from(points.options.page_bytes) / 4096;
     let planes = u64::from(room.planes);
     let mut taken = vec![0_u64; room.planes as usize];
-    let (mut pages, mut next, mut total, mut last) = (Vec::new(), 0, 0, None);
+    let (mut pages, mut next, mut total, mut last) = (Vec::<Filled>::new(), 0, 0, None);
     for grain in &points.footprint {
         let page = grain / grains;
+        let sectors = 0xff << (8 * (grain % grains));
         if last == Some(page) {
+            if let Some(filled) = pages.last_mut().filter(|filled| filled.page == page) {
+                filled.sectors |= sectors;
+            }
             continue;
         }
         last = Some(page);
@@ -56,18 +65,28 @@ pub fn layout<'a>(
             next += 1;
         }
         if asked.get(next) == Some(&page) {
-            pages.push(Filled { page, position, nth: *nth, rank: total });
+            pages.push(Filled { page, position, nth: *nth, rank: total, sectors });
         }
         *nth += 1;
         total += 1;
     }
-    Layout { pages, taken, total }
+    let last = pages.last().map_or(0, |filled| filled.page);
+    let shift = (last / (pages.len() as u64 + 1)).checked_ilog2().map_or(0, |log| log + 1);
+    let mut starts = Vec::with_capacity((last >> shift) as usize + 2);
+    for (filled, nth) in pages.iter().zip(0_u32..) {
+        starts.resize(((filled.page >> shift) as usize + 1).max(starts.len()), nth);
+    }
+    starts.push(pages.len() as u32);
+    Layout { pages, starts, shift, taken, total }
 }
 
 impl Layout {
     /// A page that was asked for; `None` if the trace never touches it.
     pub fn find(&self, page: u64) -> Option<&Filled> {
-        let at = self.pages.binary_search_by_key(&page, |filled| filled.page).ok()?;
-        Some(&self.pages[at])
+        let part = usize::try_from(page >> self.shift).ok()?;
+        let [from, to] = *self.starts.get(part..part + 2)? else { return None };
+        let near = &self.pages[from as usize..to as usize];
+        let at = near.binary_search_by_key(&page, |filled| filled.page).ok()?;
+        Some(&near[at])
     }
 }

@@ -14,6 +14,7 @@
 mod cached;
 mod clock;
 mod mapped;
+mod pages;
 mod placed;
 mod send;
 mod stack;
@@ -26,12 +27,13 @@ use super::{LivePoints, LivePointsError, Run, Window};
 use crate::error::{PrepareError, SourceError};
 use crate::preparation::{Preparation, Start};
 use crate::prepare::{Blank, FallibleRequests, Upcoming};
+use pages::Pages;
 use ssdtune_model::{CheckedConfig, Lpn, Nanos, Sectors};
 use ssdtune_sim::{CachedPage, Observe, Past, PastRoom, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 use stack::{SHIFT, Spare};
-use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A sum of lanes with weights.
 type Lanes = Vec<(usize, f64)>;
@@ -45,6 +47,9 @@ pub struct Restorer<'a> {
     room: PastRoom,
     entries: u64,
     layout: Layout,
+    spare: Spare,
+    /// Drives as they are before any window, by what they keep for their caller.
+    prepared: Mutex<Vec<(Observe, Arc<Simulator>)>>,
 }
 
 impl<'a> Restorer<'a> {
@@ -76,7 +81,10 @@ impl<'a> Restorer<'a> {
         });
         let layout = layout(points, runs, &room);
         let entries = room.mappings_per_page.max(1);
-        Ok(Self { points, device, preparation, clock, room, entries, layout })
+        let span = (last + 1).next_multiple_of(entries) + SHIFT.next_multiple_of(entries);
+        let spare = Spare { span, pages: room.pages };
+        let prepared = Mutex::default();
+        Ok(Self { points, device, preparation, clock, room, entries, layout, spare, prepared })
     }
 
     /// Goes by another clock.
@@ -89,19 +97,8 @@ impl<'a> Restorer<'a> {
     /// # Errors
     /// It has no room for the data.
     pub fn drive(&self, window: &Window, observe: Observe) -> Result<Simulator, PrepareError> {
-        let tenants = [Tenant::sole(self.device)];
         let Restored { past, ranks, pushed_out } = self.past(window);
-        let mut drive = match self.preparation.start {
-            Start::Footprint => Simulator::new(self.device, &tenants, observe)?,
-            _ => {
-                let stop = AtomicBool::new(false);
-                Blank::new(self.device, &tenants, observe).prepare(
-                    &self.preparation,
-                    self.points,
-                    &stop,
-                )?
-            }
-        };
+        let mut drive = Simulator::clone(&*self.prepared(observe)?);
         drive.set_past(TenantId(0), &past)?;
         let settled = drive.cached_pages(TenantId(0));
         self.send(window, &pushed_out, &mut drive);
@@ -113,6 +110,26 @@ impl<'a> Restorer<'a> {
             let forget = ranks.iter().filter(|&&rank| rank >= most).count();
             drive.fill_cache(TenantId(0), forget as u64, free - coming);
         }
+        Ok(drive)
+    }
+
+    /// The drive as it is before any window. It is made once and copied for each.
+    fn prepared(&self, observe: Observe) -> Result<Arc<Simulator>, PrepareError> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, drive)) = prepared.iter().find(|(own, _)| *own == observe) {
+            return Ok(Arc::clone(drive));
+        }
+        let tenants = [Tenant::sole(self.device)];
+        let stop = AtomicBool::new(false);
+        let drive = Arc::new(match self.preparation.start {
+            Start::Footprint => Simulator::new(self.device, &tenants, observe)?,
+            _ => Blank::new(self.device, &tenants, observe).prepare(
+                &self.preparation,
+                self.points,
+                &stop,
+            )?,
+        });
+        prepared.push((observe, Arc::clone(&drive)));
         Ok(drive)
     }
 
@@ -136,7 +153,7 @@ impl<'a> Restorer<'a> {
         let leaving: Vec<(u64, Record)> = used.iter().copied().chain(gone).collect();
         let (mappings, other_mappings, more) = self.mappings(window, &leaving, accesses);
         used.extend(more);
-        let held: HashSet<u64> = cached.iter().map(|page| page.lpn.0).collect();
+        let held: Pages = cached.iter().map(|page| page.lpn.0).collect();
         let written = window.before.iter().filter(|run| self.clock.this_epoch(&run.record, window));
         let written = written.flat_map(Run::pages).filter(|page| !held.contains(page)).map(Lpn);
         let (pages, taken) = match is_filled {
@@ -165,14 +182,6 @@ impl<'a> Restorer<'a> {
             },
         };
         Restored { past, ranks, pushed_out }
-    }
-
-    fn spare(&self) -> Spare {
-        let grains = u64::from(self.room.page_sectors) / 8;
-        let span = (self.points.footprint.max().unwrap_or(0) / grains + 1)
-            .next_multiple_of(self.entries)
-            + SHIFT.next_multiple_of(self.entries);
-        Spare { span, pages: self.room.pages }
     }
 
     /// Accesses to pages in a window.

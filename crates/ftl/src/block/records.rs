@@ -30,7 +30,7 @@ impl Frame {
 }
 
 /// The page records of one plane.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Records {
     pages_per_block: u32,
     /// All sectors of a page.
@@ -46,7 +46,7 @@ pub(super) struct Records {
 }
 
 /// What only some pages have, for all pages of a plane.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct More {
     /// The high bits of owners; empty as long as none has any.
     high: Vec<u8>,

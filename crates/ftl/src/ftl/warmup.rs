@@ -132,7 +132,7 @@ impl Warmup<'_> {
 }
 
 /// The valid pages of a victim that is moved as a whole.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Batch {
     /// Whose data each of them holds.
     owners: Vec<Owner>,

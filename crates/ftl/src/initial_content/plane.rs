@@ -14,7 +14,7 @@ use ssdtune_model::{BlockId, Geometry, PageId, Place, PlaneId, Table, TenantId, 
 use std::cmp::Reverse;
 
 /// The pages that one tenant has in a plane.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Group {
     pub tenant: TenantId,
     /// The number of this plane among the tenant's planes.
@@ -62,7 +62,7 @@ impl Group {
 }
 
 /// The initial content of one plane.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct PlaneContent {
     pub groups: Table<GroupId, Group>,
     /// The first block of the initial content. Blocks before it hold translation pages.

@@ -84,7 +84,7 @@ impl Counters {
 }
 
 /// Counts the drive's work and turns it into energy.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Meter {
     constants: Constants,
     /// The controller's work on one transaction.
@@ -325,7 +325,7 @@ impl Meter {
 }
 
 /// Energy above that of the idle drive, window by window.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Windows {
     /// The open window and those behind it, by their number modulo the length.
     #[serde(with = "crate::stored::array")]

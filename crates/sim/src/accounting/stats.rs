@@ -19,7 +19,7 @@ const LATENCY_MAX_NS: u64 = 1 << 42;
 const BATCH: usize = 128;
 
 /// The latencies of one kind of requests.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Latencies {
     #[serde(with = "crate::stored::histogram")]
     histogram: Histogram<u64>,
@@ -134,7 +134,7 @@ impl Latencies {
 }
 
 /// The reads or the writes of one tenant.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct OpStats {
     pub bytes: u64,
     /// Latencies of requests that entered the submission queue on arrival. Both ways of counting
@@ -158,7 +158,7 @@ impl OpStats {
 }
 
 /// What one tenant's requests have met.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct TenantStats {
     pub read: OpStats,
     pub write: OpStats,
@@ -167,7 +167,7 @@ pub(crate) struct TenantStats {
 }
 
 /// Everything that is counted.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Stats {
     pub tenants: Table<TenantId, TenantStats>,
     pub counts: Counts,

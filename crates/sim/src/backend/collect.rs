@@ -14,7 +14,7 @@ use ssdtune_ftl::Placed;
 use ssdtune_model::{BlockAddr, Lpn, PageId, PlaneId, TenantId};
 
 /// A victim on its way to the pool of free blocks.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub victim: BlockAddr,
     /// Pages that are to be moved and have not been; in steps, those on their way.

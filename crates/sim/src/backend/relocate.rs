@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::{BlockAddr, Lpn, PageId, PlaneId, TenantId};
 
 /// How the collection of a plane advances.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Pace {
     /// Its victim.
     pub job: Option<JobId>,

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::BlockAddr;
 
 /// Stripes that are not complete, the one that was begun first at the front.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Stripes {
     open: Vec<Stripe>,
     /// Cached pages that wait.
@@ -34,7 +34,7 @@ pub(crate) struct Stripes {
 }
 
 /// The pages of a stripe that wait for the others.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Stripe {
     block: BlockAddr,
     /// The number of the stripe in its superblock, or of the word line in its block.

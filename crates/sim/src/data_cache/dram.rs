@@ -13,7 +13,7 @@ use ssdtune_model::{DeviceConfig, Nanos, TenantId};
 use std::collections::VecDeque;
 
 /// What an access to the DRAM is for.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Access {
     /// Data of a request, read or written: the request, and the number of sectors.
     Request(RequestId, u32),
@@ -24,7 +24,7 @@ pub(super) enum Access {
 }
 
 /// The channel and the accesses that wait for it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct DramChannel {
     #[serde(skip)]
     pub timing: DramTiming,
@@ -106,7 +106,7 @@ impl DramChannel {
 }
 
 /// Times of the DRAM behind the data cache.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct DramTiming {
     /// Bytes of a row.
     row: u64,

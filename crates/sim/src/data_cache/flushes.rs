@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::TenantId;
 
 /// The flushes that are not complete.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Flushes {
     /// For each tenant, its last one.
     last: Table<TenantId, Option<RequestId>>,

@@ -44,7 +44,7 @@ struct Run {
 }
 
 /// A page that was asked for and has not come.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Coming {
     read: TransactionId,
     tenant: TenantId,
@@ -54,7 +54,7 @@ struct Coming {
 }
 
 /// Streams, and what was asked for ahead of them.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ReadAhead {
     /// Pages ahead of a stream, at most.
     window: u64,

@@ -73,7 +73,7 @@ impl Mark {
 }
 
 /// The slots of one partition of the cache.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Slots {
     capacity: usize,
     pages: LruList<SlotId, Slot>,

@@ -8,7 +8,7 @@ use ssdtune_model::Nanos;
 use std::collections::VecDeque;
 
 /// Items that wait for their times. Only the next one has an event.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct DelayLine<T> {
     server: ServerId,
     /// Items with their times, the next one first. Mostly they come in the order of their times, so
@@ -60,7 +60,7 @@ impl<T> DelayLine<T> {
 }
 
 /// Processors that take one thing after the other. Each thing goes to the one that is free first.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Cores {
     /// When each will have done what it was given so far.
     free_at: Vec<Nanos>,

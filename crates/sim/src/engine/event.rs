@@ -31,7 +31,7 @@ const FAR: usize = 16;
 pub(crate) struct EventKey(u128);
 
 /// All pending events, and the simulated time.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct EventQueue {
     /// Keys in descending order: the next event is last.
     keys: Vec<u128>,

@@ -9,7 +9,7 @@ use ssdtune_model::Nanos;
 use std::collections::VecDeque;
 
 /// The server and the items that wait for it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Pipe<T> {
     server: ServerId,
     /// When it will have served everything that was sent so far.

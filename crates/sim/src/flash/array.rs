@@ -93,7 +93,7 @@ pub(super) enum DieState {
 }
 
 /// A die.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Die {
     pub server: ServerId,
     /// Its scheduling unit.
@@ -157,7 +157,7 @@ impl Die {
 }
 
 /// A scheduling unit.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Unit {
     /// Its channel.
     pub channel: ChannelId,
@@ -198,7 +198,7 @@ pub(super) enum Transfer {
 }
 
 /// A flash channel.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Channel {
     pub server: ServerId,
     /// What it carries.
@@ -250,7 +250,7 @@ pub(super) struct PlanePlace {
 }
 
 /// All channels, units and dies.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct FlashArray {
     pub channels: Table<ChannelId, Channel>,
     pub units: Table<UnitId, Unit>,

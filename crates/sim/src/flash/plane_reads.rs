@@ -37,7 +37,7 @@ struct PlaneReads {
 }
 
 /// The reads of all dies whose planes read for themselves.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Planes(Table<DieId, PlaneReads>);
 
 impl Planes {

@@ -21,7 +21,7 @@ use ssdtune_model::{PageId, PlaneId};
 const WEIGHTS: [u8; PRIORITIES] = [0, 4, 2, 1];
 
 /// What a command has gathered so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Batch {
     list: Option<TransactionId>,
     last: Option<TransactionId>,

@@ -21,6 +21,7 @@ use ssdtune_model::config::GcUnit;
 use ssdtune_model::{DeviceConfig, Geometry, PageId, Place, PlaneId};
 
 /// How superblocks lie on the flash.
+#[derive(Clone)]
 pub(crate) struct Striping {
     planes_per_die: u32,
     /// Pages of a stripe.

@@ -9,6 +9,7 @@ use ssdtune_model::config::FlashTechnology;
 use ssdtune_model::{DeviceConfig, Nanos, PageId, Table};
 
 /// Times of the array operations on one page.
+#[derive(Clone)]
 struct ArrayTimes {
     /// The type of the page: see [`page_type`] and [`SLC_MODE`].
     kind: usize,
@@ -17,7 +18,7 @@ struct ArrayTimes {
 }
 
 /// Times of commands, transfers and array operations.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct FlashTiming {
     /// Time of a read command on the channel, by the number of planes.
     pub read_command: Vec<Nanos>,

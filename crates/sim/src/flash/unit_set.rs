@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A set of small numbers. Numbers below 64, which are all on most drives, need no list.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct UnitSet {
     /// The numbers below 64.
     first: u64,

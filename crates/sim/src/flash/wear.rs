@@ -21,7 +21,7 @@ const LEAST: f64 = 0.1;
 const LONGEST_NS: u64 = 999_999_999_999;
 
 /// How the drive ages.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Wear {
     seed: u64,
     /// The chance that reading a page of a new block fails.

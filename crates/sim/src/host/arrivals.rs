@@ -36,7 +36,7 @@ pub(crate) trait Lookahead {
 }
 
 /// A stream of requests as the drive sees it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Inbox {
     /// Requests that the caller has handed over and that have not arrived.
     pub requests: VecDeque<Request>,

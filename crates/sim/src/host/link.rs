@@ -19,7 +19,7 @@ const SUBMISSION_ENTRY_BYTES: u64 = 72;
 const COMPLETION_ENTRY_BYTES: u64 = 16;
 
 /// A message from the host to the drive.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum DownMessage {
     /// The host has put an entry into this submission queue.
     Doorbell(QueueId),
@@ -30,7 +30,7 @@ pub(super) enum DownMessage {
 }
 
 /// A message from the drive to the host.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum UpMessage {
     /// Asks for the next entry of this submission queue.
     Fetch(QueueId),
@@ -42,7 +42,7 @@ pub(super) enum UpMessage {
 }
 
 /// Both directions.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Link {
     #[serde(skip)]
     pub timing: LinkTiming,
@@ -70,7 +70,7 @@ impl Link {
 }
 
 /// How long messages take, as a table that is filled once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct LinkTiming {
     lanes: u64,
     bytes_per_ns: f64,

@@ -13,7 +13,7 @@ use ssdtune_model::Nanos;
 use std::collections::VecDeque;
 
 /// Both queues. All counters count since the start.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct HostQueue {
     /// Entries of the queue. One of them always stays empty.
     depth: u64,

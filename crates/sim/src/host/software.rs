@@ -12,7 +12,7 @@ use ssdtune_model::TenantId;
 use ssdtune_model::{DeviceConfig, Nanos};
 
 /// The processors and the requests in them.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct HostCpu {
     /// The fixed time.
     time: Nanos,

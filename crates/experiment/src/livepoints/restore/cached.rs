@@ -4,12 +4,12 @@ use super::super::recency::{Depth, Lane, depth};
 use super::super::record::{NEVER, Record};
 use super::super::{Run, Window};
 use super::clock::{Clock, between};
+use super::pages::Pages;
 use super::stack::{Cache, Stack};
 use super::{Lanes, Restorer};
 use ssdtune_model::Lpn;
 use ssdtune_model::config::CacheMode;
 use ssdtune_sim::CachedPage;
-use std::collections::HashSet;
 
 impl Restorer<'_> {
     /// The lanes that count what a data cache holds.
@@ -59,7 +59,7 @@ impl Restorer<'_> {
             all: depth_of(0),
             leaving,
             named: window.before.iter().flat_map(Run::records).collect(),
-            spare: self.spare(),
+            spare: self.spare,
             window,
         };
         let mut stack =
@@ -93,7 +93,7 @@ impl Restorer<'_> {
             let part = (rank - low.0) / (high.0 - low.0).max(1e-9);
             low.1 + part.min(1.0) * (high.1 - low.1)
         };
-        let drawn: HashSet<u64> = stack.drawn.iter().map(|drawn| drawn.0).collect();
+        let drawn: Pages = stack.drawn.iter().map(|drawn| drawn.0).collect();
         let (mut rest, mut last, mut before) = (0.0, None, None);
         for (page, record, rank) in stack.pages.iter_mut().filter(|page| drawn.contains(&page.0)) {
             let here = changed(*rank);

@@ -10,11 +10,11 @@ use super::super::recency::{Lane, depth};
 use super::super::record::{NEVER, Record};
 use super::super::{Run, Window};
 use super::Restorer;
+use super::pages::Pages;
 use super::stack::{Cache, Stack};
 use crate::preparation::Start;
 use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastMapping;
-use std::collections::HashSet;
 
 impl Restorer<'_> {
     /// The mappings of the mapping cache, the one used longest ago first, and how many it holds
@@ -29,13 +29,13 @@ impl Restorer<'_> {
         let Some(capacity) = self.room.mappings else { return Default::default() };
         let ages = Ages::new(self, window, f64::from(capacity));
         let named = self.looked_up(window, &ages, leaving);
-        let is_named: HashSet<u64> = named.iter().map(|&(page, _)| page).collect();
+        let is_named: Pages = named.iter().map(|&(page, _)| page).collect();
         let cache = Cache {
             capacity: capacity.into(),
             all: ages.all,
             leaving: accesses,
             named,
-            spare: self.spare(),
+            spare: self.spare,
             window,
         };
         let stack = Stack::of(cache, |page, record| ages.place(page, record));
@@ -58,7 +58,7 @@ impl Restorer<'_> {
         leaving: &[(u64, Record)],
     ) -> Vec<(u64, Record)> {
         let mut named: Vec<(u64, Record)> = window.before.iter().flat_map(Run::records).collect();
-        let touched: HashSet<u64> = named.iter().map(|&(page, _)| page).collect();
+        let touched: Pages = named.iter().map(|&(page, _)| page).collect();
         let missed = named.iter().filter(|(page, record)| {
             ages.is_known(record)
                 && ages.place(*page, record).is_none_or(|place| place >= ages.size)
@@ -144,7 +144,7 @@ impl<'a> Ages<'a> {
             return depth(&self.window.depths, request, Lane::Touched as usize);
         }
         let layout = &self.restorer.layout;
-        let original = self.restorer.spare().original(page);
+        let original = self.restorer.spare.original(page);
         let before = layout.find(original).map_or(0, |filled| filled.rank + 1);
         let unseen = 1.0 - self.seen / self.all.max(1.0);
         self.seen + (layout.total - before) as f64 * unseen
@@ -174,7 +174,7 @@ impl<'a> Ages<'a> {
     /// Whether a mapping has changed since its translation page was written.
     fn changed(&self, page: u64, record: &Record, older: f64) -> bool {
         // A copy has changes of no translation page that is written back anyway.
-        let is_copy = page >= self.restorer.spare().span;
+        let is_copy = page >= self.restorer.spare.span;
         match record.write {
             _ if self.all <= self.size => self.is_filled || record.write != NEVER,
             NEVER => false,

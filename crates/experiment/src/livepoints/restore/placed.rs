@@ -7,27 +7,22 @@ use super::clock::{Clock, between};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastPage;
+use std::cell::Cell;
 
 /// How often the latest writes stand for those before them.
 const TURNS: u64 = 8;
 
 impl Restorer<'_> {
-    /// Pages written to flash up to a request.
-    fn flash_writes(&self, window: &Window, marks: &[Mark], request: u32) -> f64 {
-        let after = marks.partition_point(|mark| mark.request <= request);
-        let (early, late) = (&marks[after.max(1) - 1], &marks[after.min(marks.len() - 1)]);
-        let of = |mark: &Mark| match (&self.clock, self.device.cache.mode) {
-            (_, CacheMode::Off | CacheMode::Read) => mark.written[5] as f64,
-            _ if self.room.is_buffer => mark.written[5] as f64,
-            (Clock::Trace, _) => mark.written[0] as f64,
-            (Clock::Served(known), _) => between(Clock::epoch_bits(known, window))
-                .iter()
-                .map(|&(nth, weight)| weight * mark.written[1 + nth] as f64)
-                .sum(),
-        };
-        let span = f64::from((late.request - early.request).max(1));
-        let part = f64::from(request.saturating_sub(early.request)) / span;
-        of(early) + part.min(1.0) * (of(late) - of(early))
+    /// Which counts of [`Mark::written`] tell what went to flash, with their weights.
+    fn counts(&self, window: &Window) -> [(usize, f64); 2] {
+        match (&self.clock, self.device.cache.mode) {
+            (_, CacheMode::Off | CacheMode::Read) => [(5, 1.0), (5, 0.0)],
+            _ if self.room.is_buffer => [(5, 1.0), (5, 0.0)],
+            (Clock::Trace, _) => [(0, 1.0), (0, 0.0)],
+            (Clock::Served(known), _) => {
+                between(Clock::epoch_bits(known, window)).map(|(nth, weight)| (1 + nth, weight))
+            }
+        }
     }
 
     /// Where the pages lie that a window's run can touch.
@@ -36,18 +31,22 @@ impl Restorer<'_> {
         window: &Window,
         used: &[(u64, Record)],
     ) -> (Vec<PastPage>, Vec<u64>) {
-        let marks = &self.points.marks;
+        let (marks, counts) = (&self.points.marks, self.counts(window));
         let planes = self.layout.taken.len();
-        let written = self.flash_writes(window, marks, window.start);
+        let written = flash_writes(marks, counts, window.start);
         let shares = self.shares(window, written as u64);
+        // Neighbours were written by the same request, as a rule.
+        let last = Cell::new((window.start, written / written.max(1.0)));
         let added = |position: usize, request: u32| {
-            let part = self.flash_writes(window, marks, request) / written.max(1.0);
-            (shares[position] as f64 * part) as u64
+            if last.get().0 != request {
+                last.set((request, flash_writes(marks, counts, request) / written.max(1.0)));
+            }
+            (shares[position] as f64 * last.get().1) as u64
         };
         let taken: Vec<u64> = (self.layout.taken.iter().enumerate())
             .map(|(position, filled)| filled + added(position, window.start))
             .collect();
-        let spare = self.spare();
+        let spare = self.spare;
         let recent = window.recent.iter().map(|(_, run)| run);
         let known = recent.chain(&window.before).flat_map(Run::records);
         let mut known: Vec<(u64, Record)> = known.chain(used.iter().copied()).collect();
@@ -70,7 +69,7 @@ impl Restorer<'_> {
                             + added(position as usize, record.write)
                     }
                 };
-                let sectors = self.filled_sectors(spare.original(page));
+                let sectors = filled.sectors;
                 Some(PastPage { lpn: Lpn(page), position, nth, sectors })
             })
             .collect();
@@ -111,12 +110,16 @@ impl Restorer<'_> {
         shares.iter_mut().for_each(|share| *share += left / planes);
         shares
     }
+}
 
-    /// The sectors of a page that the fill has written.
-    fn filled_sectors(&self, page: u64) -> u64 {
-        let grains = u64::from(self.room.page_sectors) / 8;
-        let whole =
-            (0..grains).filter(|grain| self.points.footprint.contains(page * grains + grain));
-        whole.map(|grain| 0xff_u64 << (8 * grain)).sum()
-    }
+/// Pages written to flash up to a request.
+fn flash_writes(marks: &[Mark], counts: [(usize, f64); 2], request: u32) -> f64 {
+    let after = marks.partition_point(|mark| mark.request <= request);
+    let (early, late) = (&marks[after.max(1) - 1], &marks[after.min(marks.len() - 1)]);
+    let of =
+        |mark: &Mark| counts.iter().map(|&(nth, weight)| weight * mark.written[nth] as f64).sum();
+    let (early_pages, late_pages): (f64, f64) = (of(early), of(late));
+    let span = f64::from((late.request - early.request).max(1));
+    let part = f64::from(request.saturating_sub(early.request)) / span;
+    early_pages + part.min(1.0) * (late_pages - early_pages)
 }

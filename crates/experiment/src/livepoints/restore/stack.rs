@@ -3,8 +3,8 @@
 
 use super::super::Window;
 use super::super::record::Record;
+use super::pages::Pages;
 use ssdtune_model::scramble;
-use std::collections::HashSet;
 
 /// Copies of a page are moved by multiples of this many pages, so that pages which are written
 /// together lie in planes that are written together.
@@ -82,7 +82,7 @@ impl Stack {
     pub fn of(cache: Cache<'_>, holds: impl Fn(u64, &Record) -> Option<f64>) -> Self {
         let Cache { capacity, all, leaving, named, spare, window } = cache;
         let size = capacity as f64;
-        let is_named: HashSet<u64> = named.iter().map(|&(page, _)| page).collect();
+        let is_named: Pages = named.iter().map(|&(page, _)| page).collect();
         let held = named.into_iter().filter_map(|(page, record)| {
             let rank = holds(page, &record)?;
             (rank < size).then_some((page, record, rank))
@@ -116,12 +116,12 @@ impl Stack {
 /// Pages that are not named and whose rank is nearest to a size, the one used longest ago first.
 fn nearest(
     window: &Window,
-    named: &HashSet<u64>,
+    named: &Pages,
     size: f64,
     wanted: usize,
     holds: &impl Fn(u64, &Record) -> Option<f64>,
 ) -> Vec<(u64, Record)> {
-    let mut seen = HashSet::new();
+    let mut seen = Pages::default();
     let mut ranked: Vec<(f64, u64, Record)> = Vec::new();
     for run in &window.samples {
         for page in run.pages() {
@@ -133,8 +133,14 @@ fn nearest(
             }
         }
     }
-    ranked.sort_by(|a, b| (a.0 / size).ln().abs().total_cmp(&(b.0 / size).ln().abs()));
-    ranked.truncate(wanted);
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().map(|(_, page, record)| (page, record)).collect()
+    // The nearest come first, and of two that are equally near the one that was found first.
+    let distance = |&(rank, ..): &(f64, u64, Record)| (rank / size).ln().abs();
+    let mut near: Vec<(f64, usize)> = ranked.iter().map(distance).zip(0..).collect();
+    if wanted < near.len() {
+        near.select_nth_unstable_by(wanted, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        near.truncate(wanted);
+    }
+    let mut chosen: Vec<(f64, u64, Record)> = near.into_iter().map(|(_, at)| ranked[at]).collect();
+    chosen.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    chosen.into_iter().map(|(_, page, record)| (page, record)).collect()
 }
