@@ -46,6 +46,7 @@ mod fingerprint;
 mod layout;
 mod log;
 mod pass;
+mod prefetch;
 mod recency;
 mod record;
 mod replay;

@@ -23,6 +23,8 @@ const EPOCH: Nanos = Nanos(1_000_000_000);
 const GRAIN_SECTORS: u64 = 8;
 /// The youngest age at which earlier requests are kept for what leaves a cache.
 const YOUNGEST: u32 = 64;
+/// Requests between two steps of looking ahead.
+const AHEAD: usize = 6;
 /// Requests after which the memory is looked at again.
 const MEMORY_EVERY: u32 = 1_024;
 /// Sectors of a request from which on it is looked at before it.
@@ -54,6 +56,7 @@ pub struct Sampler {
     now: u32,
     epoch: Epoch,
     marks: Vec<Mark>,
+    /// A power of two.
     mark_every: u32,
     written: [u64; 6],
     fingerprint: Fingerprint,
@@ -125,10 +128,50 @@ impl Sampler {
     pub fn push_all(&mut self, source: &mut dyn Source) -> Result<(), LivePointsError> {
         let mut batch = Vec::new();
         while source.fill(&mut batch)? > 0 {
-            batch.iter().try_for_each(|request| self.push(request))?;
+            self.push_batch(&batch)?;
             batch.clear();
         }
         Ok(())
+    }
+
+    /// Takes the next requests.
+    ///
+    /// # Errors
+    /// As [`Sampler::push`].
+    pub fn push_batch(&mut self, batch: &[Request]) -> Result<(), LivePointsError> {
+        for (nth, request) in batch.iter().enumerate() {
+            self.look_ahead(batch, nth);
+            self.push(request)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for what the next requests will change: first what leads to the records of pages, then
+    /// these, then where the pages are counted.
+    #[inline]
+    fn look_ahead(&self, batch: &[Request], nth: usize) {
+        let page = |ahead: usize| {
+            let request = batch.get(nth + ahead).filter(|request| request.sectors > 0)?;
+            let last = (request.end().0 - 1) / self.page_sectors;
+            Some((request.lba.0 / self.page_sectors, last))
+        };
+        if let Some((first, last)) = page(3 * AHEAD) {
+            self.records.prefetch_slot(first);
+            if last != first {
+                self.records.prefetch_slot(last);
+            }
+        }
+        if let Some((first, last)) = page(2 * AHEAD) {
+            self.records.prefetch(first);
+            if last != first {
+                self.records.prefetch(last);
+            }
+        }
+        if let Some((first, _)) = page(AHEAD)
+            && let Some(record) = self.records.find(first)
+        {
+            self.recency.prefetch(record);
+        }
     }
 
     /// Takes the next request.
@@ -151,7 +194,7 @@ impl Sampler {
         if self.now == self.next && self.open.is_none() {
             self.begin_window();
         }
-        if self.now.is_multiple_of(self.mark_every) {
+        if self.now & (self.mark_every - 1) == 0 {
             self.mark();
         }
         if request.op == Op::Write && request.at > self.epoch.ends {
@@ -262,8 +305,12 @@ impl Sampler {
         let mut samples = Vec::new();
         let clumps = self.log.ladder(now, YOUNGEST);
         let spans = clumps.iter().rev().flat_map(|(first, spans)| (*first..).zip(spans));
+        let spans: Vec<(u32, &Span)> = spans.collect();
         let mut left = SAMPLE_PAGES;
-        for (request, span) in spans {
+        for (nth, &(request, span)) in spans.iter().enumerate() {
+            let page = |ahead: usize| spans.get(nth + ahead).map(|(_, span)| span.first);
+            page(2 * AHEAD).into_iter().for_each(|page| self.records.prefetch_slot(page));
+            page(AHEAD).into_iter().for_each(|page| self.records.prefetch(page));
             if left < u64::from(span.pages) {
                 break;
             }
@@ -292,7 +339,13 @@ impl Sampler {
     /// The latest writes of pages that were not written since, in their order.
     fn recent_writes(&mut self) -> Vec<(Nanos, Run)> {
         let (mut recent, mut left) = (Vec::new(), RECENT_PAGES);
-        for &(request, at, span) in self.recent.iter().rev() {
+        for (nth, &(request, at, span)) in self.recent.iter().rev().enumerate() {
+            let page = |ahead: usize| {
+                let before = self.recent.len().checked_sub(nth + ahead + 1);
+                before.and_then(|at| self.recent.get(at)).map(|(_, _, span)| span.first)
+            };
+            page(2 * AHEAD).into_iter().for_each(|page| self.records.prefetch_slot(page));
+            page(AHEAD).into_iter().for_each(|page| self.records.prefetch(page));
             if left < span.pages {
                 break;
             }

@@ -2,10 +2,11 @@
 //! last use, for several kinds of pages at once.
 //!
 //! Every page is counted in the bucket of its last use, so a use moves one count. A depth is the
-//! sum of all later buckets. There are at most 2^18 buckets of equal width (8 MiB); when the trace
+//! sum of all later buckets; sums of 64 each are kept so that few buckets are looked at. There are at most 2^18 buckets of equal width (8 MiB); when the trace
 //! grows beyond them they are joined in pairs. So a depth is right to the uses of one bucket, and
 //! between two buckets it is interpolated.
 
+use super::prefetch::prefetch;
 use super::record::{NEVER, Record};
 
 /// Kinds of pages that are counted, see [`Lane`].
@@ -30,29 +31,54 @@ pub enum Lane {
 /// Buckets at most.
 const BUCKETS: usize = 1 << 18;
 
-/// In which lanes a page counts.
+/// Buckets of a block.
+const BLOCK: usize = 64;
+
+/// Counts, in as many bytes as a cache line has or half as many.
+#[derive(Clone, Copy, Default)]
+#[repr(align(32))]
+struct Counts([u32; LANES]);
+
+impl Counts {
+    /// Adds a page to some lanes, or takes it away: `by` is 1 or its opposite.
+    #[inline]
+    fn change(&mut self, lanes: u32, by: u32) {
+        for (lane, count) in self.0.iter_mut().enumerate() {
+            let is_in = u32::from(lanes & (1 << lane) != 0).wrapping_neg();
+            *count = count.wrapping_add(is_in & by);
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        for lane in 0..LANES {
+            self.0[lane] = self.0[lane].wrapping_add(other.0[lane]);
+        }
+    }
+}
+
+/// In which lanes a page counts, a bit for each.
 #[inline]
-fn lanes(record: &Record) -> [u32; LANES] {
+fn lanes(record: &Record) -> u32 {
     let (touched, read) = (record.touch != NEVER && !record.trimmed(), record.read_last());
     let twice = touched && !read && record.rewrite != NEVER;
     let near = record.write ^ record.rewrite;
-    let within = |bits: u32| u32::from(twice && near >> bits == 0);
-    [
-        u32::from(record.touch != NEVER),
-        u32::from(touched && read),
-        u32::from(touched && !read && record.dirty()),
-        within(EPOCHS[0]),
-        within(EPOCHS[1]),
-        within(EPOCHS[2]),
-        within(EPOCHS[3]),
-        u32::from(touched && record.dirty()),
-    ]
+    let within = |nth: usize| u32::from(twice && near >> EPOCHS[nth] == 0) << (3 + nth);
+    u32::from(record.touch != NEVER)
+        | u32::from(touched && read) << Lane::Read as u32
+        | u32::from(touched && !read && record.dirty()) << Lane::Written as u32
+        | within(0)
+        | within(1)
+        | within(2)
+        | within(3)
+        | u32::from(touched && record.dirty()) << Lane::Dirty as u32
 }
 
 /// The counts.
 #[derive(Default)]
 pub struct Recency {
-    buckets: Vec<[u32; LANES]>,
+    buckets: Vec<Counts>,
+    /// The sums of [`BLOCK`] buckets each.
+    blocks: Vec<Counts>,
     /// Requests of a bucket, as a power of two.
     width: u32,
 }
@@ -71,48 +97,69 @@ impl Recency {
     #[inline]
     pub fn moved(&mut self, before: &Record, after: &Record) {
         if before.touch != NEVER {
-            let bucket = &mut self.buckets[(before.touch >> self.width) as usize];
-            for (count, was) in bucket.iter_mut().zip(lanes(before)) {
-                *count = count.wrapping_sub(was);
-            }
+            let (at, was) = ((before.touch >> self.width) as usize, lanes(before));
+            self.buckets[at].change(was, u32::MAX);
+            self.blocks[at / BLOCK].change(was, u32::MAX);
         }
-        let at = (after.touch >> self.width) as usize;
-        if at >= self.buckets.len() {
-            self.grow(at);
+        if (after.touch >> self.width) as usize >= self.buckets.len() {
+            self.grow((after.touch >> self.width) as usize);
         }
-        let at = (after.touch >> self.width) as usize;
-        for (count, is) in self.buckets[at].iter_mut().zip(lanes(after)) {
-            *count = count.wrapping_add(is);
+        let (at, is) = ((after.touch >> self.width) as usize, lanes(after));
+        self.buckets[at].change(is, 1);
+        self.blocks[at / BLOCK].change(is, 1);
+    }
+
+    /// Asks for what the next use of a page will change.
+    #[inline]
+    pub fn prefetch(&self, record: &Record) {
+        if let Some(bucket) = self.buckets.get((record.touch >> self.width) as usize) {
+            prefetch(bucket);
         }
     }
 
     #[cold]
     fn grow(&mut self, at: usize) {
         if at < BUCKETS {
-            self.buckets.resize((at + 1).next_power_of_two().min(BUCKETS), [0; LANES]);
+            let length = (at + 1).next_power_of_two().clamp(BLOCK, BUCKETS);
+            self.buckets.resize(length, Counts::default());
+            self.blocks.resize(length / BLOCK, Counts::default());
             return;
         }
         for nth in 0..BUCKETS / 2 {
-            let (one, other) = (self.buckets[2 * nth], self.buckets[2 * nth + 1]);
-            self.buckets[nth] = std::array::from_fn(|lane| one[lane] + other[lane]);
+            let mut both = self.buckets[2 * nth];
+            both.add(&self.buckets[2 * nth + 1]);
+            self.buckets[nth] = both;
         }
-        self.buckets[BUCKETS / 2..].fill([0; LANES]);
+        self.buckets[BUCKETS / 2..].fill(Counts::default());
         self.width += 1;
+        for (block, buckets) in self.blocks.iter_mut().zip(self.buckets.chunks(BLOCK)) {
+            *block = Counts::default();
+            buckets.iter().for_each(|bucket| block.add(bucket));
+        }
     }
 
     /// The depths before a request, the latest first: close together where they are small, a tenth
     /// apart where they are large.
     pub fn depths(&self, now: u32) -> Vec<Depth> {
         let mut depths = vec![Depth { since: now, pages: [0; LANES] }];
-        let (mut pages, mut told) = ([0_u32; LANES], 0);
-        for (nth, bucket) in self.buckets.iter().enumerate().rev() {
-            for (sum, count) in pages.iter_mut().zip(bucket) {
-                *sum += count;
+        let (mut pages, mut told) = (Counts::default(), 0);
+        let is_far = |pages: u32, told: u32| u64::from(pages - told) * 12 > u64::from(told);
+        let mut end = self.buckets.len();
+        while end > 0 {
+            // In most blocks there is no bucket to tell of.
+            let block = self.blocks[(end - 1) / BLOCK];
+            let is_whole = end.is_multiple_of(BLOCK) && end > BLOCK;
+            if is_whole && !is_far(pages.0[0] + block.0[0], told) {
+                pages.add(&block);
+                end -= BLOCK;
+                continue;
             }
-            let since = (nth as u32) << self.width;
-            if since < now && (pages[0] - told) * 12 > told || nth == 0 {
-                told = pages[0];
-                depths.push(Depth { since, pages });
+            end -= 1;
+            pages.add(&self.buckets[end]);
+            let since = (end as u32) << self.width;
+            if since < now && is_far(pages.0[0], told) || end == 0 {
+                told = pages.0[0];
+                depths.push(Depth { since, pages: pages.0 });
             }
         }
         depths

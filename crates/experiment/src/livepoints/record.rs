@@ -3,6 +3,7 @@
 //! A time is the number of a request. A record takes 16 B; the pages of a leaf lie together, since
 //! most requests touch neighbours. Cost: one or two cache misses a leaf.
 
+use super::prefetch::prefetch;
 use std::collections::HashMap;
 
 /// No request.
@@ -125,17 +126,27 @@ impl Record {
 const LEAF: usize = 16;
 /// Leaves of a node, as a power of two.
 const NODE_BITS: u32 = 10;
+/// Leaves for which memory is asked at once: 1 MiB.
+const CHUNK: usize = 4_096;
+/// Nodes that are found by their number: those of the first 64 TiB, if pages have 4 KiB.
+const DENSE: u64 = 1 << 20;
 
 type Node = Box<[u32; 1 << NODE_BITS]>;
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Leaf([Record; LEAF]);
 
 /// The records of all pages.
 #[derive(Default)]
 pub struct Records {
-    nodes: HashMap<u64, u32>,
-    /// The node that was used last: its number among all nodes, and its place.
-    last: Option<(u64, u32)>,
+    /// Where the first nodes are; [`NEVER`] for those that are not there.
+    dense: Vec<u32>,
+    /// Where the others are.
+    sparse: HashMap<u64, u32>,
     leaves_of: Vec<Node>,
-    leaves: Vec<[Record; LEAF]>,
+    chunks: Vec<Vec<Leaf>>,
+    leaves: u32,
 }
 
 impl Records {
@@ -144,33 +155,81 @@ impl Records {
     pub fn of(&mut self, page: u64) -> &mut Record {
         let leaf = page / LEAF as u64;
         let (node, within) = (leaf >> NODE_BITS, (leaf & ((1 << NODE_BITS) - 1)) as usize);
-        let place = match self.last {
-            Some((last, place)) if last == node => place,
+        let place = match self.dense.get(node as usize) {
+            Some(&place) if place != NEVER => place,
             _ => self.node(node),
         };
         let slot = &mut self.leaves_of[place as usize][within];
         if *slot == NEVER {
-            *slot = self.leaves.len() as u32;
-            self.leaves.push([Record::NONE; LEAF]);
+            *slot = self.leaves;
+            self.leaves += 1;
+            let is_full = self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK);
+            if is_full {
+                self.chunks.push(Vec::with_capacity(CHUNK));
+            }
+            if let Some(chunk) = self.chunks.last_mut() {
+                chunk.push(Leaf([Record::NONE; LEAF]));
+            }
         }
-        &mut self.leaves[*slot as usize][(page % LEAF as u64) as usize]
+        let at = *slot as usize;
+        &mut self.chunks[at / CHUNK][at % CHUNK].0[(page % LEAF as u64) as usize]
     }
 
-    #[inline(never)]
+    #[cold]
     fn node(&mut self, node: u64) -> u32 {
         let next = self.leaves_of.len() as u32;
-        let place = *self.nodes.entry(node).or_insert(next);
-        if place == next {
+        let place = match node < DENSE {
+            true => {
+                let length = self.dense.len().max(node as usize + 1);
+                self.dense.resize(length, NEVER);
+                &mut self.dense[node as usize]
+            }
+            false => self.sparse.entry(node).or_insert(NEVER),
+        };
+        if *place == NEVER {
+            *place = next;
             self.leaves_of.push(Box::new([NEVER; 1 << NODE_BITS]));
         }
-        self.last = Some((node, place));
-        place
+        *place
+    }
+
+    /// What leads to the record of a page, if the pages around it have any.
+    #[inline]
+    fn slot(&self, page: u64) -> Option<&u32> {
+        let leaf = page / LEAF as u64;
+        let place = *self.dense.get((leaf >> NODE_BITS) as usize)?;
+        let node = self.leaves_of.get(place as usize)?;
+        Some(&node[(leaf & ((1 << NODE_BITS) - 1)) as usize])
+    }
+
+    /// The record of a page, if it has one and is found by its number.
+    #[inline]
+    pub fn find(&self, page: u64) -> Option<&Record> {
+        let at = *self.slot(page)? as usize;
+        Some(&self.chunks.get(at / CHUNK)?.get(at % CHUNK)?.0[(page % LEAF as u64) as usize])
+    }
+
+    /// Asks for what leads to the record of a page: the first of two steps.
+    #[inline]
+    pub fn prefetch_slot(&self, page: u64) {
+        if let Some(slot) = self.slot(page) {
+            prefetch(slot);
+        }
+    }
+
+    /// Asks for the record of a page.
+    #[inline]
+    pub fn prefetch(&self, page: u64) {
+        if let Some(record) = self.find(page) {
+            prefetch(record);
+        }
     }
 
     /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        (self.leaves.capacity() * size_of::<[Record; LEAF]>()
+        (self.chunks.len() * CHUNK * size_of::<Leaf>()
             + self.leaves_of.len() * (4 << NODE_BITS)
-            + self.nodes.capacity() * 16) as u64
+            + self.dense.capacity() * 4
+            + self.sparse.capacity() * 16) as u64
     }
 }

@@ -10,6 +10,7 @@ use super::{Lanes, Restorer};
 use ssdtune_model::Lpn;
 use ssdtune_model::config::CacheMode;
 use ssdtune_sim::CachedPage;
+use std::cell::Cell;
 
 impl Restorer<'_> {
     /// The lanes that count what a data cache holds.
@@ -51,8 +52,16 @@ impl Restorer<'_> {
     /// The pages of the data cache, `leaving` of which may leave.
     pub(super) fn cached(&self, window: &Window, leaving: u64) -> Stack {
         let Some(lanes) = self.cache_lanes(window) else { return Stack::default() };
-        let depth_of = |request: u32| {
-            lanes.iter().map(|&(lane, weight)| weight * depth(&window.depths, request, lane)).sum()
+        // Neighbours were used by the same request, as a rule.
+        let last: Cell<Option<(u32, f64)>> = Cell::new(None);
+        let depth_of = |request: u32| match last.get() {
+            Some((known, depth)) if known == request => depth,
+            _ => {
+                let of = |&(lane, weight)| weight * depth(&window.depths, request, lane);
+                let depth = lanes.iter().map(of).sum();
+                last.set(Some((request, depth)));
+                depth
+            }
         };
         let cache = Cache {
             capacity: self.room.cached,

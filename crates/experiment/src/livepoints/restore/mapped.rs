@@ -15,6 +15,7 @@ use super::stack::{Cache, Stack};
 use crate::preparation::Start;
 use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastMapping;
+use std::cell::Cell;
 
 impl Restorer<'_> {
     /// The mappings of the mapping cache, the one used longest ago first, and how many it holds
@@ -116,6 +117,8 @@ struct Ages<'a> {
     is_filled: bool,
     /// The share of pages that the trace has written, among those that the cache holds.
     written: f64,
+    /// What was found last for the last use and for the last write of a page.
+    found: [Cell<(u32, f64)>; 2],
     /// The age at which a mapping leaves the cache that nothing refreshes: a write-back refreshes
     /// all changed mappings of its translation page, so these stay up to twice as long, and the
     /// others less long.
@@ -135,13 +138,24 @@ impl<'a> Ages<'a> {
             false => (1.0 - read / seen.max(1.0)) * ((seen - size) / size).clamp(0.0, 1.0),
         };
         let tau = if all <= size { f64::INFINITY } else { size / (1.0 + 0.5 * written) };
-        Self { restorer, window, size, all, seen, is_filled, written, tau }
+        let found = [const { Cell::new((NEVER, 0.0)) }; 2];
+        Self { restorer, window, size, all, seen, is_filled, written, found, tau }
     }
 
     /// Pages used after a request, or after the fill has written this page.
     fn since(&self, page: u64, request: u32) -> f64 {
         if request != NEVER {
-            return depth(&self.window.depths, request, Lane::Touched as usize);
+            // Neighbours were used by the same request, as a rule.
+            let [last, before] = &self.found;
+            let known = [last, before].into_iter().find(|found| found.get().0 == request);
+            return known.map_or_else(
+                || {
+                    let depth = depth(&self.window.depths, request, Lane::Touched as usize);
+                    before.set(last.replace((request, depth)));
+                    depth
+                },
+                |found| found.get().1,
+            );
         }
         let layout = &self.restorer.layout;
         let original = self.restorer.spare.original(page);
