@@ -3,6 +3,7 @@
 use crate::support::{self, ssdtune};
 use predicates::prelude::*;
 use serde_json::Value;
+use ssdtune_experiment::livepoints::LivePoints;
 use ssdtune_model::testing::shared;
 use std::path::Path;
 
@@ -46,6 +47,77 @@ fn generated_traces_survive_conversion() {
     assert!(described.windows(2).all(|pair| pair[0] == pair[1]), "{described:#?}");
     let first = json(&["head", text(&path("a.csv.zst")), "-n", "3000"]);
     assert_eq!(first, json(&["head", text(&path("d.ssdt")), "-n", "3000"]));
+}
+
+/// Flags for windows that a short trace has enough of.
+const SHORT: [&str; 6] = ["--windows", "16", "--measured", "100", "--warm-up", "50"];
+
+#[test]
+fn a_sample_is_that_of_the_trace_whatever_its_format() {
+    let directory = directory();
+    let path = |name: &str| directory.path().join(name);
+    let (trace, csv) = (path("a.ssdt"), path("a.csv.zst"));
+    json(&["generate", "ycsb", "-n", "6000", "-o", text(&trace)]);
+    json(&["convert", text(&trace), "-o", text(&csv)]);
+    let sample = |trace: &Path, out: &Path, more: &[&str]| {
+        json(&[&["sample", text(trace), "-o", text(out)], &SHORT[..], more].concat())
+    };
+    let (one, other) = (path("one.points"), path("other.points"));
+    let said = sample(&trace, &one, &[]);
+    let windows = said["windows"].as_u64().expect("a number");
+    assert!((8..=16).contains(&windows), "{said}");
+    assert_eq!((&said["requests"], &said["measured"]), (&6_000.into(), &100.into()));
+    let points = LivePoints::read(&one).expect("live-points");
+    assert_eq!((points.windows.len() as u64, points.requests), (windows, 6_000));
+    assert_eq!(points.about.trace, text(&trace));
+    let length = std::fs::metadata(&one).expect("a file").len();
+    assert_eq!(said["file_bytes"], length);
+
+    assert_eq!(sample(&csv, &other, &[])["fingerprint"], said["fingerprint"]);
+    let mut again = LivePoints::read(&other).expect("live-points");
+    again.about.trace.clone_from(&points.about.trace);
+    assert_eq!(again, points);
+    // Gaps are closed, and a pipe is read once.
+    let compact = sample(&trace, &path("compact.points"), &["--compact"]);
+    assert_eq!(compact["footprint_bytes"], said["footprint_bytes"]);
+    let points = LivePoints::read(&path("compact.points")).expect("live-points");
+    assert_eq!(points.footprint.max(), Some(points.footprint.len() - 1));
+    let mut piped = ssdtune();
+    piped.args(["trace", "sample", "-", "-o"]).arg(path("piped.points")).args(SHORT);
+    piped.pipe_stdin(&csv).expect("a file").assert().success();
+    let seeded = sample(&trace, &path("seeded.points"), &["--seed", "9"]);
+    assert_eq!(seeded["fingerprint"], said["fingerprint"]);
+    let seeded = LivePoints::read(&path("seeded.points")).expect("live-points");
+    assert!(seeded.windows != again.windows);
+}
+
+#[test]
+fn a_sample_that_cannot_be_says_what_to_do() {
+    let directory = directory();
+    let path = |name: &str| directory.path().join(name);
+    let (trace, two) = (path("a.ssdt"), path("two.csv"));
+    json(&["generate", "ycsb", "-n", "3000", "-o", text(&trace)]);
+    let row = |nth: usize| format!("{},{},W,{},8\n", 1_000 * nth, nth % 2, 8 * nth);
+    let rows: String = (0..1_000).map(row).collect();
+    std::fs::write(&two, format!("time_ns,tenant,op,lba,sectors\n{rows}")).expect("written");
+    let fails = |trace: &str, more: &[&str], code: i32, words: &str| {
+        let out = path("out.points");
+        let mut command = ssdtune();
+        command.args(["trace", "sample", trace, "-o"]).arg(&out).args(more);
+        command.assert().code(code).stderr(predicate::str::contains(words));
+        assert!(!out.exists());
+    };
+    let least = "3000 requests, and two windows need 3128";
+    fails(text(&trace), &[], 3, least);
+    fails(text(&trace), &["--page-bytes", "5000"], 2, "pages of 5000 bytes");
+    fails(text(&trace), &["--windows", "1"], 2, "at least two windows");
+    let little = [&SHORT[..], &["--memory", "1KiB"]].concat();
+    fails(text(&trace), &little, 3, "allow more (--memory)");
+    fails(text(&two), &SHORT, 3, "--merge-devices");
+    fails("-", &["--compact"], 2, "--compact reads - twice");
+    let mut merged = ssdtune();
+    merged.args(["trace", "sample", text(&two), "--merge-devices", "-o"]);
+    merged.arg(path("merged.points")).args(SHORT).assert().success();
 }
 
 #[test]

@@ -32,8 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let asked = arguments.first().map_or("all", String::as_str);
     let most = arguments.get(1).map_or(Ok(1_000_000), |text| text.parse())?;
     println!(
-        "| trace | requests | pages each | making them, ns | pass, ns | M/s | windows | KB in file | \
-         KB in memory | restore, ms: preset | planes | small | steady |\n\
+        "| trace | requests | pages each | making them, ns | pass, ns | M/s | windows | \
+         KB in file | KB in memory | restore, ms: preset | planes | small | steady |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     let names = FILES.iter().map(|&(name, _)| name).chain(MODELS);
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             drop(points.take());
             let began = ThreadTime::now();
             let mut sampler = Sampler::new(SampleOptions::default())?;
-            requests.iter().try_for_each(|request| sampler.push(request))?;
+            requests.chunks(4_096).try_for_each(|batch| sampler.push_batch(batch))?;
             points = Some(sampler.finish()?);
             passes.push(nanoseconds(began, requests.len()));
         }
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut bytes = Vec::new();
         points.write_to(&mut bytes)?;
         let windows = points.windows.len();
-        let each = |bytes: usize| bytes as f64 / windows as f64 / 1e3;
+        let each = |bytes: u64| bytes as f64 / windows as f64 / 1e3;
         let pages: u64 = requests.iter().map(pages).sum();
         print!(
             "| {trace} | {} | {:.1} | {made:.0} | {:.0} | {:.2} | {windows} | {:.0} | {:.0} |",
@@ -64,8 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             pages as f64 / requests.len() as f64,
             passes[2],
             1e3 / passes[2],
-            each(bytes.len()),
-            each(points.windows.iter().map(memory).sum()),
+            each(bytes.len() as u64),
+            each(points.windows.iter().map(Window::memory_bytes).sum()),
         );
         for (caches, planes, start) in [
             ([819_200, 262_144], false, Start::Footprint),
@@ -86,14 +86,6 @@ fn nanoseconds(began: ThreadTime, requests: usize) -> f64 {
 
 fn pages(request: &Request) -> u64 {
     if request.sectors == 0 { 0 } else { (request.end().0 - 1) / 8 - request.lba.0 / 8 + 1 }
-}
-
-fn memory(window: &Window) -> usize {
-    size_of_val(&window.requests[..])
-        + size_of_val(&window.before[..])
-        + size_of_val(&window.samples[..])
-        + size_of_val(&window.recent[..])
-        + size_of_val(&window.depths[..])
 }
 
 /// Milliseconds for each of some windows from all over the trace.

@@ -1,9 +1,9 @@
 //! Live-points: windows from all over a trace, each with the state that any drive of a search space
 //! needs to begin there.
 //!
-//! A [`Sampler`] passes over a trace once and leaves [`LivePoints`], which a file keeps; a [`Restorer`] makes the drive
-//! with which a window begins, by defining its state and not by writing it; [`replay`] serves the
-//! window; a [`Comparison`] says what that is worth.
+//! A [`Sampler`] passes over a trace once and leaves [`LivePoints`], which a file keeps; a
+//! [`Restorer`] makes the drive with which a window begins, by defining its state and not by
+//! writing it; [`replay`] serves the window; a [`Comparison`] says what that is worth.
 //!
 //! # What a window holds
 //!
@@ -27,9 +27,9 @@
 //!
 //! # Cost
 //!
-//! The pass takes 16 B for each page touched, in leaves of 16 pages, and 8 MiB of counters. It aims
-//! at 5 million small requests a second; docs/results/sampling.md says what it reaches. Restoring
-//! makes an empty drive (some milliseconds for one of 480 planes) and names some thousand pages.
+//! The pass takes 16 B for each page touched, in leaves of 16 pages, and 8 MiB of counters.
+//! Restoring copies a prepared drive (a third of a millisecond for an empty one of 480 planes) and
+//! names some thousand pages, 200 ns each. docs/results/sampling.md has the figures.
 //!
 //! # Left out
 //!
@@ -46,7 +46,6 @@ mod fingerprint;
 mod layout;
 mod log;
 mod pass;
-mod prefetch;
 mod recency;
 mod record;
 mod replay;
@@ -277,10 +276,7 @@ pub enum LivePointsError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// The drive's pages have another size.
-    #[error(
-        "live-points for pages of {theirs} bytes, and the drive has pages of {ours}: sample the \
-         trace for these, too"
-    )]
+    #[error("live-points for pages of {theirs} bytes, and the drive has pages of {ours}")]
     OtherPage {
         /// That of the live-points.
         theirs: u32,

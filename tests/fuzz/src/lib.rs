@@ -6,6 +6,7 @@
 
 mod documents;
 mod learned;
+mod livepoints;
 mod memory;
 mod operations;
 mod simulator;
@@ -53,6 +54,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "results", demand: learned::results },
     Target { name: "fio_json", demand: learned::fio_json },
     Target { name: "points", demand: learned::points },
+    Target { name: "live_points", demand: livepoints::read },
     Target { name: "firmware_model", demand: learned::firmware_model },
     Target { name: "profile", demand: learned::profile },
     Target { name: "autodb_import", demand: memory::import },

@@ -23,6 +23,8 @@ const EPOCH: Nanos = Nanos(1_000_000_000);
 const GRAIN_SECTORS: u64 = 8;
 /// The youngest age at which earlier requests are kept for what leaves a cache.
 const YOUNGEST: u32 = 64;
+/// Pages of 4 KiB that are noted one by one.
+const FEW_GRAINS: u64 = 16;
 /// Requests between two steps of looking ahead.
 const AHEAD: usize = 6;
 /// Requests after which the memory is looked at again.
@@ -105,7 +107,8 @@ impl Sampler {
 
     /// Decides where the next window begins.
     fn plan(&mut self) {
-        if self.windows.len() == self.options.windows & !1 {
+        // Two windows stay at least.
+        if self.windows.len() == (self.options.windows & !1).max(4) {
             let seed = self.options.seed;
             let mut nth = 0_u64;
             self.windows.retain(|_| {
@@ -282,8 +285,13 @@ impl Sampler {
                 self.count_write(&before, &after);
             }
         }
-        if is_new {
-            self.footprint.insert_range(grains);
+        match is_new {
+            false => {}
+            // A range counts all bits before it, which takes longer than a few bits.
+            true if grains.end - grains.start <= FEW_GRAINS => {
+                grains.for_each(|grain| _ = self.footprint.insert(grain));
+            }
+            true => _ = self.footprint.insert_range(grains),
         }
     }
 
@@ -373,6 +381,8 @@ impl Sampler {
             return Err(LivePointsError::TooShort { requests, least });
         }
         self.marks.push(Mark { request: self.now, written: self.written });
+        self.windows.truncate(self.options.windows);
+        self.footprint.optimize();
         let (first, last) = self.times.unwrap_or_default();
         let fingerprint = self.fingerprint.finish();
         Ok(LivePoints {

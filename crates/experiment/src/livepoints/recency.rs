@@ -6,8 +6,8 @@
 //! grows beyond them they are joined in pairs. So a depth is right to the uses of one bucket, and
 //! between two buckets it is interpolated.
 
-use super::prefetch::prefetch;
 use super::record::{NEVER, Record};
+use ssdtune_ftl::prefetch;
 
 /// Kinds of pages that are counted, see [`Lane`].
 pub const LANES: usize = 8;

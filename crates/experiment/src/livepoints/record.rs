@@ -3,7 +3,7 @@
 //! A time is the number of a request. A record takes 16 B; the pages of a leaf lie together, since
 //! most requests touch neighbours. Cost: one or two cache misses a leaf.
 
-use super::prefetch::prefetch;
+use ssdtune_ftl::prefetch;
 use std::collections::HashMap;
 
 /// No request.

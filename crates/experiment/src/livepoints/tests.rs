@@ -5,10 +5,11 @@ use super::record::{NEVER, Record};
 use super::*;
 use crate::preparation::{Preparation, Start};
 use ssdtune_model::{Bytes, CheckedConfig, Sectors, presets, scramble};
-use ssdtune_sim::Replay;
+use ssdtune_sim::{Observe, Replay};
 use ssdtune_trace::workload::{Generator, Seed, bundled};
 use ssdtune_trace::{Op, TenantId};
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 /// Requests for pages of 4 KiB, up to four at a time, half of them writes.
 fn requests(count: u64, pages: u64) -> Vec<Request> {
@@ -99,6 +100,13 @@ fn windows_lie_in_strata_and_a_seed_decides_where() {
     let (one, other) = (starts(1), starts(2));
     assert_eq!(one, starts(1));
     assert_ne!(one, other);
+    // However few are asked for, there are two at least.
+    for windows in [2, 3, 4, 5] {
+        for count in (2 * u64::from(options(1).length())..4_000).step_by(97) {
+            let points = sampled(&all[..count as usize], SampleOptions { windows, ..options(1) });
+            assert!((2..=windows).contains(&points.windows.len()), "{windows} of {count}");
+        }
+    }
     for starts in [&one, &other] {
         let stride = (0..).map(|n| options(1).length() << n).find(|s| 40_000 / s <= 16).unwrap();
         assert!(starts.len() >= 8);
@@ -156,6 +164,12 @@ fn what_cannot_be_sampled_says_why() {
     assert!(sampler.finish().unwrap_err().to_string().starts_with("1000 requests"));
     let little = SampleOptions { memory_bytes: 1_000, ..SampleOptions::default() };
     let mut sampler = Sampler::new(little).unwrap();
+    let other = Request { tenant: TenantId(1), ..requests(1, 10)[0] };
+    let devices = Sampler::new(SampleOptions::default()).unwrap().push(&other);
+    assert!(matches!(devices, Err(LivePointsError::Devices)));
+    let wide = Request { sectors: 1 << 20, ..requests(1, 10)[0] };
+    let refused = Sampler::new(little).unwrap().push(&wide);
+    assert!(matches!(refused, Err(LivePointsError::Memory { most: 1_000, requests: 0 })));
     let error = requests(4_000, 9_000).iter().find_map(|request| sampler.push(request).err());
     assert!(matches!(error, Some(LivePointsError::Memory { most: 1_000, .. })));
 }
@@ -203,4 +217,57 @@ fn restored_windows_do_what_the_full_run_does() {
         refused.as_deref(),
         Some("live-points for pages of 4096 bytes, and the drive has pages of 8192")
     );
+}
+
+/// What the pass keeps, and what drives do with it, to the bit: other ways to compute it are not to
+/// change it.
+#[test]
+fn windows_and_their_runs_are_those_of_before() {
+    let all = requests(20_000, 9_000);
+    let options =
+        SampleOptions { windows: 16, warm_up: 50, measured: 200, ..SampleOptions::default() };
+    let mut batched = Sampler::new(options).unwrap();
+    all.chunks(1_000).for_each(|batch| batched.push_batch(batch).unwrap());
+    let points = batched.finish().unwrap();
+    assert_eq!(points, sampled(&all, options));
+    let digest = |text: String| crc32fast::hash(text.as_bytes());
+    assert_eq!(digest(format!("{:?} {:?}", points.windows, points.marks)), 306_522_473);
+    let device = drive(4_096, 16_384, 16);
+    let mut runs = String::new();
+    for start in [Start::Footprint, Start::steady(0.5)] {
+        for clock in [Clock::Trace, Clock::even(10_000.0)] {
+            let (windows, preparation) = (points.windows.iter(), Preparation::of(start.clone(), 1));
+            let restorer = Restorer::new(&points, windows, &device, preparation, clock).unwrap();
+            for window in points.windows.iter().step_by(5) {
+                let observe = Observe { exact_percentiles: false, completions: true };
+                let mut drive = restorer.drive(window, observe).unwrap();
+                let _ = write!(runs, "{:?}", replay(&mut drive, window, Replay::Closed(16)));
+            }
+        }
+    }
+    assert_eq!(digest(runs), 2818786784);
+}
+
+#[test]
+fn features_tell_what_a_window_is_like() {
+    let mut all = requests(6_000, 3_000);
+    // The second half reads on and on, 8 KiB every 10 us.
+    for (nth, request) in all.iter_mut().enumerate().skip(3_000) {
+        let at = Nanos(3_000_000_000 + 10_000 * nth as u64);
+        let lba = Sectors(16 * nth as u64);
+        *request = Request { at, lba, sectors: 16, op: Op::Read, ..*request };
+    }
+    let options =
+        SampleOptions { windows: 8, warm_up: 50, measured: 100, ..SampleOptions::default() };
+    let points = sampled(&all, options);
+    let (first, last) = (points.windows[0].features(), points.windows.last().unwrap().features());
+    assert!((0.3..0.7).contains(&first.read_share) && last.read_share == 1.0);
+    assert_eq!((last.mean_bytes, last.sequential_share, last.random_share), (8_192.0, 1.0, 0.0));
+    assert!(first.sequential_share < 0.1 && first.random_share > 0.9);
+    assert_eq!((first.mean_gap_ns, last.mean_gap_ns), (1e6, 1e4));
+    assert_eq!((first.burst_share, last.burst_share), (0.0, 1.0));
+    assert_eq!(last.footprint_pages, 2.0 * f64::from(options.length()));
+    assert_eq!(last.new_share, 1.0);
+    assert!(first.new_share < 1.0 && first.depth_log2 > 1.0);
+    assert_eq!(last.vector().len(), Features::COUNT);
 }
