@@ -76,7 +76,7 @@ const EVICTED: u32 = u32::MAX - 1;
 const CHANGED_INITIAL: u32 = u32::MAX - 2;
 
 /// The page table of all tenants.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct PageTable {
     /// First level: the node of each 32,768 logical pages, or [`NONE`].
     root: Vec<u32>,
@@ -92,6 +92,22 @@ pub(crate) struct PageTable {
     statuses: Option<Vec<[u32; LEAF_PAGES as usize]>>,
     /// Logical pages that have a physical page.
     mapped: u64,
+}
+
+/// The copy keeps the room that was asked for, so that it grows without moving.
+impl Clone for PageTable {
+    fn clone(&self) -> Self {
+        let chunks = self.chunks.iter().map(with_room).collect();
+        let (root, statuses, nodes) =
+            (self.root.clone(), self.statuses.clone(), with_room(&self.nodes));
+        Self { root, nodes, chunks, statuses, ..*self }
+    }
+}
+
+fn with_room<T: Copy>(list: &Vec<T>) -> Vec<T> {
+    let mut copy = Vec::with_capacity(list.capacity());
+    copy.extend_from_slice(list);
+    copy
 }
 
 /// A leaf that has places only.
