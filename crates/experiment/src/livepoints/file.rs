@@ -259,7 +259,7 @@ struct Reader<'a, R> {
 
 impl<R: Read> Reader<'_, R> {
     fn points(&mut self) -> Result<LivePoints, Fault> {
-        let (mut points, count) = self.section(b"ABOU", |bytes| about(bytes))?;
+        let (mut points, count) = self.section(b"ABOU", about)?;
         points.footprint = self.section(b"FOOT", footprint)?;
         let requests = points.requests;
         points.marks = self.section(b"MARK", |bytes| marks(bytes, requests))?;
