@@ -76,8 +76,8 @@ pub enum PointsFileError {
     },
     /// It has another version of the format.
     #[error(
-        "{path}: live-points of version {found}, and this program reads {VERSION}: sample the trace \
-         again"
+        "{path}: live-points of version {found}, and this program reads {VERSION}: sample the \
+         trace again"
     )]
     Version {
         /// The file.

@@ -2,9 +2,10 @@
 //! last use, for several kinds of pages at once.
 //!
 //! Every page is counted in the bucket of its last use, so a use moves one count. A depth is the
-//! sum of all later buckets; sums of 64 each are kept so that few buckets are looked at. There are at most 2^18 buckets of equal width (8 MiB); when the trace
-//! grows beyond them they are joined in pairs. So a depth is right to the uses of one bucket, and
-//! between two buckets it is interpolated.
+//! sum of all later buckets; sums of 64 each are kept so that few buckets are looked at. There are
+//! at most 2^18 buckets of equal width (8 MiB); when the trace grows beyond them they are joined in
+//! pairs. So a depth is right to the uses of one bucket, and between two buckets it is
+//! interpolated.
 
 use super::record::{NEVER, Record};
 use ssdtune_ftl::prefetch;
