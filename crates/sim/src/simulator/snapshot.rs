@@ -145,8 +145,7 @@ impl Simulator {
         observe: Observe,
         bytes: &[u8],
     ) -> Result<Self, SnapshotError> {
-        let body = body(bytes)?;
-        let (made, state) = postcard::take_from_bytes::<Made>(body).map_err(damaged)?;
+        let (made, state) = parts(bytes)?;
         made.compare(&Made::of(config, tenants))?;
         Self::with_state(config, tenants, observe, state)
     }
@@ -163,8 +162,7 @@ impl Simulator {
         observe: Observe,
         bytes: &[u8],
     ) -> Result<Self, SnapshotError> {
-        let body = body(bytes)?;
-        let (mut made, state) = postcard::take_from_bytes::<Made>(body).map_err(damaged)?;
+        let (mut made, state) = parts(bytes)?;
         let theirs = Document::parse(&made.config).map_err(damaged)?.config().clone();
         made.config = document::write(&with_times_of(theirs, config));
         made.compare(&Made::of(config, tenants))?;
@@ -196,6 +194,11 @@ impl Simulator {
         drive.core.set_state(stored);
         Ok(drive)
     }
+}
+
+/// What the drive was made with, and its state as bytes.
+fn parts(bytes: &[u8]) -> Result<(Made, &[u8]), SnapshotError> {
+    postcard::take_from_bytes(body(bytes)?).map_err(damaged)
 }
 
 /// What follows a header without faults.
