@@ -143,9 +143,8 @@ impl Work<'_> {
         which: Which,
         task: &Task,
     ) -> Result<Vec<Aged>, CalibrateError> {
-        let sizes = self.sizes.timed.filter(|_| which != Which::Telling);
-        let timed = which.timed().filter(|_| sizes.is_some());
-        let pages = sizes.map_or(1, |(_, pages)| pages);
+        let timed = self.timed(which);
+        let pages = timed.and(self.sizes.timed).map_or(1, |(_, pages)| pages);
         let mut drive = age::small(&trial.drive(self.base), trial.spare, units, pages);
         if task.host > 0 {
             (drive.host.core_rate, drive.host.cores) = (task.host, 1);
@@ -162,9 +161,14 @@ impl Work<'_> {
         })
     }
 
+    /// What is served with time, unless the sizes leave times out.
+    fn timed(&self, which: Which) -> Option<Timed> {
+        which.timed().filter(|_| self.sizes.timed.is_some())
+    }
+
     /// The parts of each source that are replayed by themselves.
     fn tasks(&self, trial: &Trial<'_>, which: Which) -> Vec<Task> {
-        let is_timed = which != Which::Telling && self.sizes.timed.is_some();
+        let is_timed = self.timed(which).is_some();
         let host = |run: &Run| if is_timed { simulated_rate(&trial.limits, run) } else { 0 };
         let mut tasks = Vec::new();
         for (nth, chain) in self.chains.iter().enumerate() {
@@ -193,20 +197,15 @@ impl Work<'_> {
     /// Which runs of a source are asked about.
     fn asked(&self, chain: usize, trial: &Trial<'_>, which: Which) -> Vec<bool> {
         let own = &self.chains[chain];
-        let mut asked = vec![which == Which::All; own.runs.len()];
-        match which {
-            Which::All => {}
-            Which::Telling => own.telling().for_each(|(at, _)| asked[at] = true),
-            Which::Falling => {
-                let by_time = own.telling().filter(|(_, told)| matches!(told, Told::Passes(_)));
-                by_time.for_each(|(at, _)| asked[at] = true);
-            }
-            Which::Timed => own.timed(&trial.limits).for_each(|(at, _)| asked[at] = true),
-            Which::Beginning => {
-                own.sampled().for_each(|(at, ..)| asked[at] = true);
-            }
-        }
-        asked
+        let by_time = |(at, told)| matches!(told, Told::Passes(_)).then_some(at);
+        let places: Vec<usize> = match which {
+            Which::All => (0..own.runs.len()).collect(),
+            Which::Telling => own.telling().map(|(at, _)| at).collect(),
+            Which::Falling => own.telling().filter_map(by_time).collect(),
+            Which::Timed => own.timed(&trial.limits).map(|(at, _)| at).collect(),
+            Which::Beginning => own.sampled().map(|(at, ..)| at).collect(),
+        };
+        (0..own.runs.len()).map(|at| places.contains(&at)).collect()
     }
 
     /// What [`Work::predicted`] costs, in writes without time.
@@ -216,7 +215,7 @@ impl Work<'_> {
 
     fn cost(&self, task: &Task, units: u64, which: Which) -> f64 {
         let runs = &self.chains[task.chain].runs[task.runs.clone()];
-        let timed = which.timed().filter(|_| self.sizes.timed.is_some());
+        let timed = self.timed(which);
         let one = |(run, asked): (&Run, &bool)| {
             let all = run.host_bytes() / self.visible as f64;
             let with_time = match timed.filter(|_| *asked) {
