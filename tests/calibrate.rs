@@ -102,15 +102,30 @@ fn what_is_wrong_is_said_with_its_code() {
     wrong(&POINTS.replace("Made up", "Mine"), &[], 2, "the points are of: Mine, Other");
     wrong(POINTS, &["--hold-out", "depth=4"], 2, "\"depth\" is no field");
     wrong(POINTS, &["--hold-out", "bs=4k"], 2, "holds out every point");
-    let none = "no point of the drive is one where op=randwrite";
+    let none = "no point or run of the drive is one where op=randwrite";
     wrong(POINTS, &["--only", "op=randwrite"], 2, none);
-    wrong(POINTS, &["--allow", "ext4"], 2, "no reason for refusing points");
+    wrong(POINTS, &["--allow", "ext4"], 2, "no reason whose points can be kept");
+    wrong(POINTS, &["--allow", "no-load"], 2, "no reason whose points can be kept");
     wrong("hello\n", &[], 3, "fio --output-format=json");
     wrong(&POINTS.replace("14286", "fast"), &[], 3, "line 2: iops is \"fast\"");
     let files = POINTS.replace("raw", "a file on ext4");
-    wrong(&files, &[], 3, "7 file-system (--allow REASON");
+    wrong(&files, &[], 3, "7 file-system, as ");
+    wrong(&files, &[], 3, "points.csv:2 (randread, 4096 B, 1 x 1): ");
     let mut allowed = calibrate(&scratch, &files, "Made up");
     allowed.args(["--allow", "file-system,little"]).assert().success();
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    let scratch = Scratch::new();
+    let misspelt = POINTS.replace("p99,notes", "P99_ms,notes");
+    let mut command = calibrate(&scratch, &misspelt, "Made up");
+    command.args(["--rig", "source=*spdk*", "--rig", "source=rig"]);
+    let said = command.args(["--sanitised", "pattern=uniform"]).assert().success();
+    let said = said.stderr(predicate::str::contains("columns that are not read: P99_ms"));
+    said.stdout(predicate::str::contains("--rig 'source=*spdk*' holds for none of them"))
+        .stdout(predicate::str::contains("--sanitised 'pattern=uniform' holds for none of them"))
+        .stdout(predicate::str::contains("'source=rig' holds").not());
 }
 
 #[test]
@@ -284,6 +299,9 @@ fn a_plan_is_a_job_file_whose_results_are_points() {
         ("calibrate --destructive --base intel-750 --out x p.csv", "--plan"),
         ("calibrate --plan --device /dev/sda p.csv", "cannot be used with"),
         ("calibrate --plan --device /dev/sda --only op=randread", "cannot be used with"),
+        ("calibrate --plan --device /dev/sda --filled run=1", "cannot be used with"),
+        ("calibrate --plan --device /dev/sda --requests 500", "cannot be used with"),
+        ("calibrate --plan --device /dev/sda --set gc.threshold=0.1", "cannot be used with"),
         ("calibrate p.csv --base intel-750", "--out"),
         ("calibrate p.csv --out x", "--base"),
     ] {
@@ -383,6 +401,12 @@ fn what_is_wrong_with_runs_of_writes_is_said() {
     wrong.stderr(predicate::str::contains("line 3: details are \"x\": write the exponent"));
     let small = run(&RUNS.replace(",2.1", ",0.5"), &[]).code(3);
     small.stderr(predicate::str::contains("wa is 0.5: write NAND writes over host writes"));
+    let long = run(&RUNS.replace("uniform,,370", "uniform,,9999"), &[]).code(3);
+    long.stderr(predicate::str::contains("over 9999 GiB): the base has 384.0 GiB for the host"));
+    let often = run(&RUNS.replace("uniform,,370,4096,,", "uniform,,370,4096,3e9,500"), &[]).code(3);
+    often.stderr(predicate::str::contains("is run_s in seconds"));
+    let unknown = run(RUNS, &["--only", "pattern=unknown"]).code(3);
+    unknown.stderr(predicate::str::contains("no run of writes tells anything"));
     let none = run(RUNS, &["--only", "pattern=zipf"]).code(2);
     none.stderr(predicate::str::contains("pattern=zipf"));
 }

@@ -8,7 +8,8 @@ mod residual;
 mod text;
 
 pub use collapse::Collapse;
-pub(crate) use file::text as drive_text;
+pub(crate) use file::{REST_IS_A_GUESS, text as drive_text};
+pub use origin::ToldByRuns;
 pub(crate) use origin::{Origins, known_before, without_effectless, without_path};
 pub use residual::Hint;
 
@@ -20,7 +21,7 @@ use crate::load;
 use crate::point::{Family, Figures, Point};
 use crate::replay::{ReplayError, ReplayOptions, replay_all};
 use crate::screen::{Noise, Reason, Refused, ScreenOptions, screen};
-use crate::split::{Expression, Split};
+use crate::split::{Expression, Fields, Split};
 use serde::Serialize;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Faults};
@@ -60,6 +61,32 @@ pub struct Order {
     pub journal: Option<PathBuf>,
 }
 
+impl Order {
+    /// The rules that hold for none of the points or runs, as they stand in the command.
+    pub(crate) fn unused_rules<T: Fields>(&self, all: &[T]) -> Vec<String> {
+        let one = |flag, rule| (flag, Option::iter(rule));
+        let [hold_out, sanitised, filled] = [
+            one("--hold-out", &self.hold_out),
+            one("--sanitised", &self.sanitised),
+            one("--filled", &self.filled),
+        ]
+        .map(|(flag, rule)| rule.map(move |rule| (flag, rule)));
+        let rigs = self.fit.rigs.iter().map(|rule| ("--rig", rule));
+        hold_out
+            .chain(rigs)
+            .chain(sanitised)
+            .chain(filled)
+            .filter(|(_, rule)| !all.iter().any(|one| rule.holds_for(one)))
+            .map(|(flag, rule)| format!("{flag} '{rule}'"))
+            .collect()
+    }
+}
+
+/// What is said of a rule that holds for nothing.
+pub(crate) fn of_unused(rule: &str) -> String {
+    format!("{rule} holds for none of them, and changes nothing.")
+}
+
 /// Why there is no calibrated drive.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
@@ -86,14 +113,36 @@ pub enum CalibrateError {
         runs: usize,
     },
     /// Every point is refused.
-    #[error("every point of the drive is refused: {0} (--allow REASON keeps those of a reason)")]
-    AllRefused(String),
+    #[error(
+        "every point of the drive is refused: {counts}, as {first} (--allow REASON keeps those of a \
+         reason, but for no-load and no-figures)"
+    )]
+    AllRefused {
+        /// How many for which reason.
+        counts: String,
+        /// The first one, with what is wrong with it.
+        first: String,
+    },
     /// The rule for the points to use chooses none of the drive's.
-    #[error("no point of the drive is one where {0}")]
+    #[error("no point or run of the drive is one where {0}")]
     NoneChosen(String),
     /// Every point is held out.
     #[error("the rule holds out every point: leave the ends of the sweeps to the fit")]
     AllHeldOut,
+    /// No run of writes can be compared with anything.
+    #[error(
+        "no run of writes tells anything: give wa or write_mb_s of runs whose pattern is known \
+         (uniform, sequential, zipf, zones or zns)"
+    )]
+    NothingMeasured,
+    /// A run of writes cannot be one of the drive.
+    #[error("{run}: {problem}")]
+    TooLong {
+        /// The run.
+        run: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// There is no fit.
     #[error(transparent)]
     Fit(#[from] FitError),
@@ -122,7 +171,8 @@ impl CalibrateError {
 
     /// Whether the points are of no use.
     pub fn is_of_the_points(&self) -> bool {
-        matches!(self, Self::AllRefused(_) | Self::Fit(FitError::NoPoints))
+        let none = matches!(self, Self::AllRefused { .. } | Self::Fit(FitError::NoPoints));
+        none || matches!(self, Self::NothingMeasured | Self::TooLong { .. })
     }
 }
 
@@ -185,6 +235,8 @@ pub struct Calibration {
     pub made_by: String,
     /// The rule that held points out, `automatic` without one.
     pub hold_out: String,
+    /// Rules of the order that hold for no point.
+    pub unused_rules: Vec<String>,
     /// Mean absolute errors, of everything first and then family by family.
     pub errors: Vec<MeanErrors>,
     /// The repeat noise of families.
@@ -242,8 +294,10 @@ pub fn calibrate(
     let queue = (base.host.interface == HostInterface::Sata).then_some(base.host.queue_depth);
     let screened = screen(points, &ScreenOptions { queue, allowed: order.allowed.clone() });
     if screened.kept.is_empty() {
-        return Err(CalibrateError::AllRefused(counts(&screened.refused)));
+        let first = screened.refused.first().map(ToString::to_string).unwrap_or_default();
+        return Err(CalibrateError::AllRefused { counts: counts(&screened.refused), first });
     }
+    let unused_rules = order.unused_rules(&screened.kept);
     let split = match &order.hold_out {
         Some(rule) => Split::by(screened.kept, rule),
         None => Split::automatic(screened.kept),
@@ -271,6 +325,7 @@ pub fn calibrate(
         base: origin::without_path(&order.base_name),
         made_by: order.made_by.clone(),
         hold_out: rule,
+        unused_rules,
         errors: mean_errors(&fitted, &held_out),
         collapses: collapse::all(&fitted, &held_out),
         hints: residual::hints(fitted.iter().chain(&held_out), &screened.noise),

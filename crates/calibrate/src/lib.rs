@@ -47,7 +47,7 @@ mod writes;
 
 pub use calibration::{
     CalibrateError, Calibration, Collapse, Hint, MeanErrors, Order, Prediction, TestedRange,
-    calibrate,
+    ToldByRuns, calibrate,
 };
 pub use capacity::{CapacityError, Derived, derive};
 pub use errors::Errors;

@@ -17,6 +17,7 @@ mod spdk;
 use crate::point::{Figures, MibPerSecond, Point};
 use crate::run::Run;
 use ssdtune_trace::compress::decompressed;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,8 @@ pub struct Found {
     pub runs: Vec<Run>,
     /// Files of folders that hold no points.
     pub skipped: Vec<PathBuf>,
+    /// Columns that are not read: they may be misspelt.
+    pub unread: BTreeSet<String>,
 }
 
 /// The formats.
@@ -164,6 +167,15 @@ pub fn parse(path: &Path, source: &str, text: &str) -> Result<Vec<Point>, ReadEr
 }
 
 impl Found {
+    /// What was left out, in words for people.
+    pub fn notes(&self) -> Vec<String> {
+        let (files, columns) = (self.skipped.len(), Vec::from_iter(self.unread.iter().cloned()));
+        let files = (files > 0).then(|| format!("{files} other files in the folders are skipped"));
+        let columns = (!columns.is_empty())
+            .then(|| format!("columns that are not read: {}", columns.join(", ")));
+        files.into_iter().chain(columns).collect()
+    }
+
     /// Adds what a text holds.
     fn add(&mut self, path: &Path, source: &str, text: &str) -> Result<(), ReadError> {
         let unknown = |problem: &str| ReadError::Unknown {
@@ -188,6 +200,9 @@ impl Found {
             place,
             problem,
         })?;
+        if matches!(format, Format::Columns | Format::Runs) {
+            self.unread.extend(columns::unread(text));
+        }
         let is_empty = self.points.len() + self.runs.len() == before;
         if is_empty { Err(unknown("it has no points, only names")) } else { Ok(()) }
     }

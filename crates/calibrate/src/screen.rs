@@ -87,14 +87,20 @@ impl fmt::Display for Reason {
     }
 }
 
+/// A reason whose points can be kept.
 impl FromStr for Reason {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Self::NAMES.iter().find(|(_, name)| *name == text);
+        // What has no load or no figure cannot be fitted, whatever is allowed.
+        let allowed = || {
+            let is_fit = |reason| !matches!(reason, Self::NoLoad | Self::NoFigures);
+            Self::NAMES.iter().filter(move |(reason, _)| is_fit(*reason))
+        };
+        let known = allowed().find(|(_, name)| *name == text);
         known.map(|(reason, _)| *reason).ok_or_else(|| {
-            let names: Vec<&str> = Self::NAMES.iter().map(|(_, name)| *name).collect();
-            format!("no reason for refusing points: write one of {}", names.join(", "))
+            let names: Vec<&str> = allowed().map(|(_, name)| *name).collect();
+            format!("no reason whose points can be kept: write one of {}", names.join(", "))
         })
     }
 }

@@ -23,7 +23,7 @@ mod trial;
 pub use limits::RunHost;
 pub use outcome::{FallErrors, FallPrediction, RunErrors, RunPrediction, WriteCalibration};
 
-use crate::calibration::{CalibrateError, Order, of_drive};
+use crate::calibration::{CalibrateError, Order, ToldByRuns, of_drive};
 use crate::fit::{FitError, Journal, Progress};
 use crate::run::{Run, Shape};
 use crate::split::{Expression, Fields};
@@ -57,6 +57,11 @@ struct Sizes {
 /// The sizes unless a test says otherwise.
 const SIZES: Sizes =
     Sizes { rounds: [1 << 17, 1 << 18], whole: 1 << 20, timed: Some((1 << 18, 36)) };
+/// How many times what the host sees of the base a span may be: files name spans beyond the end of
+/// the drive, which count as all of it, but so much more is another drive's.
+const SPAN_MAX: f64 = 2.0;
+/// How often the span of a run is written at most.
+const PASSES_MAX: f64 = 1000.0;
 /// Corrections of the spare share by runs with time.
 const CORRECTIONS: usize = 2;
 
@@ -112,6 +117,9 @@ fn calibrate_sized(
             return Err(CalibrateError::NoneChosen(only.to_string()));
         }
     }
+    let visible = Ledger::of(base).visible_bytes.0;
+    replayable(&runs, visible)?;
+    let unused_rules = order.unused_rules(&runs);
     let held = match &order.hold_out {
         Some(rule) => runs.iter().map(|run| rule.holds_for(run)).collect(),
         None => automatic(&runs),
@@ -124,7 +132,7 @@ fn calibrate_sized(
     let chains = Chain::of(runs, &held);
     let mut work = Work {
         base,
-        visible: Ledger::of(base).visible_bytes.0,
+        visible,
         chains: &chains,
         overhead: overhead(&chains),
         starts: Starts::of(order),
@@ -147,12 +155,57 @@ fn calibrate_sized(
     let predicted = work.predicted(&trial, sizes.whole, Which::All)?;
     let config = outcome::whole(&trial.drive(base), work.visible, trial.spare, &name);
     let found = outcome::Found {
+        told: told(&chains, sizes),
+        unused_rules,
         overhead: work.overhead,
         hosts: trial.limits.hosts(),
         takes_less: trial.limits.bandwidth().is_some(),
         config,
     };
     Ok(WriteCalibration::new(name, order, found, chains, predicted))
+}
+
+/// Refuses runs that cannot be of a drive of which the host sees `visible` bytes, and files whose
+/// runs can be compared with nothing.
+fn replayable(runs: &[Run], visible: u64) -> Result<(), CalibrateError> {
+    let problem = |run: &Run| {
+        let gib = |bytes: f64| bytes / f64::from(1 << 30);
+        let [span, drive] = [run.span_bytes as f64, visible as f64];
+        let passes = run.host_bytes() / span;
+        if span > SPAN_MAX * drive {
+            Some(format!(
+                "the base has {:.1} GiB for the host: give one of the real drive's capacity",
+                gib(drive)
+            ))
+        } else if passes > PASSES_MAX {
+            Some(format!(
+                "its span is written {passes:.0} times, and {PASSES_MAX} are the most that are \
+                 replayed: is run_s in seconds and write_mb_s in MiB/s?"
+            ))
+        } else {
+            None
+        }
+    };
+    for run in runs {
+        if let Some(problem) = problem(run) {
+            return Err(CalibrateError::TooLong { run: run.to_string(), problem });
+        }
+    }
+    let tells = |run: &Run| {
+        let is_measured = run.write_amplification.is_some() || run.mib_per_second.is_some();
+        is_measured && !matches!(run.pattern.shape, Shape::Unknown(_))
+    };
+    if runs.iter().any(tells) { Ok(()) } else { Err(CalibrateError::NothingMeasured) }
+}
+
+/// What the fitted runs tell.
+fn told(chains: &[Chain], sizes: &Sizes) -> ToldByRuns {
+    ToldByRuns {
+        raw_capacity: chains.iter().any(|chain| chain.telling().next().is_some()),
+        overhead: chains.iter().any(|chain| chain.in_order().next().is_some()),
+        program_time: sizes.timed.is_some()
+            && chains.iter().any(|chain| chain.timed(&Limits::default()).next().is_some()),
+    }
 }
 
 /// A digest of everything that decides what is replayed.
@@ -227,6 +280,14 @@ impl Chain {
         own.filter(is_own).map(|(at, _, rate)| (at, rate))
     }
 
+    /// The write amplification of runs in order.
+    fn in_order(&self) -> impl Iterator<Item = f64> {
+        let own = self.fitted().filter(|(_, run)| {
+            matches!(run.pattern.shape, Shape::Sequential) && !run.pattern.is_shuffled
+        });
+        own.filter_map(|(_, run)| run.write_amplification)
+    }
+
     /// Runs that tell limits, and their level before the fall.
     fn sampled(&self) -> impl Iterator<Item = (usize, &Run, f64)> {
         self.fitted().filter_map(|(at, run)| Some((at, run, run.fall()?.before)))
@@ -254,11 +315,7 @@ enum Told {
 /// What the drive writes beside the data, as a factor: the geometric mean of what sequential runs
 /// cost.
 fn overhead(chains: &[Chain]) -> f64 {
-    let own = chains.iter().flat_map(Chain::fitted).filter(|(_, run)| {
-        matches!(run.pattern.shape, Shape::Sequential) && !run.pattern.is_shuffled
-    });
-    let logarithms: Vec<f64> =
-        own.filter_map(|(_, run)| Some(run.write_amplification?.ln())).collect();
+    let logarithms: Vec<f64> = chains.iter().flat_map(Chain::in_order).map(f64::ln).collect();
     (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
 }
 

@@ -9,6 +9,10 @@ use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// What a header says of all that it does not name.
+pub(crate) const REST_IS_A_GUESS: &str =
+    "Everything else is a guess: the base's, or the catalogue's default.";
+
 /// Columns of a line of the header.
 const COLUMNS: usize = 100;
 
@@ -20,7 +24,9 @@ impl Calibration {
         let whole = |is_held_out: bool| {
             errors.iter().find(|one| one.family.is_none() && one.is_held_out == is_held_out)
         };
-        let mut lines = vec![format!("{drive}, calibrated by {made_by} from the base {base}.")];
+        // Lists of drives show the first line alone.
+        let mut lines =
+            vec![format!("{drive}, calibrated by {made_by}."), format!("Base: {base}.")];
         lines.extend_from_slice(self.origins.facts());
         lines.push(format!(
             "Points: {} fitted, {} held out ({hold_out}), {} refused; sources: {}.",
@@ -63,8 +69,7 @@ impl Calibration {
         for value in self.values.iter().filter(is_elsewhere) {
             lines.push(format!("Not in this file: {} = {}.", value.name(), value.value));
         }
-        lines
-            .push("Everything else is a guess: the base's, or the catalogue's default.".to_owned());
+        lines.push(REST_IS_A_GUESS.to_owned());
         lines
     }
 
@@ -202,10 +207,18 @@ impl fmt::Display for TestedRange {
         }
         write!(f, " B")?;
         if let Some((fewest, most)) = outstanding {
-            write!(f, ", {fewest} to {most} outstanding")?;
+            write!(f, ", {fewest}")?;
+            if most > fewest {
+                write!(f, " to {most}")?;
+            }
+            write!(f, " outstanding")?;
         }
         if let Some((least, most)) = offered_iops {
-            write!(f, ", {least} to {most} requests/s offered")?;
+            write!(f, ", {least}")?;
+            if most > least {
+                write!(f, " to {most}")?;
+            }
+            write!(f, " requests/s offered")?;
         }
         Ok(())
     }

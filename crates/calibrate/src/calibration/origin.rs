@@ -1,6 +1,7 @@
 //! Where each value in the file of a drive is from: the words behind it.
 
 use crate::fit::Fit;
+use serde::Serialize;
 use ssdtune_model::document::{Document, write_commented};
 use ssdtune_model::{DeviceConfig, Provenance, catalogue};
 use std::collections::BTreeMap;
@@ -8,6 +9,17 @@ use std::path::{Component, Path};
 
 /// What is said of a value that nobody knows anything of.
 const GUESS: &str = "guess";
+
+/// What fitted runs of writes tell of a drive. What they do not tell is the base's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldByRuns {
+    /// Its raw capacity, as runs of random writes tell it.
+    pub raw_capacity: bool,
+    /// What it writes beside the data, as sequential runs tell it.
+    pub overhead: bool,
+    /// The time of a program, as the throughput of any tells it.
+    pub program_time: bool,
+}
 
 /// Where the values of a drive are from.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,19 +66,19 @@ impl Origins {
         all
     }
 
-    /// Those of a drive called `name` whose spare capacity was fitted to runs of writes.
-    /// `has_times` says whether the time of a program was fitted too.
+    /// Those of a drive called `name` that was fitted to runs of writes, as far as they tell it.
     pub(crate) fn of_writes(
         name: &str,
         drive: &DeviceConfig,
         base_text: Option<&str>,
-        has_times: bool,
+        told: ToldByRuns,
     ) -> Self {
         let mut all = Self::of_base(name, drive, base_text);
         let programs = catalogue::parameters()
-            .filter(|row| has_times && row.key.starts_with("flash.page_program_latency_"));
+            .filter(|row| told.program_time && row.key.starts_with("flash.page_program_latency_"));
         all.words.extend(programs.map(|row| (row.key, "fitted: the throughput".to_owned())));
-        for key in ["mapping.overprovisioning", "flash.pages_per_block"] {
+        let capacity = ["mapping.overprovisioning", "flash.pages_per_block"];
+        for key in capacity.into_iter().filter(|_| told.raw_capacity) {
             all.words.insert(key, "fitted: the raw capacity".to_owned());
         }
         all

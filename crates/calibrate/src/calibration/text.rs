@@ -1,6 +1,6 @@
 //! A calibration as text for people.
 
-use super::{Calibration, Hint, MeanErrors, collapse};
+use super::{Calibration, Hint, MeanErrors, collapse, of_unused};
 use ssdtune_model::catalogue::Value;
 use ssdtune_report::{Table, Text};
 
@@ -18,6 +18,9 @@ impl Calibration {
             held_out.len(),
             refused.len()
         ));
+        for rule in &self.unused_rules {
+            text.line(of_unused(rule));
+        }
         text.line("")
             .line("Mean absolute errors in percent, and how far repeats are from their mean:");
         text.table(self.errors_table());

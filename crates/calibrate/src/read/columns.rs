@@ -53,6 +53,13 @@ pub(super) fn is_header_of_runs(text: &str) -> bool {
     ["pattern", "span_gib", "bs"].iter().all(|name| names.place(name).is_some())
 }
 
+/// The names of columns that are not read.
+pub(super) fn unread(text: &str) -> Vec<String> {
+    let header = lines(text).next().and_then(|(_, line)| cells(line).ok()).unwrap_or_default();
+    let is_known = |cell: &str| COLUMNS.iter().any(|(_, spellings)| spellings.contains(&cell));
+    header.into_iter().filter(|cell| !is_known(&cell.to_ascii_lowercase())).collect()
+}
+
 /// Reads the points; the error is a place and what is wrong there.
 pub(super) fn read(file: &str, source: &str, text: &str) -> Result<Vec<Point>, Fault> {
     let point = |row: &Row<'_>, at: String| Ok(Point { at, ..row.point(source)? });

@@ -4,7 +4,8 @@ use super::Chain;
 use super::age::Aged;
 use super::limits::RunHost;
 use crate::calibration::{
-    Order, Origins, drive_text, known_before, without_effectless, without_path,
+    Order, Origins, REST_IS_A_GUESS, ToldByRuns, drive_text, known_before, without_effectless,
+    without_path,
 };
 use crate::run::{Fall, Run, Sample, Shape};
 use crate::screen::deviation;
@@ -121,6 +122,10 @@ pub struct WriteCalibration {
     pub sanitised: Option<String>,
     /// The rule for runs before which it was sanitised and their span written once in order.
     pub filled: Option<String>,
+    /// Rules of the order that hold for no run.
+    pub unused_rules: Vec<String>,
+    /// What the fitted runs tell.
+    pub told: ToldByRuns,
     /// What the drive writes beside the data of host and collection, as a factor.
     pub overhead: f64,
     /// What the hosts of rigs send; empty where no rule names a rig.
@@ -163,6 +168,10 @@ pub(super) fn whole(base: &DeviceConfig, visible: u64, spare: f64, name: &str) -
 
 /// What the fit has found.
 pub(super) struct Found {
+    /// What the runs tell.
+    pub(super) told: ToldByRuns,
+    /// Rules of the order that hold for no run.
+    pub(super) unused_rules: Vec<String>,
     /// What the drive writes beside the data, as a factor.
     pub(super) overhead: f64,
     /// The hosts of rigs.
@@ -181,7 +190,7 @@ impl WriteCalibration {
         chains: Vec<Chain>,
         predicted: Vec<Vec<Aged>>,
     ) -> Self {
-        let Found { overhead, hosts, takes_less, config } = found;
+        let Found { told, unused_rules, overhead, hosts, takes_less, config } = found;
         let config = without_effectless(&config);
         let mut runs = Vec::new();
         for (chain, predicted) in chains.into_iter().zip(predicted) {
@@ -208,10 +217,9 @@ impl WriteCalibration {
         }
         let rule =
             order.hold_out.as_ref().map_or_else(|| "automatic".to_owned(), ToString::to_string);
-        let has_times = runs.iter().any(|one| one.error_mib_s.is_some());
         let ledger = Ledger::of(&config);
         let base_text = order.base_text.as_deref();
-        let mut origins = Origins::of_writes(&drive, &config, base_text, has_times);
+        let mut origins = Origins::of_writes(&drive, &config, base_text, told);
         if takes_less {
             origins = origins.fitted(WRITE_LIMIT, "the level before the throughput falls");
         }
@@ -224,6 +232,8 @@ impl WriteCalibration {
             hold_out: rule,
             sanitised: order.sanitised.as_ref().map(ToString::to_string),
             filled: order.filled.as_ref().map(ToString::to_string),
+            unused_rules,
+            told,
             overhead,
             hosts,
             raw_bytes: ledger.raw_bytes.0,
@@ -237,10 +247,10 @@ impl WriteCalibration {
 
     /// The lines of the header of the drive's file, without the sign of a comment.
     pub fn header(&self) -> Vec<String> {
-        let Self { drive, made_by, base, hold_out, overhead, raw_bytes, .. } = self;
-        let first =
-            format!("{drive}, spare capacity calibrated by {made_by} from the base {base}.");
-        let mut lines = vec![first];
+        let Self { drive, made_by, base, hold_out, .. } = self;
+        let what = if self.told.raw_capacity { "spare capacity" } else { "writes" };
+        let first = format!("{drive}, {what} calibrated by {made_by}.");
+        let mut lines = vec![first, format!("Base: {base}.")];
         lines.extend_from_slice(self.origins.facts());
         lines.push(format!(
             "Runs of writes: {} fitted, {} held out ({hold_out}), {} not replayed; sources: {}.",
@@ -259,16 +269,7 @@ impl WriteCalibration {
                 .map(|rule| format!("Sanitised, and then written once in order, where {rule}.")),
         );
         lines.extend(self.errors.iter().map(ToString::to_string));
-        lines.push(format!(
-            "Fitted: raw capacity {:.1} GiB (mapping.overprovisioning, flash.pages_per_block).",
-            *raw_bytes as f64 / f64::from(1 << 30)
-        ));
-        lines.push(format!(
-            "Not in this file: the drive writes {overhead:.4} times the data (parity, tables)."
-        ));
-        if self.runs.iter().any(|one| one.error_mib_s.is_some()) {
-            lines.push("Fitted to throughput: the times of programs, by one factor.".to_owned());
-        }
+        lines.extend(self.numbers());
         if self.config.controller.write_bandwidth_mbs > 0 {
             lines.push(format!(
                 "The drive takes {} MB/s whatever its flash programs ({WRITE_LIMIT}).",
@@ -284,6 +285,38 @@ impl WriteCalibration {
             lines.push(format!(
                 "Everything else: as {made_by} calibrated it to points of {sources}."
             ));
+        } else {
+            lines.push(REST_IS_A_GUESS.to_owned());
+        }
+        lines
+    }
+
+    /// The numbers that runs tell, and whether they did.
+    fn numbers(&self) -> Vec<String> {
+        let ToldByRuns { raw_capacity, overhead, program_time } = self.told;
+        let gib = self.raw_bytes as f64 / f64::from(1 << 30);
+        let mut lines = vec![if raw_capacity {
+            format!(
+                "Fitted: raw capacity {gib:.1} GiB (mapping.overprovisioning, flash.pages_per_block)."
+            )
+        } else {
+            format!(
+                "The base's, since no fitted run of random writes tells it: raw capacity {gib:.1} \
+                 GiB."
+            )
+        }];
+        lines.push(if overhead {
+            format!(
+                "Not in this file: the drive writes {:.4} times the data (parity, tables).",
+                self.overhead
+            )
+        } else {
+            "Assumed, since no fitted run in order tells it: nothing is written beside the data \
+             (parity, tables)."
+                .to_owned()
+        });
+        if program_time {
+            lines.push("Fitted to throughput: the times of programs, by one factor.".to_owned());
         }
         lines
     }
@@ -370,7 +403,7 @@ impl fmt::Display for RunErrors {
             part("after", Some(fall.after))?;
             part("time of the fall", fall.seconds)?;
         }
-        write!(f, " of {} runs.", self.runs)
+        write!(f, " of {} {}.", self.runs, if self.runs == 1 { "run" } else { "runs" })
     }
 }
 

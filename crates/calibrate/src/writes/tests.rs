@@ -143,6 +143,27 @@ fn ends_are_fitted_and_other_patterns_test_the_fit() {
 }
 
 #[test]
+fn what_runs_do_not_tell_is_the_bases() {
+    let header = |runs: &[usize]| {
+        let all = measured(None, 1.0);
+        let found = calibrated(None, runs.iter().map(|at| all[*at].clone()).collect());
+        (found.header().join("\n"), found.drive_file())
+    };
+    let (in_order, file) = header(&[0]);
+    assert!(in_order.contains("writes calibrated by a test.\nBase: made up.\n"), "{in_order}");
+    assert!(in_order.contains("The base's, since no fitted run of random writes"), "{in_order}");
+    assert!(in_order.contains("the drive writes 1.0400 times"), "{in_order}");
+    assert!(in_order.contains("fitted: write amplification 0.0 %, of 1 run."), "{in_order}");
+    assert!(in_order.ends_with("the base's, or the catalogue's default."), "{in_order}");
+    assert!(!file.contains("fitted: the raw capacity"), "{file}");
+    let (random, file) = header(&[1]);
+    assert!(random.contains("spare capacity calibrated by a test.\n"), "{random}");
+    assert!(random.contains("Fitted: raw capacity ") && !random.contains("The base's, since"));
+    assert!(random.contains("Assumed, since no fitted run in order tells it"), "{random}");
+    assert!(file.contains("fitted: the raw capacity"), "{file}");
+}
+
+#[test]
 fn patterns_that_are_not_known_are_listed_and_not_replayed() {
     let mut runs = measured(None, 1.0);
     runs.truncate(2);

@@ -1,6 +1,7 @@
 //! A calibration to runs of writes as text for people, and as an HTML page.
 
 use super::{FallErrors, FallPrediction, RunPrediction, WriteCalibration};
+use crate::calibration::of_unused;
 use crate::run::Sample;
 use ssdtune_report::{Axis, Chart, Page, Series, Svg, Table, Text};
 
@@ -27,6 +28,9 @@ impl WriteCalibration {
         let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
         let Self { drive, base, hold_out, overhead, .. } = self;
         text.line(format_args!("{drive} on the base {base}; held out: {hold_out}"));
+        for rule in &self.unused_rules {
+            text.line(of_unused(rule));
+        }
         text.line(format_args!(
             "Raw capacity {:.1} GiB for {:.1} GiB that the host sees ({:.2} % spare); written \
              beside the data: a factor of {overhead:.4}",

@@ -126,10 +126,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         return other_capacity(args, base_name, size, context);
     }
     let found = read(&args.points).map_err(Failure::input)?;
-    if !found.skipped.is_empty() {
-        context
-            .note(format_args!("{} other files in the folders are skipped", found.skipped.len()));
-    }
+    found.notes().iter().for_each(|note| context.note(note));
     let (base, file) = device::load_own_seed(base_name, &args.overrides, context)?;
     let order = Order {
         drive: args.drive.clone(),
