@@ -176,9 +176,22 @@ fn ranked(runs: &[Run]) -> Vec<Ranked> {
         calibrated: run.calibrated.clone(),
         figures: run.measured.estimates(),
         against_first: run.measured.above(&runs[0].measured),
-        warnings: run.report.warnings.clone(),
+        warnings: warnings(&run.report),
     };
     runs.iter().enumerate().map(place).collect()
+}
+
+/// What the report warns of, and figures that the run was too short for.
+fn warnings(report: &Report) -> Vec<String> {
+    let mut all = report.warnings.clone();
+    if report.total.write.requests > 0 && report.collection.executions == 0 {
+        all.push(
+            "no garbage was collected: WA and TBW are those of free blocks that are being filled, \
+             not of long use; give a workload with more writes"
+                .to_owned(),
+        );
+    }
+    all
 }
 
 fn run(
@@ -322,6 +335,19 @@ mod tests {
             assert!((own.value / report - 1.0).abs() < 2e-3, "{own:?} {report}");
             assert!(own.low.unwrap() <= own.value && own.value <= own.high.unwrap());
         }
+    }
+
+    #[test]
+    fn a_run_that_collects_nothing_does_not_tell_write_amplification() {
+        let said = |count, op| {
+            let question = question(requests(count, op), Figure::Endurance);
+            ask(&[candidate("drive", 1)], &question).text().to_string()
+        };
+        assert!(said(60, Op::Write).contains("drive: no garbage was collected: WA and TBW"));
+        assert!(!said(6_000, Op::Write).contains("no garbage"));
+        assert!(!said(60, Op::Read).contains("no garbage"));
+        assert!(said(60, Op::Read).contains("intervals of 95 % over 30 windows"));
+        assert!(said(3, Op::Read).contains("too few requests for intervals"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::choice::{Choice, Ranked};
 use crate::estimate::{Difference, Estimate, Figure};
+use crate::windows::WINDOWS_MIN;
 use ssdtune_report::{Table, Text};
 
 impl Choice {
@@ -9,9 +10,13 @@ impl Choice {
     pub fn text(&self) -> Text {
         let mut text = Text::new();
         let Self { workload, by, requests, windows, preparation, ranked, failed, .. } = self;
+        let intervals = match *windows {
+            0..WINDOWS_MIN => "too few requests for intervals".to_owned(),
+            windows => format!("intervals of 95 % over {windows} windows"),
+        };
         text.line(format_args!(
             "{workload}: {requests} requests on drives that begin {}; the best {by} first, \
-             intervals of 95 % over {windows} windows",
+             {intervals}",
             preparation.start
         ));
         if !ranked.is_empty() {

@@ -17,7 +17,7 @@ use ssdtune_trace::Op;
 /// Significant digits of latencies: 3 are 0.1 %.
 const DIGITS: u8 = 3;
 /// Fewer windows say nothing of how much a figure varies.
-const WINDOWS_MIN: usize = 5;
+pub(crate) const WINDOWS_MIN: usize = 5;
 
 /// Sums over requests.
 #[derive(Clone, Debug)]
