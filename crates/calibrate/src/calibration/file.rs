@@ -9,6 +9,9 @@ use ssdtune_model::{DeviceConfig, Provenance, TestedLoad, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// What is said of a fit without points that test it.
+pub(super) const NOTHING_TESTS: &str = "Nothing was held out, so that nothing tests this fit.";
+
 /// What a header says of all that it does not name.
 pub(crate) const REST_IS_A_GUESS: &str =
     "Everything else is a guess: the base's, or the catalogue's default.";
@@ -39,6 +42,9 @@ impl Calibration {
             if let Some(errors) = errors {
                 lines.push(format!("Mean absolute errors, {name}: {}.", in_words(errors)));
             }
+        }
+        if self.held_out.is_empty() {
+            lines.push(NOTHING_TESTS.to_owned());
         }
         lines.extend(self.collapses.iter().map(Collapse::words));
         lines.push(format!("Tested range: {tested}. Outside of it nothing is known."));

@@ -182,6 +182,19 @@ fn what_the_points_do_not_tell_and_what_was_fitted_to_another_drive_is_said() {
     }
 }
 
+/// A file that says nothing of held-out errors may be read as one that has none.
+#[test]
+fn a_fit_that_nothing_tests_says_so() {
+    let mut order = order(Some("Made up"));
+    order.only = Some("iodepth=1".parse().unwrap());
+    let found = run(&order).unwrap();
+    assert_eq!(found.held_out.len(), 0);
+    let (text, file) = (found.text().to_string(), found.drive_file());
+    assert!(text.contains("nothing tests this fit. Name points with --hold-out."), "{text}");
+    assert!(file.contains("# Nothing was held out, so that nothing tests this fit.\n"), "{file}");
+    assert!(file.contains("# Tested range: randread of 4096 B, 1 outstanding."), "{file}");
+}
+
 #[test]
 fn what_cannot_be_calibrated_is_said() {
     let message = |order: &Order| run(order).unwrap_err().to_string();

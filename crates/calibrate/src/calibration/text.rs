@@ -1,5 +1,6 @@
 //! A calibration as text for people.
 
+use super::file::NOTHING_TESTS;
 use super::{Calibration, Hint, MeanErrors, collapse, of_unused};
 use ssdtune_model::catalogue::Value;
 use ssdtune_report::{Table, Text};
@@ -20,6 +21,9 @@ impl Calibration {
         ));
         for rule in &self.unused_rules {
             text.line(of_unused(rule));
+        }
+        if held_out.is_empty() {
+            text.line(format_args!("{NOTHING_TESTS} Name points with --hold-out."));
         }
         text.line("")
             .line("Mean absolute errors in percent, and how far repeats are from their mean:");
