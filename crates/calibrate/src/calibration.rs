@@ -114,8 +114,8 @@ pub enum CalibrateError {
     },
     /// Every point is refused.
     #[error(
-        "every point of the drive is refused: {counts}, as {first} (--allow REASON keeps those of a \
-         reason, but for no-load and no-figures)"
+        "every point of the drive is refused: {counts}, as {first} (--allow REASON keeps those of \
+         a reason, but for no-load and no-figures)"
     )]
     AllRefused {
         /// How many for which reason.

@@ -297,7 +297,8 @@ impl WriteCalibration {
         let gib = self.raw_bytes as f64 / f64::from(1 << 30);
         let mut lines = vec![if raw_capacity {
             format!(
-                "Fitted: raw capacity {gib:.1} GiB (mapping.overprovisioning, flash.pages_per_block)."
+                "Fitted: raw capacity {gib:.1} GiB (mapping.overprovisioning, \
+                 flash.pages_per_block)."
             )
         } else {
             format!(

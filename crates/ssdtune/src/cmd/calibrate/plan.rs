@@ -11,9 +11,9 @@ use std::path::Path;
 pub(super) struct PlanArgs {
     /// Instead of fitting, write the job file of fio (to --out, or standard output) that measures
     /// what identifies a drive. What fio writes then (json+) is read as points.
-    #[arg(long, requires = "device", conflicts_with_all = ["points", "base", "capacity"])]
-    #[arg(conflicts_with_all = ["drive", "only", "hold_out", "rig", "sanitised", "filled", "allow"])]
-    #[arg(conflicts_with_all = ["set", "requests", "own_structure", "no_profiles", "journal"])]
+    #[arg(long, requires = "device", conflicts_with_all = ["points", "base", "capacity", "set"])]
+    #[arg(conflicts_with_all = ["drive", "only", "hold_out", "rig", "sanitised", "filled"])]
+    #[arg(conflicts_with_all = ["allow", "requests", "own_structure", "no_profiles", "journal"])]
     pub(super) plan: bool,
 
     /// The block device to measure, such as /dev/nvme0n1. ssdtune does not open it.
