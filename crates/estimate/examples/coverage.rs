@@ -41,10 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let sample = Population::new(&sizes, 1.0, seed).ok()?.sample(count);
             let pairs: Vec<Measured> = sample.drawn.iter().map(measured).collect();
             let tails: Vec<TailWindow<'_>> = sample.drawn.iter().map(tail).collect();
-            Some((
-                Ratio::of(&pairs, sample.reach)?,
-                Tail::of(&tails, 0.99, sample.reach.covered, seed)?,
-            ))
+            Some((Ratio::of(&pairs, sample.reach)?, Tail::of(&tails, 0.99, sample.reach, seed)?))
         };
         let (mean, p99) = estimate(sizes.len(), 0).ok_or("a log without latencies")?;
         let (mut held, mut held_p99, mut known) = (0, 0, 0);

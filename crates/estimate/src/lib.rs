@@ -6,6 +6,7 @@
 //! | which windows are measured | [`Population`], and of it a [`Sample`] |
 //! | how much more does one drive take than another | [`Ratio`] of [`Measured`] windows |
 //! | and at a percentile | [`Tail`] of [`Latencies`] |
+//! | a percentile of one drive | [`Percentile`] of [`Latencies`] |
 //! | is a drive worse than another, asked again with every window | [`Race`] |
 //!
 //! This crate knows no drive and no trace: a window is a number, and what was measured in it.
@@ -42,4 +43,4 @@ pub use interval::{Interval, WINDOWS_MIN, student};
 pub use population::{Drawn, Population, PopulationError, Reach, Sample};
 pub use race::{Race, Standing};
 pub use ratio::{Measured, Ratio};
-pub use tail::{Latencies, Tail, TailWindow};
+pub use tail::{Latencies, Percentile, Tail, TailWindow};

@@ -77,11 +77,13 @@ pub struct Reach {
     pub covered: f64,
     /// The size of the largest window that was not drawn, as a share of all sizes.
     pub unseen: f64,
+    /// The share of the trace that one window is.
+    pub window: f64,
 }
 
 impl Reach {
     /// All windows of the whole trace were measured.
-    pub const WHOLE: Self = Self { covered: 1.0, unseen: 0.0 };
+    pub const WHOLE: Self = Self { covered: 1.0, unseen: 0.0, window: 0.0 };
 }
 
 impl Population {
@@ -145,7 +147,8 @@ impl Population {
                 unseen = unseen.max(self.shares[window]);
             }
         }
-        Sample { drawn, reach: Reach { covered: self.covered, unseen } }
+        let window = self.covered / self.len() as f64;
+        Sample { drawn, reach: Reach { covered: self.covered, unseen, window } }
     }
 
     /// What weights are multiplied by so that the chances, 1 at most, sum to `count`.
