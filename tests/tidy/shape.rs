@@ -23,7 +23,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("trace", &["model", "output"]),
     ("ftl", &["model"]),
     ("sim", &["model", "trace", "ftl", "output"]),
-    ("experiment", &["model", "trace", "ftl", "sim", "report", "output"]),
+    ("experiment", &["model", "trace", "ftl", "sim", "estimate", "report", "output"]),
     ("mqsim", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
     ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
     ("keeper", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),

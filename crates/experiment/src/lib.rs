@@ -63,6 +63,7 @@ pub mod livepoints;
 mod preparation;
 mod prepare;
 mod recorder;
+pub mod sampled;
 mod serve;
 mod source;
 mod summary;

@@ -45,6 +45,15 @@ impl std::str::FromStr for Replay {
     }
 }
 
+impl std::fmt::Display for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Open => f.write_str("open"),
+            Self::Closed(depth) => write!(f, "closed:{depth}"),
+        }
+    }
+}
+
 /// A stream of requests.
 pub struct Stream<'a> {
     /// The requests, in the order of their times.

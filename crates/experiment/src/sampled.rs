@@ -1,0 +1,200 @@
+//! What a drive does in windows of a long trace, and what that says of the whole trace.
+//!
+//! [`serve_windows`] restores a drive before each window, serves the window and keeps what it
+//! measured ([`WindowRun`]). A [`SampledReport`] tells the figures of the whole trace from that,
+//! with intervals.
+//!
+//! Cost: a restored drive and some 1,600 requests for each window; windows run on all threads of
+//! the current rayon pool, and come in their order whatever threads there are.
+
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub use report::{Estimated, NoInterval, OpEstimates, SampledReport, SampledRun};
+
+use crate::livepoints::{Clock, LivePoints, LivePointsError, Replayed, Restorer, TAIL, Window};
+use crate::preparation::Preparation;
+use crate::serve::{Served, serve};
+use rayon::prelude::*;
+use ssdtune_estimate::Latencies;
+use ssdtune_model::CheckedConfig;
+use ssdtune_sim::{Completion, Observe, Replay, Simulator, Stream};
+use ssdtune_trace::Op;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Completions are kept, which is what a window is told from.
+const OBSERVE: Observe = Observe { exact_percentiles: false, completions: true };
+/// Nanoseconds between two requests that a closed replay is taken to begin with.
+const FIRST_GUESS_NS: f64 = 10_000.0;
+/// In closed replay one window in four is served before, to find out how fast a drive is.
+const PILOT: usize = 4;
+
+/// What a drive did in a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowRun {
+    /// The window's place among those of its live-points.
+    pub window: usize,
+    /// The measured requests.
+    pub served: Replayed,
+    /// Their latencies in the drive, in nanoseconds.
+    pub latencies: Latencies,
+    /// Those of reads and of writes.
+    pub by_op: [Latencies; 2],
+    /// What the flash did from the first request of the window, those that warm up included, to
+    /// the end of the last.
+    pub flash: FlashWork,
+    /// Joule in that time, and its seconds.
+    pub energy: (f64, f64),
+}
+
+impl WindowRun {
+    /// Whether blocks were emptied: then what a window measures depends on how far the drive was in
+    /// its collections.
+    pub fn collects(&self) -> bool {
+        self.flash.moved + self.flash.erased > 0
+    }
+}
+
+/// What the flash did in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashWork {
+    /// Pages programmed for the host.
+    pub host: u64,
+    /// Pages programmed by collection and wear levelling.
+    pub moved: u64,
+    /// Translation pages programmed.
+    pub mapping: u64,
+    /// Blocks erased.
+    pub erased: u64,
+}
+
+/// What a drive is asked to do with the windows of a trace.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowTask<'a> {
+    /// The trace.
+    pub points: &'a LivePoints,
+    /// The drive. In closed replay its queues must hold the requests that are outstanding.
+    pub device: &'a CheckedConfig,
+    /// What it holds and has been through before the trace.
+    pub preparation: &'a Preparation,
+    /// When requests are submitted.
+    pub replay: Replay,
+}
+
+/// Why windows cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum SampledError {
+    /// The drive cannot be restored, or runs out of space.
+    #[error(transparent)]
+    Points(#[from] LivePointsError),
+    /// The stop flag was set.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Serves some windows, each on a drive of its own, and calls `told` with the number of requests
+/// served so far.
+///
+/// # Errors
+/// The drive cannot be made or is unfit for the trace, or `stop` was set.
+pub fn serve_windows(
+    task: &WindowTask<'_>,
+    windows: &[usize],
+    stop: &AtomicBool,
+    told: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<WindowRun>, SampledError> {
+    let WindowTask { points, device, preparation, replay } = *task;
+    let all = windows.iter().map(|&window| &points.windows[window]);
+    let clock = match replay {
+        Replay::Open => Clock::Trace,
+        Replay::Closed(_) => Clock::even(FIRST_GUESS_NS),
+    };
+    let restorer = Restorer::new(points, all, device, preparation.clone(), clock)?;
+    let served = AtomicU64::new(0);
+    let each = |restorer: &Restorer<'_>, windows: &[usize]| {
+        let one = |&window: &usize| {
+            let run = serve_window(restorer, (window, &points.windows[window]), replay, stop)?;
+            let requests = points.windows[window].requests.len() as u64;
+            told(served.fetch_add(requests, Ordering::Relaxed) + requests);
+            Ok(run)
+        };
+        windows.par_iter().map(one).collect::<Result<Vec<WindowRun>, SampledError>>()
+    };
+    if replay == Replay::Open {
+        return each(&restorer, windows);
+    }
+    let first: Vec<usize> = windows.iter().copied().step_by(PILOT).collect();
+    let known = each(&restorer, &first)?;
+    let pairs = known.iter().map(|run| (&points.windows[run.window], &run.served));
+    each(&restorer.with_clock(Clock::measured(pairs)), windows)
+}
+
+fn serve_window(
+    restorer: &Restorer<'_>,
+    (number, window): (usize, &Window),
+    replay: Replay,
+    stop: &AtomicBool,
+) -> Result<WindowRun, SampledError> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(SampledError::Interrupted);
+    }
+    let mut drive = restorer.drive(window, OBSERVE).map_err(LivePointsError::from)?;
+    let before = Counted::of(&drive);
+    let stream = Stream { replay, ..Stream::open(window.requests.iter().copied()) };
+    let mut completions: Vec<Completion> = Vec::with_capacity(window.requests.len());
+    let ended = serve(&mut drive, vec![stream], None, stop, |_, done, _| {
+        completions.extend_from_slice(done);
+        true
+    });
+    match ended {
+        Served::Completed => {}
+        Served::OutOfSpace { .. } => return Err(LivePointsError::OutOfSpace.into()),
+        Served::GivenUp | Served::Interrupted => return Err(SampledError::Interrupted),
+    }
+    let after = Counted::of(&drive);
+    let end = window.requests.len() as u64 - u64::from(TAIL);
+    let numbers = u64::from(window.warm_up)..end;
+    let of = |op: Option<Op>| {
+        let own = completions.iter().filter(|done| numbers.contains(&done.number));
+        let own = own.filter(|done| op.is_none_or(|op| done.op == op));
+        Latencies::new(own.map(|done| (done.completed - done.enqueued).0).collect())
+    };
+    Ok(WindowRun {
+        window: number,
+        served: Replayed::of(&completions, numbers.clone()),
+        latencies: of(None),
+        by_op: [of(Some(Op::Read)), of(Some(Op::Write))],
+        flash: before.flash_until(&after),
+        energy: (after.joules - before.joules, after.seconds - before.seconds),
+    })
+}
+
+/// What a drive has counted so far.
+struct Counted {
+    flash: FlashWork,
+    joules: f64,
+    seconds: f64,
+}
+
+impl Counted {
+    fn of(drive: &Simulator) -> Self {
+        let (energy, flash) = (drive.energy(), drive.flash());
+        let flash = FlashWork {
+            host: flash.pages_programmed_host,
+            moved: flash.pages_programmed_moved,
+            mapping: flash.pages_programmed_mapping,
+            erased: flash.blocks_erased,
+        };
+        Self { flash, joules: energy.total_j, seconds: energy.seconds }
+    }
+
+    fn flash_until(&self, later: &Self) -> FlashWork {
+        FlashWork {
+            host: later.flash.host - self.flash.host,
+            moved: later.flash.moved - self.flash.moved,
+            mapping: later.flash.mapping - self.flash.mapping,
+            erased: later.flash.erased - self.flash.erased,
+        }
+    }
+}

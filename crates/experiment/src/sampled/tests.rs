@@ -1,0 +1,126 @@
+//! Reports of windows against full runs.
+
+use super::*;
+use crate::experiment::{Experiment, RunOptions};
+use crate::livepoints::{SampleOptions, Sampler};
+use crate::preparation::Start;
+use crate::source::RequestSource;
+use ssdtune_model::presets;
+use ssdtune_sim::Report;
+use ssdtune_trace::Request;
+use ssdtune_trace::workload::{Generator, Seed, bundled};
+
+const REQUESTS: usize = 30_000;
+
+fn database() -> Vec<Request> {
+    let model = bundled("database").unwrap();
+    Generator::new(&model, Seed::default()).unwrap().take(REQUESTS).collect()
+}
+
+fn points(requests: &[Request], windows: usize) -> LivePoints {
+    let options =
+        SampleOptions { windows, warm_up: 100, measured: 150, ..SampleOptions::default() };
+    let mut sampler = Sampler::new(options).unwrap();
+    requests.iter().for_each(|request| sampler.push(request).unwrap());
+    sampler.finish().unwrap()
+}
+
+/// Twelve channels of one chip, without collections; queues for closed loops.
+fn device() -> CheckedConfig {
+    let mut config = presets::load("intel-750").unwrap();
+    (config.bus.channels, config.bus.chips_per_channel) = (12, 1);
+    config.host.queue_depth = config.host.queue_depth.max(16);
+    config.host.queue_fetch_size = config.host.queue_fetch_size.max(16);
+    config.check().unwrap()
+}
+
+fn served(points: &LivePoints, windows: &[usize], start: Start, replay: Replay) -> Vec<WindowRun> {
+    let (device, preparation) = (device(), Preparation::of(start, 1));
+    let task = WindowTask { points, device: &device, preparation: &preparation, replay };
+    serve_windows(&task, windows, &AtomicBool::new(false), &|_| {}).unwrap()
+}
+
+fn whole(requests: &[Request], replay: Replay) -> Report {
+    let source = RequestSource::of_requests("whole", requests.to_vec());
+    let mut experiment = Experiment::new(&device(), source, replay);
+    experiment.preparation = Preparation::of(Start::Footprint, 1);
+    let stop = AtomicBool::new(false);
+    let options = RunOptions { stop: &stop, progress: &|_, _| {}, exact_percentiles: true };
+    experiment.run(&options, &mut []).unwrap()
+}
+
+#[test]
+fn what_windows_say_is_what_a_whole_run_says() {
+    let requests = database();
+    let points = points(&requests, 80);
+    let every: Vec<usize> = (0..points.windows.len()).collect();
+    for replay in [Replay::Open, Replay::Closed(16)] {
+        let runs = served(&points, &every, Start::Footprint, replay);
+        let told = SampledReport::of(&points, &runs).unwrap();
+        let full = whole(&requests, replay);
+        assert_eq!(told.no_interval, None);
+        let (all, reads) = (&told.latency_ns[0], &told.latency_ns[1]);
+        let truth = full.total.all.device_latency_ns.as_ref().unwrap();
+        let holds = |own: Estimated, truth: f64| {
+            let interval = own.interval.unwrap();
+            // What was restored may be 1 % off besides.
+            assert!(
+                interval.low * 0.99 <= truth && truth <= interval.high * 1.01,
+                "{replay}: {truth} is not within {interval:?}"
+            );
+            assert!(interval.half_width() < 0.25, "{replay}: {interval:?} says nothing");
+        };
+        holds(all.mean, truth.mean);
+        holds(reads.mean, full.total.read.device_latency_ns.as_ref().unwrap().mean);
+        holds(told.bandwidth_bytes_per_s, full.total.all.bandwidth_bytes_per_s);
+        let p99 = all.percentiles.iter().find(|own| own.0 == "p99").unwrap().1;
+        let interval = p99.interval.unwrap();
+        assert!(interval.low <= truth.p99 as f64 && truth.p99 as f64 <= interval.high);
+        assert!((told.precision().unwrap() - all.mean.interval.unwrap().half_width()).abs() < 1e-9);
+        let text = told.text("database", "drive", replay).to_string();
+        assert!(text.contains("windows") && text.contains("+-"), "{text}");
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_windows_of_a_part_are_those_of_all() {
+    let points = points(&database(), 48);
+    let every: Vec<usize> = (0..points.windows.len()).collect();
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let run = |threads, windows: &[usize]| {
+        pool(threads).install(|| served(&points, windows, Start::Footprint, Replay::Open))
+    };
+    let all = run(1, &every);
+    assert_eq!(all, run(3, &every));
+    let some = run(2, &[1, 5, 9]);
+    assert_eq!(some, [1, 5, 9].map(|window| all[window].clone()));
+}
+
+#[test]
+fn few_windows_and_collections_leave_no_interval() {
+    let points = points(&database(), 48);
+    let some: Vec<usize> = (0..points.windows.len()).step_by(2).collect();
+    let few = served(&points, &some, Start::Footprint, Replay::Open);
+    let told = SampledReport::of(&points, &few).unwrap();
+    assert_eq!(told.no_interval, Some(NoInterval::FewWindows));
+    assert_eq!((told.precision(), told.latency_ns[0].mean.interval), (None, None));
+    let text = told.text("database", "drive", Replay::Open).to_string();
+    assert!(text.contains("no intervals: fewer than 40") && !text.contains("+-"), "{text}");
+
+    let mut collecting = few.clone();
+    collecting[0].flash.moved = 1;
+    let told = SampledReport::of(&points, &collecting).unwrap();
+    assert_eq!(told.no_interval, Some(NoInterval::Collection));
+    assert_eq!(SampledReport::of(&points, &[]), None);
+}
+
+#[test]
+fn a_stop_ends_it() {
+    let points = points(&database(), 48);
+    let (device, preparation) = (device(), Preparation::of(Start::Footprint, 1));
+    let (points, device, preparation) = (&points, &device, &preparation);
+    let task = WindowTask { points, device, preparation, replay: Replay::Open };
+    let stop = AtomicBool::new(true);
+    let ended = serve_windows(&task, &[0, 1], &stop, &|_| {});
+    assert!(matches!(ended, Err(SampledError::Interrupted)));
+}
