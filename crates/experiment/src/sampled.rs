@@ -1,8 +1,9 @@
 //! What a drive does in windows of a long trace, and what that says of the whole trace.
 //!
-//! [`serve_windows`] restores a drive before each window, serves the window and keeps what it
+//! A [`WindowServer`] restores a drive before each window, serves the window and keeps what it
 //! measured ([`WindowRun`]). A [`SampledReport`] tells the figures of the whole trace from that,
-//! with intervals.
+//! with intervals. An experiment does all of it for its own flow: [`Experiment::sample`] passes
+//! over the requests, [`Experiment::run_sampled`] serves as many windows as are needed.
 //!
 //! Cost: a restored drive and some 1,600 requests for each window; windows run on all threads of
 //! the current rayon pool, and come in their order whatever threads there are.
@@ -10,9 +11,11 @@
 mod report;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use report::{Estimated, NoInterval, OpEstimates, SampledReport, SampledRun};
 
+use crate::error::SourceError;
 use crate::livepoints::{Clock, LivePoints, LivePointsError, Replayed, Restorer, TAIL, Window};
 use crate::preparation::Preparation;
 use crate::serve::{Served, serve};
@@ -21,7 +24,7 @@ use ssdtune_estimate::Latencies;
 use ssdtune_model::CheckedConfig;
 use ssdtune_sim::{Completion, Observe, Replay, Simulator, Stream};
 use ssdtune_trace::Op;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions are kept, which is what a window is told from.
 const OBSERVE: Observe = Observe { exact_percentiles: false, completions: true };
@@ -88,46 +91,89 @@ pub enum SampledError {
     /// The drive cannot be restored, or runs out of space.
     #[error(transparent)]
     Points(#[from] LivePointsError),
+    /// Requests do not come.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// Several flows or tenants share the drive.
+    #[error("windows are taken of one trace on a drive of its own, and here are {flows} flows")]
+    Flows {
+        /// How many.
+        flows: usize,
+    },
+    /// The drive begins otherwise than windows can be restored.
+    #[error(
+        "--start {start}: a window begins on a drive that holds what the trace touches (footprint) \
+         or is in its steady state (steady:SHARE)"
+    )]
+    Start {
+        /// How it begins.
+        start: String,
+    },
+    /// Nothing was measured.
+    #[error("the windows move no data")]
+    Nothing,
     /// The stop flag was set.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Serves some windows, each on a drive of its own, and calls `told` with the number of requests
-/// served so far.
+/// Serves windows of a trace on a drive, each on a restored one of its own.
 ///
-/// # Errors
-/// The drive cannot be made or is unfit for the trace, or `stop` was set.
-pub fn serve_windows(
-    task: &WindowTask<'_>,
-    windows: &[usize],
-    stop: &AtomicBool,
-    told: &(dyn Fn(u64) + Sync),
-) -> Result<Vec<WindowRun>, SampledError> {
-    let WindowTask { points, device, preparation, replay } = *task;
-    let all = windows.iter().map(|&window| &points.windows[window]);
-    let clock = match replay {
-        Replay::Open => Clock::Trace,
-        Replay::Closed(_) => Clock::even(FIRST_GUESS_NS),
-    };
-    let restorer = Restorer::new(points, all, device, preparation.clone(), clock)?;
-    let served = AtomicU64::new(0);
-    let each = |restorer: &Restorer<'_>, windows: &[usize]| {
-        let one = |&window: &usize| {
-            let run = serve_window(restorer, (window, &points.windows[window]), replay, stop)?;
-            let requests = points.windows[window].requests.len() as u64;
-            told(served.fetch_add(requests, Ordering::Relaxed) + requests);
+/// A window's run does not depend on which others are served, or when.
+pub struct WindowServer<'a> {
+    task: WindowTask<'a>,
+    restorer: Restorer<'a>,
+}
+
+impl<'a> WindowServer<'a> {
+    /// Gets ready to serve any of these windows. In closed replay a quarter of them is served at
+    /// once: how long the drive takes for requests decides what its data cache holds.
+    ///
+    /// # Errors
+    /// The drive cannot be made or is unfit for the trace, or `stop` was set.
+    pub fn new(
+        task: WindowTask<'a>,
+        windows: &[usize],
+        stop: &AtomicBool,
+    ) -> Result<Self, SampledError> {
+        let WindowTask { points, device, preparation, replay } = task;
+        let all = windows.iter().map(|&window| &points.windows[window]);
+        let clock = match replay {
+            Replay::Open => Clock::Trace,
+            Replay::Closed(_) => Clock::even(FIRST_GUESS_NS),
+        };
+        let restorer = Restorer::new(points, all, device, preparation.clone(), clock)?;
+        let server = Self { task, restorer };
+        if replay == Replay::Open {
+            return Ok(server);
+        }
+        let pilot: Vec<usize> = windows.iter().copied().step_by(PILOT).collect();
+        let known = server.serve(&pilot, stop, &|_| {})?;
+        let pairs = known.iter().map(|run| (&points.windows[run.window], &run.served));
+        let restorer = server.restorer.with_clock(Clock::measured(pairs));
+        Ok(Self { task, restorer })
+    }
+
+    /// Serves windows, on all threads of the current pool, and calls `told` with the number of
+    /// requests of each that was served.
+    ///
+    /// # Errors
+    /// The drive runs out of space, or `stop` was set.
+    pub fn serve(
+        &self,
+        windows: &[usize],
+        stop: &AtomicBool,
+        told: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<WindowRun>, SampledError> {
+        let WindowTask { points, replay, .. } = self.task;
+        let one = |&number: &usize| {
+            let window = &points.windows[number];
+            let run = serve_window(&self.restorer, (number, window), replay, stop)?;
+            told(window.requests.len() as u64);
             Ok(run)
         };
-        windows.par_iter().map(one).collect::<Result<Vec<WindowRun>, SampledError>>()
-    };
-    if replay == Replay::Open {
-        return each(&restorer, windows);
+        windows.par_iter().map(one).collect()
     }
-    let first: Vec<usize> = windows.iter().copied().step_by(PILOT).collect();
-    let known = each(&restorer, &first)?;
-    let pairs = known.iter().map(|run| (&points.windows[run.window], &run.served));
-    each(&restorer.with_clock(Clock::measured(pairs)), windows)
 }
 
 fn serve_window(

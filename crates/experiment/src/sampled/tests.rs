@@ -37,7 +37,9 @@ fn device() -> CheckedConfig {
 fn served(points: &LivePoints, windows: &[usize], start: Start, replay: Replay) -> Vec<WindowRun> {
     let (device, preparation) = (device(), Preparation::of(start, 1));
     let task = WindowTask { points, device: &device, preparation: &preparation, replay };
-    serve_windows(&task, windows, &AtomicBool::new(false), &|_| {}).unwrap()
+    let stop = AtomicBool::new(false);
+    let server = WindowServer::new(task, windows, &stop).unwrap();
+    server.serve(windows, &stop, &|_| {}).unwrap()
 }
 
 fn whole(requests: &[Request], replay: Replay) -> Report {
@@ -121,6 +123,35 @@ fn a_stop_ends_it() {
     let (points, device, preparation) = (&points, &device, &preparation);
     let task = WindowTask { points, device, preparation, replay: Replay::Open };
     let stop = AtomicBool::new(true);
-    let ended = serve_windows(&task, &[0, 1], &stop, &|_| {});
+    let server = WindowServer::new(task, &[0, 1], &stop).unwrap();
+    let ended = server.serve(&[0, 1], &stop, &|_| {});
     assert!(matches!(ended, Err(SampledError::Interrupted)));
+}
+
+#[test]
+fn an_experiment_is_served_until_its_mean_is_known_well_enough() {
+    let source = RequestSource::of_requests("database", database());
+    let mut experiment = Experiment::new(&device(), source.clone(), Replay::Open);
+    experiment.preparation = Preparation::of(Start::Footprint, 1);
+    let stop = AtomicBool::new(false);
+    let options =
+        SampleOptions { windows: 200, warm_up: 50, measured: 50, ..SampleOptions::default() };
+    let points = experiment.sample(&options, &stop, &|_| {}).unwrap();
+    assert_eq!(points.requests, REQUESTS as u64);
+    let run = |precision| experiment.run_sampled(&points, precision, &stop, &|_| {}).unwrap();
+    let all = run(None);
+    assert_eq!(all.run.windows, points.windows.len());
+    let (own, coarse) = (all.precision().unwrap(), run(Some(0.5)));
+    assert!(coarse.run.windows < all.run.windows / 2 && coarse.precision().unwrap() <= 0.5);
+    let middle = run(Some(1.2 * own));
+    assert!(middle.run.windows > coarse.run.windows && middle.precision().unwrap() <= 1.2 * own);
+    assert_eq!(run(Some(own / 10.0)), all);
+
+    experiment.flows.push(experiment.flows[0].clone());
+    let refused = experiment.sample(&options, &stop, &|_| {}).unwrap_err();
+    assert!(refused.to_string().contains("2 flows"), "{refused}");
+    let mut empty = Experiment::new(&device(), source, Replay::Open);
+    empty.preparation = Preparation::of(Start::Empty, 1);
+    let refused = empty.run_sampled(&points, None, &stop, &|_| {}).unwrap_err();
+    assert!(refused.to_string().contains("--start empty"), "{refused}");
 }

@@ -1,0 +1,99 @@
+//! An experiment whose one flow is sampled instead of served whole.
+
+use super::{SampledError, SampledReport, WindowServer, WindowTask};
+use crate::experiment::Experiment;
+use crate::livepoints::{LivePoints, LivePointsError, SampleOptions, Sampler};
+use crate::preparation::Start;
+use crate::prepare::Upcoming;
+use ssdtune_estimate::Population;
+use ssdtune_sim::{Observe, Simulator};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Windows that are served first; then twice as many, and so on.
+const FIRST_WINDOWS: usize = 60;
+/// Requests between two looks at the stop flag.
+const LOOK_EVERY: u64 = 1 << 16;
+
+impl Experiment {
+    /// Passes over the requests of its only flow and keeps windows of them, with pages of the
+    /// device's size. `told` is called with the number of requests passed every 65,536.
+    ///
+    /// # Errors
+    /// There are several flows, requests do not come, their pages need too much memory, or `stop`
+    /// was set.
+    pub fn sample(
+        &self,
+        options: &SampleOptions,
+        stop: &AtomicBool,
+        told: &dyn Fn(u64),
+    ) -> Result<LivePoints, SampledError> {
+        self.check_sampled()?;
+        let page_bytes = self.device.geometry().page_bytes;
+        let mut sampler = Sampler::new(SampleOptions { page_bytes, ..*options })?;
+        let drive = Simulator::new(&self.device, &self.tenants, Observe::default())
+            .map_err(LivePointsError::from)?;
+        for (request, nth) in self.open(&drive)?.zip(0..) {
+            sampler.push(&request?)?;
+            if u64::is_multiple_of(nth, LOOK_EVERY) {
+                told(nth);
+                if stop.load(Ordering::Relaxed) {
+                    return Err(SampledError::Interrupted);
+                }
+            }
+        }
+        Ok(sampler.finish()?)
+    }
+
+    /// Serves windows of its flow: all of them, or with `precision` (0.02: 2 %) 60, and then twice
+    /// as many until the mean latency is known that well. `told` is called with the number of
+    /// requests of each window.
+    ///
+    /// # Errors
+    /// As of [`Experiment::sample`], and where the drive cannot be restored or is unfit.
+    pub fn run_sampled(
+        &self,
+        points: &LivePoints,
+        precision: Option<f64>,
+        stop: &AtomicBool,
+        told: &(dyn Fn(u64) + Sync),
+    ) -> Result<SampledReport, SampledError> {
+        self.check_sampled()?;
+        let (device, preparation) = (&self.device, &self.preparation);
+        let task = WindowTask { points, device, preparation, replay: self.flows[0].replay };
+        let all = points.windows.len();
+        let every: Vec<usize> = (0..all).collect();
+        let server = WindowServer::new(task, &every, stop)?;
+        let Some(precision) = precision else {
+            let runs = server.serve(&every, stop, told)?;
+            return SampledReport::of(points, &runs).ok_or(SampledError::Nothing);
+        };
+        let alike = Population::new(&vec![1.0; all], 1.0, points.options.seed)
+            .map_err(|_| SampledError::Nothing)?;
+        let (mut runs, mut count) = (Vec::new(), FIRST_WINDOWS);
+        loop {
+            let wanted = alike.sample(count).drawn.into_iter().map(|drawn| drawn.window);
+            let known =
+                |window: &usize| runs.iter().any(|run: &super::WindowRun| run.window == *window);
+            let more: Vec<usize> = wanted.filter(|window| !known(window)).collect();
+            runs.extend(server.serve(&more, stop, told)?);
+            runs.sort_by_key(|run| run.window);
+            let report = SampledReport::of(points, &runs).ok_or(SampledError::Nothing)?;
+            if runs.len() == all || report.precision().is_some_and(|own| own <= precision) {
+                return Ok(report);
+            }
+            count *= 2;
+        }
+    }
+
+    fn check_sampled(&self) -> Result<(), SampledError> {
+        if self.flows.len() != 1 || self.tenants.len() != 1 {
+            return Err(SampledError::Flows { flows: self.flows.len().max(self.tenants.len()) });
+        }
+        let start = &self.preparation.start;
+        match (start, self.preparation.ages.is_empty() && self.preparation.erases == 0) {
+            (Start::Footprint | Start::Steady(_), true) => Ok(()),
+            (_, true) => Err(SampledError::Start { start: start.to_string() }),
+            (_, false) => Err(SampledError::Start { start: format!("{start} with --age") }),
+        }
+    }
+}
