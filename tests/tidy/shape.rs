@@ -30,7 +30,21 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
     ("choose", &["model", "trace", "ftl", "sim", "experiment", "estimate", "report", "output"]),
     ("calibrate", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
-    ("tune", &["model", "trace", "ftl", "sim", "experiment", "mqsim", "learn", "report", "output"]),
+    (
+        "tune",
+        &[
+            "model",
+            "trace",
+            "ftl",
+            "sim",
+            "experiment",
+            "mqsim",
+            "learn",
+            "estimate",
+            "report",
+            "output",
+        ],
+    ),
     (
         "ssdtune",
         &[

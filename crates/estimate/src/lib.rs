@@ -43,4 +43,4 @@ pub use interval::{Interval, WINDOWS_MIN, student};
 pub use population::{Drawn, Population, PopulationError, Reach, Sample};
 pub use race::{Race, Standing};
 pub use ratio::{Measured, Ratio};
-pub use tail::{Latencies, Percentile, Tail, TailWindow};
+pub use tail::{Latencies, Percentile, Tail, TailWindow, weighted_percentile};

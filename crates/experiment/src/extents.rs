@@ -69,6 +69,18 @@ impl Extents {
         Ok(Self(extents))
     }
 
+    /// Pieces of 4 KiB of the first tenant, in rising order.
+    pub(crate) fn of_grains(grains: impl Iterator<Item = u64>) -> Self {
+        let mut extents: Vec<Extent> = Vec::new();
+        for (first, end) in grains.map(|grain| (grain * GRAIN, (grain + 1) * GRAIN)) {
+            match extents.last_mut() {
+                Some(last) if last.end == first => last.end = end,
+                _ => extents.push(Extent { tenant: TenantId(0), first, end }),
+            }
+        }
+        Self(extents)
+    }
+
     /// The runs, in rising order.
     pub fn as_slice(&self) -> &[Extent] {
         &self.0
@@ -130,6 +142,9 @@ mod tests {
         let expected = [(0, 0, 16), (0, 96, 112), (0, 5_000, 9_000), (1, 8, 16)];
         assert_eq!(runs.collect::<Vec<_>>(), expected);
         assert_eq!(Extents::of(extents.writes()), extents);
+        let first = Extents(extents.0.iter().copied().filter(|own| own.tenant.0 == 0).collect());
+        let grains = first.0.iter().flat_map(|own| own.first / GRAIN..own.end / GRAIN);
+        assert_eq!(Extents::of_grains(grains), first);
         let written: u64 = extents.writes().map(|write| u64::from(write.sectors)).sum();
         assert_eq!(written, extents.sectors());
         // More requests than are collected at once, in an order that joins few of them early.

@@ -16,13 +16,14 @@ mod whole;
 pub use report::{Estimated, NoInterval, OpEstimates, SampledReport, SampledRun};
 
 use crate::error::SourceError;
+use crate::extents::Extents;
 use crate::livepoints::{Clock, LivePoints, LivePointsError, Replayed, Restorer, TAIL, Window};
 use crate::preparation::Preparation;
 use crate::serve::{Served, serve};
 use rayon::prelude::*;
 use ssdtune_estimate::Latencies;
 use ssdtune_model::CheckedConfig;
-use ssdtune_sim::{Completion, Observe, Replay, Simulator, Stream};
+use ssdtune_sim::{BusyTime, Completion, Observe, Replay, Report, Simulator, Stream};
 use ssdtune_trace::Op;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,6 +50,11 @@ pub struct WindowRun {
     pub flash: FlashWork,
     /// Joule in that time, and its seconds.
     pub energy: (f64, f64),
+    /// How long its parts were busy in that time.
+    pub busy: BusyTime,
+    /// What the drive reports of all that it has done since it was restored: what was on its way
+    /// then is part of that.
+    pub report: Report,
 }
 
 impl WindowRun {
@@ -70,6 +76,13 @@ pub struct FlashWork {
     pub mapping: u64,
     /// Blocks erased.
     pub erased: u64,
+}
+
+impl LivePoints {
+    /// What the whole trace touches.
+    pub fn extents(&self) -> Extents {
+        Extents::of_grains(self.footprint.iter())
+    }
 }
 
 /// What a drive is asked to do with the windows of a trace.
@@ -213,6 +226,8 @@ fn serve_window(
         by_op: [of(Some(Op::Read)), of(Some(Op::Write))],
         flash: before.flash_until(&after),
         energy: (after.joules - before.joules, after.seconds - before.seconds),
+        busy: after.busy.since(before.busy),
+        report: drive.report(),
     })
 }
 
@@ -221,6 +236,7 @@ struct Counted {
     flash: FlashWork,
     joules: f64,
     seconds: f64,
+    busy: BusyTime,
 }
 
 impl Counted {
@@ -232,7 +248,7 @@ impl Counted {
             mapping: flash.pages_programmed_mapping,
             erased: flash.blocks_erased,
         };
-        Self { flash, joules: energy.total_j, seconds: energy.seconds }
+        Self { flash, joules: energy.total_j, seconds: energy.seconds, busy: drive.busy() }
     }
 
     fn flash_until(&self, later: &Self) -> FlashWork {

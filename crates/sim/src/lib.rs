@@ -75,8 +75,8 @@ pub use report::{
     Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use simulator::{
-    CachedPage, Filling, Footprint, InitialContent, Look, Outcome, Past, PastRoom, Replay,
-    Simulator, SnapshotError, Stream,
+    BusyTime, CachedPage, Filling, Footprint, InitialContent, Look, Outcome, Past, PastRoom,
+    Replay, Simulator, SnapshotError, Stream,
 };
 pub use slowdown::{Slowdown, TenantSlowdown};
 pub use ssdtune_ftl::{FtlError, PastMapping, PastPage, Places};

@@ -54,6 +54,35 @@ impl std::fmt::Display for Replay {
     }
 }
 
+/// How long parts of a drive were busy; of several equal parts the mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusyTime {
+    /// The host link in the direction to the drive.
+    pub link_down: Nanos,
+    /// The host link in the direction to the host.
+    pub link_up: Nanos,
+    /// The DRAM channel.
+    pub dram: Nanos,
+    /// Flash channels.
+    pub channels: Nanos,
+    /// Flash dies.
+    pub dies: Nanos,
+}
+
+impl BusyTime {
+    /// What came since an earlier look.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            link_down: self.link_down - earlier.link_down,
+            link_up: self.link_up - earlier.link_up,
+            dram: self.dram - earlier.dram,
+            channels: self.channels - earlier.channels,
+            dies: self.dies - earlier.dies,
+        }
+    }
+}
+
 /// A stream of requests.
 pub struct Stream<'a> {
     /// The requests, in the order of their times.
@@ -308,6 +337,18 @@ impl Simulator {
     pub fn energy(&self) -> Energy {
         let now = self.core.now();
         self.core.base.books.energy(now, |since| self.core.backend.flash.idle(since, now))
+    }
+
+    /// How long parts of the drive have been busy so far. Time is counted when an operation begins,
+    /// so it may reach beyond now.
+    pub fn busy(&self) -> BusyTime {
+        let mean = |times: &[Nanos]| {
+            Nanos(times.iter().map(|time| time.0).sum::<u64>() / times.len().max(1) as u64)
+        };
+        let [link_down, link_up] = self.core.host.link_busy();
+        let [channels, dies] = self.core.backend.flash.busy();
+        let dram = self.core.base.books.stats.dram_busy;
+        BusyTime { link_down, link_up, dram, channels: mean(&channels), dies: mean(&dies) }
     }
 
     /// The number of events processed so far.

@@ -9,7 +9,7 @@ pub(crate) use bar::Bar;
 use crate::autodb;
 use crate::context::Context;
 use crate::interrupt::Deferred;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Outcome};
 use ssdtune_tune::evaluate::{CachedEvaluator, EvaluationCounts, Evaluator, MeasureError};
 use ssdtune_tune::memory::AutoDb;
 use ssdtune_tune::workload::Workload;
@@ -43,6 +43,16 @@ impl TuningJob {
         let target = workloads.remove(0);
         let task = Task { target, others: workloads, ..self.task };
         Some(Self { task, held_out: None, ..self })
+    }
+
+    /// The job with the windows drawn that long traces are measured on.
+    fn drawn(mut self, context: &Context) -> Outcome<Self> {
+        let Self { task, held_out, evaluator, db, .. } = &mut self;
+        let deferred = Deferred::new();
+        let evaluator = CachedEvaluator::new(&**evaluator, db.as_ref(), deferred.flag(), &|_| {});
+        let pool = context.pool()?;
+        pool.install(|| task.draw_windows(held_out.as_mut(), &evaluator)).map_err(failure)?;
+        Ok(self)
     }
 
     /// The evaluator with its memory, until a signal ends the work.

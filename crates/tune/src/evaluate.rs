@@ -13,8 +13,9 @@
 mod cached;
 mod external;
 mod in_process;
+mod windows;
 
-pub use crate::measurement::{Busy, Measurement, RunFacts, WorkloadMeasurement};
+pub use crate::measurement::{Busy, Measurement, RunFacts, WindowFigures, WorkloadMeasurement};
 pub use cached::{CachedEvaluator, EvaluationAnswer, EvaluationCounts, MeasureError};
 pub use external::{External, ExternalError};
 pub use in_process::InProcess;

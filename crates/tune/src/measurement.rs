@@ -15,6 +15,21 @@ pub struct Measurement {
     pub open: Option<RunFacts>,
     /// Further facts about the closed-loop run. External evaluators report none.
     pub closed: Option<RunFacts>,
+    /// What each window gave, of a trace that is measured on windows; then the facts above are
+    /// those of the windows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowFigures>,
+}
+
+/// What a drive did with the measured requests of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WindowFigures {
+    /// With what chance the window was drawn.
+    pub chance: f64,
+    /// The sum of their response times in the open loop, in nanoseconds.
+    pub latency_ns: f64,
+    /// The time that they took in the closed loop, in nanoseconds.
+    pub closed_ns: f64,
 }
 
 /// What a drive achieved on a workload: one measurement for each trace, in the order of the traces.

@@ -25,6 +25,7 @@ mod ablation;
 mod build;
 mod choice;
 mod html;
+mod interval;
 mod judgement;
 mod measured;
 mod store;
@@ -36,6 +37,7 @@ pub use ablation::{AblationRow, Weight, ablate, ablation_text};
 pub use build::{Options, evidence_max, question, recommend};
 pub use choice::{Choice, Refused, choice_max, choose};
 pub use html::html_page;
+pub use interval::SpeedupInterval;
 pub use judgement::Judgement;
 pub use terminal::text;
 pub use text::{markdown, parameter_lines};
@@ -227,6 +229,9 @@ pub struct WorkloadResult {
     /// The speedup of the configuration over the baseline; 0 if one of them cannot serve the
     /// workload.
     pub speedup: Speedup,
+    /// Where it lies, if the workload is measured on windows of long traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<SpeedupInterval>,
     /// The result of the baseline.
     pub baseline: DriveResult,
     /// The result of the configuration.

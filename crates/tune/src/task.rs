@@ -2,7 +2,7 @@
 
 use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
-use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
+use crate::evaluate::{CachedEvaluator, Job, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::limits::Limits;
 use crate::space::Space;
@@ -66,6 +66,40 @@ impl Task {
         let Some(MaxHarm { share, .. }) = &self.max_harm else { return Vec::new() };
         let pairs = self.others.iter().zip(speedups);
         pairs.flat_map(|(other, speedup)| Breach::of_harm(*share, other, traces, speedup)).collect()
+    }
+
+    /// Draws the windows that long traces are measured on by what the baseline takes for each of
+    /// them, so that those are seldom missed which decide a mean. The baseline is measured on all
+    /// windows once. `held_out` are workloads that are measured after the search.
+    ///
+    /// # Errors
+    /// The baseline cannot serve a workload, AutoDB or the evaluator fails, or the caller asked to
+    /// stop.
+    pub fn draw_windows(
+        &mut self,
+        held_out: Option<&mut Vec<Workload>>,
+        evaluator: &CachedEvaluator,
+    ) -> Result<(), TuneError> {
+        let base = self.base.clone();
+        let validation = self.max_harm.iter_mut().flat_map(|harm| &mut harm.validation);
+        let own = std::iter::once(&mut self.target).chain(&mut self.others).chain(validation);
+        for workload in own.chain(held_out.into_iter().flatten()) {
+            let Workload { name, depth, traces } = workload;
+            for trace in traces {
+                let Some(windows) = trace.windows().cloned() else { continue };
+                let every = trace.with_windows(windows.every());
+                let job = Job { config: &base, trace: &every, depth: *depth };
+                let refused = |reason| TuneError::Baseline { workload: name.clone(), reason };
+                let answer = evaluator.measure(&[job])?.pop();
+                let measured = answer
+                    .unwrap_or_else(|| Err("it was not measured".to_owned()))
+                    .map_err(refused)?;
+                let sizes: Vec<f64> = measured.windows.iter().map(|own| own.latency_ns).collect();
+                let drawn = windows.by_sizes(&sizes).map_err(|error| refused(error.to_string()))?;
+                *trace = trace.with_windows(drawn);
+            }
+        }
+        Ok(())
     }
 
     /// Measures the baseline on workloads.

@@ -13,15 +13,17 @@ mod published;
 mod set;
 mod source_name;
 mod tested;
+mod windows;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
-pub use named::{LoadOptions, NamedError, NamedWorkload};
+pub use named::{LoadOptions, NamedError, NamedWorkload, Sampling};
 pub use published::{
     DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,
 };
 pub use set::{SetOptions, WorkloadSet};
 pub use source_name::SourceName;
 pub use tested::outside_tested_range;
+pub use windows::{WINDOWS, Windows};
 
 use crate::digest::{Digest, digest_requests};
 use ssdtune_experiment::{Extents, FallibleRequests, SourceError, Upcoming};
@@ -43,6 +45,19 @@ pub struct Workload {
     pub traces: Vec<Trace>,
 }
 
+impl Workload {
+    /// Keeps every second window of its traces, and returns the workload with the others.
+    pub(crate) fn split_windows(&mut self) -> Self {
+        let mut judged = self.clone();
+        for (own, other) in self.traces.iter_mut().zip(&mut judged.traces) {
+            if let Some((learned, held)) = own.windows().cloned().map(Windows::halves) {
+                (*own, *other) = (own.with_windows(learned), own.with_windows(held));
+            }
+        }
+        judged
+    }
+}
+
 /// A stream of requests in memory. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -56,6 +71,9 @@ pub struct Trace {
     digest: Digest,
     footprint: Arc<OnceLock<Extents>>,
     characteristics: Arc<OnceLock<Characteristics>>,
+    /// What stands for a trace that is too long to be run whole: `requests` are those that are
+    /// measured there.
+    windows: Option<Arc<Windows>>,
 }
 
 impl Trace {
@@ -74,6 +92,7 @@ impl Trace {
             digest,
             footprint: Arc::default(),
             characteristics: Arc::default(),
+            windows: None,
         }
     }
 
@@ -86,16 +105,20 @@ impl Trace {
         Ok(Self::new(&model.name, generator.take(requests).collect()))
     }
 
-    /// A trace of the first `length` requests of this one, or of all if it has fewer.
+    /// A trace of the first `length` requests of this one, or of all if it has fewer. Of a trace
+    /// that is measured on windows these are as many windows as that takes, from all over it.
     #[must_use]
     pub fn prefix(&self, length: usize) -> Self {
         if length >= self.length {
             return self.clone();
         }
+        if let Some(windows) = &self.windows {
+            return self.with_windows(windows.share(length as f64 / self.length as f64));
+        }
         Self { length, footprint: Arc::default(), characteristics: Arc::default(), ..self.clone() }
     }
 
-    /// The requests.
+    /// The requests; of a trace that is measured on windows those that are measured.
     pub fn requests(&self) -> &[Request] {
         &self.requests[..self.length]
     }
@@ -105,7 +128,12 @@ impl Trace {
         self.digest
     }
 
-    /// The sectors that its requests touch.
+    /// Requests that one run serves.
+    pub fn requests_served(&self) -> usize {
+        self.windows.as_ref().map_or(self.length, |windows| windows.requests_served())
+    }
+
+    /// The sectors that its requests touch; of windows those of the whole trace.
     pub fn footprint(&self) -> &Extents {
         self.footprint.get_or_init(|| Extents::of(self.requests().iter().copied()))
     }

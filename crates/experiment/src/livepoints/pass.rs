@@ -395,6 +395,11 @@ impl Sampler {
         })
     }
 
+    /// Requests so far.
+    pub fn requests(&self) -> u64 {
+        self.now.into()
+    }
+
     /// Heap memory of the records of pages, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.records.memory_bytes()

@@ -1,18 +1,68 @@
 //! An experiment whose one flow is sampled instead of served whole.
 
 use super::{SampledError, SampledReport, WindowServer, WindowTask};
+use crate::error::SourceError;
 use crate::experiment::Experiment;
 use crate::livepoints::{LivePoints, LivePointsError, SampleOptions, Sampler};
 use crate::preparation::Start;
 use crate::prepare::Upcoming;
+use crate::source::{Position, RequestSource, page_sectors};
 use ssdtune_estimate::Population;
+use ssdtune_model::Sectors;
 use ssdtune_sim::{Observe, Simulator};
+use ssdtune_trace::{Request, TenantId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Windows that are served first; then twice as many, and so on.
 const FIRST_WINDOWS: usize = 60;
 /// Requests between two looks at the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
+
+/// Passes over requests.
+fn pass(
+    requests: impl Iterator<Item = Result<Request, SourceError>>,
+    options: &SampleOptions,
+    stop: &AtomicBool,
+    told: &dyn Fn(u64),
+) -> Result<Sampler, SampledError> {
+    let mut sampler = Sampler::new(*options)?;
+    for (request, nth) in requests.zip(0..) {
+        sampler.push(&Request { tenant: TenantId(0), ..request? })?;
+        if u64::is_multiple_of(nth, LOOK_EVERY) {
+            told(nth);
+            if stop.load(Ordering::Relaxed) {
+                return Err(SampledError::Interrupted);
+            }
+        }
+    }
+    Ok(sampler)
+}
+
+impl RequestSource {
+    /// Passes over its requests and keeps windows of them, for drives that have `space` sectors and
+    /// pages of the size in `options`. `None` if there are so few requests that they can be run
+    /// whole: not more than `above`. `told` is called with the number of requests passed every
+    /// 65,536.
+    ///
+    /// # Errors
+    /// Requests do not come, their pages need too much memory, or `stop` was set.
+    pub fn sample(
+        &self,
+        space: Sectors,
+        options: &SampleOptions,
+        above: u64,
+        stop: &AtomicBool,
+        told: &dyn Fn(u64),
+    ) -> Result<Option<LivePoints>, SampledError> {
+        let page = page_sectors(options.page_bytes);
+        let requests = self.open(&[space], page, &Position::default())?;
+        let sampler = pass(requests, options, stop, told)?;
+        if sampler.requests() <= above {
+            return Ok(None);
+        }
+        Ok(Some(sampler.finish()?))
+    }
+}
 
 impl Experiment {
     /// Passes over the requests of its only flow and keeps windows of them, with pages of the
@@ -29,19 +79,10 @@ impl Experiment {
     ) -> Result<LivePoints, SampledError> {
         self.check_sampled()?;
         let page_bytes = self.device.geometry().page_bytes;
-        let mut sampler = Sampler::new(SampleOptions { page_bytes, ..*options })?;
+        let options = SampleOptions { page_bytes, ..*options };
         let drive = Simulator::new(&self.device, &self.tenants, Observe::default())
             .map_err(LivePointsError::from)?;
-        for (request, nth) in self.open(&drive)?.zip(0..) {
-            sampler.push(&request?)?;
-            if u64::is_multiple_of(nth, LOOK_EVERY) {
-                told(nth);
-                if stop.load(Ordering::Relaxed) {
-                    return Err(SampledError::Interrupted);
-                }
-            }
-        }
-        Ok(sampler.finish()?)
+        Ok(pass(self.open(&drive)?, &options, stop, told)?.finish()?)
     }
 
     /// Serves windows of its flow: all of them, or with `precision` (0.02: 2 %) 60, and then twice

@@ -16,10 +16,13 @@ use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
 use ssdtune_tune::limits::{Inequality, Limits};
 use ssdtune_tune::search::Settings;
 use ssdtune_tune::space::Space;
-use ssdtune_tune::workload::{NamedError, SetOptions, WorkloadSet, outside_tested_range};
+use ssdtune_tune::workload::{NamedError, Sampling, SetOptions, WorkloadSet, outside_tested_range};
 use ssdtune_tune::{MaxHarm, Task, Weights};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Requests of a trace or model without --requests.
+const REQUESTS: u32 = 100_000;
 
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
@@ -41,10 +44,11 @@ pub(crate) struct TuneArgs {
     #[command(flatten)]
     overrides: Overrides,
 
-    /// Requests of each trace.
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(100..))]
-    requests: u32,
+    /// The first requests of each trace, and as many of each model. Default: 100,000; but a trace
+    /// file of more than 200,000 is passed over whole, and drives are measured on windows from all
+    /// over it, with intervals (docs/sampling.md).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
+    requests: Option<u32>,
 
     /// Seed of the traces that models generate. Default: --seed, which sets this and --search-seed.
     #[arg(long, value_name = "N")]
@@ -216,7 +220,7 @@ impl TuneArgs {
     /// The share of a trace that its first `requests` are, for races on a prefix. Without requests
     /// it is the whole trace: nothing is raced.
     pub(crate) fn prefix_share(&self, requests: u32) -> f64 {
-        let share = f64::from(requests) / f64::from(self.requests);
+        let share = f64::from(requests) / f64::from(self.requests.unwrap_or(REQUESTS));
         if share > 0.0 { share.min(1.0) } else { 1.0 }
     }
 
@@ -240,7 +244,11 @@ impl TuneArgs {
         let space = space.around(&base);
         let max_harm = max_harm.filter(|share| *share < 1.0);
         let sectors = limits.host_sectors_min(&base, &space);
-        let set = self.workloads(sectors, max_harm.is_some(), context)?;
+        let whole = self.requests.is_some() || self.evaluator.is_some();
+        let preparation = self.preparation(context)?;
+        let is_sampled = !whole && preparation == Preparation::of(Start::Footprint, 0);
+        let sampled = is_sampled.then(|| Sampling::of_pages(base.geometry().page_bytes));
+        let set = self.workloads(sectors, max_harm.is_some(), sampled, context)?;
         let WorkloadSet { target, others, validation, held_out } = set;
         let real = file.calibrated.as_ref();
         let outside = real.map(|real| outside_tested_range(real, &base, &target, &others));
@@ -250,8 +258,8 @@ impl TuneArgs {
         let max_harm = max_harm.map(|share| MaxHarm { share, validation });
         let task = Task { base, space, limits, target, others, weights, max_harm };
         let db = if self.no_db { None } else { Some(self.db.open()?) };
-        let evaluator = self.evaluator(context)?;
-        Ok(TuningJob { task, held_out, evaluator, db, outside })
+        let evaluator = self.evaluator(preparation)?;
+        TuningJob { task, held_out, evaluator, db, outside }.drawn(context)
     }
 
     /// Loads all workloads, the others with validation traces if that is wanted. The smallest drive
@@ -260,16 +268,18 @@ impl TuneArgs {
         &self,
         sectors: Sectors,
         validate: bool,
+        sampled: Option<Sampling>,
         context: &Context,
     ) -> Outcome<WorkloadSet> {
         let options = SetOptions {
             seed: self.trace_seed.or(context.seed()).unwrap_or(0),
-            requests: self.requests as usize,
+            requests: self.requests.unwrap_or(REQUESTS) as usize,
             space: sectors,
             fit: self.fit_addresses.map(Into::into),
             depths: self.depth.clone(),
             read: self.strict.options(context),
             validate,
+            sampled,
         };
         let set = WorkloadSet::load(&self.target, &self.others, &options);
         let set = set.map_err(workload_failure)?;
@@ -277,9 +287,9 @@ impl TuneArgs {
         Ok(set)
     }
 
-    fn evaluator(&self, context: &Context) -> Outcome<Box<dyn Evaluator>> {
+    fn evaluator(&self, preparation: Preparation) -> Outcome<Box<dyn Evaluator>> {
         let Some(command) = &self.evaluator else {
-            let in_process = InProcess::new(self.preparation(context)?).map_err(Failure::usage)?;
+            let in_process = InProcess::new(preparation).map_err(Failure::usage)?;
             return Ok(Box::new(in_process));
         };
         let mut external = External::parse(command).map_err(Failure::usage)?;

@@ -175,7 +175,7 @@ impl<'a> CachedEvaluator<'a> {
         }
         let mut work: Vec<(EvaluationKey, &Job)> =
             open.into_iter().map(|(key, index)| (key, &jobs[index])).collect();
-        let cost = |job: &Job| job.trace.footprint_sectors() + job.trace.requests().len() as u64;
+        let cost = |job: &Job| job.trace.footprint_sectors() + job.trace.requests_served() as u64;
         work.sort_by_key(|(key, job)| (Reverse(cost(job)), *key));
         self.run_all(&work)?;
         let known = lock(&self.known);
@@ -239,7 +239,7 @@ impl<'a> CachedEvaluator<'a> {
         lock(&self.known).insert(*key, answer);
         self.answered.fetch_add(1, Ordering::Relaxed);
         self.run.fetch_add(1, Ordering::Relaxed);
-        self.requests.fetch_add(2 * job.trace.requests().len() as u64, Ordering::Relaxed);
+        self.requests.fetch_add(2 * job.trace.requests_served() as u64, Ordering::Relaxed);
         (self.tell)(self.counts());
         Ok(())
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 /// By default a drive holds all data that the trace touches.
 #[derive(Clone, Debug)]
 pub struct InProcess {
-    preparation: Preparation,
+    pub(super) preparation: Preparation,
 }
 
 impl InProcess {
@@ -50,6 +50,9 @@ impl Evaluator for InProcess {
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        if let Some(windows) = job.trace.windows() {
+            return self.measure_windows(job, windows, stop);
+        }
         let widened = widened(job.config, job.depth)?;
         let (open, closed) = rayon::join(
             || self.run(job, job.config, Replay::Open, stop),
@@ -65,12 +68,15 @@ impl Evaluator for InProcess {
             )));
         }
         let figures = Figures { latency_ns, throughput_bps };
-        Ok(Measurement { figures, open: Some(open), closed: Some(closed) })
+        Ok(Measurement { figures, open: Some(open), closed: Some(closed), windows: Vec::new() })
     }
 }
 
 /// The drive with queues that hold at least `depth` requests, for a closed loop.
-fn widened(config: &CheckedConfig, depth: u32) -> Result<CheckedConfig, EvaluationError> {
+pub(super) fn widened(
+    config: &CheckedConfig,
+    depth: u32,
+) -> Result<CheckedConfig, EvaluationError> {
     let mut wide: DeviceConfig = (**config).clone();
     wide.host.queue_depth = wide.host.queue_depth.max(depth);
     wide.host.queue_fetch_size = wide.host.queue_fetch_size.max(depth);
@@ -104,7 +110,7 @@ impl InProcess {
     }
 }
 
-fn facts(report: &Report) -> RunFacts {
+pub(super) fn facts(report: &Report) -> RunFacts {
     let (all, busy) = (&report.total.all, &report.utilisation);
     let device = all.device_latency_ns.as_ref();
     RunFacts {

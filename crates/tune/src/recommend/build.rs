@@ -4,8 +4,8 @@ use super::choice::{Choice, HarmMeter, Refused, choose};
 use super::judgement::Judgement;
 use super::measured::table;
 use super::{
-    Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupTable,
-    TopConfiguration, Verdicts,
+    Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupInterval,
+    SpeedupTable, TopConfiguration, Verdicts,
 };
 use crate::breach::TraceSet;
 use crate::error::TuneError;
@@ -283,6 +283,9 @@ impl EvidenceCollector<'_> {
             }
         }
         let target = &training.target;
+        if let Some(note) = target.interval.as_ref().and_then(SpeedupInterval::note) {
+            self.notes.push(format!("{}: {note}", target.workload));
+        }
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(
                 "no garbage was collected: the run says nothing about collection and \

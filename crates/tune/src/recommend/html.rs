@@ -70,8 +70,8 @@ fn speedups(table: &SpeedupTable) -> report::Table {
         let (tuned, was) = (&row.own, &row.baseline);
         rows.add_row([
             format!("{}{}", row.workload, if index == 0 { " (target)" } else { "" }),
-            format!("{:.2}x", row.speedup.latency),
-            format!("{:.2}x", row.speedup.throughput),
+            row.latency_shown(),
+            row.throughput_shown(),
             tuned.latency_us(),
             was.latency_us(),
             tuned.throughput_mbps(),

@@ -93,8 +93,8 @@ fn add_row(table: &mut Table, row: &WorkloadResult, mark: &str) {
     let (tuned, was) = (&row.own, &row.baseline);
     table.add_row([
         format!("{}{mark}", row.workload),
-        format!("{:.2}x", row.speedup.latency),
-        format!("{:.2}x", row.speedup.throughput),
+        row.latency_shown(),
+        row.throughput_shown(),
         tuned.latency_us(),
         was.latency_us(),
         tuned.throughput_mbps(),

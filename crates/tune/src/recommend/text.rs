@@ -99,7 +99,7 @@ fn add_row(text: &mut String, row: &WorkloadResult) {
         text,
         "| {} | {} | {busy} | {} | {} |",
         row.workload,
-        ratio(&row.speedup),
+        row.both_shown(),
         row.baseline.latency_us(),
         row.own.latency_us()
     );

@@ -74,7 +74,12 @@ impl Evaluator for Formula {
             peak_watts: None,
         };
         let figures = Figures { latency_ns, throughput_bps };
-        Ok(Measurement { figures, open: Some(facts.clone()), closed: Some(facts) })
+        Ok(Measurement {
+            figures,
+            open: Some(facts.clone()),
+            closed: Some(facts),
+            windows: Vec::new(),
+        })
     }
 }
 

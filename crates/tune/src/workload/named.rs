@@ -1,14 +1,21 @@
 //! Workloads by name. A name stands for a bundled model, a model file, a trace file, or several
 //! trace files.
 
-use super::{Trace, Workload, published_depth};
-use ssdtune_experiment::AddressFit;
+use super::{Trace, WINDOWS, Windows, Workload, published_depth};
+use ssdtune_experiment::livepoints::SampleOptions;
+use ssdtune_experiment::sampled::SampledError;
+use ssdtune_experiment::{AddressFit, Origin as Source, RequestSource, is_pipe};
 use ssdtune_model::Sectors;
 use ssdtune_model::source::{LoadError, read_text};
 use ssdtune_trace::transform::{DenseOptions, DensePlan};
 use ssdtune_trace::workload::{self, Generator, Model, ModelError, Seed};
-use ssdtune_trace::{Devices, ReadOptions, Request, Source, TraceError};
+use ssdtune_trace::{self as trace, Devices, ReadOptions, Request, TraceError};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Requests that are measured in a window.
+const MEASURED: u32 = 500;
 
 /// A workload whose name is known, and whose requests are not read yet.
 #[derive(Clone, Debug)]
@@ -40,6 +47,25 @@ pub struct LoadOptions {
     pub fit: Option<AddressFit>,
     /// Requests outstanding in the closed loop; `None` for the published depth.
     pub depth: Option<u32>,
+    /// How traces that are too long to be run whole are sampled; `None`: their first requests are
+    /// taken.
+    pub sampled: Option<Sampling>,
+}
+
+/// How long traces are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// Traces with more requests are measured on windows.
+    pub above: u64,
+    /// Bytes of a flash page of the drives.
+    pub page_bytes: u32,
+}
+
+impl Sampling {
+    /// For traces of more than 200,000 requests, and drives with pages of this size.
+    pub fn of_pages(page_bytes: u32) -> Self {
+        Self { above: 200_000, page_bytes }
+    }
 }
 
 /// Why a workload cannot be read or generated.
@@ -69,6 +95,9 @@ pub enum NamedError {
     /// A trace cannot be read.
     #[error("{0}")]
     Trace(#[from] TraceError),
+    /// A long trace cannot be sampled.
+    #[error("{0}")]
+    Sampled(#[from] SampledError),
     /// A trace has no request.
     #[error("{trace}: no requests in it")]
     Empty {
@@ -175,7 +204,7 @@ impl NamedWorkload {
     /// Reads or generates two workloads: one that a search learns from, and one with other requests
     /// that judges its result. A model has other seeds: `validation` is for the second workload. A
     /// trace file is divided: of the first requests, twice as many as `options` states, one half
-    /// goes to each.
+    /// goes to each; of a trace that is sampled every second window.
     ///
     /// # Errors
     /// A trace cannot be read or has less than two requests, or a model is not valid.
@@ -188,7 +217,11 @@ impl NamedWorkload {
             let other = LoadOptions { seed: validation, ..*options };
             return Ok((self.load(options)?, self.load(&other)?));
         };
-        let both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
+        let mut both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
+        if both.traces.iter().all(|trace| trace.windows().is_some()) {
+            let judged = both.split_windows();
+            return Ok((both, judged));
+        }
         let halves = both.traces.iter().map(halves).collect::<Result<Vec<_>, _>>()?;
         let (first, second) = halves.into_iter().unzip();
         Ok((Workload { traces: first, ..both.clone() }, Workload { traces: second, ..both }))
@@ -214,6 +247,9 @@ impl NamedWorkload {
             Origin::Traces(files) => {
                 let one = |file: &String| {
                     let path = Path::new(file);
+                    if let Some(trace) = self.sampled(path, options)? {
+                        return Ok(trace);
+                    }
                     let (all, warnings) =
                         ssdtune_experiment::read_first(path, &self.read, requests)?;
                     Ok(Trace { warnings, ..fitted(file, all, options)? })
@@ -226,6 +262,31 @@ impl NamedWorkload {
         }
         let depth = depth.unwrap_or_else(|| published_depth(&self.name));
         Ok(Workload { name: self.name.clone(), depth, traces })
+    }
+}
+
+impl NamedWorkload {
+    /// The windows of a trace that is too long to be run whole. A pipe can be read once only, so it
+    /// is not.
+    fn sampled(&self, path: &Path, options: &LoadOptions) -> Result<Option<Trace>, NamedError> {
+        let Some(Sampling { above, page_bytes }) = options.sampled.filter(|_| !is_pipe(path))
+        else {
+            return Ok(None);
+        };
+        let source = RequestSource::new(Source::File(path.to_owned()), self.read.clone());
+        let source = RequestSource { fit: options.fit, ..source };
+        let how = SampleOptions {
+            measured: MEASURED,
+            page_bytes,
+            seed: options.seed.index,
+            ..SampleOptions::default()
+        };
+        let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
+        let trace = |points| {
+            let windows = Windows::new(Arc::new(points), WINDOWS);
+            Trace::of_windows(path.display().to_string(), windows)
+        };
+        Ok(points.map(trace))
     }
 }
 
@@ -270,7 +331,7 @@ fn halves(trace: &Trace) -> Result<(Trace, Trace), NamedError> {
 /// A source that hands out all its requests at once.
 struct InMemory(Vec<Request>);
 
-impl Source for InMemory {
+impl trace::Source for InMemory {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
         let count = self.0.len();
         out.append(&mut self.0);
@@ -308,7 +369,8 @@ mod tests {
         let trace = NamedWorkload::parse(path.to_str().unwrap()).unwrap();
         let twice = |named: &NamedWorkload, requests| {
             let (space, seed) = (Sectors(1 << 40), Seed::default());
-            let options = LoadOptions { seed, requests, space, fit: None, depth: None };
+            let options =
+                LoadOptions { seed, requests, space, fit: None, depth: None, sampled: None };
             let validation = Seed { set: SeedSet::Validation, index: 0 };
             let (learned, judged) = named.load_twice(&options, validation).unwrap();
             (learned.traces[0].requests().to_vec(), judged.traces[0].requests().to_vec())
@@ -336,7 +398,7 @@ mod tests {
         let named = NamedWorkload::parse(path.to_str().unwrap()).unwrap();
         let load = |sectors, fit| {
             let (seed, space) = (Seed::default(), Sectors(sectors));
-            named.load(&LoadOptions { seed, requests: 9, space, fit, depth: None })
+            named.load(&LoadOptions { seed, requests: 9, space, fit, depth: None, sampled: None })
         };
         let whole = load(1 << 40, None).unwrap();
         assert_eq!((whole.name.as_str(), whole.depth), ("gaps", super::super::DEFAULT_DEPTH));
@@ -352,7 +414,8 @@ mod tests {
         // A model is no exception.
         let model = NamedWorkload::parse("kvstore").unwrap();
         let (seed, space) = (Seed::default(), Sectors(1 << 20));
-        let options = LoadOptions { seed, requests: 99, space, fit: None, depth: None };
+        let options =
+            LoadOptions { seed, requests: 99, space, fit: None, depth: None, sampled: None };
         assert!(matches!(model.load(&options), Err(NamedError::BeyondEnd { .. })));
     }
 }

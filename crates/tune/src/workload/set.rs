@@ -1,7 +1,7 @@
 //! The workloads of a task by their names: a target, the others, and the same ones with other
 //! requests, on which a result is judged.
 
-use super::named::{LoadOptions, NamedError, NamedWorkload};
+use super::named::{LoadOptions, NamedError, NamedWorkload, Sampling};
 use super::{Workload, published_workloads};
 use ssdtune_experiment::AddressFit;
 use ssdtune_model::Sectors;
@@ -17,8 +17,8 @@ pub struct WorkloadSet {
     pub others: Vec<Workload>,
     /// The others with requests that no proposal learns from; empty if that is not wanted.
     pub validation: Vec<Workload>,
-    /// The target and the others with held-out seeds; `None` if one of them is a trace file, which
-    /// has no other seeds.
+    /// The target and the others with held-out seeds; of a target that is sampled the windows that
+    /// the search does not see. `None` if there are no further requests of one of them.
     pub held_out: Option<Vec<Workload>>,
 }
 
@@ -40,6 +40,9 @@ pub struct SetOptions {
     pub read: ReadOptions,
     /// Whether the others are loaded for validation too.
     pub validate: bool,
+    /// How traces that are too long to be run whole are sampled; `None`: their first requests are
+    /// taken.
+    pub sampled: Option<Sampling>,
 }
 
 impl WorkloadSet {
@@ -79,9 +82,16 @@ impl WorkloadSet {
                 loaded.others.push(other.load(&training)?);
             }
         }
-        if all.iter().all(|own| own.can_hold_out()) {
-            let held_out = all.iter().map(|own| load(own, SeedSet::HeldOut));
-            loaded.held_out = Some(held_out.collect::<Result<_, NamedError>>()?);
+        // A search sees every second window of a long target, and the others judge what it found.
+        let is_sampled = loaded.target.traces.iter().all(|trace| trace.windows().is_some());
+        let judged = is_sampled.then(|| loaded.target.split_windows());
+        if others.iter().all(NamedWorkload::can_hold_out)
+            && (target.can_hold_out() || judged.is_some())
+        {
+            let first = judged.map_or_else(|| load(&target, SeedSet::HeldOut), Ok);
+            let rest = others.iter().map(|own| load(own, SeedSet::HeldOut));
+            loaded.held_out =
+                Some(std::iter::once(first).chain(rest).collect::<Result<_, NamedError>>()?);
         }
         Ok(loaded)
     }
@@ -95,9 +105,9 @@ impl WorkloadSet {
 
 impl SetOptions {
     fn of(&self, own: &NamedWorkload, seed: Seed) -> LoadOptions {
-        let &Self { requests, space, fit, .. } = self;
+        let &Self { requests, space, fit, sampled, .. } = self;
         let depth = self.depths.iter().find(|(name, _)| *name == own.name).map(|(_, depth)| *depth);
-        LoadOptions { seed, requests, space, fit, depth }
+        LoadOptions { seed, requests, space, fit, depth, sampled }
     }
 }
 
@@ -137,8 +147,16 @@ mod tests {
         let others: Vec<String> = others.iter().map(|name| (*name).to_owned()).collect();
         let depths = depths.iter().map(|(name, depth)| ((*name).to_owned(), *depth)).collect();
         let (space, read) = (Sectors(1 << 40), ReadOptions::default());
-        let options =
-            SetOptions { seed: 0, requests: 9, space, fit: None, depths, read, validate: true };
+        let options = SetOptions {
+            seed: 0,
+            requests: 9,
+            space,
+            fit: None,
+            depths,
+            read,
+            validate: true,
+            sampled: None,
+        };
         WorkloadSet::load(target, &others, &options)
     }
 

@@ -1,0 +1,122 @@
+//! How far speedups are known that come from windows of long traces.
+
+use super::WorkloadResult;
+use crate::evaluate::{WindowFigures, WorkloadMeasurement};
+use crate::workload::{Trace, Workload};
+use serde::Serialize;
+use ssdtune_estimate::{Interval, Measured, Ratio};
+
+/// A half-width that is good enough for a drive that is recommended: 2 %.
+pub(super) const PRECISION: f64 = 0.02;
+
+/// Where the speedups of a drive lie with 95 %.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpeedupInterval {
+    /// That of latency; `None` where windows do not tell.
+    pub latency: Option<Interval>,
+    /// That of throughput.
+    pub throughput: Option<Interval>,
+    /// Windows that were measured, over all traces.
+    pub windows: usize,
+    /// One of the drives collects in the windows: what they say depends on how far it is in that,
+    /// and intervals have been seen to lie.
+    pub collects: bool,
+}
+
+impl SpeedupInterval {
+    /// The interval of a drive over another on a workload; `None` if no trace of it is measured on
+    /// windows.
+    pub(super) fn of(
+        workload: &Workload,
+        own: &WorkloadMeasurement,
+        reference: &WorkloadMeasurement,
+    ) -> Option<Self> {
+        workload.traces.iter().find_map(Trace::windows)?;
+        let pairs = || own.traces().iter().zip(reference.traces());
+        let collects = pairs().any(|(own, reference)| {
+            let runs = [&own.open, &own.closed, &reference.open, &reference.closed];
+            runs.into_iter().flatten().any(|run| run.collections > 0)
+        });
+        let windows = pairs().map(|(own, _)| own.windows.len()).sum();
+        if collects {
+            return Some(Self { latency: None, throughput: None, windows, collects });
+        }
+        let each: Vec<Option<[Ratio; 2]>> = (workload.traces.iter().zip(pairs()))
+            .filter_map(|(trace, (own, reference))| {
+                let reach = trace.windows()?.reach();
+                let both = own.windows.iter().zip(&reference.windows);
+                let ratio = |value: fn(&WindowFigures) -> f64| {
+                    let measured = both.clone().map(|(own, reference)| Measured {
+                        chance: own.chance,
+                        below: value(own),
+                        above: value(reference),
+                    });
+                    Ratio::of(&measured.collect::<Vec<_>>(), reach)
+                };
+                Some((|| Some([ratio(|own| own.latency_ns)?, ratio(|own| own.closed_ns)?]))())
+            })
+            .collect();
+        let joined = |of: usize| joined(&each, of, workload.traces.len());
+        Some(Self { latency: joined(0), throughput: joined(1), windows, collects })
+    }
+
+    /// Whether both are known to 2 %.
+    pub fn is_precise(&self) -> bool {
+        [self.latency, self.throughput]
+            .iter()
+            .all(|own| own.is_some_and(|own| own.half_width() <= PRECISION))
+    }
+
+    /// What a reader must know of it, if 2 % are not reached.
+    pub(super) fn note(&self) -> Option<String> {
+        let windows = self.windows;
+        if self.collects {
+            return Some(format!(
+                "told from {windows} windows in which a drive collects, so no interval is given; \
+                 --requests runs the first requests whole"
+            ));
+        }
+        (!self.is_precise()).then(|| {
+            format!("told from {windows} windows, which is all there are; 2 % were not reached")
+        })
+    }
+}
+
+impl WorkloadResult {
+    /// The speedup of latency, and how far it is known.
+    pub(super) fn latency_shown(&self) -> String {
+        format!("{:.2}x{}", self.speedup.latency, self.known(|own| own.latency))
+    }
+
+    /// The speedup of throughput, and how far it is known.
+    pub(super) fn throughput_shown(&self) -> String {
+        format!("{:.2}x{}", self.speedup.throughput, self.known(|own| own.throughput))
+    }
+
+    /// Both, in a few letters where nothing is to be said of their intervals.
+    pub(super) fn both_shown(&self) -> String {
+        match &self.interval {
+            None => format!("{:.2}/{:.2}", self.speedup.latency, self.speedup.throughput),
+            Some(_) => format!("{} / {}", self.latency_shown(), self.throughput_shown()),
+        }
+    }
+
+    /// ` +- 1.2 %`, or nothing where that is not known.
+    fn known(&self, of: fn(&SpeedupInterval) -> Option<Interval>) -> String {
+        let known = self.interval.as_ref().and_then(of);
+        known.map_or(String::new(), |own| format!(" +- {:.1} %", 100.0 * own.half_width()))
+    }
+}
+
+/// The interval of the geometric mean over `traces` traces, of which some were sampled. Their
+/// errors have nothing in common.
+fn joined(each: &[Option<[Ratio; 2]>], of: usize, traces: usize) -> Option<Interval> {
+    let (mut squares, mut sum) = (0.0, 0.0);
+    for pair in each {
+        let ratio = &pair.as_ref()?[of];
+        squares += ((ratio.interval?.high / ratio.value).ln() / traces as f64).powi(2);
+        sum += ratio.value.ln() / traces as f64;
+    }
+    let half = squares.sqrt();
+    Some(Interval { low: (sum - half).exp(), high: (sum + half).exp() })
+}
