@@ -56,6 +56,7 @@ mod tests;
 
 pub use compare::Comparison;
 pub use features::Features;
+pub(crate) use file::MAGIC as LIVE_POINTS_MAGIC;
 pub use file::PointsFileError;
 pub use pass::Sampler;
 pub use recency::Depth;

@@ -8,16 +8,21 @@
 //! Cost: a restored drive and some 1,600 requests for each window; windows run on all threads of
 //! the current rayon pool, and come in their order whatever threads there are.
 
+mod cells;
 mod report;
 #[cfg(test)]
 mod tests;
 mod whole;
 
+pub use cells::{SampledCell, SampledCells, SampledDocument};
 pub use report::{Estimated, NoInterval, OpEstimates, SampledReport, SampledRun};
 
 use crate::error::SourceError;
 use crate::extents::Extents;
-use crate::livepoints::{Clock, LivePoints, LivePointsError, Replayed, Restorer, TAIL, Window};
+use crate::livepoints::{
+    Clock, LIVE_POINTS_MAGIC, LivePoints, LivePointsError, PointsFileError, Replayed, Restorer,
+    TAIL, Window,
+};
 use crate::preparation::Preparation;
 use crate::serve::{Served, serve};
 use rayon::prelude::*;
@@ -25,6 +30,8 @@ use ssdtune_estimate::Latencies;
 use ssdtune_model::CheckedConfig;
 use ssdtune_sim::{BusyTime, Completion, Observe, Replay, Report, Simulator, Stream};
 use ssdtune_trace::Op;
+use std::io::Read;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions are kept, which is what a window is told from.
@@ -79,6 +86,13 @@ pub struct FlashWork {
 }
 
 impl LivePoints {
+    /// Whether a path is that of a file which begins as one of live-points does.
+    pub fn is_file(path: &Path) -> bool {
+        let mut head = [0; LIVE_POINTS_MAGIC.len()];
+        let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+        read.is_ok() && head == LIVE_POINTS_MAGIC
+    }
+
     /// What the whole trace touches.
     pub fn extents(&self) -> Extents {
         Extents::of_grains(self.footprint.iter())
@@ -107,6 +121,9 @@ pub enum SampledError {
     /// Requests do not come.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// A file of live-points cannot be read.
+    #[error(transparent)]
+    File(#[from] PointsFileError),
     /// Several flows or tenants share the drive.
     #[error("windows are taken of one trace on a drive of its own, and here are {flows} flows")]
     Flows {

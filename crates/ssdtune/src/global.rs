@@ -1,7 +1,7 @@
 //! The flags that every subcommand takes.
 
 use clap::{ArgAction, Args, ValueEnum};
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, RangeBounds, RangeInclusive};
 
 /// Flags that every subcommand takes.
 #[derive(Args, Debug)]
@@ -71,5 +71,13 @@ pub(crate) fn whole<T: TryFrom<u64>>(
             u64::MAX => format!("write a whole number of at least {least}"),
             _ => format!("write a whole number from {least} to {most}"),
         })
+    }
+}
+
+/// The parser of an option whose value is a number in a range.
+pub(crate) fn real(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("write a number from {} to {}", range.start(), range.end()))
     }
 }

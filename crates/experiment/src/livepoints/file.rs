@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 
 /// The first bytes of a file. Bit 7 of the first byte says that it is not text. The rest shows the
 /// damage of a transfer that changes line ends or stops at Ctrl-Z.
-const MAGIC: [u8; 8] = *b"\x89SSDP\r\n\x1a";
+pub(crate) const MAGIC: [u8; 8] = *b"\x89SSDP\r\n\x1a";
 /// The version of the format that this program writes and reads.
 const VERSION: u32 = 1;
 const HEAD: usize = 12;

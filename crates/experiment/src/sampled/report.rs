@@ -7,7 +7,6 @@ use ssdtune_estimate::{
     Interval, Latencies, Measured, Percentile, Population, Ratio, Reach, WINDOWS_MIN,
 };
 use ssdtune_report::{Table, Text};
-use ssdtune_sim::Replay;
 
 /// The seed of the bootstraps: two reports of the same windows are equal.
 const SEED: u64 = 1;
@@ -143,7 +142,7 @@ impl SampledReport {
     }
 
     /// The report for people.
-    pub fn text(&self, workload: &str, device: &str, replay: Replay) -> Text {
+    pub fn text(&self, workload: &str, device: &str, replay: &str) -> Text {
         let SampledRun { requests, windows, kept, warm_up, measured, covered } = self.run;
         let mut text = Text::new();
         text.line(format_args!("{workload} on {device}, {replay}, told from windows"));
@@ -156,20 +155,23 @@ impl SampledReport {
         names.extend(PERCENTILES.iter().map(|(_, name)| *name));
         let mut table = Table::new(names);
         for op in &self.latency_ns {
-            let mut cells =
-                vec![op.requests.to_owned(), format!("{:.1} %", op.share * 100.0), micros(op.mean)];
-            cells.extend(op.percentiles.iter().map(|(_, own)| micros(*own)));
+            let mut cells = vec![
+                op.requests.to_owned(),
+                format!("{:.1} %", op.share * 100.0),
+                op.mean.scaled(1e-3),
+            ];
+            cells.extend(op.percentiles.iter().map(|(_, own)| own.scaled(1e-3)));
             table.add_row(cells);
         }
         text.line("").table(table).line("");
-        let rate = scaled(self.bandwidth_bytes_per_s, 1e-6);
+        let rate = self.bandwidth_bytes_per_s.scaled(1e-6);
         text.line(format_args!("bandwidth            {rate} MB/s"));
         if let Some(own) = self.write_amplification {
-            let own = scaled(own, 1.0);
+            let own = own.scaled(1.0);
             text.line(format_args!("write amplification  {own}"));
         }
         if let Some(own) = self.average_power_w {
-            let own = scaled(own, 1.0);
+            let own = own.scaled(1.0);
             text.line(format_args!("average power        {own} W"));
         }
         match self.no_interval {
@@ -184,20 +186,18 @@ impl SampledReport {
     }
 }
 
-fn micros(own: Estimated) -> String {
-    scaled(own, 1e-3)
-}
-
-/// A figure in other units, and how far it may be off. The interval is not symmetric: the larger
-/// side is told.
-fn scaled(own: Estimated, factor: f64) -> String {
-    let value = own.value * factor;
-    let digits = if value >= 100.0 { 1 } else { 3 };
-    match own.interval {
-        None => format!("{value:.digits$}"),
-        Some(Interval { low, high }) => {
-            let off = (high / own.value - 1.0).max(1.0 - low / own.value);
-            format!("{value:.digits$} +- {:.1} %", off * 100.0)
+impl Estimated {
+    /// The figure in other units, and how far it may be off. The interval is not symmetric: its
+    /// larger side is told.
+    pub(super) fn scaled(self, factor: f64) -> String {
+        let value = self.value * factor;
+        let digits = if value >= 100.0 { 1 } else { 3 };
+        match self.interval {
+            None => format!("{value:.digits$}"),
+            Some(Interval { low, high }) => {
+                let off = (high / self.value - 1.0).max(1.0 - low / self.value);
+                format!("{value:.digits$} +- {:.1} %", off * 100.0)
+            }
         }
     }
 }

@@ -79,7 +79,7 @@ fn what_windows_say_is_what_a_whole_run_says() {
         let interval = p99.interval.unwrap();
         assert!(interval.low <= truth.p99 as f64 && truth.p99 as f64 <= interval.high);
         assert!((told.precision().unwrap() - all.mean.interval.unwrap().half_width()).abs() < 1e-9);
-        let text = told.text("database", "drive", replay).to_string();
+        let text = told.text("database", "drive", &replay.to_string()).to_string();
         assert!(text.contains("windows") && text.contains("+-"), "{text}");
     }
 }
@@ -106,7 +106,7 @@ fn few_windows_and_collections_leave_no_interval() {
     let told = SampledReport::of(&points, &few).unwrap();
     assert_eq!(told.no_interval, Some(NoInterval::FewWindows));
     assert_eq!((told.precision(), told.latency_ns[0].mean.interval), (None, None));
-    let text = told.text("database", "drive", Replay::Open).to_string();
+    let text = told.text("database", "drive", "open").to_string();
     assert!(text.contains("no intervals: fewer than 40") && !text.contains("+-"), "{text}");
 
     let mut collecting = few.clone();

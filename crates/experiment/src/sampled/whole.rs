@@ -29,7 +29,7 @@ fn pass(
     for (request, nth) in requests.zip(0..) {
         sampler.push(&Request { tenant: TenantId(0), ..request? })?;
         if u64::is_multiple_of(nth, LOOK_EVERY) {
-            told(nth);
+            told(if nth == 0 { 0 } else { LOOK_EVERY });
             if stop.load(Ordering::Relaxed) {
                 return Err(SampledError::Interrupted);
             }
@@ -41,8 +41,8 @@ fn pass(
 impl RequestSource {
     /// Passes over its requests and keeps windows of them, for drives that have `space` sectors and
     /// pages of the size in `options`. `None` if there are so few requests that they can be run
-    /// whole: not more than `above`. `told` is called with the number of requests passed every
-    /// 65,536.
+    /// whole: not more than `above`. `told` is called for every 65,536 requests
+    /// that were passed, with their number.
     ///
     /// # Errors
     /// Requests do not come, their pages need too much memory, or `stop` was set.
@@ -66,7 +66,7 @@ impl RequestSource {
 
 impl Experiment {
     /// Passes over the requests of its only flow and keeps windows of them, with pages of the
-    /// device's size. `told` is called with the number of requests passed every 65,536.
+    /// device's size. `told` is called for every 65,536 requests that were passed, with their number.
     ///
     /// # Errors
     /// There are several flows, requests do not come, their pages need too much memory, or `stop`

@@ -2,6 +2,7 @@
 
 use crate::autodb;
 use crate::context::{Context, Level};
+use crate::global::real;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutPlace};
@@ -26,13 +27,13 @@ pub(crate) struct Args {
 
     /// Who proposes drives: `bayes` (sensitivity runs, then batches by expected improvement),
     /// `autoblox` (the paper's algorithm), or `random`.
-    #[arg(long, value_name = "NAME", default_value = "bayes", value_parser = algorithm)]
+    #[arg(long, value_name = "NAME", default_value = "bayes")]
     algorithm: Algorithm,
 
     /// The most evaluations of the target that proposals may cost. A run on a prefix counts as its
     /// share of one. Not in it, and counted apart: the baseline, the other workloads, and the
     /// evidence, which is measured after the search. A search can be given more with --resume.
-    #[arg(long, value_name = "EVALS", default_value_t = 60.0, value_parser = positive)]
+    #[arg(long, value_name = "EVALS", default_value_t = 60.0, value_parser = real(1.0..=1e6))]
     budget: f64,
 
     /// Proposals judged together. This number decides the result; the number of threads does not.
@@ -102,16 +103,6 @@ pub(crate) struct Args {
     /// report.md.
     #[arg(long, value_name = "DIR")]
     out: Option<OutPlace>,
-}
-
-fn algorithm(text: &str) -> Result<Algorithm, String> {
-    let found = Algorithm::ALL.into_iter().find(|own| own.name() == text);
-    found.ok_or_else(|| "write bayes, autoblox or random".to_owned())
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (1.0..=1e6).contains(number));
-    number.ok_or_else(|| "write a number from 1 to 1000000".to_owned())
 }
 
 impl Args {

@@ -11,7 +11,7 @@ mod plan;
 use crate::context::{Context, Level};
 use crate::device::{self, Override, Overrides};
 use crate::failure_document::{ErrorObject, FailureDocument};
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{OutFile, OutPlace};
@@ -22,6 +22,8 @@ use anyhow::anyhow;
 use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_experiment::livepoints::SampleOptions;
+use ssdtune_experiment::sampled::{SampledCells, SampledError};
 use ssdtune_experiment::{
     ChannelList, ComparedRun, ExperimentError, Load, Observer, Origin, PreparationInWords,
     Recorder, RecorderOptions, RunOptions, comparison, fairness, summary,
@@ -105,7 +107,7 @@ pub(crate) struct Args {
     replay: Replay,
 
     /// Multiply all times of the requests: 0.5 makes them arrive twice as fast.
-    #[arg(long, value_name = "FACTOR", value_parser = time_factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = real(1e-6..=1e6))]
     time_scale: Option<f64>,
 
     /// Read at most N requests of each trace. Default: all of a trace, 1,000,000 of a workload
@@ -151,14 +153,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     ftl_time: Option<PathBuf>,
 
+    /// Serve windows from all over each trace instead of the whole, on drives that are restored
+    /// before each, and tell the figures of the whole with intervals (docs/sampling.md). For traces
+    /// of millions of requests, or for what `ssdtune trace sample` has made of one.
+    #[arg(long, conflicts_with_all = ["tenants", "slowdown", "log", "series", "ftl_time", "exact"])]
+    #[arg(conflicts_with_all = ["save", "restore", "mqsim", "allocator"])]
+    sample: bool,
+
+    /// With --sample: serve no more windows than it takes to know the mean latency as well as this,
+    /// as a share of it: 0.02 is 2 %. Default: all windows.
+    #[arg(long, value_name = "SHARE", requires = "sample", value_parser = real(0.001..=1.0))]
+    precision: Option<f64>,
+
     /// Keep every latency (16 B each), so that percentiles are exact instead of within 0.1 %.
     #[arg(long)]
     exact: bool,
-}
-
-fn time_factor(text: &str) -> Result<f64, String> {
-    let factor = text.parse().ok().filter(|factor| (1e-6..=1e6).contains(factor));
-    factor.ok_or_else(|| "write a factor between 0.000001 and 1000000".to_owned())
 }
 
 /// What `--json` prints.
@@ -211,6 +220,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     };
     let reader = if args.mqsim.is_empty() { "--trace" } else { "--mqsim" };
     enter_files(reader, &cells, &records, context)?;
+    if args.sample {
+        return sampled(args, cells, context);
+    }
     let deferred = Deferred::new();
     let progress = Progress::new(cells.len(), context.level() > Level::Quiet);
     let simulate = |(index, cell): (usize, &PlannedRun)| {
@@ -236,6 +248,25 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         device::note_outside(real, &each, context);
     }
     print(results, interrupted, context)
+}
+
+/// Samples the traces, serves windows and prints.
+fn sampled(args: &Args, cells: Vec<PlannedRun>, context: &Context) -> Outcome {
+    let own = |cell: PlannedRun| (cell.experiment, cell.settings.into_iter().collect());
+    let cells = cells.into_iter().map(own).collect();
+    let options = SampleOptions { seed: context.seed().unwrap_or(1), ..SampleOptions::default() };
+    let sampled = SampledCells { cells, options, precision: args.precision };
+    let deferred = Deferred::new();
+    let progress = Progress::new(sampled.cells.len(), context.level() > Level::Quiet);
+    let tell = |cell: usize, requests: u64| progress.cell(cell, 0.0, requests);
+    let done = context.pool()?.install(|| sampled.run(deferred.flag(), &tell));
+    progress.finish();
+    let document = done.map_err(|error| match error {
+        SampledError::Interrupted => Failure::Interrupted,
+        SampledError::Flows { .. } | SampledError::Start { .. } => Failure::usage(error),
+        error => Failure::input(error),
+    })?;
+    context.show(&document, document.text())
 }
 
 fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
@@ -366,11 +397,8 @@ fn print(mut cells: Vec<RunResult>, interrupted: bool, context: &Context) -> Out
     if !context.json() {
         warn(&document.cells, context);
     }
-    match failure {
-        Some(failure) => Err(failure),
-        None if starved => Err(Failure::Reported(1)),
-        None => Ok(()),
-    }
+    failure.map_or(Ok(()), Err)?;
+    if starved { Err(Failure::Reported(1)) } else { Ok(()) }
 }
 
 /// The failure of the command: the first cell's that failed, as failed work if any cell's is.

@@ -4,14 +4,14 @@ use super::{Bounds, TuningJob};
 use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{FitArg, StrictArg};
 use anyhow::anyhow;
 use ssdtune_experiment::{Age, Preparation, Start, former_initial_state};
 use ssdtune_model::source::read_text;
-use ssdtune_model::{Bytes, CheckedConfig, Sectors, catalogue};
+use ssdtune_model::{Bytes, CheckedConfig, Sectors};
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
 use ssdtune_tune::limits::{Inequality, Limits};
 use ssdtune_tune::search::Settings;
@@ -71,16 +71,16 @@ pub(crate) struct TuneArgs {
     constraints: Option<PathBuf>,
 
     /// Largest average power on the target, in watt.
-    #[arg(long, value_name = "W", value_parser = watts)]
+    #[arg(long, value_name = "W", value_parser = real(1e-9..=1e9))]
     power_budget: Option<f64>,
 
     /// Raw flash capacity to have, within a tenth, as in 512GiB or 1TB. A baseline of another
     /// capacity gets as many more or fewer blocks as that takes.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE")]
     capacity: Option<Bytes>,
 
     /// Largest DRAM for cache and mapping table together, as in 1GiB.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE")]
     dram_budget: Option<Bytes>,
 
     /// One more condition, as in "bus.channels * bus.chips_per_channel <= 80". May be given more
@@ -89,11 +89,11 @@ pub(crate) struct TuneArgs {
     require: Vec<Inequality>,
 
     /// Weight of throughput against latency (formula 1).
-    #[arg(long, value_name = "A", default_value_t = 0.5, value_parser = share)]
+    #[arg(long, value_name = "A", default_value_t = 0.5, value_parser = real(0.0..=1.0))]
     alpha: f64,
 
     /// Weight of the other workloads against the target (formula 2).
-    #[arg(long, value_name = "B", default_value_t = 0.1, value_parser = share)]
+    #[arg(long, value_name = "B", default_value_t = 0.1, value_parser = real(0.0..=1.0))]
     beta: f64,
 
     /// Requests outstanding in a workload's closed loop, as in websearch=256. May be given more
@@ -146,7 +146,7 @@ pub(crate) struct HarmArg {
     /// is 2 %. Drives that take more on the traces of the search are no result, and the result is
     /// judged once more on validation traces, from which no proposal learns: other seeds of a
     /// model, the second half of a trace file. With 1 the others count in the grade only.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = real(0.0..=1.0))]
     pub(crate) max_harm: f64,
 }
 
@@ -175,21 +175,6 @@ impl BudgetArgs {
             ..Settings::default()
         }
     }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "write a number between 0 and 1".to_owned())
-}
-
-fn watts(text: &str) -> Result<f64, String> {
-    let watts = text.parse().ok().filter(|watts: &f64| watts.is_finite() && *watts > 0.0);
-    watts.ok_or_else(|| "write watts above 0".to_owned())
-}
-
-fn bytes(text: &str) -> Result<Bytes, String> {
-    let bytes = catalogue::Unit::Bytes.parse_int(text).filter(|bytes| *bytes > 0);
-    bytes.map(Bytes).ok_or_else(|| "write a size such as 512GiB or 1TB".to_owned())
 }
 
 fn depth(text: &str) -> Result<(String, u32), String> {

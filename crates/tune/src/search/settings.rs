@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// The algorithm that proposes drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,15 @@ impl Algorithm {
             Self::Autoblox => "autoblox",
             Self::Random => "random",
         }
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|own| own.name() == text);
+        found.ok_or_else(|| "write bayes, autoblox or random".to_owned())
     }
 }
 

@@ -2,7 +2,7 @@
 //! trace files.
 
 use super::{Trace, WINDOWS, Windows, Workload, published_depth};
-use ssdtune_experiment::livepoints::SampleOptions;
+use ssdtune_experiment::livepoints::{LivePoints, SampleOptions};
 use ssdtune_experiment::sampled::SampledError;
 use ssdtune_experiment::{AddressFit, Origin as Source, RequestSource, is_pipe};
 use ssdtune_model::Sectors;
@@ -98,6 +98,15 @@ pub enum NamedError {
     /// A long trace cannot be sampled.
     #[error("{0}")]
     Sampled(#[from] SampledError),
+    /// A file holds windows, which a task does not take.
+    #[error(
+        "{path} holds windows of a trace: leave --requests and --evaluator away, and let drives \
+         begin with --start footprint"
+    )]
+    Windows {
+        /// The path.
+        path: String,
+    },
     /// A trace has no request.
     #[error("{trace}: no requests in it")]
     Empty {
@@ -266,26 +275,30 @@ impl NamedWorkload {
 }
 
 impl NamedWorkload {
-    /// The windows of a trace that is too long to be run whole. A pipe can be read once only, so it
-    /// is not.
+    /// The windows of a trace that is too long to be run whole, or that a file holds in its place.
+    /// A pipe can be read once only, so it is not sampled.
     fn sampled(&self, path: &Path, options: &LoadOptions) -> Result<Option<Trace>, NamedError> {
-        let Some(Sampling { above, page_bytes }) = options.sampled.filter(|_| !is_pipe(path))
-        else {
-            return Ok(None);
-        };
-        let source = RequestSource::new(Source::File(path.to_owned()), self.read.clone());
-        let source = RequestSource { fit: options.fit, ..source };
-        let how = SampleOptions {
-            measured: MEASURED,
-            page_bytes,
-            seed: options.seed.index,
-            ..SampleOptions::default()
-        };
-        let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
         let trace = |points| {
             let windows = Windows::new(Arc::new(points), WINDOWS);
             Trace::of_windows(path.display().to_string(), windows)
         };
+        let holds_windows = !is_pipe(path) && LivePoints::is_file(path);
+        let Some(Sampling { above, page_bytes }) = options.sampled else {
+            let path = path.display().to_string();
+            return if holds_windows { Err(NamedError::Windows { path }) } else { Ok(None) };
+        };
+        if holds_windows {
+            return Ok(Some(trace(LivePoints::read(path).map_err(SampledError::from)?)));
+        }
+        if is_pipe(path) {
+            return Ok(None);
+        }
+        let source = RequestSource::new(Source::File(path.to_owned()), self.read.clone());
+        let source = RequestSource { fit: options.fit, ..source };
+        let seed = options.seed.index;
+        let how =
+            SampleOptions { measured: MEASURED, page_bytes, seed, ..SampleOptions::default() };
+        let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
         Ok(points.map(trace))
     }
 }

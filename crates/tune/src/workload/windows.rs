@@ -9,7 +9,7 @@
 mod tests;
 
 use super::Trace;
-use crate::digest::{Digest, Digester, digest_requests};
+use crate::digest::{Digest, Digester};
 use ssdtune_estimate::{Drawn, Population, PopulationError, Reach};
 use ssdtune_experiment::livepoints::{LivePoints, Window};
 use ssdtune_model::Nanos;
@@ -163,22 +163,16 @@ fn population(points: &LivePoints, sizes: &[f64]) -> Arc<Population> {
     Arc::new(alike.expect("a pass keeps two windows or more"))
 }
 
-/// The digest of a trace, as far as its windows know it: their requests, where they lie, how much
-/// of the trace lies between them, and what it touches.
+/// The digest of a trace, and of how it was sampled.
 fn digest(points: &LivePoints) -> Digest {
     let mut digester = Digester::new("ssdtune live-points");
     digester
-        .number("requests", points.requests)
-        .number("footprint", points.footprint.len())
-        .number("last", points.footprint.max().unwrap_or(0))
+        .bytes("trace", &points.about.fingerprint)
         .number("page bytes", points.options.page_bytes.into())
         .number("warm-up", points.options.warm_up.into())
-        .number("measured", points.options.measured.into());
-    for window in &points.windows {
-        digester.number("start", window.start.into());
-        digester.digest("requests", digest_requests(&window.requests));
-        window.written.iter().for_each(|written| _ = digester.number("written", *written));
-    }
+        .number("measured", points.options.measured.into())
+        .number("seed", points.options.seed)
+        .number("windows", points.windows.len() as u64);
     digester.finish()
 }
 

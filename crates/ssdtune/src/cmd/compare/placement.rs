@@ -5,7 +5,7 @@
 //! run on all threads.
 
 use crate::context::{Context, Level};
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutPlace};
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// How often haml is trained in the time of a load. Several numbers are compared. The default
     /// is the paper's: a week in steps of six hours.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [28.0])]
-    #[arg(value_parser = periods)]
+    #[arg(value_parser = real(1.0..=1e6))]
     periods: Vec<f64>,
 
     /// Also run haml without its wear rules.
@@ -95,7 +95,7 @@ pub(crate) struct Args {
 
     /// Spare share of the raw capacity of a drive that is sized by its load. The default is that of
     /// Table III, 44 of 300 GB.
-    #[arg(long, value_name = "SHARE", default_value_t = TABLE_III_SPARE, value_parser = spare)]
+    #[arg(long, value_name = "SHARE", default_value_t = TABLE_III_SPARE, value_parser = real(0.01..=0.9))]
     spare: f64,
 
     /// Bytes of a flash page.
@@ -121,16 +121,6 @@ pub(crate) struct Args {
     /// by invalid pages, intervals, and the clusters of each load.
     #[arg(long, value_name = "DIR")]
     plots: Option<OutPlace>,
-}
-
-fn spare(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.01..=0.9).contains(share));
-    share.ok_or_else(|| "write a share between 0.01 and 0.9".to_owned())
-}
-
-fn periods(text: &str) -> Result<f64, String> {
-    let count = text.parse().ok().filter(|count| (1.0..=1e6).contains(count));
-    count.ok_or_else(|| "write a number between 1 and 1000000".to_owned())
 }
 
 impl Args {

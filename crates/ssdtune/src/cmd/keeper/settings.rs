@@ -2,13 +2,12 @@
 
 use super::simulation_failure;
 use crate::context::Context;
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::keeper::milliseconds;
 use crate::outcome::Outcome;
 use ssdtune_keeper::mix::{BURSTY, MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::{MixSimulator, SimulationSettings};
 use ssdtune_model::{CheckedConfig, Nanos};
-use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
 /// How mixes are measured.
@@ -27,7 +26,7 @@ pub(super) struct SettingsArgs {
 
     /// Share of a tenant's requests that are not of its kind: a writer's reads, a reader's writes.
     #[arg(long, value_name = "SHARE", default_value_t = MINORITY)]
-    #[arg(value_parser = |text: &str| within(text, 0.0..=0.5))]
+    #[arg(value_parser = real(0.0..=0.5))]
     minority: f64,
 
     /// Flash pages of a read request.
@@ -43,7 +42,7 @@ pub(super) struct SettingsArgs {
     /// Share of the mixes whose tenants come in bursts and with requests of 4 to 64 KiB. The paper
     /// has none: 0.
     #[arg(long, value_name = "SHARE", default_value_t = BURSTY)]
-    #[arg(value_parser = |text: &str| within(text, 0.0..=1.0))]
+    #[arg(value_parser = real(0.0..=1.0))]
     bursty: f64,
 
     /// The period T, in milliseconds, from whose requests the features are computed.
@@ -52,14 +51,8 @@ pub(super) struct SettingsArgs {
 
     /// Flash pages a second at which intensity level 20 ends. Unless given it is measured: 90 % of
     /// what saturates the drive when all channels are shared.
-    #[arg(long, value_name = "PAGES", value_parser = |text: &str| within(text, 1.0..=1e9))]
+    #[arg(long, value_name = "PAGES", value_parser = real(1.0..=1e9))]
     rate_max: Option<f64>,
-}
-
-/// A number within a range.
-fn within(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| format!("write a number from {} to {}", range.start(), range.end()))
 }
 
 impl SettingsArgs {

@@ -2,6 +2,7 @@
 
 use super::args::{ModelArg, WindowArgs};
 use crate::context::Context;
+use crate::global::real;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use ssdtune_predict::blackbox::{BlackBoxModel, Point, Prediction};
@@ -31,16 +32,11 @@ pub(crate) struct Args {
 
     /// Requests that arrive in a second, for a point and a model of an open loop. The load of the
     /// point (l) is then ignored.
-    #[arg(long, value_name = "IOPS", requires = "point", value_parser = rate)]
+    #[arg(long, value_name = "IOPS", requires = "point", value_parser = real(1e-3..=1e9))]
     rate: Option<f64>,
 
     #[command(flatten)]
     window: WindowArgs,
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (1e-3..=1e9).contains(number));
-    number.ok_or_else(|| "write a number of requests a second, 0.001 to 1e9".to_owned())
 }
 
 /// Predicts and prints.

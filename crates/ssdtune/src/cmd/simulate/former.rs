@@ -1,6 +1,7 @@
 //! Former flags of `simulate`. They still work, are hidden in the help, and tell what to write
 //! instead.
 
+use crate::global::real;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::{Preparation, WarmUp};
 
@@ -12,13 +13,8 @@ pub(super) struct FormerArgs {
     pub(super) warm_up: Option<WarmUp>,
 
     /// Now the SHARE of --start.
-    #[arg(long, value_name = "SHARE", hide = true, value_parser = share)]
+    #[arg(long, value_name = "SHARE", hide = true, value_parser = real(0.0..=1.0))]
     pub(super) occupancy: Option<f64>,
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "write a share between 0 and 1".to_owned())
 }
 
 impl FormerArgs {
