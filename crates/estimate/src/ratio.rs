@@ -88,6 +88,29 @@ impl Ratio {
             largest_share,
         })
     }
+
+    /// The product of ratios raised to weights, each told from the same windows: what they are off
+    /// adds up. `None` of none.
+    pub fn product(ratios: &[(f64, Self)]) -> Option<Self> {
+        let sum = |value: &dyn Fn(&Self) -> f64| -> f64 {
+            ratios.iter().map(|(weight, own)| weight.abs() * value(own)).sum()
+        };
+        let least = |value: &dyn Fn(&Self) -> f64| {
+            ratios.iter().map(|(_, own)| value(own)).min_by(f64::total_cmp)
+        };
+        let log: f64 = ratios.iter().map(|(weight, own)| weight * own.value.ln()).sum();
+        let is_known = ratios.iter().all(|(_, own)| own.interval.is_some());
+        let half = sum(&|own| own.interval.map_or(0.0, |interval| interval.half_width().ln_1p()));
+        Some(Self {
+            value: log.exp(),
+            interval: is_known.then(|| Interval::around(log.exp(), half)),
+            error: sum(&|own| own.error),
+            unseen: sum(&|own| own.unseen),
+            windows: ratios.iter().map(|(_, own)| own.windows).min()?,
+            effective: least(&|own| own.effective)?,
+            largest_share: ratios.iter().map(|(_, own)| own.largest_share).fold(0.0, f64::max),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +166,20 @@ mod tests {
         assert_eq!((interval.low, interval.high), (whole.value, whole.value));
         assert_eq!(measured(&sizes, &others, 20, 5).interval, None);
         assert_eq!(Ratio::of(&[], Reach::WHOLE), None);
+    }
+
+    #[test]
+    fn a_product_of_a_ratio_with_itself_is_that_ratio() {
+        let sizes: Vec<f64> = (1..=100).map(f64::from).collect();
+        let others: Vec<f64> = sizes.iter().map(|size| size * (2.0 + size.sin())).collect();
+        let own = measured(&sizes, &others, 60, 5);
+        let same = Ratio::product(&[(0.3, own), (0.7, own)]).unwrap();
+        let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+        assert!(near(same.value, own.value) && near(same.error, own.error));
+        let (one, other) = (same.interval.unwrap(), own.interval.unwrap());
+        assert!(near(one.low, other.low) && near(one.high, other.high));
+        assert_eq!((same.windows, same.effective), (own.windows, own.effective));
+        assert_eq!(Ratio::product(&[]), None);
     }
 
     /// Two drives that differ in one window alone, by a factor of two.

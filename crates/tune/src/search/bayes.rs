@@ -326,8 +326,11 @@ fn race(
     };
     let bar = best.prefix_performance;
     let bar = bar.unwrap_or(f64::NEG_INFINITY);
+    // On windows it is known how far a prefix tells: the fastest go on until they are known to be
+    // worse.
+    let is_sampled = state.is_sampled();
     race_to(state, proposals, |rank, performance| {
-        rank < full && (performance > bar || (anyway && rank == 0))
+        rank < full && (is_sampled || performance > bar || (anyway && rank == 0))
     })
 }
 
@@ -378,6 +381,9 @@ fn race_to(
         }
     }
     state.note_raced(out);
+    if state.is_sampled() {
+        on = state.race_on_windows(on)?;
+    }
     state.run_in_full(on)
 }
 

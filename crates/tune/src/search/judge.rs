@@ -5,10 +5,11 @@
 
 use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
-use crate::evaluate::{CachedEvaluator, MeasureError, WorkloadMeasurement};
-use crate::grade::Speedup;
+use crate::evaluate::{CachedEvaluator, MeasureError, WindowFigures, WorkloadMeasurement};
+use crate::grade::{Speedup, Weights};
 use crate::task::Task;
 use crate::workload::Workload;
+use ssdtune_estimate::{Measured, Race, Ratio, Standing};
 use ssdtune_model::CheckedConfig;
 
 /// The measurements of the baseline.
@@ -84,6 +85,33 @@ impl<'a> Judge<'a> {
         Ok(answers.into_iter().map(performance).collect())
     }
 
+    /// Whether the target is measured on windows of long traces, so that races can tell what is
+    /// known from what is not.
+    pub fn is_sampled(&self) -> bool {
+        self.task.target.traces.iter().all(|trace| trace.windows().is_some())
+    }
+
+    /// Where each drive stands beside another on a share of the target's windows; `None` where it
+    /// cannot serve them.
+    pub fn standings(
+        &self,
+        drives: &[&CheckedConfig],
+        other: &CheckedConfig,
+        share: f64,
+    ) -> Result<Vec<Option<Standing>>, MeasureError> {
+        let part = prefix_of(&self.task.target, share);
+        let all: Vec<&CheckedConfig> =
+            std::iter::once(other).chain(drives.iter().copied()).collect();
+        let mut answers = self.measure(&all, std::slice::from_ref(&part))?.into_iter();
+        let Some(Ok(other)) = answers.next() else { return Ok(vec![None; drives.len()]) };
+        let race = Race::new(WRONG);
+        let standing = |own: &WorkloadMeasurement| {
+            let costs = costs(&self.task.weights, &part, own, &other)?;
+            Some(race.standing(&costs, 1.0))
+        };
+        Ok(answers.map(|answer| answer.ok().as_ref().and_then(standing)).collect())
+    }
+
     /// The result of each drive on the target, or why it cannot serve that.
     pub fn on_target(
         &self,
@@ -130,6 +158,37 @@ impl<'a> Judge<'a> {
             .flat_map(|drive| workloads.iter().map(move |workload| (*drive, workload)));
         self.evaluator.measure_workloads(&pairs.collect::<Vec<_>>())
     }
+}
+
+/// With what chance a race ever throws out a drive that is not worse.
+const WRONG: f64 = 0.01;
+
+/// How many times the cost of another drive one has by formula 1, told from the windows of the
+/// traces of a workload.
+fn costs(
+    weights: &Weights,
+    workload: &Workload,
+    own: &WorkloadMeasurement,
+    other: &WorkloadMeasurement,
+) -> Option<Ratio> {
+    let traces = workload.traces.len() as f64;
+    let mut all = Vec::new();
+    let pairs = own.traces().iter().zip(other.traces());
+    for (trace, (own, other)) in workload.traces.iter().zip(pairs) {
+        let reach = trace.windows()?.reach();
+        let ratio = |value: fn(&WindowFigures) -> f64| {
+            let both = own.windows.iter().zip(&other.windows);
+            let measured = both.map(|(own, other)| Measured {
+                chance: own.chance,
+                below: value(other),
+                above: value(own),
+            });
+            Ratio::of(&measured.collect::<Vec<_>>(), reach)
+        };
+        all.push(((1.0 - weights.alpha) / traces, ratio(|window| window.latency_ns)?));
+        all.push((weights.alpha / traces, ratio(|window| window.closed_ns)?));
+    }
+    Ratio::product(&all)
 }
 
 /// The workload with each trace cut to the first `share` of its requests, at least one.

@@ -15,6 +15,7 @@ use crate::evaluate::CachedEvaluator;
 use crate::grade::Speedup;
 use crate::space::Point;
 use crate::task::Task;
+use ssdtune_estimate::Standing;
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 
 /// A function that is called with each trial when its verdict is known.
@@ -146,6 +147,51 @@ impl<'a> SearchState<'a> {
             filter.learn(self.task, self.judge.prefix(), known);
         }
         Ok(performances)
+    }
+
+    /// Whether races can tell what is known from what is not: the target is measured on windows.
+    pub fn is_sampled(&self) -> bool {
+        self.judge.is_sampled()
+    }
+
+    /// Races proposals against the best trial on more and more windows of the target: twice as many
+    /// as the prefix has, and so on. Those that are worse for certain are added to the record;
+    /// those that are better, or as good as far as is known, are returned. Each run costs its share.
+    pub fn race_on_windows(
+        &mut self,
+        mut proposals: Vec<Proposal>,
+    ) -> Result<Vec<Proposal>, TuneError> {
+        let Some(best) = self.log.best().map(|best| best.config.clone()) else {
+            return Ok(proposals);
+        };
+        let (mut share, mut better) = (self.settings.prefix, Vec::new());
+        while !proposals.is_empty() {
+            let drives: Vec<&CheckedConfig> =
+                proposals.iter().map(|proposal| &proposal.config).collect();
+            let standings = self.judge.standings(&drives, &best, share)?;
+            let (mut open, mut worse) = (Vec::new(), Vec::new());
+            for (proposal, standing) in proposals.into_iter().zip(standings) {
+                match standing {
+                    Some(Standing::Better) => better.push(proposal),
+                    Some(Standing::Open) => open.push(proposal),
+                    Some(Standing::Worse) | None => {
+                        let performance =
+                            proposal.prefix_performance.filter(|_| standing.is_some());
+                        worse.push((proposal, performance));
+                    }
+                }
+            }
+            self.note_raced(worse);
+            share *= 2.0;
+            // What stays open runs in full in any case, if the budget pays for both.
+            let left = open.len() + better.len();
+            if share > 0.5 || self.budget.affords_beside(left as f64, share) < open.len() {
+                better.append(&mut open);
+            }
+            self.budget.spend(share * open.len() as f64);
+            proposals = open;
+        }
+        Ok(better)
     }
 
     /// Adds proposals to the record that were run on the prefix and will not run in full.
