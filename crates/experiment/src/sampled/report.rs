@@ -116,17 +116,17 @@ impl SampledReport {
             drawn.ratio(below, above)
         };
         let mean = drawn.ratio_of(&|run| run.served.requests as f64, &|run| run.served.latency_ns);
-        let ops: [(&'static str, &dyn Fn(&WindowRun) -> &Latencies); 3] = [
-            ("all", &|run| &run.latencies),
-            ("reads", &|run| &run.by_op[0]),
-            ("writes", &|run| &run.by_op[1]),
+        let ops: [(&'static str, LatenciesOf); 3] = [
+            ("all", |run| &run.latencies),
+            ("reads", |run| &run.by_op[0]),
+            ("writes", |run| &run.by_op[1]),
         ];
         let programmed =
             |run: &WindowRun| (run.flash.host + run.flash.moved + run.flash.mapping) as f64;
         Some(Self {
             run: drawn.run,
             no_interval,
-            latency_ns: ops.iter().filter_map(|(name, of)| drawn.op(name, of)).collect(),
+            latency_ns: ops.iter().filter_map(|(name, of)| drawn.op(name, *of)).collect(),
             bandwidth_bytes_per_s: ratio(&|run| run.served.span_ns / 1e9, &|run| {
                 512.0 * run.served.sectors as f64
             })?,
@@ -202,6 +202,9 @@ impl Estimated {
     }
 }
 
+/// The latencies of some kind of requests in a window.
+type LatenciesOf = fn(&WindowRun) -> &Latencies;
+
 /// Windows that were drawn alike.
 struct Drawn<'a> {
     runs: &'a [WindowRun],
@@ -260,11 +263,7 @@ impl<'a> Drawn<'a> {
     }
 
     /// Figures of one kind of requests; `None` where there are none.
-    fn op(
-        &self,
-        requests: &'static str,
-        of: &dyn Fn(&WindowRun) -> &Latencies,
-    ) -> Option<OpEstimates> {
+    fn op(&self, requests: &'static str, of: LatenciesOf) -> Option<OpEstimates> {
         let count = |run: &WindowRun| of(run).len() as f64;
         let mean = self.ratio(&count, &|run| of(run).sum())?;
         let latencies: Vec<(f64, &Latencies)> =
