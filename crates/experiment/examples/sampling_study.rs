@@ -1,4 +1,5 @@
-//! What windows of real traces are worth beside full runs: how far ratios of drives are off, how
+//! What windows of real traces are worth beside full runs: how far restored windows and ratios of
+//! drives on them are off the same windows inside full runs, how
 //! often their intervals hold, whether drives are put in the right order, and what races cost.
 //!
 //! `sampling_study TRACES [REQUESTS [DRIVES [WINDOWS]]]`: names separated by commas, or `all`; the
@@ -54,9 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (most, drives, windows) = (number(1, 100_000)?, number(2, 40)?, number(3, 40)?);
     let asked = arguments.first().map_or("all", String::as_str);
     println!(
-        "| trace | replay | windows | bias of ratios, %: median, largest | mean held, % | +- %, off \
+        "| trace | replay | windows | bias of the baseline, % | of ratios: median, largest | mean held, % | +- %, off \
          % | p99 held, % | order: windows, prefix of the same cost, of 20,000 | races: wrong, \
-         requests to throw out 8 to 14 % worse |\n|---|---|---|---|---|---|---|---|---|"
+         requests to throw out 8 to 14 % worse |\n|---|---|---|---|---|---|---|---|---|---|"
     );
     let mut sums = Sums::default();
     for (name, file) in FILES {
@@ -130,6 +131,8 @@ struct Measures {
     enqueued: Vec<u64>,
     /// In restored windows.
     windows: Vec<WindowRun>,
+    /// What the windows cost inside the full run.
+    inside: Vec<f64>,
     replay: Replay,
 }
 
@@ -153,12 +156,17 @@ fn measure(
     let every: Vec<usize> = (0..points.windows.len()).collect();
     let server = WindowServer::new(task, &every, &stop).map_err(|error| said(&error))?;
     let windows = server.serve(&every, &stop, &|_| {}).map_err(|error| said(&error))?;
-    Ok(Measures {
-        latencies: all.iter().map(|done| (done.completed - done.enqueued).0).collect(),
-        enqueued: all.iter().map(|done| done.enqueued.0).collect(),
-        windows,
-        replay,
-    })
+    let latencies: Vec<u64> = all.iter().map(|done| (done.completed - done.enqueued).0).collect();
+    let enqueued: Vec<u64> = all.iter().map(|done| done.enqueued.0).collect();
+    let inside = points.windows.iter().map(|window| {
+        let from = (window.start + window.warm_up) as usize;
+        let end = from + points.options.measured as usize;
+        match replay {
+            Replay::Open => latencies[from..end].iter().map(|own| *own as f64).sum(),
+            Replay::Closed(_) => (enqueued[end] - enqueued[from]) as f64,
+        }
+    });
+    Ok(Measures { inside: inside.collect(), latencies, enqueued, windows, replay })
 }
 
 impl Measures {
@@ -252,11 +260,15 @@ impl Study {
     fn row(&self, sums: &mut Sums) -> String {
         let base = &self.all[0];
         let truth = |own: &Measures| own.whole() / base.whole();
-        let every = self.sample(0, base.windows.len());
+        let sum = |own: &Measures, restored: bool| -> f64 {
+            let each = 0..own.windows.len();
+            each.map(|nth| if restored { own.cost(nth) } else { own.inside[nth] }).sum()
+        };
+        let ratio = |own: &Measures, restored| sum(own, restored) / sum(base, restored);
         let mut biases: Vec<f64> = (self.all[1..].iter())
-            .filter_map(|own| Some((self.ratio(&every, base, own)?.value / truth(own)).ln().abs()))
-            .map(|bias| 100.0 * bias)
+            .map(|own| 100.0 * (ratio(own, true) / ratio(own, false)).ln().abs())
             .collect();
+        let own_bias = 100.0 * (sum(base, true) / sum(base, false) - 1.0);
         let largest = biases.iter().copied().fold(0.0, f64::max);
         let bias = median(&mut biases).unwrap_or(0.0);
         let (mut held, mut trials, mut halves, mut off) = (0, 0, Vec::new(), Vec::new());
@@ -288,7 +300,7 @@ impl Study {
         };
         let (races, costs) = self.races(sums);
         format!(
-            "{bias:.2}, {largest:.2} | {} | {:.1}, {:.1} | {} | {:.3}, {:.3}, {:.3} | {races}, \
+            "{own_bias:+.2} | {bias:.2}, {largest:.2} | {} | {:.1}, {:.1} | {} | {:.3}, {:.3}, {:.3} | {races}, \
              {costs}",
             share(held, trials),
             median(&mut halves).unwrap_or(f64::NAN),
