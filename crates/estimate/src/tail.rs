@@ -118,7 +118,8 @@ pub struct Percentile {
     pub interval: Option<Interval>,
 }
 
-/// The percentile `share` (0.99 for p99) of windows, each with its chance. `None` without a request.
+/// The percentile `share` (0.99 for p99) of windows, each with its chance. `None` without a
+/// request.
 pub fn weighted_percentile(windows: &[(f64, &Latencies)], share: f64) -> Option<f64> {
     let weights: Vec<f64> = windows.iter().map(|window| 1.0 / window.0).collect();
     Pool::of(windows.iter().map(|window| window.1)).percentile(&weights, share)

@@ -1,6 +1,6 @@
-//! What windows of real traces are worth beside full runs: how far restored windows and ratios of
-//! drives on them are off the same windows inside full runs, how
-//! often their intervals hold, whether drives are put in the right order, and what races cost.
+//! What windows of real traces are worth beside full runs: how far restored windows, and ratios of
+//! drives on them, are off the same windows inside full runs; how often intervals hold what a whole
+//! trace gives; whether drives are put in the right order; what races cost.
 //!
 //! `sampling_study TRACES [REQUESTS [DRIVES [WINDOWS]]]`: names separated by commas, or `all`; the
 //! first REQUESTS (100,000) of each trace; DRIVES (40) random drives beside the preset `intel-750`;
@@ -55,9 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (most, drives, windows) = (number(1, 100_000)?, number(2, 40)?, number(3, 40)?);
     let asked = arguments.first().map_or("all", String::as_str);
     println!(
-        "| trace | replay | windows | bias of the baseline, % | of ratios: median, largest | mean held, % | +- %, off \
-         % | p99 held, % | order: windows, prefix of the same cost, of 20,000 | races: wrong, \
-         requests to throw out 8 to 14 % worse |\n|---|---|---|---|---|---|---|---|---|---|"
+        "| trace | replay | windows | bias of the baseline, % | of ratios: median, largest | mean \
+         held, % | +- %, off % | p99 held, % | order: windows, prefix of the same cost, of 20,000 \
+         | races: wrong, requests to throw out 8 to 14 % worse |\n|---|---|---|---|---|---|---|---|---|---|"
     );
     let mut sums = Sums::default();
     for (name, file) in FILES {
@@ -300,8 +300,8 @@ impl Study {
         };
         let (races, costs) = self.races(sums);
         format!(
-            "{own_bias:+.2} | {bias:.2}, {largest:.2} | {} | {:.1}, {:.1} | {} | {:.3}, {:.3}, {:.3} | {races}, \
-             {costs}",
+            "{own_bias:+.2} | {bias:.2}, {largest:.2} | {} | {:.1}, {:.1} | {} | {:.3}, {:.3}, \
+             {:.3} | {races}, {costs}",
             share(held, trials),
             median(&mut halves).unwrap_or(f64::NAN),
             median(&mut off).unwrap_or(f64::NAN),

@@ -59,12 +59,22 @@ pub struct WindowRun {
     pub energy: (f64, f64),
     /// How long its parts were busy in that time.
     pub busy: BusyTime,
+    /// From the arrival of the first request that warms up to that of the first that is measured,
+    /// in nanoseconds; without end where requests do not come at their own times.
+    pub warm_up_ns: f64,
     /// What the drive reports of all that it has done since it was restored: what was on its way
     /// then is part of that.
     pub report: Report,
 }
 
 impl WindowRun {
+    /// Whether requests waited longer than those that warm up took to come: then the drive cannot
+    /// keep up with the trace there, and what waited before the window is missing.
+    pub fn is_late(&self) -> bool {
+        self.served.requests > 0
+            && self.served.latency_ns / self.served.requests as f64 > self.warm_up_ns
+    }
+
     /// Whether blocks were emptied: then what a window measures depends on how far the drive was in
     /// its collections.
     pub fn collects(&self) -> bool {
@@ -244,6 +254,12 @@ fn serve_window(
         flash: before.flash_until(&after),
         energy: (after.joules - before.joules, after.seconds - before.seconds),
         busy: after.busy.since(before.busy),
+        warm_up_ns: match (replay, window.requests.get(window.warm_up as usize)) {
+            (Replay::Open, Some(first)) if window.warm_up > 0 => {
+                (first.at - window.requests[0].at).0 as f64
+            }
+            _ => f64::INFINITY,
+        },
         report: drive.report(),
     })
 }

@@ -30,6 +30,10 @@ pub struct WindowFigures {
     pub latency_ns: f64,
     /// The time that they took in the closed loop, in nanoseconds.
     pub closed_ns: f64,
+    /// In the open loop they waited longer than the window knows of, because the drive cannot keep
+    /// up with the trace there.
+    #[serde(default)]
+    pub is_late: bool,
 }
 
 /// What a drive achieved on a workload: one measurement for each trace, in the order of the traces.

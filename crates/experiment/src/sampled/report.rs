@@ -29,6 +29,9 @@ pub struct Estimated {
 pub enum NoInterval {
     /// Too few windows: their own spread is not known.
     FewWindows,
+    /// The drive cannot keep up with the trace in some windows, and how much waits there when they
+    /// begin is not known.
+    Backlog,
     /// The drive collects in the windows, and a restored drive is not as far in its collections as
     /// it would be there.
     Collection,
@@ -42,6 +45,10 @@ impl NoInterval {
                 "no intervals: fewer than {WINDOWS_MIN} windows do not tell their own spread; \
                  sample more, or run the whole trace"
             ),
+            Self::Backlog => "no intervals: in some windows requests wait longer than a window \
+                              knows of, because the drive cannot keep up with the trace there; \
+                              --replay closed:N tells what it can do"
+                .to_owned(),
             Self::Collection => "no intervals: the drive collects in the windows, where windows \
                                  have been seen 1 to 8 % off; run the whole trace, with several \
                                  seeds of --start steady"
@@ -106,6 +113,7 @@ impl SampledReport {
         let drawn = Drawn::of(points, runs)?;
         let no_interval = match runs {
             _ if runs.iter().any(WindowRun::collects) => Some(NoInterval::Collection),
+            _ if late_share(runs) > LATE_MAX => Some(NoInterval::Backlog),
             _ if runs.len() < WINDOWS_MIN && drawn.chance * drawn.reach.covered < 1.0 => {
                 Some(NoInterval::FewWindows)
             }
@@ -200,6 +208,18 @@ impl Estimated {
             }
         }
     }
+}
+
+/// The largest share of all latency that late windows may have without being seen in it.
+const LATE_MAX: f64 = 0.05;
+
+/// The share of all latency that windows have whose requests waited longer than they know of.
+fn late_share(runs: &[WindowRun]) -> f64 {
+    let sum = |late: bool| -> f64 {
+        let own = runs.iter().filter(|run| !late || run.is_late());
+        own.map(|run| run.served.latency_ns).sum()
+    };
+    sum(true) / sum(false).max(f64::MIN_POSITIVE)
 }
 
 /// The latencies of some kind of requests in a window.

@@ -114,6 +114,12 @@ fn few_windows_and_collections_leave_no_interval() {
     let told = SampledReport::of(&points, &collecting).unwrap();
     assert_eq!(told.no_interval, Some(NoInterval::Collection));
     assert_eq!(SampledReport::of(&points, &[]), None);
+
+    let mut late = few.clone();
+    late[0].served.latency_ns = 1e15;
+    assert!(late[0].is_late() && !few[0].is_late());
+    let told = SampledReport::of(&points, &late).unwrap();
+    assert_eq!(told.no_interval, Some(NoInterval::Backlog));
 }
 
 #[test]

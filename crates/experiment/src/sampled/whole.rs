@@ -66,7 +66,8 @@ impl RequestSource {
 
 impl Experiment {
     /// Passes over the requests of its only flow and keeps windows of them, with pages of the
-    /// device's size. `told` is called for every 65,536 requests that were passed, with their number.
+    /// device's size. `told` is called for every 65,536 requests that were passed, with their
+    /// number.
     ///
     /// # Errors
     /// There are several flows, requests do not come, their pages need too much memory, or `stop`

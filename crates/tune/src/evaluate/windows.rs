@@ -47,6 +47,7 @@ impl InProcess {
             chance: drawn.chance,
             latency_ns: open.served.latency_ns,
             closed_ns: closed.served.span_ns,
+            is_late: open.is_late(),
         });
         let chances: Vec<f64> = windows.drawn().iter().map(|drawn| drawn.chance).collect();
         let (open_facts, closed_facts) = (joined(&open, &chances), joined(&closed, &chances));

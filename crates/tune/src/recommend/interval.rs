@@ -21,6 +21,9 @@ pub struct SpeedupInterval {
     /// One of the drives collects in the windows: what they say depends on how far it is in that,
     /// and intervals have been seen to lie.
     pub collects: bool,
+    /// One of the drives cannot keep up with the trace in windows that have more than a twentieth
+    /// of all latency: how much waits there when they begin is not known.
+    pub is_late: bool,
 }
 
 impl SpeedupInterval {
@@ -39,7 +42,8 @@ impl SpeedupInterval {
         });
         let windows = pairs().map(|(own, _)| own.windows.len()).sum();
         if collects {
-            return Some(Self { latency: None, throughput: None, windows, collects });
+            let (latency, throughput, is_late) = (None, None, false);
+            return Some(Self { latency, throughput, windows, collects, is_late });
         }
         let each: Vec<Option<[Ratio; 2]>> = (workload.traces.iter().zip(pairs()))
             .filter_map(|(trace, (own, reference))| {
@@ -57,7 +61,9 @@ impl SpeedupInterval {
             })
             .collect();
         let joined = |of: usize| joined(&each, of, workload.traces.len());
-        Some(Self { latency: joined(0), throughput: joined(1), windows, collects })
+        let is_late = [own, reference].iter().any(|one| late_share(one) > LATE_MAX);
+        let latency = joined(0).filter(|_| !is_late);
+        Some(Self { latency, throughput: joined(1), windows, collects, is_late })
     }
 
     /// Whether both are known to 2 %.
@@ -67,6 +73,13 @@ impl SpeedupInterval {
             .all(|own| own.is_some_and(|own| own.half_width() <= PRECISION))
     }
 
+    /// Whether more windows would tell more.
+    pub(super) fn wants_more(&self) -> bool {
+        let wide = |own: Option<Interval>| own.is_some_and(|own| own.half_width() > PRECISION);
+        !self.collects && (wide(self.latency) || wide(self.throughput))
+            || self.windows < ssdtune_estimate::WINDOWS_MIN
+    }
+
     /// What a reader must know of it, if 2 % are not reached.
     pub(super) fn note(&self) -> Option<String> {
         let windows = self.windows;
@@ -74,6 +87,12 @@ impl SpeedupInterval {
             return Some(format!(
                 "told from {windows} windows in which a drive collects, so no interval is given; \
                  --requests runs the first requests whole"
+            ));
+        }
+        if self.is_late {
+            return Some(format!(
+                "in some of {windows} windows a drive cannot keep up with the trace, and how much \
+                 waits there is not known: no interval of latency is given"
             ));
         }
         (!self.is_precise()).then(|| {
@@ -106,6 +125,19 @@ impl WorkloadResult {
         let known = self.interval.as_ref().and_then(of);
         known.map_or(String::new(), |own| format!(" +- {:.1} %", 100.0 * own.half_width()))
     }
+}
+
+/// The largest share of all latency that late windows may have.
+const LATE_MAX: f64 = 0.05;
+
+/// The share of all latency that late windows have.
+fn late_share(measured: &WorkloadMeasurement) -> f64 {
+    let windows = || measured.traces().iter().flat_map(|trace| &trace.windows);
+    let sum = |late: bool| -> f64 {
+        let own = windows().filter(|window| !late || window.is_late);
+        own.map(|window| window.latency_ns / window.chance).sum()
+    };
+    sum(true) / sum(false).max(f64::MIN_POSITIVE)
 }
 
 /// The interval of the geometric mean over `traces` traces, of which some were sampled. Their

@@ -34,7 +34,7 @@ pub(super) fn rows(
 
 /// Whether more windows would tell more.
 fn is_open(row: &WorkloadResult) -> bool {
-    row.interval.as_ref().is_some_and(|own| !own.collects && !own.is_precise())
+    row.interval.as_ref().is_some_and(SpeedupInterval::wants_more)
 }
 
 /// The workload with twice as many windows; `None` if there are no more.

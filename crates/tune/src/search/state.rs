@@ -156,7 +156,8 @@ impl<'a> SearchState<'a> {
 
     /// Races proposals against the best trial on more and more windows of the target: twice as many
     /// as the prefix has, and so on. Those that are worse for certain are added to the record;
-    /// those that are better, or as good as far as is known, are returned. Each run costs its share.
+    /// those that are better, or as good as far as is known, are returned. Each run costs its
+    /// share.
     pub fn race_on_windows(
         &mut self,
         mut proposals: Vec<Proposal>,

@@ -95,7 +95,8 @@ pub(crate) struct Args {
 
     /// Spare share of the raw capacity of a drive that is sized by its load. The default is that of
     /// Table III, 44 of 300 GB.
-    #[arg(long, value_name = "SHARE", default_value_t = TABLE_III_SPARE, value_parser = real(0.01..=0.9))]
+    #[arg(long, value_name = "SHARE", default_value_t = TABLE_III_SPARE)]
+    #[arg(value_parser = real(0.01..=0.9))]
     spare: f64,
 
     /// Bytes of a flash page.
