@@ -2,7 +2,7 @@
 
 use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
-use crate::evaluate::{CachedEvaluator, Job, WorkloadMeasurement};
+use crate::evaluate::{CachedEvaluator, EvaluationError, MeasureError, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::limits::Limits;
 use crate::space::Space;
@@ -84,17 +84,16 @@ impl Task {
         let validation = self.max_harm.iter_mut().flat_map(|harm| &mut harm.validation);
         let own = std::iter::once(&mut self.target).chain(&mut self.others).chain(validation);
         for workload in own.chain(held_out.into_iter().flatten()) {
-            let Workload { name, depth, traces } = workload;
+            let Workload { name, traces, .. } = workload;
             for trace in traces {
                 let Some(windows) = trace.windows().cloned() else { continue };
-                let every = trace.with_windows(windows.every());
-                let job = Job { config: &base, trace: &every, depth: *depth };
                 let refused = |reason| TuneError::Baseline { workload: name.clone(), reason };
-                let answer = evaluator.measure(&[job])?.pop();
-                let measured = answer
-                    .unwrap_or_else(|| Err("it was not measured".to_owned()))
-                    .map_err(refused)?;
-                let sizes: Vec<f64> = measured.windows.iter().map(|own| own.latency_ns).collect();
+                let sizes =
+                    evaluator.window_sizes(&base, &windows).map_err(|error| match error {
+                        EvaluationError::Unfit(reason) => refused(reason),
+                        EvaluationError::Broken(error) => MeasureError::from(error).into(),
+                        EvaluationError::Interrupted => MeasureError::Interrupted.into(),
+                    })?;
                 let drawn = windows.by_sizes(&sizes).map_err(|error| refused(error.to_string()))?;
                 *trace = trace.with_windows(drawn);
             }

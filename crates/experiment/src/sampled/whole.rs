@@ -103,10 +103,10 @@ impl Experiment {
         let (device, preparation) = (&self.device, &self.preparation);
         let task = WindowTask { points, device, preparation, replay: self.flows[0].replay };
         let all = points.windows.len();
-        let every: Vec<usize> = (0..all).collect();
-        let server = WindowServer::new(task, &every, stop)?;
+        let serve =
+            |windows: &[usize]| WindowServer::new(task, windows, stop)?.serve(windows, stop, told);
         let Some(precision) = precision else {
-            let runs = server.serve(&every, stop, told)?;
+            let runs = serve(&(0..all).collect::<Vec<usize>>())?;
             return SampledReport::of(points, &runs).ok_or(SampledError::Nothing);
         };
         let alike = Population::new(&vec![1.0; all], 1.0, points.options.seed)
@@ -117,7 +117,7 @@ impl Experiment {
             let known =
                 |window: &usize| runs.iter().any(|run: &super::WindowRun| run.window == *window);
             let more: Vec<usize> = wanted.filter(|window| !known(window)).collect();
-            runs.extend(server.serve(&more, stop, told)?);
+            runs.extend(serve(&more)?);
             runs.sort_by_key(|run| run.window);
             let report = SampledReport::of(points, &runs).ok_or(SampledError::Nothing)?;
             if runs.len() == all || report.precision().is_some_and(|own| own <= precision) {

@@ -7,7 +7,7 @@ use crate::memory::{
     AutoDb, Batch, DbError, EvaluationInputs, EvaluationKey, EvaluationRecord, EvaluationSubject,
     RecordKind, StoredAnswer, WarmUp, canonical, configuration_digest,
 };
-use crate::workload::Workload;
+use crate::workload::{Windows, Workload};
 use ssdtune_model::CheckedConfig;
 use ssdtune_sim::{Filling, Replay};
 use std::cmp::Reverse;
@@ -106,6 +106,20 @@ impl<'a> CachedEvaluator<'a> {
     /// The identity of the evaluator behind the memory.
     pub fn identity(&self) -> String {
         self.evaluator.identity()
+    }
+
+    /// What a drive takes in the open loop for each of the windows that may be drawn, in
+    /// nanoseconds. It is not stored.
+    ///
+    /// # Errors
+    /// The drive cannot serve them, or the caller asked to stop.
+    pub(crate) fn window_sizes(
+        &self,
+        config: &CheckedConfig,
+        windows: &Windows,
+    ) -> Result<Vec<f64>, EvaluationError> {
+        let preparation = self.evaluator.preparation();
+        super::windows::sizes(config, &preparation, &windows.every(), self.stop)
     }
 
     /// The key under which an evaluation is stored.

@@ -25,8 +25,8 @@ impl InProcess {
     ) -> Result<Measurement, EvaluationError> {
         let wide = widened(job.config, job.depth)?;
         let (open, closed) = rayon::join(
-            || self.serve(job.config, windows, Replay::Open, stop),
-            || self.serve(&wide, windows, Replay::Closed(job.depth), stop),
+            || serve(job.config, &self.preparation, windows, Replay::Open, stop),
+            || serve(&wide, &self.preparation, windows, Replay::Closed(job.depth), stop),
         );
         let (open, closed) = (open?, closed?);
         let each = || windows.drawn().iter().zip(open.iter().zip(&closed));
@@ -58,28 +58,40 @@ impl InProcess {
             closed: Some(RunFacts { bandwidth_bps: throughput_bps, ..closed_facts }),
         })
     }
+}
 
-    fn serve(
-        &self,
-        config: &CheckedConfig,
-        windows: &Windows,
-        replay: Replay,
-        stop: &AtomicBool,
-    ) -> Result<Vec<WindowRun>, EvaluationError> {
-        let preparation = Preparation { seed: config.run.seed, ..self.preparation.clone() };
-        let (points, device) = (windows.points(), config);
-        let task = WindowTask { points, device, preparation: &preparation, replay };
-        let drawn: Vec<usize> = windows.drawn().iter().map(|drawn| drawn.window).collect();
-        let served = WindowServer::new(task, &drawn, stop)
-            .and_then(|server| server.serve(&drawn, stop, &|_| {}));
-        served.map_err(|error| match error {
-            SampledError::Interrupted => EvaluationError::Interrupted,
-            SampledError::Points(LivePointsError::OutOfSpace) => {
-                EvaluationError::Unfit("it runs out of free blocks in a window".to_owned())
-            }
-            other => EvaluationError::Unfit(other.to_string()),
-        })
-    }
+/// What a drive takes in the open loop for each window, in nanoseconds.
+pub(super) fn sizes(
+    config: &CheckedConfig,
+    preparation: &Preparation,
+    windows: &Windows,
+    stop: &AtomicBool,
+) -> Result<Vec<f64>, EvaluationError> {
+    let runs = serve(config, preparation, windows, Replay::Open, stop)?;
+    Ok(runs.iter().map(|run| run.served.latency_ns).collect())
+}
+
+/// Serves windows on a drive that was prepared with its own seed.
+fn serve(
+    config: &CheckedConfig,
+    preparation: &Preparation,
+    windows: &Windows,
+    replay: Replay,
+    stop: &AtomicBool,
+) -> Result<Vec<WindowRun>, EvaluationError> {
+    let preparation = Preparation { seed: config.run.seed, ..preparation.clone() };
+    let (points, device) = (windows.points(), config);
+    let task = WindowTask { points, device, preparation: &preparation, replay };
+    let drawn: Vec<usize> = windows.drawn().iter().map(|drawn| drawn.window).collect();
+    let served = WindowServer::new(task, &drawn, stop)
+        .and_then(|server| server.serve(&drawn, stop, &|_| {}));
+    served.map_err(|error| match error {
+        SampledError::Interrupted => EvaluationError::Interrupted,
+        SampledError::Points(LivePointsError::OutOfSpace) => {
+            EvaluationError::Unfit("it runs out of free blocks in a window".to_owned())
+        }
+        other => EvaluationError::Unfit(other.to_string()),
+    })
 }
 
 /// What the runs of windows have in common: sums, and means by how much each window counts.

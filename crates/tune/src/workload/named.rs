@@ -16,6 +16,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Requests that are measured in a window.
 const MEASURED: u32 = 500;
+/// Windows that are kept of a trace, half of them at least: the baseline is measured on all.
+const KEPT: usize = 600;
 
 /// A workload whose name is known, and whose requests are not read yet.
 #[derive(Clone, Debug)]
@@ -296,8 +298,13 @@ impl NamedWorkload {
         let source = RequestSource::new(Source::File(path.to_owned()), self.read.clone());
         let source = RequestSource { fit: options.fit, ..source };
         let seed = options.seed.index;
-        let how =
-            SampleOptions { measured: MEASURED, page_bytes, seed, ..SampleOptions::default() };
+        let how = SampleOptions {
+            windows: KEPT,
+            measured: MEASURED,
+            page_bytes,
+            seed,
+            ..SampleOptions::default()
+        };
         let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
         Ok(points.map(trace))
     }
