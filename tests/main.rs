@@ -24,6 +24,7 @@ mod memory;
 mod nand;
 mod outputs;
 mod predict;
+mod sampling;
 mod search;
 #[cfg(unix)]
 mod signals;

@@ -54,11 +54,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (most, drives, windows) = (number(1, 100_000)?, number(2, 40)?, number(3, 40)?);
     let asked = arguments.first().map_or("all", String::as_str);
-    println!(
-        "| trace | replay | windows | bias of the baseline, % | of ratios: median, largest | mean \
-         held, % | +- %, off % | p99 held, % | order: windows, prefix of the same cost, of 20,000 \
-         | races: wrong, requests to throw out 8 to 14 % worse |\n|---|---|---|---|---|---|---|---|---|---|"
-    );
+    let columns = [
+        "trace",
+        "replay",
+        "windows",
+        "bias of the baseline, %",
+        "of ratios: median, largest",
+        "mean held, %",
+        "+- %, off %",
+        "p99 held, %",
+        "order: windows, prefix of the same cost, of 20,000",
+        "races: wrong, requests to throw out 8 to 14 % worse",
+    ];
+    println!("| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
     let mut sums = Sums::default();
     for (name, file) in FILES {
         if asked != "all" && !asked.split(',').any(|one| one == name) {

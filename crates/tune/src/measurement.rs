@@ -34,6 +34,9 @@ pub struct WindowFigures {
     /// up with the trace there.
     #[serde(default)]
     pub is_late: bool,
+    /// In the closed loop the drive programs most of the time, where windows tell too little.
+    #[serde(default)]
+    pub programs: bool,
 }
 
 /// What a drive achieved on a workload: one measurement for each trace, in the order of the traces.

@@ -1,12 +1,13 @@
 //! What windows say of the whole trace.
 
-use super::WindowRun;
+use super::{WindowRun, programs_all_the_time};
 use crate::livepoints::LivePoints;
 use serde::Serialize;
 use ssdtune_estimate::{
     Interval, Latencies, Measured, Percentile, Population, Ratio, Reach, WINDOWS_MIN,
 };
 use ssdtune_report::{Table, Text};
+use ssdtune_sim::Replay;
 
 /// The seed of the bootstraps: two reports of the same windows are equal.
 const SEED: u64 = 1;
@@ -32,6 +33,9 @@ pub enum NoInterval {
     /// The drive cannot keep up with the trace in some windows, and how much waits there when they
     /// begin is not known.
     Backlog,
+    /// The drive programs most of the time in a closed loop, and which of its planes have the
+    /// longest queues is not known.
+    Programs,
     /// The drive collects in the windows, and a restored drive is not as far in its collections as
     /// it would be there.
     Collection,
@@ -48,6 +52,10 @@ impl NoInterval {
             Self::Backlog => "no intervals: in some windows requests wait longer than a window \
                               knows of, because the drive cannot keep up with the trace there; \
                               --replay closed:N tells what it can do"
+                .to_owned(),
+            Self::Programs => "no intervals: the drive programs most of the time, where closed \
+                               loops on windows have been up to 50 % off; run the whole trace, or \
+                               its first requests (--requests)"
                 .to_owned(),
             Self::Collection => "no intervals: the drive collects in the windows, where windows \
                                  have been seen 1 to 8 % off; run the whole trace, with several \
@@ -114,6 +122,9 @@ impl SampledReport {
         let no_interval = match runs {
             _ if runs.iter().any(WindowRun::collects) => Some(NoInterval::Collection),
             _ if late_share(runs) > LATE_MAX => Some(NoInterval::Backlog),
+            [WindowRun { replay: Replay::Closed(_), .. }, ..] if programs_all_the_time(runs) => {
+                Some(NoInterval::Programs)
+            }
             _ if runs.len() < WINDOWS_MIN && drawn.chance * drawn.reach.covered < 1.0 => {
                 Some(NoInterval::FewWindows)
             }

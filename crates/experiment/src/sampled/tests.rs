@@ -118,6 +118,14 @@ fn few_windows_and_collections_leave_no_interval() {
     let mut late = few.clone();
     late[0].served.latency_ns = 1e15;
     assert!(late[0].is_late() && !few[0].is_late());
+    let mut busy = few.clone();
+    for run in &mut busy {
+        run.replay = Replay::Closed(16);
+        run.busy.dies = ssdtune_model::Nanos((run.energy.1 * 0.9e9) as u64);
+    }
+    assert!(programs_all_the_time(&busy) && !programs_all_the_time(&few));
+    let told = SampledReport::of(&points, &busy).unwrap();
+    assert_eq!(told.no_interval, Some(NoInterval::Programs));
     let told = SampledReport::of(&points, &late).unwrap();
     assert_eq!(told.no_interval, Some(NoInterval::Backlog));
 }

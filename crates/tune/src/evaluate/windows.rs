@@ -10,7 +10,9 @@ use crate::measurement::WindowFigures;
 use crate::workload::Windows;
 use ssdtune_experiment::Preparation;
 use ssdtune_experiment::livepoints::LivePointsError;
-use ssdtune_experiment::sampled::{SampledError, WindowRun, WindowServer, WindowTask};
+use ssdtune_experiment::sampled::{
+    SampledError, WindowRun, WindowServer, WindowTask, programs_all_the_time,
+};
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{BusyTime, Replay};
 use std::sync::atomic::AtomicBool;
@@ -43,11 +45,13 @@ impl InProcess {
                 job.trace.name
             )));
         }
+        let programs = programs_all_the_time(&closed);
         let figures = each().map(|(drawn, (open, closed))| WindowFigures {
             chance: drawn.chance,
             latency_ns: open.served.latency_ns,
             closed_ns: closed.served.span_ns,
             is_late: open.is_late(),
+            programs,
         });
         let chances: Vec<f64> = windows.drawn().iter().map(|drawn| drawn.chance).collect();
         let (open_facts, closed_facts) = (joined(&open, &chances), joined(&closed, &chances));

@@ -24,6 +24,9 @@ pub struct SpeedupInterval {
     /// One of the drives cannot keep up with the trace in windows that have more than a twentieth
     /// of all latency: how much waits there when they begin is not known.
     pub is_late: bool,
+    /// One of the drives programs most of the time in the closed loop: which of its planes have the
+    /// longest queues is not known.
+    pub programs: bool,
 }
 
 impl SpeedupInterval {
@@ -42,8 +45,8 @@ impl SpeedupInterval {
         });
         let windows = pairs().map(|(own, _)| own.windows.len()).sum();
         if collects {
-            let (latency, throughput, is_late) = (None, None, false);
-            return Some(Self { latency, throughput, windows, collects, is_late });
+            let (latency, throughput, is_late, programs) = (None, None, false, false);
+            return Some(Self { latency, throughput, windows, collects, is_late, programs });
         }
         let each: Vec<Option<[Ratio; 2]>> = (workload.traces.iter().zip(pairs()))
             .filter_map(|(trace, (own, reference))| {
@@ -63,7 +66,11 @@ impl SpeedupInterval {
         let joined = |of: usize| joined(&each, of, workload.traces.len());
         let is_late = [own, reference].iter().any(|one| late_share(one) > LATE_MAX);
         let latency = joined(0).filter(|_| !is_late);
-        Some(Self { latency, throughput: joined(1), windows, collects, is_late })
+        let programs = pairs().any(|(own, reference)| {
+            own.windows.iter().chain(&reference.windows).any(|window| window.programs)
+        });
+        let throughput = joined(1).filter(|_| !programs);
+        Some(Self { latency, throughput, windows, collects, is_late, programs })
     }
 
     /// Whether both are known to 2 %.
@@ -94,6 +101,13 @@ impl SpeedupInterval {
                 "in some of {windows} windows a drive cannot keep up with the trace, and how much \
                  waits there is not known: no interval of latency is given"
             ));
+        }
+        if self.programs {
+            return Some(
+                "in a closed loop a drive programs most of the time, and which of its planes have \
+                 the longest queues is not known: no interval of throughput is given"
+                    .to_owned(),
+            );
         }
         (!self.is_precise()).then(|| {
             format!("told from {windows} windows, which is all there are; 2 % were not reached")
