@@ -28,9 +28,9 @@ fn windows_tell_what_the_whole_trace_gives() {
         command.args(["--start", "footprint"]).args(more);
         command
     };
-    let whole = document(&mut simulate(&trace, &["--json"]));
+    let whole = document(&mut simulate(&trace, &[]));
     let truth = whole["cells"][0]["report"]["total"]["all"]["device_latency_ns"]["mean"].as_f64();
-    let told = document(&mut simulate(&points, &["--sample", "--json"]));
+    let told = document(&mut simulate(&points, &["--sample"]));
     let report = &told["cells"][0]["report"];
     let mean = &report["latency_ns"][0]["mean"];
     let end = |name: &str| mean["interval"][name].as_f64().unwrap();
@@ -38,7 +38,7 @@ fn windows_tell_what_the_whole_trace_gives() {
     assert_eq!((told["schema"].as_u64(), &report["no_interval"]), (Some(1), &Value::Null));
     assert!(report["run"]["windows"].as_u64() >= Some(50), "{report}");
     // The trace itself is sampled in the same way, and threads change nothing.
-    let again = document(&mut simulate(&points, &["--sample", "--json", "--threads", "1"]));
+    let again = document(&mut simulate(&points, &["--sample", "--threads", "1"]));
     assert_eq!(told, again);
     let text = simulate(&points, &["--sample", "--sweep", "bus.channels=4,12"]).assert().success();
     text.stdout(predicate::str::contains("+-").and(predicate::str::contains("bus.channels")));
@@ -70,7 +70,7 @@ fn a_search_on_windows_has_intervals_and_judges_by_windows_it_has_not_seen() {
     let (_, points) = windows(&scratch);
     let search = |threads: &str| {
         let mut command = ssdtune();
-        command.args(["search", "--others", "none", "--budget", "2", "--json", "--no-db"]);
+        command.args(["search", "--others", "none", "--budget", "2", "--no-db"]);
         command.args(["--algorithm", "random", "--threads", threads, "--target"]).arg(&points);
         let mut found = document(&mut command);
         found["effort"]["seconds"] = Value::Null;

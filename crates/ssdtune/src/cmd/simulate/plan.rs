@@ -57,7 +57,7 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
     if sets.len().saturating_mul(points.len()) > RUNS_MAX {
         return Err(Failure::usage(anyhow!("more than {RUNS_MAX} cells: sweep less")));
     }
-    if points.len() > 1 {
+    if points.len() > 1 && !args.sample {
         let kept = sets.par_iter_mut().map(FlowSet::keep_short_traces);
         kept.collect::<Result<(), TraceError>>().map_err(Failure::input)?;
     }
