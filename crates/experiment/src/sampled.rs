@@ -2,8 +2,9 @@
 //!
 //! A [`WindowServer`] restores a drive before each window, serves the window and keeps what it
 //! measured ([`WindowRun`]). A [`SampledReport`] tells the figures of the whole trace from that,
-//! with intervals. An experiment does all of it for its own flow: [`Experiment::sample`] passes
-//! over the requests, [`Experiment::run_sampled`] serves as many windows as are needed.
+//! with intervals. An experiment does all of it for its own flow:
+//! [`sample`](crate::Experiment::sample) passes over the requests, and
+//! [`run_sampled`](crate::Experiment::run_sampled) serves as many windows as are needed.
 //!
 //! Cost: a restored drive and some 1,600 requests for each window; windows run on all threads of
 //! the current rayon pool, and come in their order whatever threads there are.
