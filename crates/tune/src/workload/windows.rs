@@ -17,8 +17,8 @@ use ssdtune_trace::{Request, TenantId};
 use std::sync::Arc;
 
 /// Windows that a drive is measured on, unless more are asked for. With 500 measured requests each
-/// that is half more than what ranks drives as a whole run does (20,000), at the cost of a prefix of
-/// 64,000 requests.
+/// that is half more than what ranks drives as a whole run does (20,000), at the cost of a prefix
+/// of 64,000 requests.
 pub const WINDOWS: usize = 60;
 /// The fewest windows of a draw: races decide on no fewer.
 const WINDOWS_MIN: usize = 10;
