@@ -250,9 +250,9 @@ impl Sums {
     fn said(mut self) -> String {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         format!(
-            "{} trials: means held {:.1} %, {} without an interval; {} of p99: {:.1} %. {} eliminations, {:.2} % of them \
-             wrong; a drive 8 to 14 % worse was thrown out after {} requests in the median ({} \
-             races).",
+            "{} trials: means held {:.1} %, {} without an interval; {} of p99: {:.1} %. {} \
+             eliminations, {:.2} % of them wrong; a drive 8 to 14 % worse was thrown out after {} \
+             requests in the median ({} races).",
             self.trials,
             share(self.held, self.trials),
             self.refused,
