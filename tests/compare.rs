@@ -136,7 +136,7 @@ fn what_cannot_be_compared_is_refused() {
     };
     wrong(&["--policy", "haml,lru"], 2, "--policy lru: must be one of none");
     wrong(&["--clusters", "17"], 2, "17");
-    wrong(&["--periods", "0"], 2, "between 1 and");
+    wrong(&["--periods", "0"], 2, "from 1 to");
     std::fs::write(&small, "time_ns,tenant,op,lba,sectors\n0,0,R,0,16\n").unwrap();
     wrong(&[], 3, "no write");
     let mut missing = compare(&directory.path().join("none.csv"), &[]);

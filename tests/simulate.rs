@@ -356,7 +356,7 @@ fn a_factor_of_time_is_judged_by_its_own_flag() {
         let refused = ssdtune().args(words).assert().code(2);
         refused.stderr(
             predicate::str::contains("--time-scale <FACTOR>")
-                .and(predicate::str::contains("between 0.000001 and 1000000")),
+                .and(predicate::str::contains("from 0.000001 to 1000000")),
         );
     }
 }

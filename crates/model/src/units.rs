@@ -208,6 +208,10 @@ impl FromStr for Nanos {
     }
 }
 
+/// What is said of a text that is no size.
+const SIZE: &str = "write a size such as 512GiB or 1TB: a number with B, KiB, MiB, GiB, TiB, KB, \
+                    MB, GB or TB";
+
 /// Reads a size as people write it: `4KiB`, `512GiB`, `1GB`. A number without a unit is in bytes.
 impl FromStr for Bytes {
     type Err = String;
@@ -224,7 +228,7 @@ impl FromStr for Bytes {
             "MB" => 1_000_000,
             "GB" => 1_000_000_000,
             "TB" => 1_000_000_000_000,
-            _ => return Err("a number with B, KiB, MiB, GiB, TiB, KB, MB, GB or TB".into()),
+            _ => return Err(SIZE.into()),
         };
         scaled(number, factor).map(Self).ok_or_else(|| "not a size of at most 16 EiB".into())
     }

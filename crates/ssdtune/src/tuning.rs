@@ -47,6 +47,9 @@ impl TuningJob {
 
     /// The job with the windows drawn that long traces are measured on.
     fn drawn(mut self, context: &Context) -> Outcome<Self> {
+        if !self.task.is_sampled() {
+            return Ok(self);
+        }
         let Self { task, held_out, evaluator, db, .. } = &mut self;
         let deferred = Deferred::new();
         let evaluator = CachedEvaluator::new(&**evaluator, db.as_ref(), deferred.flag(), &|_| {});

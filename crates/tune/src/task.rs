@@ -68,6 +68,13 @@ impl Task {
         pairs.flat_map(|(other, speedup)| Breach::of_harm(*share, other, traces, speedup)).collect()
     }
 
+    /// Whether a workload is measured on windows of long traces.
+    pub fn is_sampled(&self) -> bool {
+        let validation = self.max_harm.iter().flat_map(|harm| &harm.validation);
+        let traces = self.workloads().chain(validation).flat_map(|workload| &workload.traces);
+        traces.into_iter().any(|trace| trace.windows().is_some())
+    }
+
     /// Draws the windows that long traces are measured on by what the baseline takes for each of
     /// them, so that those are seldom missed which decide a mean. The baseline is measured on all
     /// windows once. `held_out` are workloads that are measured after the search.
