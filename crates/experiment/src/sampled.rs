@@ -191,19 +191,10 @@ impl<'a> WindowServer<'a> {
             return Ok(server);
         }
         let pilot: Vec<usize> = windows.iter().copied().step_by(PILOT).collect();
-        let mut server = server;
-        for round in 0..2 {
-            let known = server.serve(&pilot, stop, &|_| {})?;
-            let pairs = known.iter().map(|run| (&points.windows[run.window], &run.served));
-            let restorer = server.restorer.with_clock(Clock::measured(pairs));
-            server = Self { task, restorer };
-            if round > 0 || !programs_all_the_time(&known) {
-                break;
-            }
-            // How fast the drive is shows when its queues are what they would be.
-            server = Self { task, restorer: server.restorer.with_lead() };
-        }
-        Ok(server)
+        let known = server.serve(&pilot, stop, &|_| {})?;
+        let pairs = known.iter().map(|run| (&points.windows[run.window], &run.served));
+        let restorer = server.restorer.with_clock(Clock::measured(pairs));
+        Ok(Self { task, restorer })
     }
 
     /// Serves windows, on all threads of the current pool, and calls `told` with the number of
@@ -253,10 +244,7 @@ fn serve_window(
     }
     let mut drive = restorer.drive(window, OBSERVE).map_err(LivePointsError::from)?;
     let before = Counted::of(&drive);
-    let lead = restorer.lead(window);
-    let led = lead.len() as u64;
-    let requests = lead.into_iter().chain(window.requests.iter().copied());
-    let stream = Stream { replay, ..Stream::open(requests) };
+    let stream = Stream { replay, ..Stream::open(window.requests.iter().copied()) };
     let mut completions: Vec<Completion> = Vec::with_capacity(window.requests.len());
     let ended = serve(&mut drive, vec![stream], None, stop, |_, done, _| {
         completions.extend_from_slice(done);
@@ -268,8 +256,8 @@ fn serve_window(
         Served::GivenUp | Served::Interrupted => return Err(SampledError::Interrupted),
     }
     let after = Counted::of(&drive);
-    let end = led + window.requests.len() as u64 - u64::from(TAIL);
-    let numbers = led + u64::from(window.warm_up)..end;
+    let end = window.requests.len() as u64 - u64::from(TAIL);
+    let numbers = u64::from(window.warm_up)..end;
     let of = |op: Option<Op>| {
         let own = completions.iter().filter(|done| numbers.contains(&done.number));
         let own = own.filter(|done| op.is_none_or(|op| done.op == op));

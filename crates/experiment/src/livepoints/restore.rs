@@ -48,8 +48,6 @@ pub struct Restorer<'a> {
     entries: u64,
     layout: Layout,
     spare: Spare,
-    /// The latest writes come as requests ([`Restorer::lead`]) and not at their own times.
-    leads: bool,
     /// Drives as they are before any window, by what they keep for their caller.
     prepared: Mutex<Vec<(Observe, Arc<Simulator>)>>,
 }
@@ -86,56 +84,12 @@ impl<'a> Restorer<'a> {
         let span = (last + 1).next_multiple_of(entries) + SHIFT.next_multiple_of(entries);
         let spare = Spare { span, pages: room.pages };
         let prepared = Mutex::default();
-        let leads = false;
-        Ok(Self {
-            points,
-            device,
-            preparation,
-            clock,
-            room,
-            entries,
-            layout,
-            spare,
-            leads,
-            prepared,
-        })
+        Ok(Self { points, device, preparation, clock, room, entries, layout, spare, prepared })
     }
 
     /// Goes by another clock.
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
-    }
-
-    /// For a drive that programs all the time: which planes have the longest queues comes about
-    /// over thousands of writes, so the latest ones are served as requests before the window, and
-    /// not sent on their way at their own times.
-    pub fn with_lead(self) -> Self {
-        Self { leads: true, ..self }
-    }
-
-    /// The latest writes before a window as requests, if they are to be served.
-    pub fn lead(&self, window: &Window) -> Vec<Request> {
-        if !self.leads {
-            return Vec::new();
-        }
-        let eighth = u64::from(self.room.page_sectors) / 8;
-        let request = |(_, run): &(Nanos, Run)| {
-            let touched = run.record.eighths;
-            let (from, to) = match run.pages {
-                1 if touched != 0 => (touched.trailing_zeros(), 8 - touched.leading_zeros()),
-                _ => (0, 8),
-            };
-            let first = run.first * 8 + u64::from(from);
-            let eighths = (u64::from(run.pages) - 1) * 8 + u64::from(to - from);
-            Request {
-                at: Nanos::ZERO,
-                lba: Sectors(first * eighth),
-                sectors: (eighths * eighth) as u32,
-                tenant: TenantId(0),
-                op: Op::Write,
-            }
-        };
-        window.recent.iter().map(request).collect()
     }
 
     /// A drive as it stands before a window.

@@ -43,9 +43,7 @@ impl Restorer<'_> {
         };
         // Pages with the time since their writes began, their sectors, and whether they left.
         let mut sent: Vec<(f64, u64, u64, bool)> = Vec::new();
-        let keeps =
-            self.cache_lanes(window).is_some() || self.device.cache.mode == CacheMode::Write;
-        if keeps && !self.leads {
+        if self.cache_lanes(window).is_some() || self.device.cache.mode == CacheMode::Write {
             for (at, run) in &window.recent {
                 let is_kept = !self.room.is_buffer && self.clock.dirty(&run.record);
                 if !is_kept {
