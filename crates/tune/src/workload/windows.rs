@@ -192,7 +192,7 @@ impl Trace {
         self.windows.as_deref()
     }
 
-    /// The same trace, measured on these windows of it.
+    /// This trace, measured on these windows of it.
     #[must_use]
     pub fn with_windows(&self, windows: Windows) -> Self {
         Self { warnings: self.warnings.clone(), ..Self::of_windows(&*self.name, windows) }
