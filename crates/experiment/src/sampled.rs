@@ -16,7 +16,7 @@ mod tests;
 mod whole;
 
 pub use cells::{SampledCell, SampledCells, SampledDocument};
-pub use report::{Estimated, NoInterval, OpEstimates, SampledReport, SampledRun};
+pub use report::{Estimated, LATE_MAX, NoInterval, OpEstimates, SampledReport, SampledRun};
 
 use crate::error::SourceError;
 use crate::extents::Extents;

@@ -107,6 +107,6 @@ pub use open::{Opened, bytes_to_read, input_bytes, open_input, open_path};
 pub use options::{ColumnSpec, Devices, Event, ReadOptions};
 pub use order::JUMP_BACK;
 pub use reader::{TraceReader, open, read_from};
-pub use request::{Op, Request};
+pub use request::{Op, REQUEST_BYTES, Request};
 pub use source::{Followed, JumpsBack, ReadStats, Requests, Source};
 pub use ssdtune_model::TenantId;

@@ -50,6 +50,9 @@ pub struct Request {
 // 24 bytes: a million requests take 24 MB. One more field would make it 32.
 const _: () = assert!(size_of::<Request>() == 24);
 
+/// Bytes that stand for a request in a hash.
+pub const REQUEST_BYTES: usize = 23;
+
 impl Request {
     /// The request in words: time, device, operation, first sector, size. `names` are those of the
     /// tenants' devices.
@@ -58,6 +61,19 @@ impl Request {
         let size = Sectors(u64::from(self.sectors)).bytes();
         let op = format!("{:?}", self.op);
         [self.at.to_string(), name, op, self.lba.0.to_string(), size.to_string()]
+    }
+
+    /// The bytes that stand for the request where a hash of a trace is made. They are part of keys
+    /// that are stored, so they never change.
+    #[inline]
+    pub fn key_bytes(&self) -> [u8; REQUEST_BYTES] {
+        let mut bytes = [0; REQUEST_BYTES];
+        bytes[0..8].copy_from_slice(&self.at.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.lba.0.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.sectors.to_le_bytes());
+        bytes[20..22].copy_from_slice(&self.tenant.0.to_le_bytes());
+        bytes[22] = self.op as u8;
+        bytes
     }
 
     /// The first sector behind the request.

@@ -1,7 +1,7 @@
 //! 256-bit digests, and how fields and requests go into one.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use ssdtune_trace::Request;
+use ssdtune_trace::{REQUEST_BYTES, Request};
 use std::fmt;
 use std::str::FromStr;
 
@@ -123,8 +123,6 @@ impl Digester {
     }
 }
 
-/// Bytes that stand for a request.
-const REQUEST_BYTES: usize = 23;
 /// Requests hashed at once: enough for the hash's widest vectors.
 const BLOCK_REQUESTS: usize = 1024;
 
@@ -151,13 +149,7 @@ impl RequestDigester {
 
     /// Adds the next request.
     pub fn push(&mut self, request: &Request) {
-        let mut bytes = [0; REQUEST_BYTES];
-        bytes[0..8].copy_from_slice(&request.at.0.to_le_bytes());
-        bytes[8..16].copy_from_slice(&request.lba.0.to_le_bytes());
-        bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
-        bytes[20..22].copy_from_slice(&request.tenant.0.to_le_bytes());
-        bytes[22] = request.op as u8;
-        self.block.extend_from_slice(&bytes);
+        self.block.extend_from_slice(&request.key_bytes());
         self.count += 1;
         if self.block.len() == BLOCK_REQUESTS * REQUEST_BYTES {
             self.hasher.update(&self.block);

@@ -50,8 +50,8 @@ impl Workload {
     pub(crate) fn split_windows(&mut self) -> Self {
         let mut judged = self.clone();
         for (own, other) in self.traces.iter_mut().zip(&mut judged.traces) {
-            if let Some((learned, held)) = own.windows().cloned().map(Windows::halves) {
-                (*own, *other) = (own.with_windows(learned), own.with_windows(held));
+            if let Some(halves) = own.window_halves() {
+                (*own, *other) = halves;
             }
         }
         judged

@@ -222,7 +222,7 @@ impl Estimated {
 }
 
 /// The largest share of all latency that late windows may have without being seen in it.
-const LATE_MAX: f64 = 0.05;
+pub const LATE_MAX: f64 = 0.05;
 
 /// The share of all latency that windows have whose requests waited longer than they know of.
 fn late_share(runs: &[WindowRun]) -> f64 {

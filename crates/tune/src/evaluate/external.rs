@@ -244,6 +244,11 @@ impl Evaluator for External {
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        if job.trace.windows().is_some() {
+            // Another simulator cannot begin where a window begins.
+            let name = &job.trace.name;
+            return Err(EvaluationError::Unfit(format!("{name} is known by its windows alone")));
+        }
         let requests = job.trace.requests();
         let moving = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
         let (count, sectors) = moving.fold((0_u64, 0_u64), |(count, sectors), request| {

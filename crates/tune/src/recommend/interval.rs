@@ -5,6 +5,7 @@ use crate::evaluate::{WindowFigures, WorkloadMeasurement};
 use crate::workload::{Trace, Workload};
 use serde::Serialize;
 use ssdtune_estimate::{Interval, Measured, Ratio};
+use ssdtune_experiment::sampled::LATE_MAX;
 
 /// A half-width that is good enough for a drive that is recommended: 2 %.
 pub(super) const PRECISION: f64 = 0.02;
@@ -83,8 +84,8 @@ impl SpeedupInterval {
     /// Whether more windows would tell more.
     pub(super) fn wants_more(&self) -> bool {
         let wide = |own: Option<Interval>| own.is_some_and(|own| own.half_width() > PRECISION);
-        !self.collects && (wide(self.latency) || wide(self.throughput))
-            || self.windows < ssdtune_estimate::WINDOWS_MIN
+        let few = self.windows < ssdtune_estimate::WINDOWS_MIN;
+        !self.collects && (few || wide(self.latency) || wide(self.throughput))
     }
 
     /// What a reader must know of it, if 2 % are not reached.
@@ -140,9 +141,6 @@ impl WorkloadResult {
         known.map_or(String::new(), |own| format!(" +- {:.1} %", 100.0 * own.half_width()))
     }
 }
-
-/// The largest share of all latency that late windows may have.
-const LATE_MAX: f64 = 0.05;
 
 /// The share of all latency that late windows have.
 fn late_share(measured: &WorkloadMeasurement) -> f64 {

@@ -228,11 +228,7 @@ impl NamedWorkload {
             let other = LoadOptions { seed: validation, ..*options };
             return Ok((self.load(options)?, self.load(&other)?));
         };
-        let mut both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
-        if both.traces.iter().all(|trace| trace.windows().is_some()) {
-            let judged = both.split_windows();
-            return Ok((both, judged));
-        }
+        let both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
         let halves = both.traces.iter().map(halves).collect::<Result<Vec<_>, _>>()?;
         let (first, second) = halves.into_iter().unzip();
         Ok((Workload { traces: first, ..both.clone() }, Workload { traces: second, ..both }))
@@ -337,8 +333,12 @@ fn fitted(name: &str, mut all: Vec<Request>, options: &LoadOptions) -> Result<Tr
     Ok(Trace::new(name, all))
 }
 
-/// The two halves of a trace. The second one begins at time 0 too.
+/// The two halves of a trace. The second one begins at time 0 too. Of a trace that is measured on
+/// windows each half has every second of them.
 fn halves(trace: &Trace) -> Result<(Trace, Trace), NamedError> {
+    if let Some(halves) = trace.window_halves() {
+        return Ok(halves);
+    }
     let all = trace.requests();
     let (first, second) = all.split_at(all.len().div_ceil(2));
     let Some(start) = second.first().map(|request| request.at) else {

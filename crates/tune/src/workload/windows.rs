@@ -192,6 +192,13 @@ impl Trace {
         self.windows.as_deref()
     }
 
+    /// The trace with every second of its windows, and with those between them; `None` if it is not
+    /// measured on windows.
+    pub(crate) fn window_halves(&self) -> Option<(Self, Self)> {
+        let (one, other) = self.windows()?.clone().halves();
+        Some((self.with_windows(one), self.with_windows(other)))
+    }
+
     /// This trace, measured on these windows of it.
     #[must_use]
     pub fn with_windows(&self, windows: Windows) -> Self {

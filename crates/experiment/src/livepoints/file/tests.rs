@@ -127,6 +127,17 @@ fn sections_that_contradict_themselves_are_refused() {
     assert_eq!(expanded(&[0; 10], 1 << 40), Err("a section is larger than its bytes can tell"));
 }
 
+/// A search divides the windows into two halves, and each has one.
+#[test]
+fn a_file_with_one_window_is_refused() {
+    let mut points = points(4_096);
+    points.windows.truncate(2);
+    assert_eq!(read(&bytes(&points)).map(|points| points.windows.len()), Ok(2));
+    points.windows.truncate(1);
+    let refused = read(&bytes(&points)).unwrap_err();
+    assert!(refused.contains("contradict each other"), "{refused}");
+}
+
 #[test]
 fn numbers_come_back() {
     let values = [0, 1, 127, 128, 300, 1 << 32, u64::MAX - 1, u64::MAX];

@@ -107,6 +107,26 @@ fn draws_are_nested_and_halves_have_nothing_in_common() {
     assert_eq!(trace.footprint(), one.footprint());
 }
 
+/// A category of a long and a short trace: each is divided in its own way.
+#[test]
+fn a_short_trace_beside_a_long_one_is_divided_by_its_requests() {
+    let directory = tempfile::tempdir().unwrap();
+    let (long, short) = (file(&directory), directory.path().join("short.csv"));
+    let head: Vec<String> =
+        std::fs::read_to_string(&long).unwrap().lines().take(9).map(str::to_owned).collect();
+    std::fs::write(&short, head.join("\n") + "\n").unwrap();
+    let named = NamedWorkload::parse(&format!("both={long}+{}", short.display())).unwrap();
+    let (learned, judged) = named.load_twice(&options(10_000), Seed::default()).unwrap();
+    let places = |own: &Workload| -> Vec<usize> {
+        own.traces[0].windows().unwrap().every().drawn().iter().map(|own| own.window).collect()
+    };
+    assert!(places(&learned).iter().all(|window| !places(&judged).contains(window)));
+    for (own, requests) in [(&learned, 4), (&judged, 4)] {
+        assert!(own.traces[1].windows().is_none());
+        assert_eq!(own.traces[1].requests().len(), requests);
+    }
+}
+
 #[test]
 fn a_task_draws_windows_by_what_its_baseline_takes() {
     let directory = tempfile::tempdir().unwrap();
