@@ -5,7 +5,8 @@
 //! first REQUESTS (100,000) of each trace; START is `footprint` or `steady`. The real traces are
 //! looked for in `$SSDTUNE_SHARED/traces`. It prints a table as docs/results/sampling.md has it.
 
-use ssdtune_experiment::livepoints::{Comparison, LivePoints, SampleOptions, Sampler, Window};
+use ssdtune_experiment::livepoints::{LivePoints, SampleOptions, Sampler};
+use ssdtune_experiment::sampled::{Comparison, WindowTask};
 use ssdtune_experiment::{AddressFit, Origin, Position, Preparation, RequestSource, Start};
 use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, Sectors, presets};
 use ssdtune_sim::Replay;
@@ -65,8 +66,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let windows = chosen(&points);
         for drive in DRIVES.iter().filter(|drive| asked(1, drive.0)) {
             let of = |replay, depth| -> Result<Comparison, Box<dyn Error>> {
-                let (device, how) = (device(drive, depth)?, (&requests[..], replay));
-                Ok(Comparison::of(&points, &windows, &device, &preparation, how)?)
+                let (points, device) = (&points, &device(drive, depth)?);
+                let task = WindowTask { points, device, preparation: &preparation, replay };
+                Ok(Comparison::of(task, &windows, &requests)?)
             };
             let open =
                 of(Replay::Open, 0)?.bias(|window| window.latency_ns / window.requests as f64);
@@ -109,10 +111,10 @@ fn sample(name: &str, requests: &[Request]) -> Result<LivePoints, Box<dyn Error>
 }
 
 /// As many windows as are compared, from all over the trace.
-fn chosen(points: &LivePoints) -> Vec<&Window> {
-    let all = &points.windows;
-    let step = (all.len() as f64 / WINDOWS as f64).max(1.0);
-    (0..WINDOWS.min(all.len())).map(|nth| &all[(nth as f64 * step) as usize]).collect()
+fn chosen(points: &LivePoints) -> Vec<usize> {
+    let all = points.windows.len();
+    let step = (all as f64 / WINDOWS as f64).max(1.0);
+    (0..WINDOWS.min(all)).map(|nth| (nth as f64 * step) as usize).collect()
 }
 
 /// A drive whose queues hold `depth` requests at least.

@@ -22,7 +22,7 @@ use ssdtune_experiment::{
 };
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, Sectors, presets, scramble};
 use ssdtune_sim::{Completion, Replay};
-use ssdtune_trace::{ReadOptions, Request, TenantId};
+use ssdtune_trace::{ReadOptions, Request, TenantId, workload};
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
@@ -40,6 +40,8 @@ const FILES: [(&str, &str); 10] = [
     ("tencent", "caffeine_tencent_cloud_storage-sample.csv.xz"),
     ("hadoop", "hadoop_eternity10_D.csv.xz"),
 ];
+/// Bundled models, for traces that are longer.
+const MODELS: [&str; 2] = ["prxy_0", "database"];
 /// Requests that are outstanding in closed replay.
 const DEPTH: u32 = 16;
 /// Draws of windows for each drive.
@@ -68,11 +70,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     println!("| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
     let mut sums = Sums::default();
-    for (name, file) in FILES {
-        if asked != "all" && !asked.split(',').any(|one| one == name) {
-            continue;
-        }
-        let requests = requests(file, most)?;
+    let traces = FILES.iter().map(|&(name, _)| name).chain(MODELS);
+    for name in traces.filter(|&name| asked == "all" || asked.split(',').any(|one| one == name)) {
+        let requests = requests(name, most)?;
         let points = sample(&requests)?;
         for replay in [Replay::Open, Replay::Closed(DEPTH)] {
             let all: Vec<Measures> = (0..=drives as u64)
@@ -88,9 +88,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The first requests of a trace, its gaps closed.
-fn requests(file: &str, most: usize) -> Result<Vec<Request>, Box<dyn Error>> {
-    let path = format!("{}/traces/{file}", std::env::var("SSDTUNE_SHARED")?);
-    let source = RequestSource::new(Origin::File(path.into()), ReadOptions::default());
+fn requests(name: &str, most: usize) -> Result<Vec<Request>, Box<dyn Error>> {
+    let source = match FILES.iter().find(|file| file.0 == name) {
+        Some((_, file)) => {
+            let path = format!("{}/traces/{file}", std::env::var("SSDTUNE_SHARED")?);
+            RequestSource::new(Origin::File(path.into()), ReadOptions::default())
+        }
+        None => RequestSource::of_model(
+            workload::bundled(name)?,
+            workload::Seed::default(),
+            most as u64,
+        ),
+    };
     let source = RequestSource { fit: Some(AddressFit::Compact), ..source };
     let all = source.open(&[Sectors(u64::MAX)], Sectors(8), &Position::default())?;
     let own = |request: Request| Request { tenant: TenantId(0), ..request };

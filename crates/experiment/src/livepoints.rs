@@ -3,7 +3,7 @@
 //!
 //! A [`Sampler`] passes over a trace once and leaves [`LivePoints`], which a file keeps; a
 //! [`Restorer`] makes the drive with which a window begins, by defining its state and not by
-//! writing it; [`replay`] serves the window; a [`Comparison`] says what that is worth.
+//! writing it; [`replay`] serves the window.
 //!
 //! # What a window holds
 //!
@@ -16,14 +16,14 @@
 //! | records of the pages they touch: last use, last two writes | 32 a run of equal ones |
 //! | some 180 depths: pages used, read last, changed, since some request | 36 each |
 //! | earlier requests, a quarter of a doubling of age apart: what leaves a cache | 32 a run |
-//! | the latest 2,048 writes: on their way to flash, or planes written in step | 40 a run |
+//! | the latest 2,048 writes: what is on its way to flash | 40 a run |
 //!
 //! The rank of a page in any cache is the depth of its last use. Whether it has changed follows
 //! from its last two writes, at which offset of a block it lies from the last.
 //!
 //! That is some 150 KB for a window of 1,000 small requests, so 300 MB for 2,000 windows, whatever
 //! the length of the trace. For the whole trace there are the footprint (a bit for each 4 KiB, or
-//! less) and how much was written by when.
+//! less) and what was written by when.
 //!
 //! # Cost
 //!
@@ -39,7 +39,7 @@
 //! Records of pages are kept for the whole trace: where they do not fit into the memory given, the
 //! pass ends with an error.
 
-mod compare;
+mod course;
 mod features;
 mod file;
 mod fingerprint;
@@ -54,7 +54,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use compare::Comparison;
+pub use course::{Course, Mark, Written, Wrote};
 pub use features::Features;
 pub(crate) use file::MAGIC as LIVE_POINTS_MAGIC;
 pub use file::PointsFileError;
@@ -62,7 +62,7 @@ pub use pass::Sampler;
 pub use recency::Depth;
 pub use record::{NEVER, Record};
 pub use replay::{Replayed, replay};
-pub use restore::{Clock, Restorer};
+pub use restore::{Clock, Restorer, Timed};
 pub use summary::Sampled;
 
 use crate::error::PrepareError;
@@ -87,6 +87,11 @@ pub struct SampleOptions {
     /// Memory that the records of pages may take.
     pub memory_bytes: u64,
 }
+
+/// The version of what restored drives answer. It is raised by one when that changes, so that no
+/// evaluation stored before is found any more; a test compares some answers with those of this
+/// epoch.
+pub const RESTORED_EPOCH: u32 = 2;
 
 /// Requests behind those that are measured, so that these are not served alone.
 pub const TAIL: u32 = 64;
@@ -163,16 +168,6 @@ pub struct Epoch {
     pub ends: Nanos,
 }
 
-/// How many pages were written up to a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// The request.
-    pub request: u32,
-    /// Pages that went to flash at once, by the times of the trace and by each length of epochs;
-    /// last, all pages written.
-    pub written: [u64; 6],
-}
-
 /// A part of the trace, and what came before it as far as it can be seen there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
@@ -193,8 +188,6 @@ pub struct Window {
     pub depths: Vec<Depth>,
     /// The epoch of writes.
     pub epoch: Epoch,
-    /// Pages written so far, as [`Mark::written`].
-    pub written: [u64; 6],
 }
 
 /// Which trace live-points come from.
@@ -223,8 +216,8 @@ pub struct LivePoints {
     pub windows: Vec<Window>,
     /// All pages of 4 KiB that the trace touches.
     pub footprint: RoaringTreemap,
-    /// How much was written by when.
-    pub marks: Vec<Mark>,
+    /// What was written by when.
+    pub course: Course,
 }
 
 /// Why there are no live-points, or none for this drive.

@@ -4,25 +4,28 @@
 //! measured ([`WindowRun`]). A [`SampledReport`] tells the figures of the whole trace from that,
 //! with intervals. An experiment does all of it for its own flow:
 //! [`sample`](crate::Experiment::sample) passes over the requests, and
-//! [`run_sampled`](crate::Experiment::run_sampled) serves as many windows as are needed.
+//! [`run_sampled`](crate::Experiment::run_sampled) serves as many windows as are needed. A
+//! [`Comparison`] says what restored windows are worth.
 //!
 //! Cost: a restored drive and some 1,600 requests for each window; windows run on all threads of
 //! the current rayon pool, and come in their order whatever threads there are.
 
 mod cells;
+mod compare;
 mod report;
 #[cfg(test)]
 mod tests;
 mod whole;
 
 pub use cells::{SampledCell, SampledCells, SampledDocument};
+pub use compare::Comparison;
 pub use report::{Estimated, LATE_MAX, NoInterval, OpEstimates, SampledReport, SampledRun};
 
 use crate::error::SourceError;
 use crate::extents::Extents;
 use crate::livepoints::{
     Clock, LIVE_POINTS_MAGIC, LivePoints, LivePointsError, PointsFileError, Replayed, Restorer,
-    TAIL, Window,
+    TAIL, Timed, Window,
 };
 use crate::preparation::Preparation;
 use crate::serve::{Served, serve};
@@ -37,10 +40,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions are kept, which is what a window is told from.
 const OBSERVE: Observe = Observe { exact_percentiles: false, completions: true };
-/// Nanoseconds between two requests that a closed replay is taken to begin with.
-const FIRST_GUESS_NS: f64 = 10_000.0;
-/// In closed replay one window in four is served before, to find out how fast a drive is.
-const PILOT: usize = 4;
+/// Windows that are served before the others in closed replay, to find out how fast a drive is.
+const PILOTS: usize = 16;
 
 /// What a drive did in a window.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +72,17 @@ pub struct WindowRun {
 }
 
 impl WindowRun {
+    /// How long the drive has taken for the window, and for what.
+    fn timed(&self, points: &LivePoints) -> Timed {
+        let window = &points.windows[self.window];
+        Timed {
+            first: window.start,
+            requests: window.requests.len() as f64,
+            programs: self.flash.host as f64,
+            ns: self.energy.1 * 1e9,
+        }
+    }
+
     /// Whether requests waited longer than those that warm up took to come: then the drive cannot
     /// keep up with the trace there, and what waited before the window is missing.
     pub fn is_late(&self) -> bool {
@@ -169,8 +181,8 @@ pub struct WindowServer<'a> {
 }
 
 impl<'a> WindowServer<'a> {
-    /// Gets ready to serve any of these windows. In closed replay a quarter of them is served at
-    /// once: how long the drive takes for requests decides what its data cache holds.
+    /// Gets ready to serve any of these windows. In closed replay some of them are served at once:
+    /// how long the drive takes for requests decides what its data cache holds.
     ///
     /// # Errors
     /// The drive cannot be made or is unfit for the trace, or `stop` was set.
@@ -183,17 +195,18 @@ impl<'a> WindowServer<'a> {
         let all = windows.iter().map(|&window| &points.windows[window]);
         let clock = match replay {
             Replay::Open => Clock::Trace,
-            Replay::Closed(_) => Clock::even(FIRST_GUESS_NS),
+            Replay::Closed(_) => Clock::guessed(points, device),
         };
         let restorer = Restorer::new(points, all, device, preparation.clone(), clock)?;
         let server = Self { task, restorer };
         if replay == Replay::Open {
             return Ok(server);
         }
-        let pilot: Vec<usize> = windows.iter().copied().step_by(PILOT).collect();
-        let known = server.serve(&pilot, stop, &|_| {})?;
-        let pairs = known.iter().map(|run| (&points.windows[run.window], &run.served));
-        let restorer = server.restorer.with_clock(Clock::measured(pairs));
+        let step = windows.len().div_ceil(PILOTS).max(1);
+        let pilots: Vec<usize> = windows.iter().copied().step_by(step).collect();
+        let known = server.serve(&pilots, stop, &|_| {})?;
+        let timed: Vec<Timed> = known.iter().map(|run| run.timed(points)).collect();
+        let restorer = server.restorer.with_clock(Clock::measured(points, &timed));
         Ok(Self { task, restorer })
     }
 
@@ -219,18 +232,25 @@ impl<'a> WindowServer<'a> {
     }
 }
 
-/// A drive whose dies are busy for this share of the time while it serves writes has queues of
-/// programs that thousands of requests have made.
+/// A drive whose dies are busy for this share of the time while it serves writes waits for them.
 const BUSY: f64 = 0.4;
+/// Seconds of a trace from which on it does not matter where each of them begins.
+const SECONDS: f64 = 100.0;
 
-/// Whether a drive spends most of its time on programs: then which planes have the longest queues
-/// has come about over many more requests than a window knows, and closed loops on windows have
-/// been up to 50 % off.
-pub fn programs_all_the_time(runs: &[WindowRun]) -> bool {
+/// Whether luck decides how fast a closed loop is.
+///
+/// A data cache keeps pages that are written twice in one second. How many these are depends on how
+/// fast the drive is, and where it spends most of its time on programs, that depends on them in
+/// turn. With few seconds in the whole trace it matters where each begins, which windows do not
+/// know: they have been up to 11 % off there.
+pub fn seconds_are_few(points: &LivePoints, runs: &[WindowRun]) -> bool {
     let sum = |value: &dyn Fn(&WindowRun) -> f64| runs.iter().map(value).sum::<f64>();
+    let requests = sum(&|run| run.served.requests as f64);
+    let is_closed = runs.iter().any(|run| run.replay != Replay::Open);
     let busy = sum(&|run| run.busy.dies.0 as f64 / 1e9) / sum(&|run| run.energy.1).max(1e-9);
-    let writes = sum(&|run| run.by_op[1].len() as f64) / sum(&|run| run.served.requests as f64);
-    busy > BUSY && writes > 0.1
+    let writes = sum(&|run| run.by_op[1].len() as f64) / requests;
+    let seconds = sum(&|run| run.served.span_ns / 1e9) / requests * points.requests as f64;
+    is_closed && busy > BUSY && writes > 0.1 && seconds < SECONDS
 }
 
 fn serve_window(

@@ -34,9 +34,10 @@ pub struct WindowFigures {
     /// up with the trace there.
     #[serde(default)]
     pub is_late: bool,
-    /// In the closed loop the drive programs most of the time, where windows tell too little.
+    /// In the closed loop the drive programs most of the time and is soon done with the trace, so
+    /// that luck decides what its data cache keeps.
     #[serde(default)]
-    pub programs: bool,
+    pub few_seconds: bool,
 }
 
 /// What a drive achieved on a workload: one measurement for each trace, in the order of the traces.

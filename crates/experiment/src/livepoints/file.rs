@@ -10,25 +10,26 @@
 //!
 //! | bytes of a section | content |
 //! |---|---|
-//! | 0 to 3 | `ABOU`, `FOOT`, `MARK`, `WIND` or `DONE`, in this order; there are many windows |
+//! | 0 to 3 | `ABOU`, `FOOT`, `WRIT`, `WIND` or `DONE`, in this order; there are many windows |
 //! | 4 to 11 | bytes of the section in the file, u64 |
 //! | 12 to 19 | its bytes when expanded, u64: if they are as many, it is not compressed |
 //! | 20 to 23 | CRC-32 of bytes 0 to 19 and of what follows them, u32 |
 //! | from 24 on | the section, compressed by zstd |
 //!
 //! `ABOU` has the trace's name, its fingerprint, times, requests, the options and the number of
-//! windows, `FOOT` the footprint as roaring writes it, `MARK` how much was written by when, `WIND`
+//! windows, `FOOT` the footprint as roaring writes it, `WRIT` what was written by when, `WIND`
 //! one window, `DONE` nothing.
 //!
 //! A reader trusts nothing: it takes no more memory than some hundred bytes for each byte of the
 //! file, and what it returns is such that no restorer fails on it.
 
+mod course;
 mod numbers;
 #[cfg(test)]
 mod tests;
 mod window;
 
-use super::{About, LivePoints, Mark, SampleOptions};
+use super::{About, Course, LivePoints, SampleOptions};
 use numbers::{Bytes, put};
 use roaring::RoaringTreemap;
 use ssdtune_model::Nanos;
@@ -41,7 +42,7 @@ use std::path::{Path, PathBuf};
 /// damage of a transfer that changes line ends or stops at Ctrl-Z.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SSDP\r\n\x1a";
 /// The version of the format that this program writes and reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEAD: usize = 12;
 /// Bytes before a section.
 const SECTION: usize = 24;
@@ -51,8 +52,6 @@ const EXPANSION: u64 = 64;
 const LEVEL: i32 = 3;
 /// Pages of the footprint lie below this, so that no address overflows.
 const PAGES_END: u64 = 1 << 57;
-/// Bytes that a mark takes at least.
-const MARK: usize = 7;
 
 /// What is wrong with bytes.
 type Damage = &'static str;
@@ -134,8 +133,8 @@ impl LivePoints {
         self.footprint.serialize_into(&mut bytes)?;
         section(out, b"FOOT", &bytes)?;
         bytes.clear();
-        put_marks(&mut bytes, &self.marks);
-        section(out, b"MARK", &bytes)?;
+        course::put_course(&mut bytes, &self.course);
+        section(out, b"WRIT", &bytes)?;
         for window in &self.windows {
             bytes.clear();
             window::put_window(&mut bytes, window);
@@ -203,18 +202,6 @@ impl LivePoints {
     }
 }
 
-fn put_marks(out: &mut Vec<u8>, marks: &[Mark]) {
-    put(out, marks.len() as u64);
-    let mut last = Mark { request: 0, written: [0; 6] };
-    for mark in marks {
-        put(out, mark.request.wrapping_sub(last.request).into());
-        for (written, before) in mark.written.iter().zip(last.written) {
-            put(out, written.wrapping_sub(before));
-        }
-        last = *mark;
-    }
-}
-
 /// Writes a section, compressed if that makes it smaller.
 fn section(out: &mut impl Write, tag: &[u8; 4], bytes: &[u8]) -> io::Result<()> {
     let packed = zstd::bulk::compress(bytes, LEVEL)?;
@@ -262,7 +249,7 @@ impl<R: Read> Reader<'_, R> {
         let (mut points, count) = self.section(b"ABOU", about)?;
         points.footprint = self.section(b"FOOT", footprint)?;
         let requests = points.requests;
-        points.marks = self.section(b"MARK", |bytes| marks(bytes, requests))?;
+        points.course = self.section(b"WRIT", |bytes| course::course(bytes, requests))?;
         for nth in 0..count {
             let one = |bytes: &mut Bytes<'_>| window::window(bytes, &points.options, requests);
             let window = self.section(b"WIND", one)?;
@@ -354,8 +341,8 @@ fn about(bytes: &mut Bytes<'_>) -> Result<(LivePoints, usize), Damage> {
     {
         return Err("figures that contradict each other");
     }
-    let (windows, footprint, marks) = (Vec::new(), RoaringTreemap::new(), Vec::new());
-    Ok((LivePoints { about, options, requests, windows, footprint, marks }, count))
+    let (windows, footprint, course) = (Vec::new(), RoaringTreemap::new(), Course::default());
+    Ok((LivePoints { about, options, requests, windows, footprint, course }, count))
 }
 
 fn footprint(bytes: &mut Bytes<'_>) -> Result<RoaringTreemap, Damage> {
@@ -364,22 +351,5 @@ fn footprint(bytes: &mut Bytes<'_>) -> Result<RoaringTreemap, Damage> {
     match footprint.max().is_none_or(|page| page < PAGES_END) {
         true => Ok(footprint),
         false => Err("an address is out of range"),
-    }
-}
-
-fn marks(bytes: &mut Bytes<'_>, requests: u64) -> Result<Vec<Mark>, Damage> {
-    let count = bytes.count(MARK)?;
-    let mut last = Mark { request: 0, written: [0; 6] };
-    let marks = bytes.column(count, |bytes| {
-        let request = last.request.checked_add(bytes.small()?);
-        last.request = request.ok_or("a time is too late")?;
-        for written in &mut last.written {
-            *written = written.checked_add(bytes.number()?).ok_or("too many pages")?;
-        }
-        Ok(last)
-    })?;
-    match marks.last() {
-        Some(last) if u64::from(last.request) == requests => Ok(marks),
-        _ => Err("it is not said how much was written up to the end"),
     }
 }

@@ -4,13 +4,14 @@
 //! one window in each, at a place drawn by the seed; when there are too many windows, strata are
 //! joined in pairs, and of each pair the seed says which window stays.
 
+use super::course::Recorder;
 use super::fingerprint::Fingerprint;
 use super::log::{Log, Span};
 use super::recency::Recency;
 use super::record::{NEVER, Record, Records};
 use super::{
-    About, Epoch, LivePoints, LivePointsError, Mark, RECENT_PAGES, Run, SAMPLE_PAGES,
-    SampleOptions, Window,
+    About, Epoch, LivePoints, LivePointsError, RECENT_PAGES, Run, SAMPLE_PAGES, SampleOptions,
+    Window,
 };
 use roaring::RoaringTreemap;
 use ssdtune_model::{Nanos, scramble};
@@ -33,8 +34,6 @@ const MEMORY_EVERY: u32 = 1_024;
 const LARGE: u32 = 1 << 17;
 /// Latest writes that are kept, for what is on its way to flash when a window begins.
 const RECENT: usize = 2_048;
-/// Marks of how much was written, at most.
-const MARKS: usize = 8_192;
 
 /// A pass over a trace.
 pub struct Sampler {
@@ -57,10 +56,7 @@ pub struct Sampler {
     /// Requests so far.
     now: u32,
     epoch: Epoch,
-    marks: Vec<Mark>,
-    /// A power of two.
-    mark_every: u32,
-    written: [u64; 6],
+    course: Recorder,
     fingerprint: Fingerprint,
     /// The times of the first request and of the last.
     times: Option<(Nanos, Nanos)>,
@@ -89,9 +85,7 @@ impl Sampler {
             next: 0,
             now: 0,
             epoch: Epoch { first: 0, ends: Nanos::ZERO },
-            marks: Vec::new(),
-            mark_every: 64,
-            written: [0; 6],
+            course: Recorder::default(),
             fingerprint: Fingerprint::default(),
             times: None,
         };
@@ -197,9 +191,7 @@ impl Sampler {
         if self.now == self.next && self.open.is_none() {
             self.begin_window();
         }
-        if self.now & (self.mark_every - 1) == 0 {
-            self.mark();
-        }
+        self.course.come(self.now);
         if request.op == Op::Write && request.at > self.epoch.ends {
             self.epoch = Epoch { first: self.now, ends: request.at + EPOCH };
         }
@@ -233,18 +225,6 @@ impl Sampler {
         }
     }
 
-    fn mark(&mut self) {
-        self.marks.push(Mark { request: self.now, written: self.written });
-        if self.marks.len() == MARKS {
-            let mut nth = 0;
-            self.marks.retain(|_| {
-                nth += 1;
-                nth % 2 == 1
-            });
-            self.mark_every *= 2;
-        }
-    }
-
     /// Notes what a request does with each of its pages.
     #[inline]
     fn touch(&mut self, request: &Request) {
@@ -258,6 +238,7 @@ impl Sampler {
                 self.recent.pop_front();
             }
             self.recent.push_back((self.now, request.at, span));
+            self.course.write(self.now, span);
         }
         let grains = first / GRAIN_SECTORS..end.div_ceil(GRAIN_SECTORS);
         let mut is_new = false;
@@ -282,7 +263,7 @@ impl Sampler {
                 push_run(&mut window.before, at, before);
             }
             if request.op == Op::Write {
-                self.count_write(&before, &after);
+                self.course.count(&before, &after);
             }
         }
         match is_new {
@@ -293,17 +274,6 @@ impl Sampler {
             }
             true => _ = self.footprint.insert_range(grains),
         }
-    }
-
-    /// Counts the pages that go to flash at once, for each length of epochs.
-    #[inline]
-    fn count_write(&mut self, before: &Record, after: &Record) {
-        self.written[0] += u64::from(!after.dirty());
-        for (count, bits) in self.written[1..5].iter_mut().zip(super::recency::EPOCHS) {
-            let again = before.write != NEVER && (before.write ^ after.write) >> bits == 0;
-            *count += u64::from(!again);
-        }
-        self.written[5] += 1;
     }
 
     /// Keeps what a window needs of the past.
@@ -340,7 +310,6 @@ impl Sampler {
             samples,
             depths: self.recency.depths(now),
             epoch: self.epoch,
-            written: self.written,
         });
     }
 
@@ -380,7 +349,6 @@ impl Sampler {
             let (requests, least) = (self.now.into(), 2 * u64::from(self.options.length()));
             return Err(LivePointsError::TooShort { requests, least });
         }
-        self.marks.push(Mark { request: self.now, written: self.written });
         self.windows.truncate(self.options.windows);
         self.footprint.optimize();
         let (first, last) = self.times.unwrap_or_default();
@@ -391,7 +359,7 @@ impl Sampler {
             requests: self.now.into(),
             windows: self.windows,
             footprint: self.footprint,
-            marks: self.marks,
+            course: self.course.finish(self.now),
         })
     }
 

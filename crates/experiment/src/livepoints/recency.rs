@@ -14,7 +14,7 @@ use ssdtune_ftl::prefetch;
 pub const LANES: usize = 8;
 
 /// Binary logarithms of the lengths of epochs, in requests, for which changed pages are counted.
-pub const EPOCHS: [u32; 4] = [13, 15, 17, 19];
+pub const EPOCHS: [u32; 4] = [10, 13, 16, 19];
 
 /// The kinds of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ mod placed;
 mod send;
 mod stack;
 
-pub use clock::Clock;
+pub use clock::{Clock, Timed};
 
 use super::layout::{Layout, layout};
 use super::record::Record;

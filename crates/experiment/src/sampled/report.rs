@@ -1,13 +1,12 @@
 //! What windows say of the whole trace.
 
-use super::{WindowRun, programs_all_the_time};
+use super::{WindowRun, seconds_are_few};
 use crate::livepoints::LivePoints;
 use serde::Serialize;
 use ssdtune_estimate::{
     Interval, Latencies, Measured, Percentile, Population, Ratio, Reach, WINDOWS_MIN,
 };
 use ssdtune_report::{Table, Text};
-use ssdtune_sim::Replay;
 
 /// The seed of the bootstraps: two reports of the same windows are equal.
 const SEED: u64 = 1;
@@ -33,9 +32,9 @@ pub enum NoInterval {
     /// The drive cannot keep up with the trace in some windows, and how much waits there when they
     /// begin is not known.
     Backlog,
-    /// The drive programs most of the time in a closed loop, and which of its planes have the
-    /// longest queues is not known.
-    Programs,
+    /// The drive programs most of the time in a closed loop that ends soon, and what its data cache
+    /// keeps depends on luck.
+    FewSeconds,
     /// The drive collects in the windows, and a restored drive is not as far in its collections as
     /// it would be there.
     Collection,
@@ -53,9 +52,9 @@ impl NoInterval {
                               knows of, because the drive cannot keep up with the trace there; \
                               --replay closed:N tells what it can do"
                 .to_owned(),
-            Self::Programs => "no intervals: the drive programs most of the time, where closed \
-                               loops on windows have been up to 50 % off; run the whole trace, or \
-                               its first requests (--requests)"
+            Self::FewSeconds => "no intervals: the drive programs most of the time and is done \
+                                 with the trace in less than 100 seconds, where closed loops on \
+                                 windows have been up to 11 % off; run the whole trace"
                 .to_owned(),
             Self::Collection => "no intervals: the drive collects in the windows, where windows \
                                  have been seen 1 to 8 % off; run the whole trace, with several \
@@ -122,9 +121,7 @@ impl SampledReport {
         let no_interval = match runs {
             _ if runs.iter().any(WindowRun::collects) => Some(NoInterval::Collection),
             _ if late_share(runs) > LATE_MAX => Some(NoInterval::Backlog),
-            [WindowRun { replay: Replay::Closed(_), .. }, ..] if programs_all_the_time(runs) => {
-                Some(NoInterval::Programs)
-            }
+            _ if seconds_are_few(points, runs) => Some(NoInterval::FewSeconds),
             _ if runs.len() < WINDOWS_MIN && drawn.chance * drawn.reach.covered < 1.0 => {
                 Some(NoInterval::FewWindows)
             }

@@ -123,9 +123,11 @@ fn few_windows_and_collections_leave_no_interval() {
         run.replay = Replay::Closed(16);
         run.busy.dies = ssdtune_model::Nanos((run.energy.1 * 0.9e9) as u64);
     }
-    assert!(programs_all_the_time(&busy) && !programs_all_the_time(&few));
+    assert!(seconds_are_few(&points, &busy) && !seconds_are_few(&points, &few));
     let told = SampledReport::of(&points, &busy).unwrap();
-    assert_eq!(told.no_interval, Some(NoInterval::Programs));
+    assert_eq!(told.no_interval, Some(NoInterval::FewSeconds));
+    let long = LivePoints { requests: 1 << 40, ..points.clone() };
+    assert!(!seconds_are_few(&long, &busy));
     let told = SampledReport::of(&points, &late).unwrap();
     assert_eq!(told.no_interval, Some(NoInterval::Backlog));
 }

@@ -11,7 +11,7 @@ use crate::workload::Windows;
 use ssdtune_experiment::Preparation;
 use ssdtune_experiment::livepoints::LivePointsError;
 use ssdtune_experiment::sampled::{
-    SampledError, WindowRun, WindowServer, WindowTask, programs_all_the_time,
+    SampledError, WindowRun, WindowServer, WindowTask, seconds_are_few,
 };
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{BusyTime, Replay};
@@ -45,13 +45,13 @@ impl InProcess {
                 job.trace.name
             )));
         }
-        let programs = programs_all_the_time(&closed);
+        let few_seconds = seconds_are_few(windows.points(), &closed);
         let figures = each().map(|(drawn, (open, closed))| WindowFigures {
             chance: drawn.chance,
             latency_ns: open.served.latency_ns,
             closed_ns: closed.served.span_ns,
             is_late: open.is_late(),
-            programs,
+            few_seconds,
         });
         let chances: Vec<f64> = windows.drawn().iter().map(|drawn| drawn.chance).collect();
         let (open_facts, closed_facts) = (joined(&open, &chances), joined(&closed, &chances));

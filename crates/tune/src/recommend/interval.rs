@@ -25,9 +25,9 @@ pub struct SpeedupInterval {
     /// One of the drives cannot keep up with the trace in windows that have more than a twentieth
     /// of all latency: how much waits there when they begin is not known.
     pub is_late: bool,
-    /// One of the drives programs most of the time in the closed loop: which of its planes have the
-    /// longest queues is not known.
-    pub programs: bool,
+    /// One of the drives programs most of the time in the closed loop and is soon done with the
+    /// trace: what its data cache keeps depends on luck.
+    pub few_seconds: bool,
 }
 
 impl SpeedupInterval {
@@ -46,8 +46,8 @@ impl SpeedupInterval {
         });
         let windows = pairs().map(|(own, _)| own.windows.len()).sum();
         if collects {
-            let (latency, throughput, is_late, programs) = (None, None, false, false);
-            return Some(Self { latency, throughput, windows, collects, is_late, programs });
+            let (latency, throughput, is_late, few_seconds) = (None, None, false, false);
+            return Some(Self { latency, throughput, windows, collects, is_late, few_seconds });
         }
         let each: Vec<Option<[Ratio; 2]>> = (workload.traces.iter().zip(pairs()))
             .filter_map(|(trace, (own, reference))| {
@@ -67,11 +67,11 @@ impl SpeedupInterval {
         let joined = |of: usize| joined(&each, of, workload.traces.len());
         let is_late = [own, reference].iter().any(|one| late_share(one) > LATE_MAX);
         let latency = joined(0).filter(|_| !is_late);
-        let programs = pairs().any(|(own, reference)| {
-            own.windows.iter().chain(&reference.windows).any(|window| window.programs)
+        let few_seconds = pairs().any(|(own, reference)| {
+            own.windows.iter().chain(&reference.windows).any(|window| window.few_seconds)
         });
-        let throughput = joined(1).filter(|_| !programs);
-        Some(Self { latency, throughput, windows, collects, is_late, programs })
+        let throughput = joined(1).filter(|_| !few_seconds);
+        Some(Self { latency, throughput, windows, collects, is_late, few_seconds })
     }
 
     /// Whether both are known to 2 %.
@@ -103,10 +103,11 @@ impl SpeedupInterval {
                  waits there is not known: no interval of latency is given"
             ));
         }
-        if self.programs {
+        if self.few_seconds {
             return Some(
-                "in a closed loop a drive programs most of the time, and which of its planes have \
-                 the longest queues is not known: no interval of throughput is given"
+                "in a closed loop a drive programs most of the time and is done with the trace in \
+                 less than 100 seconds, so that luck decides what its data cache keeps: no \
+                 interval of throughput is given"
                     .to_owned(),
             );
         }

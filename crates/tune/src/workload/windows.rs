@@ -11,7 +11,7 @@ mod tests;
 use super::Trace;
 use crate::digest::{Digest, Digester};
 use ssdtune_estimate::{Drawn, Population, PopulationError, Reach};
-use ssdtune_experiment::livepoints::{LivePoints, Window};
+use ssdtune_experiment::livepoints::{LivePoints, RESTORED_EPOCH, Window};
 use ssdtune_model::Nanos;
 use ssdtune_trace::{Request, TenantId};
 use std::sync::Arc;
@@ -166,6 +166,7 @@ fn population(points: &LivePoints, sizes: &[f64]) -> Arc<Population> {
 /// The digest of a trace, and of how it was sampled.
 fn digest(points: &LivePoints) -> Digest {
     let mut digester = Digester::new("ssdtune live-points");
+    digester.number("epoch", RESTORED_EPOCH.into());
     digester
         .bytes("trace", &points.about.fingerprint)
         .number("page bytes", points.options.page_bytes.into())

@@ -85,8 +85,8 @@ fn files_that_are_none_say_so() {
     let whole = bytes(&points(4_096));
     assert!(read(b"time,lba\n").unwrap_err().contains("no live-points"));
     let mut later = whole.clone();
-    later[8] = 2;
-    assert!(read(&later).unwrap_err().contains("of version 2, and this program reads 1"));
+    later[8] = 3;
+    assert!(read(&later).unwrap_err().contains("of version 3, and this program reads 2"));
     let error = read(&whole[..whole.len() - 5]).unwrap_err();
     assert!(error.contains("cut short here: sample the trace again"), "{error}");
 }

@@ -18,12 +18,10 @@ const DEPTH: usize = 1 + LANES;
 
 /// Appends a window.
 pub(super) fn put_window(out: &mut Vec<u8>, window: &Window) {
-    let Window { start, warm_up: _, requests, before, samples, recent, depths, epoch, written } =
-        window;
+    let Window { start, warm_up: _, requests, before, samples, recent, depths, epoch } = window;
     put(out, (*start).into());
     put(out, epoch.first.into());
     put(out, epoch.ends.0);
-    written.iter().for_each(|&written| put(out, written));
     put_requests(out, requests);
     put_runs(out, before, *start);
     put_runs(out, samples, *start);
@@ -97,10 +95,6 @@ pub(super) fn window(
         return Err("a window lies behind the end of the trace");
     }
     let epoch = Epoch { first: bytes.small()?, ends: Nanos(bytes.number()?) };
-    let mut written = [0; 6];
-    for written in &mut written {
-        *written = bytes.number()?;
-    }
     let requests = requests(bytes)?;
     if requests.len() != options.length() as usize || epoch.first > start {
         return Err("a window does not fit the options of the file");
@@ -120,7 +114,7 @@ pub(super) fn window(
     let depths = depths(bytes, start)?;
     bytes.end()?;
     let warm_up = options.warm_up;
-    Ok(Window { start, warm_up, requests, before, samples, recent, depths, epoch, written })
+    Ok(Window { start, warm_up, requests, before, samples, recent, depths, epoch })
 }
 
 /// Pages that a request touches at most.

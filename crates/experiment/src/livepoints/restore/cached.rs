@@ -3,7 +3,7 @@
 use super::super::recency::{Depth, Lane, depth};
 use super::super::record::{NEVER, Record};
 use super::super::{Run, Window};
-use super::clock::{Clock, between};
+use super::clock::{Clock, lanes};
 use super::pages::Pages;
 use super::stack::{Cache, Stack};
 use super::{Lanes, Restorer};
@@ -18,9 +18,7 @@ impl Restorer<'_> {
         let mode = self.device.cache.mode;
         let written: Lanes = match &self.clock {
             Clock::Trace => vec![(Lane::Written as usize, 1.0)],
-            Clock::Served(known) => between(Clock::epoch_bits(known, window))
-                .map(|(nth, weight)| (nth + Lane::Written as usize + 1, weight))
-                .to_vec(),
+            Clock::Served(known) => lanes(Clock::epoch_bits(known, window)).to_vec(),
         };
         let read = (Lane::Read as usize, 1.0);
         match mode {

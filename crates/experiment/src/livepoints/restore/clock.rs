@@ -4,10 +4,10 @@
 //! time. In open replay that is the trace's time; in closed replay it depends on the drive how many
 //! requests a second has, so somebody must have measured it.
 
-use super::super::recency::EPOCHS;
+use super::super::recency::{EPOCHS, Lane};
 use super::super::record::{NEVER, Record};
-use super::super::{Replayed, Window};
-use ssdtune_model::Nanos;
+use super::super::{LivePoints, Mark, Window};
+use ssdtune_model::{CheckedConfig, Nanos};
 
 /// By what clock the epochs of cached writes go.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,8 @@ pub enum Clock {
 
 /// An epoch of cached writes in nanoseconds.
 const EPOCH_NS: f64 = 1e9;
+/// Nanoseconds between two requests that a closed replay is taken to begin with.
+const GUESS_NS: f64 = 10_000.0;
 
 impl Clock {
     /// A drive that serves requests evenly.
@@ -28,21 +30,25 @@ impl Clock {
         Self::Served(vec![(0, 0.0), (NEVER, ns_per_request * f64::from(NEVER))])
     }
 
-    /// The clock of a drive that has served these windows as is said beside them: between two
-    /// windows it serves as fast as in the later one.
-    pub fn measured<'a>(windows: impl IntoIterator<Item = (&'a Window, &'a Replayed)>) -> Self {
-        let (mut known, mut time, mut at, mut each) = (vec![(0, 0.0)], 0.0, 0, 0.0);
-        for (window, replayed) in windows {
-            let to = window.start + window.warm_up;
-            each = replayed.span_ns / replayed.requests.max(1) as f64;
-            if to > at {
-                time += each * f64::from(to - at);
-                known.push((to, time));
-                at = to;
-            }
-        }
-        known.push((NEVER, time + each * f64::from(NEVER - at)));
-        Self::Served(known)
+    /// The clock of a drive of which nothing is known but its flash.
+    pub fn guessed(points: &LivePoints, device: &CheckedConfig) -> Self {
+        let programs = &device.flash.program_latency;
+        let mean = programs.iter().map(|program| program.0 as f64).sum::<f64>();
+        let together = programs.len() as f64 * device.geometry().planes() as f64;
+        let pace = Pace { request_ns: GUESS_NS, program_ns: mean / together };
+        Self::Served(pace.course(points, |_| 1.0))
+    }
+
+    /// The clock of a drive that has taken so long for some windows: it takes as long for other
+    /// requests of as much work, and what it was slower or faster than that near a window it is
+    /// between that window and the next one, too.
+    pub fn measured(points: &LivePoints, timed: &[Timed]) -> Self {
+        let pace = Pace::of(timed);
+        let off: Vec<(f64, f64)> = timed
+            .iter()
+            .map(|own| (own.middle(), (own.ns / pace.ns(own.requests, own.programs).max(1.0)).ln()))
+            .collect();
+        Self::Served(pace.course(points, |at| between(&off, at).exp()))
     }
 
     pub(super) fn time(known: &[(u32, f64)], request: u32) -> f64 {
@@ -98,9 +104,178 @@ impl Clock {
     }
 }
 
-/// The neighbours of a length of epochs among those that are counted, and their weights.
-pub(super) fn between(bits: f64) -> [(usize, f64); 2] {
-    let at = ((bits - f64::from(EPOCHS[0])) / 2.0).clamp(0.0, 3.0);
-    let low = (at as usize).min(2);
-    [(low, 1.0 - (at - low as f64)), (low + 1, at - low as f64)]
+/// How long a drive has taken for a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timed {
+    /// The number of its first request in the trace.
+    pub first: u32,
+    /// Its requests.
+    pub requests: f64,
+    /// Pages programmed for the host meanwhile.
+    pub programs: f64,
+    /// How long it took, in nanoseconds.
+    pub ns: f64,
+}
+
+impl Timed {
+    fn middle(&self) -> f64 {
+        f64::from(self.first) + self.requests / 2.0
+    }
+}
+
+/// How long a drive takes for what it does, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pace {
+    request_ns: f64,
+    program_ns: f64,
+}
+
+impl Pace {
+    /// The pace that fits some windows best: errors weigh as much as windows are long.
+    fn of(timed: &[Timed]) -> Self {
+        let sum = |value: &dyn Fn(&Timed) -> f64| {
+            timed.iter().map(|own| value(own) / own.ns.max(1.0)).sum::<f64>()
+        };
+        let (rr, rp) = (sum(&|own| own.requests.powi(2)), sum(&|own| own.requests * own.programs));
+        let pp = sum(&|own| own.programs.powi(2));
+        let (rt, pt) = (sum(&|own| own.requests * own.ns), sum(&|own| own.programs * own.ns));
+        let unlike = rr * pp - rp * rp;
+        if unlike > 1e-6 * rr * pp {
+            let request_ns = (rt * pp - pt * rp) / unlike;
+            let program_ns = (pt * rr - rt * rp) / unlike;
+            if request_ns >= 0.0 && program_ns >= 0.0 {
+                return Self { request_ns, program_ns };
+            }
+            if request_ns < 0.0 && pp > 0.0 {
+                return Self { request_ns: 0.0, program_ns: pt / pp };
+            }
+        }
+        Self { request_ns: if rr > 0.0 { rt / rr } else { GUESS_NS }, program_ns: 0.0 }
+    }
+
+    fn ns(&self, requests: f64, programs: f64) -> f64 {
+        self.request_ns * requests + self.program_ns * programs
+    }
+
+    /// When each of some requests is served; `off` says how many times as long it takes near one.
+    fn course(&self, points: &LivePoints, off: impl Fn(f64) -> f64) -> Vec<(u32, f64)> {
+        let (mut known, mut time, mut second) = (vec![(0, 0.0)], 0.0, 0);
+        let mut each = self.request_ns;
+        for pair in points.course.marks.windows(2) {
+            let (from, to) = (&pair[0], &pair[1]);
+            let requests = f64::from(to.request - from.request);
+            if requests == 0.0 {
+                continue;
+            }
+            // Requests of an epoch, as it went in the second before.
+            while known.get(second + 1).is_some_and(|next: &(u32, f64)| next.1 <= time - EPOCH_NS) {
+                second += 1;
+            }
+            if time > known[second].1 {
+                each = (time - known[second].1) / f64::from(from.request - known[second].0);
+            }
+            let bits = (EPOCH_NS / each.max(1e-3)).log2();
+            let programs = to.written_in(bits) - from.written_in(bits);
+            let factor = off(f64::from(from.request) + requests / 2.0);
+            time += self.ns(requests, programs.max(0.0)) * factor;
+            known.push((to.request, time));
+        }
+        let last = points.course.marks.last().map_or(0, |mark| mark.request);
+        known.push((NEVER, time + each * f64::from(NEVER - last)));
+        known
+    }
+}
+
+/// A value between two places where it is known; outside of them it is that of the nearest.
+fn between(known: &[(f64, f64)], at: f64) -> f64 {
+    let after = known.partition_point(|&(place, _)| place <= at);
+    match (after.checked_sub(1).map(|nth| known[nth]), known.get(after)) {
+        (Some(low), Some(high)) => low.1 + (high.1 - low.1) * (at - low.0) / (high.0 - low.0),
+        (Some(only), None) => only.1,
+        (None, Some(only)) => only.1,
+        (None, None) => 0.0,
+    }
+}
+
+impl Mark {
+    /// Which counts tell what went to flash at once, with their weights: the neighbours of a length
+    /// of epochs, in requests, given by its binary logarithm. In no time nothing is written twice.
+    pub(super) fn counts(bits: f64) -> [(usize, f64); 2] {
+        let (nth, part) = place(bits, &Self::EPOCHS);
+        match nth {
+            0 => [(Self::ALL, 1.0 - part), (1, part)],
+            nth => [(nth, 1.0 - part), (nth + 1, part)],
+        }
+    }
+
+    /// Pages that went to flash at once.
+    fn written_in(&self, bits: f64) -> f64 {
+        Self::counts(bits).iter().map(|&(nth, weight)| weight * self.written[nth] as f64).sum()
+    }
+}
+
+/// The lanes that count changed pages, with their weights, for a length of epochs as above.
+pub(super) fn lanes(bits: f64) -> [(usize, f64); 2] {
+    let first = Lane::Written as usize + 1;
+    let (nth, part) = place(bits, &EPOCHS);
+    match nth {
+        0 => [(first, part), (first + 1, 0.0)],
+        nth => [(first + nth - 1, 1.0 - part), (first + nth, part)],
+    }
+}
+
+/// How many steps lie below a height, zero and the last one not counted, and which part of the way
+/// to the next step it has come.
+fn place(height: f64, steps: &[u32]) -> (usize, f64) {
+    let nth = steps.partition_point(|&step| f64::from(step) <= height).min(steps.len() - 1);
+    let low = if nth == 0 { 0.0 } else { f64::from(steps[nth - 1]) };
+    (nth, ((height - low) / (f64::from(steps[nth]) - low)).clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(requests: f64, programs: f64, ns: f64) -> Timed {
+        Timed { first: 0, requests, programs, ns }
+    }
+
+    #[test]
+    fn a_pace_is_found_in_what_windows_took() {
+        let of = |requests: f64, programs: f64| {
+            timed(requests, programs, 7_000.0 * requests + 300.0 * programs)
+        };
+        let pace = Pace::of(&[of(1_000.0, 10.0), of(1_000.0, 90_000.0), of(500.0, 7_000.0)]);
+        assert!((pace.request_ns - 7_000.0).abs() < 1e-3, "{pace:?}");
+        assert!((pace.program_ns - 300.0).abs() < 1e-3, "{pace:?}");
+        // Nothing takes less than no time.
+        let none = Pace::of(&[timed(1_000.0, 0.0, 2e6), timed(1_000.0, 9_000.0, 1e6)]);
+        assert_eq!(none.program_ns, 0.0);
+        assert!((1_000.0..2_000.0).contains(&none.request_ns), "{none:?}");
+        let bound = Pace::of(&[timed(1_000.0, 1_000.0, 1e6), timed(1_000.0, 9_000.0, 12e6)]);
+        assert_eq!(bound.request_ns, 0.0);
+        assert!((1_000.0..1_400.0).contains(&bound.program_ns), "{bound:?}");
+        // Windows that all do alike, or none, say nothing of programs.
+        assert_eq!(Pace::of(&[timed(100.0, 50.0, 1e6); 3]).program_ns, 0.0);
+        assert_eq!(Pace::of(&[]), Pace { request_ns: GUESS_NS, program_ns: 0.0 });
+    }
+
+    #[test]
+    fn lengths_of_epochs_lie_between_those_that_are_counted() {
+        assert_eq!(Mark::counts(0.0), [(Mark::ALL, 1.0), (1, 0.0)]);
+        assert_eq!(Mark::counts(9.0), [(1, 1.0), (2, 0.0)]);
+        assert_eq!(Mark::counts(12.0), [(2, 0.5), (3, 0.5)]);
+        assert_eq!(Mark::counts(40.0), [(5, 0.0), (6, 1.0)]);
+        assert_eq!(lanes(5.0), [(3, 0.5), (4, 0.0)]);
+        assert_eq!(lanes(10.0), [(3, 1.0), (4, 0.0)]);
+        assert_eq!(lanes(19.0), [(5, 0.0), (6, 1.0)]);
+    }
+
+    #[test]
+    fn a_value_lies_between_the_places_where_it_is_known() {
+        let known = [(10.0, 1.0), (20.0, 3.0)];
+        let told = [0.0, 10.0, 15.0, 20.0, 99.0].map(|at| between(&known, at));
+        assert_eq!(told, [1.0, 1.0, 2.0, 3.0, 3.0]);
+        assert_eq!(between(&[], 4.0), 0.0);
+    }
 }

@@ -3,25 +3,20 @@
 use super::super::record::{NEVER, Record};
 use super::super::{Mark, Run, Window};
 use super::Restorer;
-use super::clock::{Clock, between};
+use super::clock::Clock;
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastPage;
 use std::cell::Cell;
 
-/// How often the latest writes stand for those before them.
-const TURNS: u64 = 8;
-
 impl Restorer<'_> {
     /// Which counts of [`Mark::written`] tell what went to flash, with their weights.
     fn counts(&self, window: &Window) -> [(usize, f64); 2] {
         match (&self.clock, self.device.cache.mode) {
-            (_, CacheMode::Off | CacheMode::Read) => [(5, 1.0), (5, 0.0)],
-            _ if self.room.is_buffer => [(5, 1.0), (5, 0.0)],
+            (_, CacheMode::Off | CacheMode::Read) => [(Mark::ALL, 1.0), (Mark::ALL, 0.0)],
+            _ if self.room.is_buffer => [(Mark::ALL, 1.0), (Mark::ALL, 0.0)],
             (Clock::Trace, _) => [(0, 1.0), (0, 0.0)],
-            (Clock::Served(known), _) => {
-                between(Clock::epoch_bits(known, window)).map(|(nth, weight)| (1 + nth, weight))
-            }
+            (Clock::Served(known), _) => Mark::counts(Clock::epoch_bits(known, window)),
         }
     }
 
@@ -31,7 +26,7 @@ impl Restorer<'_> {
         window: &Window,
         used: &[(u64, Record)],
     ) -> (Vec<PastPage>, Vec<u64>) {
-        let (marks, counts) = (&self.points.marks, self.counts(window));
+        let (marks, counts) = (&self.points.course.marks, self.counts(window));
         let planes = self.layout.taken.len();
         let written = flash_writes(marks, counts, window.start);
         let shares = self.shares(window, written as u64);
@@ -86,29 +81,40 @@ impl Restorer<'_> {
         (pages, taken)
     }
 
-    /// How many of the pages that were written to flash each plane has taken. The latest writes
-    /// stand for all: planes that are written together have taken equally many, and others by luck.
+    /// How many of the pages that were written to flash each plane has taken. Some of the writes
+    /// stand for all: planes that are written together have taken equally many, and others have
+    /// drifted apart.
     fn shares(&self, window: &Window, written: u64) -> Vec<u64> {
-        let mut shares = vec![0_u64; self.layout.taken.len()];
-        let planes = shares.len() as u64;
-        let of_drive = |run: &&Run| self.room.is_buffer || !self.clock.dirty(&run.record);
-        let runs: Vec<&Run> = window.recent.iter().map(|(_, run)| run).filter(of_drive).collect();
-        let mut left = written;
-        'turns: for turn in 0..TURNS {
-            for (nth, run) in runs.iter().rev().enumerate() {
-                // After the first turn a write comes again or not.
-                if turn > 0 && scramble(turn << 32 | nth as u64) & 1 == 0 {
-                    continue;
-                }
-                if left < u64::from(run.pages) {
-                    break 'turns;
-                }
-                left -= u64::from(run.pages);
-                run.pages().for_each(|page| shares[(page % planes) as usize] += 1);
+        let planes = self.layout.taken.len();
+        let even = written / planes as u64;
+        let writes = &self.points.course.writes;
+        let before = writes.partition_point(|wrote| wrote.request < window.start);
+        if before == 0 || !self.room.is_static {
+            return vec![even; planes];
+        }
+        // Pages of all planes, and where more of them begin and end.
+        let (mut all, mut change, mut pages) = (0, vec![0_i64; planes + 1], 0);
+        for wrote in &writes[..before] {
+            let count = u64::from(wrote.pages);
+            let (from, rest) = ((wrote.first % planes as u64) as usize, count % planes as u64);
+            let to = from + rest as usize;
+            all += (count / planes as u64) as i64;
+            pages += count;
+            change[from] += 1;
+            if to < planes {
+                change[to] -= 1;
+            } else {
+                change[planes] -= 1;
+                change[0] += 1;
+                change[to - planes] -= 1;
             }
         }
-        shares.iter_mut().for_each(|share| *share += left / planes);
-        shares
+        let each = written as f64 / pages.max(1) as f64;
+        let shares = change[..planes].iter().map(|&change| {
+            all += change;
+            (all as f64 * each) as u64
+        });
+        shares.collect()
     }
 }
 
