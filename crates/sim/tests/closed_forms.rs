@@ -224,3 +224,16 @@ fn dynamic_writes_avoid_the_die_with_the_longer_queue() {
     // Two programs one after the other; behind 40 reads one of them would take 4 ms.
     assert!(slowest.is_some_and(|slowest| slowest < 1_600_000), "{slowest:?} ns");
 }
+
+/// A write of no sectors has no data to ask the host for, so it takes as long as such a read.
+#[test]
+fn a_write_of_no_sectors_takes_as_long_as_a_read_of_none() {
+    let took = [Op::Write, Op::Read].map(|op| {
+        let request =
+            Request { at: Nanos::ZERO, lba: Sectors(0), sectors: 0, tenant: TenantId(0), op };
+        let ran = run(&plain(), &[request]);
+        (ran.completions[0].completed - ran.completions[0].enqueued).0
+    });
+    assert_eq!(took[0], took[1]);
+    assert!(took[0] > 0);
+}

@@ -102,3 +102,17 @@ impl Simulator {
         self.core.backend.ftl.materialise();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_footprint_is_ranges_of_pages_that_do_not_touch() {
+        let pages = [3_u64, 4, 5, 20, 30, 31].into_iter().collect();
+        let footprint = Footprint { tenants: [pages].into_iter().collect() };
+        let ranges = footprint.ranges(TenantId(0));
+        assert_eq!(ranges, [Lpn(3)..Lpn(6), Lpn(20)..Lpn(21), Lpn(30)..Lpn(32)]);
+        assert_eq!(footprint.ranges(TenantId(1)), []);
+    }
+}

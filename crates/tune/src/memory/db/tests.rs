@@ -218,6 +218,10 @@ fn an_import_refuses_keeps_or_replaces() {
     let replaced = target.import(&mut text.as_bytes(), OnConflict::Replace).unwrap();
     assert_eq!((replaced.same, replaced.replaced), (2, 1));
     assert_eq!(value(&target, b"other"), Some(1));
+    // Nothing is new any more, so nothing has happened.
+    let generation = target.generation();
+    let same = target.import(&mut text.as_bytes(), OnConflict::Refuse).unwrap();
+    assert_eq!((same.same, target.generation()), (3, generation));
 }
 
 #[test]
