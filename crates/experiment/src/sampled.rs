@@ -33,7 +33,7 @@ use rayon::prelude::*;
 use ssdtune_estimate::Latencies;
 use ssdtune_model::CheckedConfig;
 use ssdtune_sim::{BusyTime, Completion, Observe, Replay, Report, Simulator, Stream};
-use ssdtune_trace::Op;
+use ssdtune_trace::{Op, TenantId};
 use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,28 +66,24 @@ pub struct WindowRun {
     /// From the arrival of the first request that warms up to that of the first that is measured,
     /// in nanoseconds; without end where requests do not come at their own times.
     pub warm_up_ns: f64,
+    /// How long the first measured request and the last one waited at the host before they entered
+    /// the drive's queue, the smaller of the two, in nanoseconds; 0 in closed loops.
+    pub waited_ns: f64,
+    /// How long it took the drive, and for what: in closed loops its clock is told from that.
+    pub timed: Timed,
     /// What the drive reports of all that it has done since it was restored: what was on its way
     /// then is part of that.
     pub report: Report,
 }
 
 impl WindowRun {
-    /// How long the drive has taken for the window, and for what.
-    fn timed(&self, points: &LivePoints) -> Timed {
-        let window = &points.windows[self.window];
-        Timed {
-            first: window.start,
-            requests: window.requests.len() as f64,
-            programs: self.flash.host as f64,
-            ns: self.energy.1 * 1e9,
-        }
-    }
-
-    /// Whether requests waited longer than those that warm up took to come: then the drive cannot
-    /// keep up with the trace there, and what waited before the window is missing.
+    /// Whether the drive cannot keep up with the trace there, so that requests that waited before
+    /// the window are missing: requests took longer in the drive than those that warm up took to
+    /// come, or they waited at the host, the first measured one as well as the last, for longer
+    /// than they took then.
     pub fn is_late(&self) -> bool {
-        self.served.requests > 0
-            && self.served.latency_ns / self.served.requests as f64 > self.warm_up_ns
+        let mean = self.served.latency_ns / self.served.requests.max(1) as f64;
+        mean > self.warm_up_ns || self.waited_ns > mean
     }
 
     /// Whether blocks were emptied: then what a window measures depends on how far the drive was in
@@ -205,7 +201,7 @@ impl<'a> WindowServer<'a> {
         let step = windows.len().div_ceil(PILOTS).max(1);
         let pilots: Vec<usize> = windows.iter().copied().step_by(step).collect();
         let known = server.serve(&pilots, stop, &|_| {})?;
-        let timed: Vec<Timed> = known.iter().map(|run| run.timed(points)).collect();
+        let timed: Vec<Timed> = known.iter().map(|run| run.timed).collect();
         let restorer = server.restorer.with_clock(Clock::measured(points, &timed));
         Ok(Self { task, restorer })
     }
@@ -233,7 +229,9 @@ impl<'a> WindowServer<'a> {
 }
 
 /// A drive whose dies are busy for this share of the time while it serves writes waits for them.
-const BUSY: f64 = 0.4;
+const BUSY: f64 = 0.25;
+/// If programs take this share of the time, or more, it matters how many there are.
+const PROGRAMS: f64 = 0.2;
 /// Seconds of a trace from which on it does not matter where each of them begins.
 const SECONDS: f64 = 100.0;
 
@@ -250,7 +248,9 @@ pub fn seconds_are_few(points: &LivePoints, runs: &[WindowRun]) -> bool {
     let busy = sum(&|run| run.busy.dies.0 as f64 / 1e9) / sum(&|run| run.energy.1).max(1e-9);
     let writes = sum(&|run| run.by_op[1].len() as f64) / requests;
     let seconds = sum(&|run| run.served.span_ns / 1e9) / requests * points.requests as f64;
-    is_closed && busy > BUSY && writes > 0.1 && seconds < SECONDS
+    let timed: Vec<Timed> = runs.iter().map(|run| run.timed).collect();
+    let programs = Timed::program_share(&timed);
+    is_closed && busy > BUSY && writes > 0.1 && programs > PROGRAMS && seconds < SECONDS
 }
 
 fn serve_window(
@@ -264,6 +264,8 @@ fn serve_window(
     }
     let mut drive = restorer.drive(window, OBSERVE).map_err(LivePointsError::from)?;
     let before = Counted::of(&drive);
+    let page = f64::from(drive.past_room(TenantId(0)).page_sectors);
+    let coming = drive.sectors_on_the_way(TenantId(0)) as f64 / page;
     let stream = Stream { replay, ..Stream::open(window.requests.iter().copied()) };
     let mut completions: Vec<Completion> = Vec::with_capacity(window.requests.len());
     let ended = serve(&mut drive, vec![stream], None, stop, |_, done, _| {
@@ -276,6 +278,8 @@ fn serve_window(
         Served::GivenUp | Served::Interrupted => return Err(SampledError::Interrupted),
     }
     let after = Counted::of(&drive);
+    let flash = before.flash_until(&after);
+    let timed = timed(window, replay, &completions, flash.host as f64 - coming);
     let end = window.requests.len() as u64 - u64::from(TAIL);
     let numbers = u64::from(window.warm_up)..end;
     let of = |op: Option<Op>| {
@@ -289,7 +293,8 @@ fn serve_window(
         served: Replayed::of(&completions, numbers.clone()),
         latencies: of(None),
         by_op: [of(Some(Op::Read)), of(Some(Op::Write))],
-        flash: before.flash_until(&after),
+        flash,
+        timed,
         energy: (after.joules - before.joules, after.seconds - before.seconds),
         busy: after.busy.since(before.busy),
         warm_up_ns: match (replay, window.requests.get(window.warm_up as usize)) {
@@ -298,8 +303,34 @@ fn serve_window(
             }
             _ => f64::INFINITY,
         },
+        waited_ns: match replay {
+            Replay::Open => waited_ns(&completions, &numbers),
+            Replay::Closed(_) => 0.0,
+        },
         report: drive.report(),
     })
+}
+
+/// How long the first and the last of some requests waited at the host, the smaller of the two.
+fn waited_ns(completions: &[Completion], numbers: &std::ops::Range<u64>) -> f64 {
+    let ends = [numbers.start, numbers.end - 1];
+    let ends = completions.iter().filter(|done| ends.contains(&done.number));
+    let waits = ends.map(|done| (done.enqueued - done.arrived).0);
+    waits.min().unwrap_or(0) as f64
+}
+
+/// How long a window took. The first requests of a closed loop come at once, and those behind the
+/// measured ones end alone.
+fn timed(window: &Window, replay: Replay, completions: &[Completion], programs: f64) -> Timed {
+    let end = window.requests.len() as u64 - u64::from(TAIL);
+    let from = match replay {
+        Replay::Open => 0,
+        Replay::Closed(depth) => u64::from(depth).min(end - 1),
+    };
+    let Replayed { requests, span_ns, .. } = Replayed::of(completions, from..end);
+    let share = requests as f64 / window.requests.len() as f64;
+    let (first, requests) = (window.start + from as u32, requests as f64);
+    Timed { first, requests, programs: programs.max(0.0) * share, ns: span_ns }
 }
 
 /// What a drive has counted so far.

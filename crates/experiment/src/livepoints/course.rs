@@ -102,7 +102,7 @@ impl Recorder {
     /// It writes pages.
     #[inline]
     pub fn write(&mut self, now: u32, span: Span) {
-        if self.writes / CLUMP as u64 & (self.clump_every - 1) == 0 {
+        if (self.writes / CLUMP as u64).is_multiple_of(self.clump_every) {
             let Span { first, pages } = span;
             self.course.writes.push(Wrote { request: now, first, pages });
             if self.course.writes.len() == WRITES {
@@ -136,7 +136,7 @@ fn thin<T>(list: &mut Vec<T>, clump: usize) {
     let mut nth = 0;
     list.retain(|_| {
         nth += 1;
-        (nth - 1) / clump % 2 == 0
+        ((nth - 1) / clump).is_multiple_of(2)
     });
 }
 

@@ -118,6 +118,8 @@ fn few_windows_and_collections_leave_no_interval() {
     let mut late = few.clone();
     late[0].served.latency_ns = 1e15;
     assert!(late[0].is_late() && !few[0].is_late());
+    let waits = WindowRun { waited_ns: 1e15, ..few[0].clone() };
+    assert!(waits.is_late() && few[0].waited_ns < 1e6);
     let mut busy = few.clone();
     for run in &mut busy {
         run.replay = Replay::Closed(16);

@@ -82,6 +82,11 @@ impl DataCache {
         self.partitions[self.partition_of(tenant)].slots.len() as u64
     }
 
+    /// Sectors on their way to flash from the part of the cache that a tenant uses.
+    pub fn pressure(&self, tenant: TenantId) -> u64 {
+        self.partitions[self.partition_of(tenant)].pressure.into()
+    }
+
     /// Sectors that may be on their way to flash before writes wait.
     pub fn pressure_limit(&self) -> u32 {
         self.rules.pressure_limit

@@ -107,6 +107,11 @@ impl Simulator {
         cache.write_back(base, host, backend, (tenant, lpn), (sectors, pushed_out));
     }
 
+    /// Sectors on their way from the data cache to flash, of a tenant and those that share it.
+    pub fn sectors_on_the_way(&self, tenant: TenantId) -> u64 {
+        self.core.cache.pressure(tenant)
+    }
+
     /// Pages that the data cache holds for a tenant and those that share it.
     pub fn cached_pages(&self, tenant: TenantId) -> u64 {
         self.core.cache.held(tenant)

@@ -101,19 +101,22 @@ impl Restorer<'_> {
             low.1 + part.min(1.0) * (high.1 - low.1)
         };
         let drawn: Pages = stack.drawn.iter().map(|drawn| drawn.0).collect();
-        let (mut rest, mut last, mut before) = (0.0, None, None);
-        for (page, record, rank) in stack.pages.iter_mut().filter(|page| drawn.contains(&page.0)) {
-            let here = changed(*rank);
-            rest += last.map_or(0.0, |last: f64| last - here);
-            last = Some(here);
-            // Neighbours were written together, and leave together.
-            let is_changed = match before {
-                Some((neighbour, is_changed)) if *page == neighbour + 1 => is_changed,
-                _ => rest >= 0.5,
-            };
-            before = Some((*page, is_changed));
-            *record = if is_changed { record.as_changed() } else { record.as_clean() };
-            rest -= f64::from(u8::from(is_changed));
+        let mut pages: Vec<_> =
+            stack.pages.iter_mut().filter(|page| drawn.contains(&page.0)).collect();
+        let (mut rest, mut last) = (0.0, None);
+        // Neighbours were written together, and leave together.
+        for together in pages.chunk_by_mut(|one, next| next.0 == one.0 + 1) {
+            for (_, _, rank) in together.iter() {
+                let here = changed(*rank);
+                rest += last.map_or(0.0, |last: f64| last - here);
+                last = Some(here);
+            }
+            let count = together.len() as f64;
+            let is_changed = rest >= count / 2.0;
+            for (_, record, _) in together {
+                *record = if is_changed { record.as_changed() } else { record.as_clean() };
+            }
+            rest -= if is_changed { count } else { 0.0 };
         }
         let pages = stack.pages.iter().filter(|page| drawn.contains(&page.0));
         stack.drawn = pages.map(|&(page, record, _)| (page, record)).collect();

@@ -118,6 +118,16 @@ pub struct Timed {
 }
 
 impl Timed {
+    /// The share of the time of some windows that programs have taken; 1 if that cannot be told.
+    pub fn program_share(timed: &[Self]) -> f64 {
+        let sum = |value: &dyn Fn(&Self) -> f64| timed.iter().map(value).sum::<f64>();
+        let Pace { program_ns, .. } = match Pace::both(timed) {
+            Some(pace) => pace,
+            None => return 1.0,
+        };
+        program_ns * sum(&|own| own.programs) / sum(&|own| own.ns).max(1.0)
+    }
+
     fn middle(&self) -> f64 {
         f64::from(self.first) + self.requests / 2.0
     }
@@ -133,6 +143,16 @@ struct Pace {
 impl Pace {
     /// The pace that fits some windows best: errors weigh as much as windows are long.
     fn of(timed: &[Timed]) -> Self {
+        Self::both(timed).unwrap_or_else(|| {
+            let [requests, ns] = [|own: &Timed| own.requests, |own: &Timed| own.ns]
+                .map(|value| timed.iter().map(value).sum::<f64>());
+            let request_ns = if requests > 0.0 { ns / requests } else { GUESS_NS };
+            Self { request_ns, program_ns: 0.0 }
+        })
+    }
+
+    /// As [`Pace::of`], if windows differ enough to tell requests from programs.
+    fn both(timed: &[Timed]) -> Option<Self> {
         let sum = |value: &dyn Fn(&Timed) -> f64| {
             timed.iter().map(|own| value(own) / own.ns.max(1.0)).sum::<f64>()
         };
@@ -140,17 +160,16 @@ impl Pace {
         let pp = sum(&|own| own.programs.powi(2));
         let (rt, pt) = (sum(&|own| own.requests * own.ns), sum(&|own| own.programs * own.ns));
         let unlike = rr * pp - rp * rp;
-        if unlike > 1e-6 * rr * pp {
+        let is_known = unlike > 1e-6 * rr * pp;
+        is_known.then(|| {
             let request_ns = (rt * pp - pt * rp) / unlike;
             let program_ns = (pt * rr - rt * rp) / unlike;
-            if request_ns >= 0.0 && program_ns >= 0.0 {
-                return Self { request_ns, program_ns };
+            match (request_ns < 0.0, program_ns < 0.0) {
+                (true, _) => Self { request_ns: 0.0, program_ns: pt / pp },
+                (_, true) => Self { request_ns: rt / rr, program_ns: 0.0 },
+                _ => Self { request_ns, program_ns },
             }
-            if request_ns < 0.0 && pp > 0.0 {
-                return Self { request_ns: 0.0, program_ns: pt / pp };
-            }
-        }
-        Self { request_ns: if rr > 0.0 { rt / rr } else { GUESS_NS }, program_ns: 0.0 }
+        })
     }
 
     fn ns(&self, requests: f64, programs: f64) -> f64 {
