@@ -228,29 +228,25 @@ impl<'a> WindowServer<'a> {
     }
 }
 
-/// A drive whose dies are busy for this share of the time while it serves writes waits for them.
-const BUSY: f64 = 0.25;
-/// If programs take this share of the time, or more, it matters how many there are.
-const PROGRAMS: f64 = 0.2;
 /// Seconds of a trace from which on it does not matter where each of them begins.
 const SECONDS: f64 = 100.0;
+/// How much faster or slower a drive may be if seconds had half as many requests.
+const MATTERS: f64 = 0.01;
 
 /// Whether luck decides how fast a closed loop is.
 ///
 /// A data cache keeps pages that are written twice in one second. How many these are depends on how
-/// fast the drive is, and where it spends most of its time on programs, that depends on them in
+/// fast the drive is, and where it spends much of its time on programs, that depends on them in
 /// turn. With few seconds in the whole trace it matters where each begins, which windows do not
-/// know: they have been up to 11 % off there.
+/// know: they have been up to 16 % off there.
 pub fn seconds_are_few(points: &LivePoints, runs: &[WindowRun]) -> bool {
     let sum = |value: &dyn Fn(&WindowRun) -> f64| runs.iter().map(value).sum::<f64>();
     let requests = sum(&|run| run.served.requests as f64);
     let is_closed = runs.iter().any(|run| run.replay != Replay::Open);
-    let busy = sum(&|run| run.busy.dies.0 as f64 / 1e9) / sum(&|run| run.energy.1).max(1e-9);
-    let writes = sum(&|run| run.by_op[1].len() as f64) / requests;
-    let seconds = sum(&|run| run.served.span_ns / 1e9) / requests * points.requests as f64;
+    let each = sum(&|run| run.served.span_ns) / 1e9 / requests.max(1.0);
     let timed: Vec<Timed> = runs.iter().map(|run| run.timed).collect();
-    let programs = Timed::program_share(&timed);
-    is_closed && busy > BUSY && writes > 0.1 && programs > PROGRAMS && seconds < SECONDS
+    let matters = Timed::program_share(&timed) * points.epochs_matter(1.0 / each.max(1e-12));
+    is_closed && matters > MATTERS && each * (points.requests as f64) < SECONDS
 }
 
 fn serve_window(

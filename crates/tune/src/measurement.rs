@@ -34,8 +34,8 @@ pub struct WindowFigures {
     /// up with the trace there.
     #[serde(default)]
     pub is_late: bool,
-    /// In the closed loop the drive programs most of the time and is soon done with the trace, so
-    /// that luck decides what its data cache keeps.
+    /// The trace writes pages again and again, and the drive is soon done with it in the closed
+    /// loop, so that luck decides what its data cache keeps.
     #[serde(default)]
     pub few_seconds: bool,
 }

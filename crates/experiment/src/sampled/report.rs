@@ -32,8 +32,8 @@ pub enum NoInterval {
     /// The drive cannot keep up with the trace in some windows, and how much waits there when they
     /// begin is not known.
     Backlog,
-    /// The drive programs most of the time in a closed loop that ends soon, and what its data cache
-    /// keeps depends on luck.
+    /// A closed loop that writes pages again and again and ends soon: what the data cache keeps
+    /// depends on luck.
     FewSeconds,
     /// The drive collects in the windows, and a restored drive is not as far in its collections as
     /// it would be there.
@@ -52,9 +52,9 @@ impl NoInterval {
                               knows of, because the drive cannot keep up with the trace there; \
                               --replay closed:N tells what it can do"
                 .to_owned(),
-            Self::FewSeconds => "no intervals: the drive programs most of the time and is done \
-                                 with the trace in less than 100 seconds, where closed loops on \
-                                 windows have been up to 11 % off; run the whole trace"
+            Self::FewSeconds => "no intervals: the trace writes pages again and again, and the \
+                                 drive is done with it in less than 100 seconds, where closed \
+                                 loops on windows have been up to 16 % off; run the whole trace"
                 .to_owned(),
             Self::Collection => "no intervals: the drive collects in the windows, where windows \
                                  have been seen 1 to 8 % off; run the whole trace, with several \

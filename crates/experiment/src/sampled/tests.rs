@@ -120,18 +120,33 @@ fn few_windows_and_collections_leave_no_interval() {
     assert!(late[0].is_late() && !few[0].is_late());
     let waits = WindowRun { waited_ns: 1e15, ..few[0].clone() };
     assert!(waits.is_late() && few[0].waited_ns < 1e6);
-    let mut busy = few.clone();
-    for run in &mut busy {
-        run.replay = Replay::Closed(16);
-        run.busy.dies = ssdtune_model::Nanos((run.energy.1 * 0.9e9) as u64);
-    }
-    assert!(seconds_are_few(&points, &busy) && !seconds_are_few(&points, &few));
-    let told = SampledReport::of(&points, &busy).unwrap();
-    assert_eq!(told.no_interval, Some(NoInterval::FewSeconds));
-    let long = LivePoints { requests: 1 << 40, ..points.clone() };
-    assert!(!seconds_are_few(&long, &busy));
     let told = SampledReport::of(&points, &late).unwrap();
     assert_eq!(told.no_interval, Some(NoInterval::Backlog));
+}
+
+#[test]
+fn short_closed_loops_that_write_pages_again_and_again_leave_no_interval() {
+    let mut points = points(&database(), 48);
+    let every: Vec<usize> = (0..points.windows.len()).collect();
+    let mut runs = served(&points, &every, Start::Footprint, Replay::Closed(16));
+    // Programs take all the time, and no page is written twice.
+    for (nth, run) in runs.iter_mut().enumerate() {
+        run.timed.programs = 1_000.0 * nth as f64;
+        run.timed.ns = 1e6 * nth as f64;
+    }
+    assert!(!seconds_are_few(&points, &runs));
+    let last = points.course.marks.last_mut().unwrap();
+    last.written = [0, 60_000, 50_000, 40_000, 30_000, 20_000, 10_000, 100_000];
+    assert!(seconds_are_few(&points, &runs));
+    let told = SampledReport::of(&points, &runs).unwrap();
+    assert_eq!(told.no_interval, Some(NoInterval::FewSeconds));
+    let long = LivePoints { requests: 1 << 40, ..points.clone() };
+    assert!(!seconds_are_few(&long, &runs));
+    runs.iter_mut().for_each(|run| run.timed.programs = 0.0);
+    runs[0].timed.programs = 1.0;
+    assert!(!seconds_are_few(&points, &runs));
+    runs.iter_mut().for_each(|run| run.replay = Replay::Open);
+    assert!(!seconds_are_few(&points, &runs));
 }
 
 #[test]

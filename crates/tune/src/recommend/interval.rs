@@ -25,8 +25,8 @@ pub struct SpeedupInterval {
     /// One of the drives cannot keep up with the trace in windows that have more than a twentieth
     /// of all latency: how much waits there when they begin is not known.
     pub is_late: bool,
-    /// One of the drives programs most of the time in the closed loop and is soon done with the
-    /// trace: what its data cache keeps depends on luck.
+    /// A trace writes pages again and again, and one of the drives is soon done with it in the
+    /// closed loop: what its data cache keeps depends on luck.
     pub few_seconds: bool,
 }
 
@@ -105,8 +105,8 @@ impl SpeedupInterval {
         }
         if self.few_seconds {
             return Some(
-                "in a closed loop a drive programs most of the time and is done with the trace in \
-                 less than 100 seconds, so that luck decides what its data cache keeps: no \
+                "the trace writes pages again and again, and in a closed loop a drive is done with \
+                 it in less than 100 seconds, so that luck decides what its data cache keeps: no \
                  interval of throughput is given"
                     .to_owned(),
             );

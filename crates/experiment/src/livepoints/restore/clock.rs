@@ -233,6 +233,17 @@ impl Mark {
     }
 }
 
+impl LivePoints {
+    /// By which share more pages go to flash at once if epochs are half as long as this, in
+    /// requests: pages that are written again and again make it large.
+    pub fn epochs_matter(&self, requests: f64) -> f64 {
+        let Some(last) = self.course.marks.last() else { return 0.0 };
+        let bits = requests.max(1.0).log2();
+        let twice = last.written_in(bits - 1.0) - last.written_in(bits + 1.0);
+        0.5 * twice / last.written_in(bits).max(1.0)
+    }
+}
+
 /// The lanes that count changed pages, with their weights, for a length of epochs as above.
 pub(super) fn lanes(bits: f64) -> [(usize, f64); 2] {
     let first = Lane::Written as usize + 1;
