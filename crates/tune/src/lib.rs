@@ -93,6 +93,7 @@ mod breach;
 mod digest;
 mod error;
 mod grade;
+mod interval;
 #[cfg(test)]
 mod long;
 mod measurement;

@@ -23,6 +23,7 @@ use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
+use crate::interval::SpeedupInterval;
 use crate::limits::Feasible;
 use crate::recommend::{HarmMeter, Judgement, Refused};
 use crate::search::{self, Found, PriorKnowledge, Progress, Settings, Trial, Verdict};
@@ -81,6 +82,9 @@ pub struct WhatIfAnswer {
     pub met: bool,
     /// The speedup of that drive on the target.
     pub speedup: Speedup,
+    /// Where it lies with 95 %; `None` if the target is not measured on windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<SpeedupInterval>,
     /// The cost of that drive: a price, or the distance from the baseline.
     pub cost: f64,
     /// The baseline's cost.
@@ -159,10 +163,14 @@ pub fn run(
     let not_taken_back = walk.go_back(&mut validation)?;
     let taken_back = walk.stops.len() - 1;
     let Stop { drive, speedup } = walk.stops.swap_remove(taken_back);
+    let measured = evaluator.measure_workloads(&[(&drive.config, &task.target)])?;
+    let measured = measured.into_iter().flatten().next();
+    let interval = measured.and_then(|own| SpeedupInterval::of(&task.target, &own, baseline));
     Ok(WhatIfAnswer {
         goal,
         met,
         speedup,
+        interval,
         cost: cost(&drive.point, &drive.config),
         baseline_cost: cost(&base, &task.base),
         priced: task.limits.prices.is_some(),

@@ -70,8 +70,8 @@ fn speedups(table: &SpeedupTable) -> report::Table {
         let (tuned, was) = (&row.own, &row.baseline);
         rows.add_row([
             format!("{}{}", row.workload, if index == 0 { " (target)" } else { "" }),
-            row.latency_shown(),
-            row.throughput_shown(),
+            row.speedup.latency_shown(row.interval.as_ref()),
+            row.speedup.throughput_shown(row.interval.as_ref()),
             tuned.latency_us(),
             was.latency_us(),
             tuned.throughput_mbps(),

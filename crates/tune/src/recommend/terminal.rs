@@ -93,8 +93,8 @@ fn add_row(table: &mut Table, row: &WorkloadResult, mark: &str) {
     let (tuned, was) = (&row.own, &row.baseline);
     table.add_row([
         format!("{}{mark}", row.workload),
-        row.latency_shown(),
-        row.throughput_shown(),
+        row.speedup.latency_shown(row.interval.as_ref()),
+        row.speedup.throughput_shown(row.interval.as_ref()),
         tuned.latency_us(),
         was.latency_us(),
         tuned.throughput_mbps(),

@@ -99,7 +99,7 @@ fn add_row(text: &mut String, row: &WorkloadResult) {
         text,
         "| {} | {} | {busy} | {} | {} |",
         row.workload,
-        row.both_shown(),
+        row.speedup.both_shown(row.interval.as_ref()),
         row.baseline.latency_us(),
         row.own.latency_us()
     );

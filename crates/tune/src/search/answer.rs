@@ -2,6 +2,7 @@
 
 use super::objective::{Graded, Objective};
 use crate::error::TuneError;
+use crate::interval::SpeedupInterval;
 use crate::task::Task;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
@@ -51,9 +52,8 @@ impl GradeAnswer {
             if let Some(graded) = graded {
                 row.push(format!("{:.4}", graded.grade));
                 let all = std::iter::once(&graded.target).chain(&graded.others);
-                row.extend(
-                    all.map(|speedup| format!("{:.2}/{:.2}", speedup.latency, speedup.throughput)),
-                );
+                let interval = |nth: usize| graded.intervals.get(nth).and_then(Option::as_ref);
+                row.extend(all.zip(0..).map(|(speedup, nth)| speedup.both_shown(interval(nth))));
             }
             table.add_row(row);
         }
@@ -61,6 +61,12 @@ impl GradeAnswer {
         let mut text = Text::new();
         text.line(format_args!("latency/throughput speedups over {}", task.base.name));
         text.table(table);
+        let intervals = answers.iter().filter_map(|answer| answer.graded.as_ref());
+        let mut notes: Vec<String> = intervals
+            .flat_map(|graded| graded.intervals.iter().flatten().filter_map(SpeedupInterval::note))
+            .collect();
+        notes.dedup();
+        notes.into_iter().for_each(|note| _ = text.line(note));
         text
     }
 }

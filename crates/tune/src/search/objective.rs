@@ -16,6 +16,7 @@ use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::Speedup;
+use crate::interval::SpeedupInterval;
 use crate::limits::Feasible;
 use crate::moves::Moves;
 use crate::space::{Axis, Point};
@@ -37,6 +38,10 @@ pub struct Graded {
     pub target: Speedup,
     /// Speedups of the other workloads, in their order.
     pub others: Vec<Speedup>,
+    /// Where the speedups lie with 95 %, that of the target first. Empty if no workload is measured
+    /// on windows; `None` for those that are not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<SpeedupInterval>>,
     /// Average power on the target in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
 }
@@ -210,6 +215,12 @@ impl<'a> Objective<'a> {
         let performance = weights.performance(&target);
         let parts: Vec<f64> = others.iter().map(|speedup| weights.performance(speedup)).collect();
         let grade = weights.grade(performance, &parts);
-        Ok(Graded { grade, performance, target, others, average_watts })
+        let each = self.task.workloads().zip(&measured).zip(&self.baseline);
+        let mut intervals: Vec<Option<SpeedupInterval>> =
+            each.map(|((workload, own), base)| SpeedupInterval::of(workload, own, base)).collect();
+        if intervals.iter().all(Option::is_none) {
+            intervals.clear();
+        }
+        Ok(Graded { grade, performance, target, others, intervals, average_watts })
     }
 }

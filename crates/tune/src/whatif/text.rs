@@ -1,6 +1,7 @@
 //! The answer of a what-if analysis as text for terminals.
 
 use super::{Goal, WhatIfAnswer};
+use crate::interval::SpeedupInterval;
 use ssdtune_report::{Table, Text};
 
 /// The answer as text: the speedup reached, the changes it takes, and their cost. `target` is the
@@ -10,18 +11,23 @@ pub fn text(answer: &WhatIfAnswer, target: &str) -> Text {
         Goal::Latency(_) => "shorter latency",
         Goal::Throughput(_) => "the throughput",
     };
-    let (reached, wanted) = (answer.goal.of(&answer.speedup), answer.goal.wanted());
+    let (wanted, interval) = (answer.goal.wanted(), answer.interval.as_ref());
+    let reached = match answer.goal {
+        Goal::Latency(_) => answer.speedup.latency_shown(interval),
+        Goal::Throughput(_) => answer.speedup.throughput_shown(interval),
+    };
     let mut text = Text::new();
     answer.judgement.lines().into_iter().for_each(|line| _ = text.line(line));
     match answer.met {
         true => text.line(format_args!(
-            "{target}: {reached:.2}x {what} can be had (wanted {wanted}x) by these changes"
+            "{target}: {reached} {what} can be had (wanted {wanted}x) by these changes"
         )),
         false => text.line(format_args!(
-            "{target}: {wanted}x {what} was not reached; {reached:.2}x is the nearest, by these \
+            "{target}: {wanted}x {what} was not reached; {reached} is the nearest, by these \
              changes"
         )),
     };
+    interval.and_then(SpeedupInterval::note).into_iter().for_each(|note| _ = text.line(note));
     let mut table = Table::new(["parameter", "baseline", "changed"]);
     for change in &answer.parameters {
         let with_unit = |value: &str| format!("{value} {}", change.unit).trim_end().to_owned();

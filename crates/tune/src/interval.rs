@@ -1,14 +1,14 @@
 //! How far speedups are known that come from windows of long traces.
 
-use super::WorkloadResult;
 use crate::evaluate::{WindowFigures, WorkloadMeasurement};
+use crate::grade::Speedup;
 use crate::workload::{Trace, Workload};
 use serde::Serialize;
 use ssdtune_estimate::{Interval, Measured, Ratio};
 use ssdtune_experiment::sampled::LATE_MAX;
 
 /// A half-width that is good enough for a drive that is recommended: 2 %.
-pub(super) const PRECISION: f64 = 0.02;
+pub(crate) const PRECISION: f64 = 0.02;
 
 /// Where the speedups of a drive lie with 95 %.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,7 +33,7 @@ pub struct SpeedupInterval {
 impl SpeedupInterval {
     /// The interval of a drive over another on a workload; `None` if no trace of it is measured on
     /// windows.
-    pub(super) fn of(
+    pub(crate) fn of(
         workload: &Workload,
         own: &WorkloadMeasurement,
         reference: &WorkloadMeasurement,
@@ -82,14 +82,14 @@ impl SpeedupInterval {
     }
 
     /// Whether more windows would tell more.
-    pub(super) fn wants_more(&self) -> bool {
+    pub(crate) fn wants_more(&self) -> bool {
         let wide = |own: Option<Interval>| own.is_some_and(|own| own.half_width() > PRECISION);
         let few = self.windows < ssdtune_estimate::WINDOWS_MIN;
         !self.collects && (few || wide(self.latency) || wide(self.throughput))
     }
 
     /// What a reader must know of it, if 2 % are not reached.
-    pub(super) fn note(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<String> {
         let windows = self.windows;
         if self.collects {
             return Some(format!(
@@ -111,36 +111,35 @@ impl SpeedupInterval {
                     .to_owned(),
             );
         }
-        (!self.is_precise()).then(|| {
-            format!("told from {windows} windows, which is all there are; 2 % were not reached")
-        })
+        (!self.is_precise()).then(|| format!("told from {windows} windows: 2 % were not reached"))
     }
 }
 
-impl WorkloadResult {
-    /// The speedup of latency, and how far it is known.
-    pub(super) fn latency_shown(&self) -> String {
-        format!("{:.2}x{}", self.speedup.latency, self.known(|own| own.latency))
+impl Speedup {
+    /// That of latency, and how far it is known.
+    pub(crate) fn latency_shown(&self, interval: Option<&SpeedupInterval>) -> String {
+        format!("{:.2}x{}", self.latency, known(interval.and_then(|own| own.latency)))
     }
 
-    /// The speedup of throughput, and how far it is known.
-    pub(super) fn throughput_shown(&self) -> String {
-        format!("{:.2}x{}", self.speedup.throughput, self.known(|own| own.throughput))
+    /// That of throughput, and how far it is known.
+    pub(crate) fn throughput_shown(&self, interval: Option<&SpeedupInterval>) -> String {
+        format!("{:.2}x{}", self.throughput, known(interval.and_then(|own| own.throughput)))
     }
 
     /// Both, in a few letters where nothing is to be said of their intervals.
-    pub(super) fn both_shown(&self) -> String {
-        match &self.interval {
-            None => format!("{:.2}/{:.2}", self.speedup.latency, self.speedup.throughput),
-            Some(_) => format!("{} / {}", self.latency_shown(), self.throughput_shown()),
+    pub(crate) fn both_shown(&self, interval: Option<&SpeedupInterval>) -> String {
+        match interval {
+            None => format!("{:.2}/{:.2}", self.latency, self.throughput),
+            Some(_) => {
+                format!("{} / {}", self.latency_shown(interval), self.throughput_shown(interval))
+            }
         }
     }
+}
 
-    /// ` +- 1.2 %`, or nothing where that is not known.
-    fn known(&self, of: fn(&SpeedupInterval) -> Option<Interval>) -> String {
-        let known = self.interval.as_ref().and_then(of);
-        known.map_or(String::new(), |own| format!(" +- {:.1} %", 100.0 * own.half_width()))
-    }
+/// ` +- 1.2 %`, or nothing where that is not known.
+fn known(interval: Option<Interval>) -> String {
+    interval.map_or(String::new(), |own| format!(" +- {:.1} %", 100.0 * own.half_width()))
 }
 
 /// The share of all latency that late windows have.
