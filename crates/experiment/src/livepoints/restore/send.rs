@@ -142,7 +142,7 @@ impl Restorer<'_> {
         (0..count)
             .filter_map(|nth| {
                 let (page, record) = stack.drawn[(nth % own) as usize];
-                let page = self.spare.copy(page, 1 + nth / own);
+                let page = self.spare.last_copy(page, nth / own);
                 let ago = (nth as f64 + 0.5) / count as f64 * reach;
                 let is_written = self.is_dirty(window, &record) && page < self.room.pages;
                 is_written.then(|| (ago, page, self.sectors_of(record.eighths)))

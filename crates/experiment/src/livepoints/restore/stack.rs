@@ -33,6 +33,12 @@ impl Spare {
         page + nth * self.span + Self::shift(nth)
     }
 
+    /// The nth copy from the end, of a page that may be a copy itself: the stack counts from the
+    /// beginning, and what has left a cache is not to push out what is still there.
+    pub fn last_copy(&self, page: u64, nth: u64) -> u64 {
+        self.copy(self.original(page), (self.copies() - 1).saturating_sub(nth).max(1))
+    }
+
     /// The page that a copy stands for.
     pub fn original(&self, page: u64) -> u64 {
         let nth = page / self.span;
