@@ -39,14 +39,17 @@ impl Clock {
         Self::Served(pace.course(points, |_| 1.0))
     }
 
-    /// The clock of a drive that has taken so long for some windows: it takes as long for other
-    /// requests of as much work, and what it was slower or faster than that near a window it is
-    /// between that window and the next one, too.
+    /// The clock of a drive that has taken so long for some windows, which come in the order of the
+    /// trace: it takes as long for other requests of as much work, and what it was slower or faster
+    /// than that near a window it is between that window and the next one, too.
     pub fn measured(points: &LivePoints, timed: &[Timed]) -> Self {
         let pace = Pace::of(timed);
         let off: Vec<(f64, f64)> = timed
             .iter()
-            .map(|own| (own.middle(), (own.ns / pace.ns(own.requests, own.programs).max(1.0)).ln()))
+            .map(|own| {
+                let expected = pace.ns(own.requests, own.programs).max(1.0);
+                (own.middle(), (own.ns.max(1.0) / expected).ln())
+            })
             .collect();
         Self::Served(pace.course(points, |at| between(&off, at).exp()))
     }
