@@ -6,6 +6,7 @@
 
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request, TenantId};
+use std::ops::Range;
 
 /// Ends of runs are rounded to this many sectors (4 KiB), the smallest flash page of the drives
 /// searched.
@@ -70,9 +71,9 @@ impl Extents {
     }
 
     /// Pieces of 4 KiB of the first tenant, in rising order.
-    pub(crate) fn of_grains(grains: impl Iterator<Item = u64>) -> Self {
+    pub(crate) fn of_grains(grains: impl Iterator<Item = Range<u64>>) -> Self {
         let mut extents: Vec<Extent> = Vec::new();
-        for (first, end) in grains.map(|grain| (grain * GRAIN, (grain + 1) * GRAIN)) {
+        for (first, end) in grains.map(|grains| (grains.start * GRAIN, grains.end * GRAIN)) {
             match extents.last_mut() {
                 Some(last) if last.end == first => last.end = end,
                 _ => extents.push(Extent { tenant: TenantId(0), first, end }),
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(runs.collect::<Vec<_>>(), expected);
         assert_eq!(Extents::of(extents.writes()), extents);
         let first = Extents(extents.0.iter().copied().filter(|own| own.tenant.0 == 0).collect());
-        let grains = first.0.iter().flat_map(|own| own.first / GRAIN..own.end / GRAIN);
+        let grains = first.0.iter().map(|own| own.first / GRAIN..own.end / GRAIN);
         assert_eq!(Extents::of_grains(grains), first);
         let written: u64 = extents.writes().map(|write| u64::from(write.sectors)).sum();
         assert_eq!(written, extents.sectors());

@@ -70,6 +70,7 @@ use roaring::RoaringTreemap;
 use ssdtune_model::Nanos;
 use ssdtune_sim::SimError;
 use ssdtune_trace::{Request, TraceError};
+use std::ops::Range;
 
 /// How a trace is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,6 +219,17 @@ pub struct LivePoints {
     pub footprint: RoaringTreemap,
     /// What was written by when.
     pub course: Course,
+}
+
+impl LivePoints {
+    /// What the trace touches, in pieces of 4 KiB: those side by side together, in order.
+    pub fn touched(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.footprint.bitmaps().flat_map(|(high, low)| {
+            let (first, mut pieces) = (u64::from(high) << 32, low.iter());
+            let next = std::iter::from_fn(move || pieces.next_range());
+            next.map(move |own| first + u64::from(*own.start())..first + u64::from(*own.end()) + 1)
+        })
+    }
 }
 
 /// Why there are no live-points, or none for this drive.

@@ -116,7 +116,7 @@ impl LivePoints {
 
     /// What the whole trace touches.
     pub fn extents(&self) -> Extents {
-        Extents::of_grains(self.footprint.iter())
+        Extents::of_grains(self.touched())
     }
 }
 

@@ -20,6 +20,7 @@ mod send;
 mod stack;
 
 pub use clock::{Clock, Timed};
+pub(super) use pages::joined;
 
 use super::layout::{Layout, layout};
 use super::record::Record;
@@ -155,7 +156,7 @@ impl<'a> Restorer<'a> {
         used.extend(more);
         let held: Pages = cached.iter().map(|page| page.lpn.0).collect();
         let written = window.before.iter().filter(|run| self.clock.this_epoch(&run.record, window));
-        let written = written.flat_map(Run::pages).filter(|page| !held.contains(page)).map(Lpn);
+        let written = written.flat_map(Run::pages).filter(|&page| !held.contains(page)).map(Lpn);
         let (pages, taken) = match is_filled {
             true => self.pages(window, &used),
             false => Default::default(),
@@ -205,12 +206,19 @@ struct Restored {
     pushed_out: Vec<(f64, u64, u64)>,
 }
 
+/// Pieces of 4 KiB in a request that stands for what a trace touches: 1 MiB.
+const WRITE_GRAINS: u64 = 256;
+
 /// What the trace touches, as requests: for starts that look at it.
 impl Upcoming for LivePoints {
     fn open<'a>(&'a self, _: &Simulator) -> Result<FallibleRequests<'a>, SourceError> {
-        Ok(Box::new(self.footprint.iter().map(|grain| {
-            let (at, lba, tenant) = (Nanos::ZERO, Sectors(grain * 8), TenantId(0));
-            Ok(Request { at, lba, sectors: 8, tenant, op: Op::Write })
+        let writes = self.touched().flat_map(|grains| {
+            let pieces = grains.clone().step_by(WRITE_GRAINS as usize);
+            pieces.map(move |first| (first, (grains.end - first).min(WRITE_GRAINS)))
+        });
+        Ok(Box::new(writes.map(|(first, count)| {
+            let (at, lba, tenant) = (Nanos::ZERO, Sectors(first * 8), TenantId(0));
+            Ok(Request { at, lba, sectors: 8 * count as u32, tenant, op: Op::Write })
         })))
     }
 }

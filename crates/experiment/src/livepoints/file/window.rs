@@ -102,6 +102,9 @@ pub(super) fn window(
     let touched = requests.iter().map(|request| touched(request, options.page_bytes)).sum();
     let before = runs(bytes, start, touched)?;
     let samples = runs(bytes, start, SAMPLE_PAGES)?;
+    if !are_apart(&samples) {
+        return Err("a page was used last at two times");
+    }
     let recent = runs(bytes, start, RECENT_PAGES.into())?;
     let mut last = Nanos::ZERO;
     let recent = recent.into_iter().map(|run| {
@@ -115,6 +118,13 @@ pub(super) fn window(
     bytes.end()?;
     let warm_up = options.warm_up;
     Ok(Window { start, warm_up, requests, before, samples, recent, depths, epoch })
+}
+
+/// Whether no page is in two runs.
+fn are_apart(runs: &[Run]) -> bool {
+    let mut ranges: Vec<_> = runs.iter().map(Run::pages).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.windows(2).all(|pair| pair[0].end <= pair[1].start)
 }
 
 /// Pages that a request touches at most.

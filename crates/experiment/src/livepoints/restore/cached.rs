@@ -102,7 +102,7 @@ impl Restorer<'_> {
         };
         let drawn: Pages = stack.drawn.iter().map(|drawn| drawn.0).collect();
         let mut pages: Vec<_> =
-            stack.pages.iter_mut().filter(|page| drawn.contains(&page.0)).collect();
+            stack.pages.iter_mut().filter(|page| drawn.contains(page.0)).collect();
         let (mut rest, mut last) = (0.0, None);
         // Neighbours were written together, and leave together.
         for together in pages.chunk_by_mut(|one, next| next.0 == one.0 + 1) {
@@ -118,7 +118,7 @@ impl Restorer<'_> {
             }
             rest -= if is_changed { count } else { 0.0 };
         }
-        let pages = stack.pages.iter().filter(|page| drawn.contains(&page.0));
+        let pages = stack.pages.iter().filter(|page| drawn.contains(page.0));
         stack.drawn = pages.map(|&(page, record, _)| (page, record)).collect();
     }
 

@@ -6,6 +6,7 @@
 //! large; how much of that time has passed when the window begins is left to luck, once for each
 //! translation page.
 
+use super::super::layout::Finder;
 use super::super::recency::{Lane, depth};
 use super::super::record::{NEVER, Record};
 use super::super::{Run, Window};
@@ -43,7 +44,7 @@ impl Restorer<'_> {
         let mapping = |&(page, record, place): &(u64, Record, f64)| {
             // What stands for another page is as old as that would be.
             let own = ages.place(page, &record).unwrap_or(place).max(1.0);
-            let older = if is_named.contains(&page) { 1.0 } else { place / own };
+            let older = if is_named.contains(page) { 1.0 } else { place / own };
             PastMapping { lpn: Lpn(page), dirty: ages.changed(page, &record, older) }
         };
         (stack.pages.iter().map(mapping).collect(), stack.others, stack.drawn)
@@ -69,7 +70,7 @@ impl Restorer<'_> {
         let recent = window.recent.iter().flat_map(|(_, run)| run.records());
         let recent = recent.filter(|&(page, _)| is_here(page)).chain(leaving.iter().copied());
         let mut sent: Vec<(u64, Record)> =
-            recent.filter(|(page, _)| !touched.contains(page)).collect();
+            recent.filter(|&(page, _)| !touched.contains(page)).collect();
         sent.sort_by_key(|&(page, _)| page);
         sent.dedup_by_key(|&mut (page, _)| page);
         named.extend(sent);
@@ -107,6 +108,7 @@ impl Restorer<'_> {
 struct Ages<'a> {
     restorer: &'a Restorer<'a>,
     window: &'a Window,
+    finder: Finder<'a>,
     /// Mappings that the cache holds.
     size: f64,
     /// Mappings that it would hold if it were endless.
@@ -139,7 +141,8 @@ impl<'a> Ages<'a> {
         };
         let tau = if all <= size { f64::INFINITY } else { size / (1.0 + 0.5 * written) };
         let found = [const { Cell::new((NEVER, 0.0)) }; 2];
-        Self { restorer, window, size, all, seen, is_filled, written, found, tau }
+        let finder = restorer.layout.finder();
+        Self { restorer, window, finder, size, all, seen, is_filled, written, found, tau }
     }
 
     /// Pages used after a request, or after the fill has written this page.
@@ -157,11 +160,10 @@ impl<'a> Ages<'a> {
                 |found| found.get().1,
             );
         }
-        let layout = &self.restorer.layout;
         let original = self.restorer.spare.original(page);
-        let before = layout.find(original).map_or(0, |filled| filled.rank + 1);
+        let before = self.finder.find(original).map_or(0, |filled| filled.rank + 1);
         let unseen = 1.0 - self.seen / self.all.max(1.0);
-        self.seen + (layout.total - before) as f64 * unseen
+        self.seen + (self.restorer.layout.total - before) as f64 * unseen
     }
 
     fn is_known(&self, record: &Record) -> bool {

@@ -41,7 +41,7 @@ impl Restorer<'_> {
         let taken: Vec<u64> = (self.layout.taken.iter().enumerate())
             .map(|(position, filled)| filled + added(position, window.start))
             .collect();
-        let spare = self.spare;
+        let (spare, finder) = (self.spare, self.layout.finder());
         let recent = window.recent.iter().map(|(_, run)| run);
         let known = recent.chain(&window.before).flat_map(Run::records);
         let mut known: Vec<(u64, Record)> = known.chain(used.iter().copied()).collect();
@@ -51,7 +51,7 @@ impl Restorer<'_> {
             .iter()
             .filter(|(_, record)| !record.trimmed())
             .filter_map(|&(page, ref record)| {
-                let filled = self.layout.find(spare.original(page))?;
+                let filled = finder.find(spare.original(page))?;
                 let rewritten = record.write != NEVER;
                 let position = match rewritten && !self.room.is_static {
                     true => (scramble(page) % planes as u64) as u32,

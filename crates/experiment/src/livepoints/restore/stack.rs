@@ -127,13 +127,11 @@ fn nearest(
     wanted: usize,
     holds: &impl Fn(u64, &Record) -> Option<f64>,
 ) -> Vec<(u64, Record)> {
-    let mut seen = Pages::default();
     let mut ranked: Vec<(f64, u64, Record)> = Vec::new();
     for run in &window.samples {
         for page in run.pages() {
-            if !named.contains(&page)
+            if !named.contains(page)
                 && let Some(rank) = holds(page, &run.record)
-                && seen.insert(page)
             {
                 ranked.push((rank, page, run.record));
             }
