@@ -2,9 +2,9 @@
 
 use super::super::recency::{Depth, Lane, depth};
 use super::super::record::{NEVER, Record};
-use super::super::{Run, Window};
+use super::super::Window;
 use super::clock::{Clock, lanes};
-use super::pages::Pages;
+use super::pages::{Pages, records};
 use super::stack::{Cache, Stack};
 use super::{Lanes, Restorer};
 use ssdtune_model::Lpn;
@@ -65,7 +65,7 @@ impl Restorer<'_> {
             capacity: self.room.cached,
             all: depth_of(0),
             leaving,
-            named: window.before.iter().flat_map(Run::records).collect(),
+            named: records(window.before.iter()),
             spare: self.spare,
             window,
         };

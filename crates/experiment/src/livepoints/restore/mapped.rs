@@ -11,7 +11,7 @@ use super::super::recency::{Lane, depth};
 use super::super::record::{NEVER, Record};
 use super::super::{Run, Window};
 use super::Restorer;
-use super::pages::Pages;
+use super::pages::{Pages, records};
 use super::stack::{Cache, Stack};
 use crate::preparation::Start;
 use ssdtune_model::{Lpn, scramble};
@@ -59,8 +59,8 @@ impl Restorer<'_> {
         ages: &Ages<'_>,
         leaving: &[(u64, Record)],
     ) -> Vec<(u64, Record)> {
-        let mut named: Vec<(u64, Record)> = window.before.iter().flat_map(Run::records).collect();
-        let touched: Pages = named.iter().map(|&(page, _)| page).collect();
+        let mut named = records(window.before.iter());
+        let touched: Pages = window.before.iter().map(Run::pages).collect();
         let missed = named.iter().filter(|(page, record)| {
             ages.is_known(record)
                 && ages.place(*page, record).is_none_or(|place| place >= ages.size)

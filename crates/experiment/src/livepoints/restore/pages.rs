@@ -1,5 +1,6 @@
-//! Sets of pages, most of which lie side by side.
+//! Pages one by one, and sets of them, most of which lie side by side.
 
+use super::super::{Run, record::Record};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -41,6 +42,14 @@ impl FromIterator<u64> for Pages {
         }
         Self { ranges: joined(ranges), before: Cell::new(0) }
     }
+}
+
+/// The pages of runs, each with its record.
+pub fn records<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<(u64, Record)> {
+    let count: usize = runs.clone().map(|run| run.pages as usize).sum();
+    let mut all = Vec::with_capacity(count);
+    runs.for_each(|run| all.extend(run.records()));
+    all
 }
 
 /// Ranges in order; those that touch are one.

@@ -1,7 +1,8 @@
 //! Where pages lie on flash when a window begins.
 
 use super::super::record::{NEVER, Record};
-use super::super::{Mark, Run, Window};
+use super::super::{Mark, Window};
+use super::pages::records;
 use super::Restorer;
 use super::clock::Clock;
 use ssdtune_model::config::CacheMode;
@@ -43,11 +44,11 @@ impl Restorer<'_> {
             .collect();
         let (spare, finder) = (self.spare, self.layout.finder());
         let recent = window.recent.iter().map(|(_, run)| run);
-        let known = recent.chain(&window.before).flat_map(Run::records);
-        let mut known: Vec<(u64, Record)> = known.chain(used.iter().copied()).collect();
+        let mut known = records(recent.chain(&window.before));
+        known.extend_from_slice(used);
         known.sort_by_key(|&(page, _)| page);
         known.dedup_by_key(|&mut (page, _)| page);
-        let mut pages: Vec<PastPage> = known
+        let pages: Vec<PastPage> = known
             .iter()
             .filter(|(_, record)| !record.trimmed())
             .filter_map(|&(page, ref record)| {
@@ -69,7 +70,7 @@ impl Restorer<'_> {
             })
             .collect();
         // Two pages of a plane have two numbers: the later one keeps its own.
-        pages.sort_unstable_by_key(|page| (page.position, std::cmp::Reverse(page.nth), page.lpn));
+        let mut pages = by_plane(pages, planes);
         let mut last = (u32::MAX, 0);
         pages.retain_mut(|page| {
             let limit =
@@ -116,6 +117,29 @@ impl Restorer<'_> {
         });
         shares.collect()
     }
+}
+
+/// Pages of each plane together, what was written last first.
+fn by_plane(pages: Vec<PastPage>, planes: usize) -> Vec<PastPage> {
+    let mut ends = vec![0; planes + 1];
+    pages.iter().for_each(|page| ends[page.position as usize + 1] += 1);
+    for plane in 0..planes {
+        ends[plane + 1] += ends[plane];
+    }
+    let Some(&any) = pages.first() else { return pages };
+    let mut sorted = vec![any; pages.len()];
+    let mut next = ends.clone();
+    // A fill writes in the order of addresses, so most pages come the right way round.
+    for page in pages.into_iter().rev() {
+        let at = &mut next[page.position as usize];
+        sorted[*at] = page;
+        *at += 1;
+    }
+    for plane in ends.windows(2) {
+        sorted[plane[0]..plane[1]]
+            .sort_unstable_by_key(|page| (std::cmp::Reverse(page.nth), page.lpn));
+    }
+    sorted
 }
 
 /// Pages written to flash up to a request.

@@ -127,7 +127,8 @@ fn nearest(
     wanted: usize,
     holds: &impl Fn(u64, &Record) -> Option<f64>,
 ) -> Vec<(u64, Record)> {
-    let mut ranked: Vec<(f64, u64, Record)> = Vec::new();
+    let count: usize = window.samples.iter().map(|run| run.pages as usize).sum();
+    let mut ranked: Vec<(f64, u64, Record)> = Vec::with_capacity(count);
     for run in &window.samples {
         for page in run.pages() {
             if !named.contains(page)
@@ -138,7 +139,14 @@ fn nearest(
         }
     }
     // The nearest come first, and of two that are equally near the one that was found first.
-    let distance = |&(rank, ..): &(f64, u64, Record)| (rank / size).ln().abs();
+    let mut last = (size, 0.0);
+    let distance = |&(rank, ..): &(f64, u64, Record)| {
+        // Neighbours have one rank, as a rule.
+        if rank != last.0 {
+            last = (rank, (rank / size).ln().abs());
+        }
+        last.1
+    };
     let mut near: Vec<(f64, usize)> = ranked.iter().map(distance).zip(0..).collect();
     if wanted < near.len() {
         near.select_nth_unstable_by(wanted, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
