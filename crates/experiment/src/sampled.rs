@@ -35,13 +35,15 @@ use ssdtune_model::CheckedConfig;
 use ssdtune_sim::{BusyTime, Completion, Observe, Replay, Report, Simulator, Stream};
 use ssdtune_trace::{Op, TenantId};
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions are kept, which is what a window is told from.
 const OBSERVE: Observe = Observe { exact_percentiles: false, completions: true };
-/// Windows that are served before the others in closed replay, to find out how fast a drive is.
-const PILOTS: usize = 16;
+/// Windows that are served before the others in closed replay, to find out how fast a drive is: a
+/// quarter of them, in these limits.
+const PILOTS: RangeInclusive<usize> = 4..=16;
 
 /// What a drive did in a window.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,7 +200,8 @@ impl<'a> WindowServer<'a> {
         if replay == Replay::Open {
             return Ok(server);
         }
-        let step = windows.len().div_ceil(PILOTS).max(1);
+        let wanted = (windows.len() / 4).clamp(*PILOTS.start(), *PILOTS.end());
+        let step = windows.len().div_ceil(wanted).max(1);
         let pilots: Vec<usize> = windows.iter().copied().step_by(step).collect();
         let known = server.serve(&pilots, stop, &|_| {})?;
         let timed: Vec<Timed> = known.iter().map(|run| run.timed).collect();

@@ -4,7 +4,7 @@ use crate::evaluate::{WindowFigures, WorkloadMeasurement};
 use crate::grade::Speedup;
 use crate::workload::{Trace, Workload};
 use serde::Serialize;
-use ssdtune_estimate::{Interval, Measured, Ratio};
+use ssdtune_estimate::{Interval, Measured, Ratio, WINDOWS_MIN};
 use ssdtune_experiment::sampled::LATE_MAX;
 
 /// A half-width that is good enough for a drive that is recommended: 2 %.
@@ -81,11 +81,14 @@ impl SpeedupInterval {
             .all(|own| own.is_some_and(|own| own.half_width() <= PRECISION))
     }
 
-    /// Whether more windows would tell more.
-    pub(crate) fn wants_more(&self) -> bool {
-        let wide = |own: Option<Interval>| own.is_some_and(|own| own.half_width() > PRECISION);
-        let few = self.windows < ssdtune_estimate::WINDOWS_MIN;
-        !self.collects && (few || wide(self.latency) || wide(self.throughput))
+    /// How many times as many windows would tell both to 2 %; `None` if that is reached, or if more
+    /// windows would tell nothing. A width shrinks with the square root of the number of windows.
+    pub(crate) fn windows_missing(&self) -> Option<f64> {
+        let few = WINDOWS_MIN as f64 / self.windows.max(1) as f64;
+        let each = [self.latency, self.throughput].into_iter().flatten();
+        let widest = each.map(|own| own.half_width()).fold(0.0, f64::max);
+        let wanted = few.max((widest / PRECISION).powi(2));
+        (!self.collects && wanted > 1.0).then_some(wanted)
     }
 
     /// What a reader must know of it, if 2 % are not reached.

@@ -3,11 +3,12 @@
 use super::{DriveResult, SpeedupInterval, SpeedupTable, WorkloadResult};
 use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
 use crate::grade::{Figures, Speedup};
-use crate::workload::{Windows, Workload};
+use crate::workload::Workload;
 use ssdtune_model::CheckedConfig;
+use std::borrow::Cow;
 
 /// A drive and a baseline on workloads. Of a long trace as many windows are measured as tell the
-/// speedups to 2 %, or all there are.
+/// speedups to 2 %; where not even all would, no more than [`times`](crate::workload::Windows::times) allows.
 pub(super) fn rows(
     evaluator: &CachedEvaluator,
     base: &CheckedConfig,
@@ -21,27 +22,27 @@ pub(super) fn rows(
     let answers = evaluator.measure_workloads(&questions)?;
     let mut rows = Vec::new();
     for (pair, workload) in answers.chunks(2).zip(workloads) {
-        let (mut own, mut more) = (row(workload, pair), more_windows(workload));
-        while let Some(wider) = more.filter(|_| is_open(&own)) {
+        let (mut own, mut workload) = (row(workload, pair), Cow::Borrowed(*workload));
+        while let Some(wider) = windows_missing(&own).and_then(|by| wider(&workload, by)) {
             let again = evaluator.measure_workloads(&[(base, &wider), (config, &wider)])?;
             own = row(&wider, &again);
-            more = more_windows(&wider);
+            workload = Cow::Owned(wider);
         }
         rows.push(own);
     }
     Ok(rows)
 }
 
-/// Whether more windows would tell more.
-fn is_open(row: &WorkloadResult) -> bool {
-    row.interval.as_ref().is_some_and(SpeedupInterval::wants_more)
+/// How many times as many windows would tell the speedups to 2 %.
+fn windows_missing(row: &WorkloadResult) -> Option<f64> {
+    row.interval.as_ref()?.windows_missing()
 }
 
-/// The workload with twice as many windows; `None` if there are no more.
-fn more_windows(workload: &Workload) -> Option<Workload> {
+/// The workload with about this many times as many windows; `None` if it gets no more.
+fn wider(workload: &Workload, times: f64) -> Option<Workload> {
     let mut has_more = false;
     let traces = workload.traces.iter().map(|trace| {
-        let wider = trace.windows().and_then(Windows::doubled);
+        let wider = trace.windows().and_then(|windows| windows.times(times));
         has_more |= wider.is_some();
         wider.map_or_else(|| trace.clone(), |wider| trace.with_windows(wider))
     });

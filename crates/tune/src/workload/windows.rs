@@ -20,6 +20,8 @@ use std::sync::Arc;
 /// that is half more than what ranks drives as a whole run does (20,000), at the cost of a prefix
 /// of 64,000 requests.
 pub const WINDOWS: usize = 60;
+/// Windows that are measured at most to know a speedup better, if that is not known to 2 % by all.
+const MOST: usize = 4 * WINDOWS;
 /// The fewest windows of a draw: races decide on no fewer.
 const WINDOWS_MIN: usize = 10;
 
@@ -94,10 +96,14 @@ impl Windows {
         self.clone().draw((self.count as f64 * share).ceil() as usize)
     }
 
-    /// Twice as many windows; `None` if there are no more.
-    pub fn doubled(&self) -> Option<Self> {
-        let more = self.clone().draw(2 * self.count.max(WINDOWS_MIN));
-        (more.drawn.len() > self.drawn.len()).then_some(more)
+    /// This many times as many windows, at least twice as many; `None` if there are no more. More
+    /// than 240 are drawn only if there are as many as are asked for: they cost as much as a small
+    /// search, and would not tell what is asked.
+    pub fn times(&self, times: f64) -> Option<Self> {
+        let (drawn, all) = (self.drawn.len(), self.own.len());
+        let wanted = drawn as f64 * times.max(2.0);
+        let most = if wanted <= all as f64 { wanted.ceil() as usize } else { all.min(MOST) };
+        (most > drawn).then(|| self.clone().draw(most)).filter(|more| more.drawn.len() > drawn)
     }
 
     /// The live-points of the trace.

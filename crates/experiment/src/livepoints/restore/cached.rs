@@ -1,8 +1,8 @@
 //! What the data cache holds when a window begins.
 
+use super::super::Window;
 use super::super::recency::{Depth, Lane, depth};
 use super::super::record::{NEVER, Record};
-use super::super::Window;
 use super::clock::{Clock, lanes};
 use super::pages::{Pages, records};
 use super::stack::{Cache, Stack};

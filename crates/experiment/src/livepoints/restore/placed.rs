@@ -2,9 +2,9 @@
 
 use super::super::record::{NEVER, Record};
 use super::super::{Mark, Window};
-use super::pages::records;
 use super::Restorer;
 use super::clock::Clock;
+use super::pages::records;
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastPage;

@@ -103,7 +103,13 @@ fn draws_are_nested_and_halves_have_nothing_in_common() {
     assert!(places(&one).iter().all(|window| !places(&other).contains(window)));
     let kept = trace.windows().unwrap().points().windows.len();
     assert_eq!(places(&one).len() + places(&other).len(), kept);
-    assert_eq!(one.windows().unwrap().doubled().map(|own| own.drawn().len()), None);
+    let more =
+        |trace: &Trace, times| trace.windows().unwrap().times(times).map(|own| own.drawn().len());
+    assert_eq!(more(&one, 9.0), None);
+    assert_eq!(
+        [more(&part, 1.1), more(&part, 100.0)],
+        [Some(2 * WINDOWS_MIN), Some(kept.min(MOST))]
+    );
     assert_eq!(trace.footprint(), one.footprint());
 }
 
