@@ -46,6 +46,15 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// This workload with a share of the windows of its long traces.
+    pub(crate) fn with_fewer_windows(&self, share: f64) -> Self {
+        let fewer = |trace: &Trace| match trace.windows() {
+            Some(windows) => trace.with_windows(windows.share(share)),
+            None => trace.clone(),
+        };
+        Self { traces: self.traces.iter().map(fewer).collect(), ..self.clone() }
+    }
+
     /// Keeps every second window of its traces, and returns the workload with the others.
     pub(crate) fn split_windows(&mut self) -> Self {
         let mut judged = self.clone();
