@@ -5,12 +5,16 @@
 //! first REQUESTS (100,000) of each trace; START is `footprint` or `steady`. The real traces are
 //! looked for in `$SSDTUNE_SHARED/traces`. It prints a table as docs/results/sampling.md has it.
 
+#[path = "common/real_traces.rs"]
+mod real_traces;
+
+use real_traces::requests;
 use ssdtune_experiment::livepoints::{LivePoints, SampleOptions, Sampler};
 use ssdtune_experiment::sampled::{Comparison, WindowTask};
-use ssdtune_experiment::{AddressFit, Origin, Position, Preparation, RequestSource, Start};
-use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, Sectors, presets};
+use ssdtune_experiment::{Preparation, Start};
+use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, presets};
 use ssdtune_sim::Replay;
-use ssdtune_trace::{ReadOptions, Request, TenantId, workload};
+use ssdtune_trace::Request;
 use std::error::Error;
 use std::time::Instant;
 
@@ -18,17 +22,6 @@ use std::time::Instant;
 const WINDOWS: usize = 40;
 /// Requests that are outstanding in closed replay.
 const DEPTH: u32 = 16;
-
-/// Traces: what to call them, and files of the shared folder or models.
-const FILES: [(&str, &str); 6] = [
-    ("telegram", "mobile_telegram_exec.csv.xz"),
-    ("you_cut", "mobile_you_cut_exec.csv.xz"),
-    ("webserver", "blkreplay_linux-webserver-2.load.xz"),
-    ("slideshow", "mobile_slideshow_exec.csv.xz"),
-    ("cloudphysics", "cloudphysics_libcachesim.vscsi.xz"),
-    ("mayun2", "diskmon_mayun2.txt.xz"),
-];
-const MODELS: [&str; 2] = ["prxy_0", "database"];
 
 /// Drives: a name, the sizes of data cache and mapping cache in KiB, and whether dies have planes.
 /// First the preset's 800 MiB and 256 MiB, which the search space surrounds; then caches that are
@@ -49,9 +42,8 @@ const DRIVES: [(&str, u64, u64, bool); 10] = [
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |nth: usize| arguments.get(nth).map_or("all", String::as_str);
-    let asked = |nth: usize, name: &str| {
-        argument(nth) == "all" || argument(nth).split(',').any(|one| one == name)
-    };
+    let drives = argument(1);
+    let is_asked = |name: &str| drives == "all" || drives.split(',').any(|one| one == name);
     let most = arguments.get(2).map_or(Ok(100_000), |text| text.parse())?;
     let start = match arguments.get(3).map(String::as_str) {
         Some("steady") => Start::steady(0.5),
@@ -59,12 +51,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let preparation = Preparation::of(start, 1);
     println!("| trace | drive | open, % | closed:{DEPTH}, % |\n|---|---|---|---|");
-    let files = FILES.iter().map(|&(name, _)| name).chain(MODELS);
-    for trace in files.filter(|name| asked(0, name)) {
+    for trace in real_traces::asked(argument(0), 6) {
         let requests = requests(trace, most)?;
         let points = sample(trace, &requests)?;
         let windows = chosen(&points);
-        for drive in DRIVES.iter().filter(|drive| asked(1, drive.0)) {
+        for drive in DRIVES.iter().filter(|drive| is_asked(drive.0)) {
             let of = |replay, depth| -> Result<Comparison, Box<dyn Error>> {
                 let (points, device) = (&points, &device(drive, depth)?);
                 let task = WindowTask { points, device, preparation: &preparation, replay };
@@ -79,25 +70,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
-}
-
-/// The first requests of a trace, its gaps closed.
-fn requests(name: &str, most: usize) -> Result<Vec<Request>, Box<dyn Error>> {
-    let source = match FILES.iter().find(|file| file.0 == name) {
-        Some((_, file)) => {
-            let path = format!("{}/traces/{file}", std::env::var("SSDTUNE_SHARED")?);
-            RequestSource::new(Origin::File(path.into()), ReadOptions::default())
-        }
-        None => RequestSource::of_model(
-            workload::bundled(name)?,
-            workload::Seed::default(),
-            most as u64,
-        ),
-    };
-    let source = RequestSource { fit: Some(AddressFit::Compact), ..source };
-    let all = source.open(&[Sectors(u64::MAX)], Sectors(8), &Position::default())?;
-    let own = |request: Request| Request { tenant: TenantId(0), ..request };
-    Ok(all.take(most).map(|request| request.map(own)).collect::<Result<_, _>>()?)
 }
 
 fn sample(name: &str, requests: &[Request]) -> Result<LivePoints, Box<dyn Error>> {

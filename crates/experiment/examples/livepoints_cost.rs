@@ -5,27 +5,20 @@
 //! looked for in `$SSDTUNE_SHARED/traces`. Times are CPU times of the thread, so that other work on
 //! the machine counts little; the pass is the median of five. It prints a table.
 
+#[path = "common/real_traces.rs"]
+mod real_traces;
+
 use cpu_time::ThreadTime;
+use real_traces::requests;
 use ssdtune_experiment::livepoints::{Clock, LivePoints, Restorer, SampleOptions, Sampler, Window};
-use ssdtune_experiment::{AddressFit, Origin, Position, Preparation, RequestSource, Start};
-use ssdtune_model::{Bytes, CheckedConfig, Sectors, presets};
+use ssdtune_experiment::{Preparation, Start};
+use ssdtune_model::{Bytes, CheckedConfig, presets};
 use ssdtune_sim::Observe;
-use ssdtune_trace::{ReadOptions, Request, TenantId, workload};
+use ssdtune_trace::Request;
 use std::error::Error;
 
 /// Windows that are restored on each drive.
 const WINDOWS: usize = 40;
-
-/// Traces: what to call them, and files of the shared folder or models.
-const FILES: [(&str, &str); 6] = [
-    ("telegram", "mobile_telegram_exec.csv.xz"),
-    ("you_cut", "mobile_you_cut_exec.csv.xz"),
-    ("webserver", "blkreplay_linux-webserver-2.load.xz"),
-    ("slideshow", "mobile_slideshow_exec.csv.xz"),
-    ("cloudphysics", "cloudphysics_libcachesim.vscsi.xz"),
-    ("mayun2", "diskmon_mayun2.txt.xz"),
-];
-const MODELS: [&str; 2] = ["prxy_0", "database"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,8 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
          KB in file | KB in memory | restore, ms: preset | planes | small | steady |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
-    let names = FILES.iter().map(|&(name, _)| name).chain(MODELS);
-    for trace in names.filter(|name| asked == "all" || asked.split(',').any(|one| one == *name)) {
+    for trace in real_traces::asked(asked, 6) {
         let began = ThreadTime::now();
         let requests = requests(trace, most)?;
         let made = nanoseconds(began, requests.len());
@@ -105,25 +97,6 @@ fn restored(
         drop(restorer.drive(window, Observe::default())?);
     }
     Ok(began.elapsed().as_secs_f64() * 1e3 / windows.len() as f64)
-}
-
-/// The first requests of a trace, its gaps closed.
-fn requests(name: &str, most: usize) -> Result<Vec<Request>, Box<dyn Error>> {
-    let source = match FILES.iter().find(|file| file.0 == name) {
-        Some((_, file)) => {
-            let path = format!("{}/traces/{file}", std::env::var("SSDTUNE_SHARED")?);
-            RequestSource::new(Origin::File(path.into()), ReadOptions::default())
-        }
-        None => RequestSource::of_model(
-            workload::bundled(name)?,
-            workload::Seed::default(),
-            most as u64,
-        ),
-    };
-    let source = RequestSource { fit: Some(AddressFit::Compact), ..source };
-    let all = source.open(&[Sectors(u64::MAX)], Sectors(8), &Position::default())?;
-    let own = |request: Request| Request { tenant: TenantId(0), ..request };
-    Ok(all.take(most).map(|request| request.map(own)).collect::<Result<_, _>>()?)
 }
 
 /// A drive with caches of these KiB; with four planes a die and more dies if asked for.

@@ -2,46 +2,38 @@
 //! drives on them, are off the same windows inside full runs; how often intervals hold what a whole
 //! trace gives; whether drives are put in the right order; what races cost.
 //!
-//! `sampling_study TRACES [REQUESTS [DRIVES [WINDOWS]]]`: names separated by commas, or `all`; the
-//! first REQUESTS (100,000) of each trace; DRIVES (40) random drives beside the preset `intel-750`;
-//! WINDOWS (40) of 500 measured requests in each estimate. The traces are looked for in
-//! `$SSDTUNE_SHARED/traces`. It prints a line for each trace and replay, and the sums.
+//! `sampling_study TRACES [REQUESTS [DRIVES [WINDOWS [PASSES]]]]`: names separated by commas, or
+//! `all`; the first REQUESTS (100,000) of each trace; DRIVES (40) random drives beside the preset
+//! `intel-750`; WINDOWS (40) of 500 measured requests in each estimate; PASSES (1) over each trace,
+//! whose windows lie at other places. The traces are looked for in `$SSDTUNE_SHARED/traces`. It
+//! prints a line for each trace and replay, and the sums.
+//!
+//! The first six traces have been looked at while restoring and estimating were made, the others
+//! not before their figures were written down.
 //!
 //! Each drive runs the whole trace once, and serves all windows once; draws of windows are made of
 //! what was measured then.
 
+#[path = "common/real_traces.rs"]
+mod real_traces;
+
 use rayon::prelude::*;
+use real_traces::{FILES, requests};
 use ssdtune_estimate::{
     Latencies, Measured, Population, Race, Ratio, Sample, Standing, Tail, TailWindow,
 };
 use ssdtune_experiment::livepoints::{LivePoints, SampleOptions, Sampler};
 use ssdtune_experiment::sampled::{SampledReport, WindowRun, WindowServer, WindowTask};
 use ssdtune_experiment::{
-    AddressFit, Experiment, KeepCompletions, Origin, Position, Preparation, RequestSource,
-    RunOptions, Start,
+    Experiment, KeepCompletions, Preparation, RequestSource, RunOptions, Start,
 };
-use ssdtune_model::{Bytes, CheckedConfig, Nanos, Sectors, presets, scramble};
+use ssdtune_model::{Bytes, CheckedConfig, Nanos, presets, scramble};
 use ssdtune_sim::{Completion, Replay};
-use ssdtune_trace::{ReadOptions, Request, TenantId, workload};
+use ssdtune_trace::Request;
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Traces: what to call them, and their files. The first six have been looked at while restoring
-/// and estimating were made, the others not before their figures were written down.
-const FILES: [(&str, &str); 10] = [
-    ("telegram", "mobile_telegram_exec.csv.xz"),
-    ("you_cut", "mobile_you_cut_exec.csv.xz"),
-    ("webserver", "blkreplay_linux-webserver-2.load.xz"),
-    ("slideshow", "mobile_slideshow_exec.csv.xz"),
-    ("cloudphysics", "cloudphysics_libcachesim.vscsi.xz"),
-    ("mayun2", "diskmon_mayun2.txt.xz"),
-    ("iozone", "disksim_iozone-aligned2-100K.trace.xz"),
-    ("postmark", "disksim_postmark-aligned2.trace.xz"),
-    ("tencent", "caffeine_tencent_cloud_storage-sample.csv.xz"),
-    ("hadoop", "hadoop_eternity10_D.csv.xz"),
-];
-/// Bundled models, for traces that are longer.
-const MODELS: [&str; 2] = ["prxy_0", "database"];
 /// Requests that are outstanding in closed replay.
 const DEPTH: u32 = 16;
 /// Draws of windows for each drive.
@@ -55,6 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         arguments.get(nth).map_or(Ok(default), |text| text.parse::<usize>())
     };
     let (most, drives, windows) = (number(1, 100_000)?, number(2, 40)?, number(3, 40)?);
+    let passes = number(4, 1)? as u64;
     let asked = arguments.first().map_or("all", String::as_str);
     let columns = [
         "trace",
@@ -70,44 +63,32 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     println!("| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
     let mut sums = Sums::default();
-    let traces = FILES.iter().map(|&(name, _)| name).chain(MODELS);
-    for name in traces.filter(|&name| asked == "all" || asked.split(',').any(|one| one == name)) {
+    for name in real_traces::asked(asked, FILES.len()) {
         let requests = requests(name, most)?;
-        let points = sample(&requests)?;
         for replay in [Replay::Open, Replay::Closed(DEPTH)] {
-            let all: Vec<Measures> = (0..=drives as u64)
+            let whole: Vec<Arc<Whole>> = (0..=drives as u64)
                 .into_par_iter()
-                .map(|nth| measure(&drive(nth), &requests, &points, replay))
-                .collect::<Result<_, String>>()?;
-            let study = Study { all, windows, each: points.options.length() as usize };
-            println!("| {name} | {replay} | {} | {} |", points.windows.len(), study.row(&mut sums));
+                .map(|nth| run_whole(&drive(nth), &requests, replay).map(Arc::new))
+                .collect::<Result<_, _>>()?;
+            let mut studies = Vec::new();
+            for seed in 1..=passes {
+                let points = sample(&requests, seed)?;
+                let all = (0..).zip(&whole).collect::<Vec<_>>().into_par_iter();
+                let all: Vec<Measures> = all
+                    .map(|(nth, whole)| measure(&drive(nth), whole, &points, replay))
+                    .collect::<Result<_, _>>()?;
+                studies.push(Study { all, windows, each: points.options.length() as usize });
+            }
+            let count = studies[0].all[0].windows.len();
+            println!("| {name} | {replay} | {count} | {} |", Study::row(&studies, &mut sums));
         }
     }
     println!("\n{}", sums.said());
     Ok(())
 }
 
-/// The first requests of a trace, its gaps closed.
-fn requests(name: &str, most: usize) -> Result<Vec<Request>, Box<dyn Error>> {
-    let source = match FILES.iter().find(|file| file.0 == name) {
-        Some((_, file)) => {
-            let path = format!("{}/traces/{file}", std::env::var("SSDTUNE_SHARED")?);
-            RequestSource::new(Origin::File(path.into()), ReadOptions::default())
-        }
-        None => RequestSource::of_model(
-            workload::bundled(name)?,
-            workload::Seed::default(),
-            most as u64,
-        ),
-    };
-    let source = RequestSource { fit: Some(AddressFit::Compact), ..source };
-    let all = source.open(&[Sectors(u64::MAX)], Sectors(8), &Position::default())?;
-    let own = |request: Request| Request { tenant: TenantId(0), ..request };
-    Ok(all.take(most).map(|request| request.map(own)).collect::<Result<_, _>>()?)
-}
-
-fn sample(requests: &[Request]) -> Result<LivePoints, Box<dyn Error>> {
-    let options = SampleOptions { measured: 500, ..SampleOptions::default() };
+fn sample(requests: &[Request], seed: u64) -> Result<LivePoints, Box<dyn Error>> {
+    let options = SampleOptions { measured: 500, seed, ..SampleOptions::default() };
     let mut sampler = Sampler::new(options)?;
     requests.iter().try_for_each(|request| sampler.push(request))?;
     Ok(sampler.finish()?)
@@ -141,11 +122,17 @@ fn drive(nth: u64) -> CheckedConfig {
     config.check().expect("each of these drives is sound")
 }
 
-/// What a drive did with a trace.
-struct Measures {
-    /// In a full run: latencies in the order of the requests, and when each was enqueued.
+/// What a drive did with a trace in a full run.
+struct Whole {
+    /// Latencies in the order of the requests, and when each was enqueued.
     latencies: Vec<u64>,
     enqueued: Vec<u64>,
+    preparation: Preparation,
+}
+
+/// What a drive did with a trace.
+struct Measures {
+    whole: Arc<Whole>,
     /// In restored windows.
     windows: Vec<WindowRun>,
     /// What the windows cost inside the full run.
@@ -155,28 +142,36 @@ struct Measures {
     replay: Replay,
 }
 
-fn measure(
+fn run_whole(
     device: &CheckedConfig,
     requests: &[Request],
-    points: &LivePoints,
     replay: Replay,
-) -> Result<Measures, String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
+) -> Result<Whole, String> {
     let source = RequestSource::of_requests("trace", requests.to_vec());
     let mut experiment = Experiment::new(device, source, replay);
     experiment.preparation = Preparation::of(Start::Footprint, device.run.seed);
     let (stop, mut kept) = (AtomicBool::new(false), KeepCompletions::default());
     let options = RunOptions { stop: &stop, progress: &|_, _| {}, exact_percentiles: false };
-    experiment.run(&options, &mut [&mut kept]).map_err(|error| said(&error))?;
+    experiment.run(&options, &mut [&mut kept]).map_err(|error| error.to_string())?;
     let mut all: Vec<Completion> = kept.0;
     all.sort_by_key(|completion| completion.number);
-    let preparation = &experiment.preparation;
+    let latencies = all.iter().map(|done| (done.completed - done.enqueued).0).collect();
+    let enqueued = all.iter().map(|done| done.enqueued.0).collect();
+    Ok(Whole { latencies, enqueued, preparation: experiment.preparation })
+}
+
+fn measure(
+    device: &CheckedConfig,
+    whole: &Arc<Whole>,
+    points: &LivePoints,
+    replay: Replay,
+) -> Result<Measures, String> {
+    let (stop, preparation) = (AtomicBool::new(false), &whole.preparation);
     let task = WindowTask { points, device, preparation, replay };
     let every: Vec<usize> = (0..points.windows.len()).collect();
-    let server = WindowServer::new(task, &every, &stop).map_err(|error| said(&error))?;
-    let windows = server.serve(&every, &stop, &|_| {}).map_err(|error| said(&error))?;
-    let latencies: Vec<u64> = all.iter().map(|done| (done.completed - done.enqueued).0).collect();
-    let enqueued: Vec<u64> = all.iter().map(|done| done.enqueued.0).collect();
+    let server = WindowServer::new(task, &every, &stop).map_err(|error| error.to_string())?;
+    let windows = server.serve(&every, &stop, &|_| {}).map_err(|error| error.to_string())?;
+    let Whole { latencies, enqueued, .. } = &**whole;
     let inside = points.windows.iter().map(|window| {
         let from = (window.start + window.warm_up) as usize;
         let end = from + points.options.measured as usize;
@@ -187,26 +182,27 @@ fn measure(
     });
     let report = SampledReport::of(points, &windows);
     let tells = report.is_some_and(|report| report.no_interval.is_none());
-    Ok(Measures { inside: inside.collect(), tells, latencies, enqueued, windows, replay })
+    let inside = inside.collect();
+    Ok(Measures { whole: Arc::clone(whole), inside, tells, windows, replay })
 }
 
 impl Measures {
     /// What its first requests cost in a full run: the mean latency, or the time that they took.
     fn first(&self, requests: usize) -> f64 {
-        let end = requests.min(self.latencies.len());
+        let Whole { latencies, enqueued, .. } = &*self.whole;
+        let end = requests.min(latencies.len());
         match self.replay {
-            Replay::Open => self.latencies[..end].iter().map(|own| *own as f64).sum::<f64>(),
-            Replay::Closed(_) => (self.enqueued[end - 1] - self.enqueued[0]) as f64,
+            Replay::Open => latencies[..end].iter().map(|own| *own as f64).sum::<f64>(),
+            Replay::Closed(_) => (enqueued[end - 1] - enqueued[0]) as f64,
         }
     }
 
-    /// The whole trace.
-    fn whole(&self) -> f64 {
-        self.first(self.latencies.len())
+    fn in_full(&self) -> f64 {
+        self.first(self.whole.latencies.len())
     }
 
     fn p99(&self) -> f64 {
-        let mut sorted = self.latencies.clone();
+        let mut sorted = self.whole.latencies.clone();
         sorted.sort_unstable();
         sorted[(sorted.len() as f64 * 0.99).ceil() as usize - 1] as f64
     }
@@ -280,7 +276,7 @@ impl Study {
         let base = &self.all[0];
         let sizes: Vec<f64> = (0..base.windows.len()).map(|window| base.cost(window)).collect();
         let measured: f64 = base.windows.iter().map(|own| own.served.requests as f64).sum();
-        let covered = measured / base.latencies.len() as f64;
+        let covered = measured / base.whole.latencies.len() as f64;
         Population::new(&sizes, covered.min(1.0), seed).expect("sizes are numbers").sample(count)
     }
 
@@ -294,21 +290,25 @@ impl Study {
         Ratio::of(&windows.collect::<Vec<_>>(), sample.reach)
     }
 
-    fn row(&self, sums: &mut Sums) -> String {
-        let base = &self.all[0];
+    /// What passes over a trace with several seeds say together; bias, order and races are those of
+    /// the first.
+    fn row(passes: &[Self], sums: &mut Sums) -> String {
+        let own = &passes[0];
+        let base = &own.all[0];
         let sum = |own: &Measures, restored: bool| -> f64 {
             let each = 0..own.windows.len();
             each.map(|nth| if restored { own.cost(nth) } else { own.inside[nth] }).sum()
         };
         let ratio = |own: &Measures, restored| sum(own, restored) / sum(base, restored);
-        let mut biases: Vec<f64> = (self.all[1..].iter())
+        let mut biases: Vec<f64> = (own.all[1..].iter())
             .map(|own| 100.0 * (ratio(own, true) / ratio(own, false)).ln().abs())
             .collect();
         let own_bias = 100.0 * (sum(base, true) / sum(base, false) - 1.0);
         let largest = biases.iter().copied().fold(0.0, f64::max);
         let bias = median(&mut biases).unwrap_or(0.0);
-        let Trials { held, trials, mut halves, mut off, tails, tails_held, refused } =
-            self.trials();
+        let mut all = Trials::default();
+        passes.iter().for_each(|pass| pass.trials(&mut all));
+        let Trials { held, trials, mut halves, mut off, tails, tails_held, refused } = all;
         sums.trials += trials;
         sums.held += held;
         sums.refused += refused;
@@ -318,7 +318,7 @@ impl Study {
             0 => "-".to_owned(),
             all => format!("{:.1}", 100.0 * part as f64 / all as f64),
         };
-        let (races, costs) = self.races(sums);
+        let (races, costs) = own.races(sums);
         format!(
             "{own_bias:+.2} | {bias:.2}, {largest:.2} | {}, {} | {:.1}, {:.1} | {} | {:.3}, {:.3}, \
              {:.3} | {races}, {costs}",
@@ -327,20 +327,19 @@ impl Study {
             median(&mut halves).unwrap_or(f64::NAN),
             median(&mut off).unwrap_or(f64::NAN),
             share(tails_held, tails),
-            self.order(|own| {
-                let sample = self.sample(1, self.windows);
-                self.ratio(&sample, base, own).map_or(f64::NAN, |ratio| ratio.value)
+            own.order(|drive| {
+                let sample = own.sample(1, own.windows);
+                own.ratio(&sample, base, drive).map_or(f64::NAN, |ratio| ratio.value)
             }),
-            self.order(|own| own.first(self.windows * self.each)),
-            self.order(|own| own.first(20_000)),
+            own.order(|drive| drive.first(own.windows * own.each)),
+            own.order(|drive| drive.first(20_000)),
         )
     }
 
     /// Draws windows again and again for each drive, and looks whether intervals hold the truth.
-    fn trials(&self) -> Trials {
+    fn trials(&self, all: &mut Trials) {
         let base = &self.all[0];
-        let truth = |own: &Measures| own.whole() / base.whole();
-        let mut all = Trials::default();
+        let truth = |own: &Measures| own.in_full() / base.in_full();
         for (own, seed) in self.all[1..].iter().flat_map(|own| (0..SEEDS).map(move |s| (own, s))) {
             let sample = self.sample(seed, self.windows);
             let Some(ratio) = self.ratio(&sample, base, own) else { continue };
@@ -362,7 +361,6 @@ impl Study {
                 }
             }
         }
-        all
     }
 
     fn tail(&self, sample: &Sample, own: &Measures, seed: u64) -> Option<Tail> {
@@ -393,7 +391,7 @@ impl Study {
             values.iter().map(rank).collect()
         };
         let told = ranks(self.all[1..].iter().map(&estimate).collect());
-        let truth = ranks(self.all[1..].iter().map(Measures::whole).collect());
+        let truth = ranks(self.all[1..].iter().map(Measures::in_full).collect());
         let mean = (told.len() as f64 - 1.0) / 2.0;
         let sum = |one: &[f64], other: &[f64]| -> f64 {
             one.iter().zip(other).map(|(a, b)| (a - mean) * (b - mean)).sum()
@@ -411,7 +409,7 @@ impl Study {
         for (nth, own) in drives.iter().enumerate() {
             for step in 1..6 {
                 let rival = &drives[(nth + step) % drives.len()];
-                let gap = own.whole() / rival.whole();
+                let gap = own.in_full() / rival.in_full();
                 let mut windows = FIRST_ROUND;
                 let thrown_out = loop {
                     let sample = self.sample((nth * 8 + step) as u64, windows);
