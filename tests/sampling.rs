@@ -55,6 +55,7 @@ fn what_cannot_be_sampled_is_refused_in_words() {
         failed.stderr(predicate::str::contains(words));
     };
     refused(&["--sample", "--start", "empty"], &points, 2, "--start empty: a window begins on");
+    refused(&["--sample", "--replay", "closed:900"], &points, 2, "longer --warm-up");
     refused(&["--sample", "--exact"], &points, 2, "cannot be used with");
     refused(&["--precision", "0.02"], &trace, 2, "--sample");
     refused(&["--sample", "--requests", "500"], &trace, 3, "two windows need");

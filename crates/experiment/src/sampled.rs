@@ -162,6 +162,17 @@ pub enum SampledError {
         /// How it begins.
         start: String,
     },
+    /// A closed loop whose first requests fill more than what warms up.
+    #[error(
+        "closed:{depth} begins with {depth} requests at once, and only {warm_up} requests of a \
+         window warm up: sample the trace with a longer --warm-up, or take a smaller depth"
+    )]
+    Deep {
+        /// Requests that are outstanding.
+        depth: u32,
+        /// Requests of a window before those that are measured.
+        warm_up: u32,
+    },
     /// Nothing was measured.
     #[error("the windows move no data")]
     Nothing,
@@ -183,13 +194,20 @@ impl<'a> WindowServer<'a> {
     /// how long the drive takes for requests decides what its data cache holds.
     ///
     /// # Errors
-    /// The drive cannot be made or is unfit for the trace, or `stop` was set.
+    /// The drive cannot be made or is unfit for the trace, a closed loop is deeper than what warms
+    /// up, or `stop` was set.
     pub fn new(
         task: WindowTask<'a>,
         windows: &[usize],
         stop: &AtomicBool,
     ) -> Result<Self, SampledError> {
         let WindowTask { points, device, preparation, replay } = task;
+        let warm_up = points.options.warm_up;
+        if let Replay::Closed(depth) = replay
+            && depth > warm_up.max(1)
+        {
+            return Err(SampledError::Deep { depth, warm_up });
+        }
         let all = windows.iter().map(|&window| &points.windows[window]);
         let clock = match replay {
             Replay::Open => Clock::Trace,

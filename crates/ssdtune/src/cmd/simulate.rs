@@ -263,7 +263,9 @@ fn sampled(args: &Args, cells: Vec<PlannedRun>, context: &Context) -> Outcome {
     progress.finish();
     let document = done.map_err(|error| match error {
         SampledError::Interrupted => Failure::Interrupted,
-        SampledError::Flows { .. } | SampledError::Start { .. } => Failure::usage(error),
+        SampledError::Flows { .. } | SampledError::Start { .. } | SampledError::Deep { .. } => {
+            Failure::usage(error)
+        }
         error => Failure::input(error),
     })?;
     context.show(&document, document.text())
