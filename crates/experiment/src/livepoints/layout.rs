@@ -4,7 +4,6 @@
 //! Cost: one walk over what the trace touches, a few nanoseconds for each gap in it and for each
 //! page asked for, and 4 B for each of these.
 
-use super::restore::joined;
 use super::{LivePoints, Run};
 use ssdtune_sim::PastRoom;
 use std::cell::Cell;
@@ -78,6 +77,19 @@ pub fn layout<'a>(
         points.touched().flatten().for_each(|grain| layout.touch(grain / grains, grain % grains));
     }
     layout
+}
+
+/// Ranges in order; those that touch are one.
+pub fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let touches = next.start <= last.end;
+        if touches {
+            last.end = last.end.max(next.end);
+        }
+        touches
+    });
+    ranges
 }
 
 /// A fill in the order of addresses, as far as it has come.

@@ -20,7 +20,6 @@ mod send;
 mod stack;
 
 pub use clock::{Clock, Timed};
-pub(super) use pages::joined;
 
 use super::layout::{Layout, layout};
 use super::record::Record;

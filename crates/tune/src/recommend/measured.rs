@@ -8,7 +8,8 @@ use ssdtune_model::CheckedConfig;
 use std::borrow::Cow;
 
 /// A drive and a baseline on workloads. Of a long trace as many windows are measured as tell the
-/// speedups to 2 %; where not even all would, no more than [`times`](crate::workload::Windows::times) allows.
+/// speedups to 2 %; where not even all would, no more than
+/// [`times`](crate::workload::Windows::times) allows.
 pub(super) fn rows(
     evaluator: &CachedEvaluator,
     base: &CheckedConfig,

@@ -1,5 +1,6 @@
 //! Pages one by one, and sets of them, most of which lie side by side.
 
+use super::super::layout::joined;
 use super::super::{Run, record::Record};
 use std::cell::Cell;
 use std::ops::Range;
@@ -50,19 +51,6 @@ pub fn records<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<(u64, Rec
     let mut all = Vec::with_capacity(count);
     runs.for_each(|run| all.extend(run.records()));
     all
-}
-
-/// Ranges in order; those that touch are one.
-pub fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    ranges.dedup_by(|next, last| {
-        let touches = next.start <= last.end;
-        if touches {
-            last.end = last.end.max(next.end);
-        }
-        touches
-    });
-    ranges
 }
 
 #[cfg(test)]
